@@ -1,0 +1,3 @@
+//! `./soak [SECONDS] [SEED]`: kills, power cuts, races and large property runs.
+
+fn main() {}

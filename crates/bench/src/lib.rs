@@ -1,0 +1,1 @@
+//! What `./bench` measures and what `./soak` torments, one module for each part of the engine.

@@ -1,0 +1,25 @@
+//! JSON as JavaScript reads and writes it.
+//!
+//! Everything we keep is JSON that some JavaScript program wrote or will read, so its rules are ours:
+//! every number is a double, the last of two equal keys wins, and the text is written exactly as
+//! `JSON.stringify` writes it. Three things are better than a plain parser gives:
+//!
+//! - Key order is kept. A message that is read and written again has the same bytes in the same places.
+//! - A string may begin or end with half a surrogate pair, because streams cut text anywhere
+//!   ([`JsString`]).
+//! - Nothing recurses. A hundred thousand nested brackets cost memory, never the stack, and every
+//!   operation is linear in the text.
+
+mod object;
+mod parse;
+mod string;
+mod value;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use object::{Array, Key, Object};
+pub use parse::ParseError;
+pub use string::JsString;
+pub use value::Json;

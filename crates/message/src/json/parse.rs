@@ -1,0 +1,290 @@
+//! Reading: one pass over the text with a stack of open containers.
+
+use super::object::{Array, Key, Object};
+use super::{JsString, Json};
+
+/// Why a text is not JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not JSON: {expected} at byte {offset}")]
+pub struct ParseError {
+    offset: usize,
+    expected: &'static str,
+}
+
+impl ParseError {
+    /// The byte at which the text stopped being JSON.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    pub(super) fn not_utf8(offset: usize) -> Self {
+        Self { offset, expected: "expected UTF-8" }
+    }
+}
+
+/// A container that is not closed yet.
+enum Open {
+    Array(Vec<Json>),
+    /// The entries so far, and the key whose value comes next.
+    Object(Vec<(Key, Json)>, Key),
+}
+
+pub(super) fn parse(text: &str) -> Result<Json, ParseError> {
+    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
+    let mut stack: Vec<Open> = Vec::new();
+    loop {
+        reader.skip_white();
+        let mut value = match reader.peek() {
+            Some(b'{') => {
+                reader.at += 1;
+                reader.skip_white();
+                if reader.eat(b'}') {
+                    Json::Object(Object::new())
+                } else {
+                    let key = reader.key()?;
+                    stack.push(Open::Object(Vec::new(), key));
+                    continue;
+                }
+            }
+            Some(b'[') => {
+                reader.at += 1;
+                reader.skip_white();
+                if reader.eat(b']') {
+                    Json::Array(Array::default())
+                } else {
+                    stack.push(Open::Array(Vec::new()));
+                    continue;
+                }
+            }
+            _ => reader.scalar()?,
+        };
+        // Hand the value to its container, and close every container that ends here.
+        loop {
+            reader.skip_white();
+            match stack.last_mut() {
+                None => {
+                    return if reader.at == text.len() {
+                        Ok(value)
+                    } else {
+                        Err(reader.error("expected the end of the text"))
+                    };
+                }
+                Some(Open::Array(values)) => {
+                    values.push(value);
+                    if reader.eat(b',') {
+                        break;
+                    }
+                    reader.expect(b']', "expected `,` or `]`")?;
+                    value = Json::Array(Array(std::mem::take(values)));
+                }
+                Some(Open::Object(entries, key)) => {
+                    entries.push((std::mem::take(key), value));
+                    if reader.eat(b',') {
+                        reader.skip_white();
+                        *key = reader.key()?;
+                        break;
+                    }
+                    reader.expect(b'}', "expected `,` or `}`")?;
+                    let mut object = Object(std::mem::take(entries));
+                    object.merge_equal_keys();
+                    value = Json::Object(object);
+                }
+            }
+            stack.pop();
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn error(&self, expected: &'static str) -> ParseError {
+        ParseError { offset: self.at, expected }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), ParseError> {
+        if self.eat(byte) { Ok(()) } else { Err(self.error(expected)) }
+    }
+
+    fn skip_white(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    /// Reads a key and the colon behind it.
+    fn key(&mut self) -> Result<Key, ParseError> {
+        if self.peek() != Some(b'"') {
+            return Err(self.error("expected a key in quotes"));
+        }
+        let key = match self.plain_string() {
+            Some(plain) => {
+                known_key(plain).map_or_else(|| Key::Owned(plain.to_owned()), Key::Borrowed)
+            }
+            None => Key::Owned(self.string()?.into_string()),
+        };
+        self.skip_white();
+        self.expect(b':', "expected `:`")?;
+        Ok(key)
+    }
+
+    fn scalar(&mut self) -> Result<Json, ParseError> {
+        match self.peek() {
+            Some(b'"') => self.string().map(Json::String),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.literal("true", Json::Bool(true)),
+            Some(b'f') => self.literal("false", Json::Bool(false)),
+            Some(b'n') => self.literal("null", Json::Null),
+            _ => Err(self.error("expected a value")),
+        }
+    }
+
+    fn literal(&mut self, word: &str, value: Json) -> Result<Json, ParseError> {
+        if self.text[self.at..].starts_with(word) {
+            self.at += word.len();
+            Ok(value)
+        } else {
+            Err(self.error("expected a value"))
+        }
+    }
+
+    fn digits(&mut self) -> Result<(), ParseError> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
+    }
+
+    fn number(&mut self) -> Result<Json, ParseError> {
+        /// A whole number of so few digits is exact in a double.
+        const EXACT_DIGITS: usize = 15;
+        let start = self.at;
+        self.eat(b'-');
+        if !self.eat(b'0') {
+            self.digits()?;
+        }
+        let whole = !matches!(self.peek(), Some(b'.' | b'e' | b'E'));
+        if self.eat(b'.') {
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        let text = &self.text[start..self.at];
+        if whole && text.len() <= EXACT_DIGITS {
+            let number: i64 = text.parse().map_err(|_| self.error("expected a number"))?;
+            return Ok(Json::Number(number as f64));
+        }
+        text.parse().map(Json::Number).map_err(|_| self.error("expected a number"))
+    }
+
+    /// Reads a string without escapes, the usual case; `None`, and nowhere moved, if it has any.
+    fn plain_string(&mut self) -> Option<&str> {
+        let start = self.at + 1;
+        let run = plain_run(&self.bytes[start..]);
+        if self.bytes.get(start + run) != Some(&b'"') {
+            return None;
+        }
+        self.at = start + run + 1;
+        Some(&self.text[start..start + run])
+    }
+
+    fn string(&mut self) -> Result<JsString, ParseError> {
+        if let Some(plain) = self.plain_string() {
+            return Ok(plain.into());
+        }
+        self.at += 1;
+        let mut string = JsString::default();
+        loop {
+            let run = plain_run(&self.bytes[self.at..]);
+            string.push_text(&self.text[self.at..self.at + run]);
+            self.at += run;
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(string);
+                }
+                Some(b'\\') => self.escape(&mut string)?,
+                Some(_) => return Err(self.error("expected no control character in a string")),
+                None => return Err(self.error("expected the end of a string")),
+            }
+        }
+    }
+
+    fn escape(&mut self, string: &mut JsString) -> Result<(), ParseError> {
+        self.at += 1;
+        let text = match self.peek() {
+            Some(b'"') => "\"",
+            Some(b'\\') => "\\",
+            Some(b'/') => "/",
+            Some(b'b') => "\u{8}",
+            Some(b'f') => "\u{C}",
+            Some(b'n') => "\n",
+            Some(b'r') => "\r",
+            Some(b't') => "\t",
+            Some(b'u') => {
+                let digits = self.bytes.get(self.at + 1..self.at + 5);
+                let unit = digits
+                    .and_then(hex)
+                    .ok_or_else(|| self.error("expected `\\u` and four hex digits"))?;
+                string.push_unit(unit);
+                self.at += 5;
+                return Ok(());
+            }
+            _ => return Err(self.error("expected an escape")),
+        };
+        string.push_text(text);
+        self.at += 1;
+        Ok(())
+    }
+}
+
+/// How many bytes stand before the next quote, backslash or control character.
+fn plain_run(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(bytes.len())
+}
+
+fn hex(digits: &[u8]) -> Option<u16> {
+    digits.iter().try_fold(0, |unit, &digit| {
+        let digit = char::from(digit).to_digit(16)?;
+        Some(unit << 4 | digit as u16)
+    })
+}
+
+/// The names that messages, chunks and log lines use, so that reading them allocates nothing.
+fn known_key(key: &str) -> Option<&'static str> {
+    macro_rules! known {
+        ($($name:literal)*) => { match key { $($name => Some($name),)* _ => None } };
+    }
+    known!(
+        "id" "role" "parts" "metadata" "type" "text" "state" "providerMetadata" "mediaType" "url"
+        "filename" "sourceId" "title" "data" "toolCallId" "toolName" "input" "output" "errorText"
+        "rawInput" "inputEncoding" "approval" "approved" "reason" "descriptor" "signature"
+        "inputSchemaInput" "preliminary" "providerExecuted" "callProviderMetadata"
+        "resultProviderMetadata" "toolMetadata" "dynamic" "delta" "inputTextDelta" "messageId"
+        "messageMetadata" "finishReason" "approvalId" "transient" "content" "providerOptions" "value"
+        "seq" "rev" "in" "batch" "blobs" "crc" "ts" "event" "ref_msg_id" "v" "chatKey" "channel"
+        "chatId" "userId" "username" "messageThreadId" "chatType" "requestId" "runId" "kind" "source"
+        "sourceRange" "fromId" "toId" "count" "meta" "name" "tool_call_id" "tool_name" "tool_calls"
+        "is_error" "is_meta" "compacted"
+    )
+}

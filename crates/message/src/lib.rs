@@ -1,0 +1,3 @@
+//! Messages as the AI SDK has them.
+
+pub mod json;

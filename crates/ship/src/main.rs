@@ -1,0 +1,3 @@
+//! The `ship` command.
+
+fn main() {}
