@@ -10,6 +10,7 @@
 //! - Nothing recurses. A hundred thousand nested brackets cost memory, never the stack, and every
 //!   operation is linear in the text.
 
+mod merge;
 mod object;
 mod parse;
 mod string;
@@ -19,7 +20,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use merge::is_prototype_key;
 pub use object::{Array, Key, Object};
 pub use parse::ParseError;
 pub use string::JsString;
 pub use value::Json;
+pub(crate) use write::{write_number, write_string};

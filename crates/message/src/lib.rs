@@ -1,3 +1,49 @@
 //! Messages as the AI SDK has them.
+//!
+//! Everything Shipmate keeps and sends is a message of the [AI SDK](https://ai-sdk.dev), version 6. This
+//! crate knows those messages and nothing else: it is data and pure functions, without files, network,
+//! clock or tasks.
+//!
+//! - [`UiMessage`] is a message as it is stored and shown. [`validate_ui_messages`] tells whether JSON is one.
+//! - [`ModelMessage`] is a message as a model is given it. [`convert_to_model_messages`] makes them, and
+//!   [`prune_messages`] makes them fewer.
+//! - [`Chunk`] is one event of a streamed answer. [`Assembler`] puts chunks together to a message.
+//! - [`json::Json`] is the JSON under all of it, as JavaScript reads and writes it.
+//!
+//! Each function gives, case for case, what the npm package's function of that name gives; a test runs
+//! both side by side.
 
 pub mod json;
+
+mod assemble;
+mod chunk;
+mod convert;
+mod model;
+mod partial;
+mod prune;
+mod ui;
+mod validate;
+
+pub use assemble::{AssembleError, Assembler};
+pub use chunk::{Chunk, ChunkError, FinishReason, InputEncoding, TextChunk, ToolChunk};
+pub use convert::{
+    ConvertError, ConvertOptions, DataConverter, OutputConverter, convert_to_model_messages,
+};
+pub use model::{
+    FileModelPart, ImageModelPart, ModelContent, ModelMessage, ModelPart, ModelRole,
+    NotAModelMessage, ReasoningModelPart, TextModelPart, ToolApprovalRequestModelPart,
+    ToolApprovalResponseModelPart, ToolCallModelPart, ToolOutput, ToolOutputKind,
+    ToolResultModelPart, Value,
+};
+pub use prune::{
+    EmptyMessages, PruneOptions, PruneReasoning, PruneScope, PruneToolCalls, prune_messages,
+};
+pub use ui::{
+    DataPart, FilePart, NotAMessage, PartFields, ReadError, ReasoningPart, Role,
+    SourceDocumentPart, SourceUrlPart, StepStartPart, TextPart, TextState, ToolFields, ToolPart,
+    ToolState, UiMessage, UiPart,
+};
+pub use validate::{
+    DataCheck, MetadataCheck, ToolCheck, ToolChecks, ValidateError, ValidateOptions,
+    validate_messages, validate_ui_messages,
+};

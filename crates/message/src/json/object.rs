@@ -104,11 +104,6 @@ impl Object {
         self.0.is_empty()
     }
 
-    /// Adds an entry whose key the caller knows to be new.
-    pub(crate) fn push_new(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
-        self.0.push((key.into(), value.into()));
-    }
-
     /// Makes the last of several equal keys win, at the place of the first, as JavaScript does.
     pub(super) fn merge_equal_keys(&mut self) {
         if self.0.len() <= SCAN_KEYS_MAX {

@@ -55,6 +55,17 @@ fn keys_keep_their_order_and_the_last_of_two_equal_ones_wins() {
 }
 
 #[test]
+fn stringify_puts_array_indexes_first_as_javascript_does() {
+    let value = Json::parse(
+        r#"{"b":{"1":0,"0":1},"10":1,"01":2,"9":3,"-1":4,"4294967295":5,"4294967294":6}"#,
+    );
+    assert_eq!(
+        value.unwrap().stringify(),
+        r#"{"9":3,"10":1,"4294967294":6,"b":{"0":1,"1":0},"01":2,"-1":4,"4294967295":5}"#
+    );
+}
+
+#[test]
 fn what_is_not_json_is_refused_with_its_place() {
     for (text, offset) in [
         ("", 0),

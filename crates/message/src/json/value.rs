@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::write::{KeyOrder, write};
 use super::{Array, JsString, Key, Object, ParseError};
 
 /// A JSON value.
@@ -53,7 +54,15 @@ impl Json {
 
     /// Appends the text that `JSON.stringify` gives, but with keys in the order in which they were read.
     pub fn write_to(&self, out: &mut String) {
-        super::write::write(self, out);
+        write(self, KeyOrder::Kept, out);
+    }
+
+    /// The text that `JSON.stringify` gives, with its order of keys: those that are array indexes come
+    /// first. For JSON inside a string that must equal JavaScript's.
+    pub fn stringify(&self) -> String {
+        let mut text = String::new();
+        write(self, KeyOrder::JavaScript, &mut text);
+        text
     }
 
     /// Returns the string, if it is one.
@@ -75,7 +84,7 @@ impl Json {
     pub fn as_u64(&self) -> Option<u64> {
         const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
         let number = self.as_number()?;
-        let whole = number >= 0.0 && number <= EXACT_MAX && number.fract() == 0.0;
+        let whole = (0.0..=EXACT_MAX).contains(&number) && number.fract() == 0.0;
         whole.then_some(number as u64)
     }
 

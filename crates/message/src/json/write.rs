@@ -1,6 +1,19 @@
 //! Writing: the bytes that `JSON.stringify` gives.
+//!
+//! With one difference, and a way to avoid it. JavaScript objects put keys that look like array indexes
+//! before all others, in ascending order; we keep the order of the text. Where our bytes end up inside a
+//! string that is compared with JavaScript's, the order must be JavaScript's too: [`KeyOrder::JavaScript`].
 
-use super::{Json, Object};
+use super::{Json, Key, Object};
+
+/// The order in which an object's keys are written.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum KeyOrder {
+    /// As they were read or set.
+    Kept,
+    /// Array indexes first, ascending.
+    JavaScript,
+}
 
 /// A container being written: what is left of it, and whether anything was written yet.
 struct Frame<'a> {
@@ -10,22 +23,24 @@ struct Frame<'a> {
 
 enum Rest<'a> {
     Array(std::slice::Iter<'a, Json>),
-    Object(std::slice::Iter<'a, (super::Key, Json)>),
+    Object(std::slice::Iter<'a, (Key, Json)>),
+    Sorted(std::vec::IntoIter<&'a (Key, Json)>),
 }
 
-pub(super) fn write(value: &Json, out: &mut String) {
+pub(super) fn write(value: &Json, order: KeyOrder, out: &mut String) {
     let mut stack = Vec::new();
-    open(value, &mut stack, out);
-    close_all(&mut stack, out);
+    open(value, order, &mut stack, out);
+    close_all(order, &mut stack, out);
 }
 
 pub(super) fn write_object(object: &Object, out: &mut String) {
     out.push('{');
-    close_all(&mut vec![Frame { rest: Rest::Object(object.0.iter()), first: true }], out);
+    let frame = Frame { rest: Rest::Object(object.0.iter()), first: true };
+    close_all(KeyOrder::Kept, &mut vec![frame], out);
 }
 
 /// Writes a value, or opens it when it is a container.
-fn open<'a>(value: &'a Json, stack: &mut Vec<Frame<'a>>, out: &mut String) {
+fn open<'a>(value: &'a Json, order: KeyOrder, stack: &mut Vec<Frame<'a>>, out: &mut String) {
     match value {
         Json::Null => out.push_str("null"),
         Json::Bool(true) => out.push_str("true"),
@@ -38,17 +53,35 @@ fn open<'a>(value: &'a Json, stack: &mut Vec<Frame<'a>>, out: &mut String) {
         }
         Json::Object(object) => {
             out.push('{');
-            stack.push(Frame { rest: Rest::Object(object.0.iter()), first: true });
+            stack.push(Frame { rest: entries(object, order), first: true });
         }
     }
 }
 
+fn entries(object: &Object, order: KeyOrder) -> Rest<'_> {
+    if order == KeyOrder::Kept || object.keys().all(|key| array_index(key).is_none()) {
+        return Rest::Object(object.0.iter());
+    }
+    let mut entries: Vec<&(Key, Json)> = object.0.iter().collect();
+    // A stable sort: indexes ascending, everything else behind them as it was.
+    entries.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
+    Rest::Sorted(entries.into_iter())
+}
+
+/// The array index that a key is, if JavaScript takes it for one: `"0"`, `"17"`, but not `"01"`.
+fn array_index(key: &str) -> Option<u32> {
+    let canonical =
+        key == "0" || (key.starts_with(|c: char| c.is_ascii_digit()) && !key.starts_with('0'));
+    key.parse().ok().filter(|&index| canonical && index < u32::MAX)
+}
+
 /// Writes what is left of every open container.
-fn close_all<'a>(stack: &mut Vec<Frame<'a>>, out: &mut String) {
+fn close_all<'a>(order: KeyOrder, stack: &mut Vec<Frame<'a>>, out: &mut String) {
     while let Some(frame) = stack.last_mut() {
         let (next, close) = match &mut frame.rest {
             Rest::Array(values) => (values.next().map(|value| (None, value)), ']'),
             Rest::Object(entries) => (entries.next().map(|(key, value)| (Some(key), value)), '}'),
+            Rest::Sorted(entries) => (entries.next().map(|(key, value)| (Some(key), value)), '}'),
         };
         let Some((key, value)) = next else {
             out.push(close);
@@ -62,7 +95,7 @@ fn close_all<'a>(stack: &mut Vec<Frame<'a>>, out: &mut String) {
             write_string(key, out);
             out.push(':');
         }
-        open(value, stack, out);
+        open(value, order, stack, out);
     }
 }
 
@@ -80,7 +113,7 @@ pub(crate) fn write_number(number: f64, out: &mut String) {
     }
 }
 
-fn write_string(text: &str, out: &mut String) {
+pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut plain = 0;
     for (at, byte) in text.bytes().enumerate() {

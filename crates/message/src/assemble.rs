@@ -1,0 +1,324 @@
+//! Putting the chunks of a streamed answer together to a message.
+//!
+//! The stock AI SDK client does this in the browser; a server that keeps the message must come to the
+//! same one. An [`Assembler`] takes the chunks in their order. The first chunk that does not fit ends it
+//! with an error, and what was there before that chunk stays.
+//!
+//! The client reads a tool's input anew at every delta, which costs the square of its length. Here the
+//! text is collected and read when somebody looks.
+
+mod metadata;
+mod tool;
+
+use std::collections::HashMap;
+
+use crate::chunk::{Chunk, ChunkError, FinishReason, TextChunk};
+use crate::json::{JsString, Json, Object};
+use crate::ui::{
+    DataPart, PartFields, ReasoningPart, Role, StepStartPart, TextPart, ToolState, UiMessage,
+    UiPart,
+};
+use tool::Partial;
+
+/// Why a stream could not be put together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssembleError {
+    /// A chunk is not one of the protocol.
+    #[error(transparent)]
+    Chunk(#[from] ChunkError),
+    /// The sender says that it failed.
+    #[error("{0}")]
+    Sender(String),
+    /// Text grew or ended that had not begun.
+    #[error("received {chunk} for a {what} that is not open, with ID {id:?}")]
+    NotOpen {
+        /// The type of the chunk.
+        chunk: &'static str,
+        /// What it belongs to.
+        what: &'static str,
+        /// The id that is not open.
+        id: String,
+    },
+    /// A tool answered that had not been called.
+    #[error("no tool invocation found for tool call ID {0:?}")]
+    NoCall(String),
+    /// The metadata cannot be merged with what is there.
+    #[error("the message's metadata is not an object, so nothing can be merged into it")]
+    Metadata,
+}
+
+/// Puts chunks together to a message.
+///
+/// ```
+/// use ship_message::{Assembler, Chunk};
+///
+/// let mut assembler = Assembler::new("fallback-id", None);
+/// for text in [
+///     r#"{"type":"start","messageId":"m1"}"#,
+///     r#"{"type":"text-start","id":"t"}"#,
+///     r#"{"type":"text-delta","id":"t","delta":"hi"}"#,
+///     r#"{"type":"text-end","id":"t"}"#,
+///     r#"{"type":"finish","finishReason":"stop"}"#,
+/// ] {
+///     assembler.push(Chunk::parse(text)?)?;
+/// }
+/// assert_eq!(assembler.message().text(), "hi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Assembler {
+    message: UiMessage,
+    /// Open texts by their ids, as places among the parts.
+    texts: HashMap<String, usize>,
+    reasonings: HashMap<String, usize>,
+    /// Tool inputs on their way, by call id, and those whose parts are behind the text that has arrived.
+    partials: HashMap<String, Partial>,
+    behind: Vec<String>,
+    /// The places of tool parts by call id and of data parts by type and id, so that a chunk finds its
+    /// part without a search.
+    calls: HashMap<String, Vec<usize>>,
+    data: HashMap<(String, String), usize>,
+    /// Where the current step begins: behind the last `step-start`.
+    step_start: usize,
+    finish_reason: Option<FinishReason>,
+}
+
+impl Assembler {
+    /// Begins a message. When `last`, the last message of the chat, is the assistant's, it is continued;
+    /// else a new one begins, with `id` until the stream names another.
+    pub fn new(id: impl Into<String>, last: Option<UiMessage>) -> Self {
+        let message = last
+            .filter(|message| message.role() == Role::Assistant)
+            .unwrap_or_else(|| UiMessage::new(id, Role::Assistant, Vec::new()));
+        let mut assembler = Self {
+            message,
+            texts: HashMap::new(),
+            reasonings: HashMap::new(),
+            partials: HashMap::new(),
+            behind: Vec::new(),
+            calls: HashMap::new(),
+            data: HashMap::new(),
+            step_start: 0,
+            finish_reason: None,
+        };
+        assembler.index_parts(0);
+        assembler.resume_partials();
+        assembler
+    }
+
+    /// The message as it is now.
+    pub fn message(&mut self) -> &UiMessage {
+        self.settle_inputs();
+        &self.message
+    }
+
+    /// The message as it is now, and no more.
+    pub fn into_message(mut self) -> UiMessage {
+        self.settle_inputs();
+        self.message
+    }
+
+    /// Why the answer ended, if the stream has said so.
+    pub fn finish_reason(&self) -> Option<FinishReason> {
+        self.finish_reason
+    }
+
+    /// Takes the next chunk.
+    ///
+    /// # Errors
+    /// When the chunk does not fit what came before, or says that the sender failed. The message stays as
+    /// it was.
+    pub fn push(&mut self, chunk: Chunk) -> Result<(), AssembleError> {
+        match chunk {
+            Chunk::Start { message_id, message_metadata } => {
+                if let Some(id) = message_id {
+                    self.message.set_id(id);
+                }
+                self.merge_metadata(message_metadata)?;
+            }
+            Chunk::MessageMetadata(metadata) => self.merge_metadata(Some(metadata))?,
+            Chunk::Finish { finish_reason, message_metadata } => {
+                self.finish_reason = finish_reason.or(self.finish_reason);
+                self.merge_metadata(message_metadata)?;
+            }
+            Chunk::StartStep => {
+                // A delta behind a new step belongs to a new part.
+                self.settle_inputs();
+                self.add(UiPart::StepStart(StepStartPart::new()));
+            }
+            Chunk::FinishStep => {
+                self.texts.clear();
+                self.reasonings.clear();
+            }
+            Chunk::TextStart(chunk) => self.start_text(chunk),
+            Chunk::TextDelta(chunk, delta) => {
+                let at = open(&self.texts, &chunk.id, "text-delta", "text")?;
+                self.grow(at, &delta, chunk.provider_metadata);
+            }
+            Chunk::TextEnd(chunk) => {
+                let at = open(&self.texts, &chunk.id, "text-end", "text")?;
+                self.texts.remove(&chunk.id);
+                self.end(at, chunk.provider_metadata);
+            }
+            Chunk::ReasoningStart(chunk) => self.start_reasoning(chunk),
+            Chunk::ReasoningDelta(chunk, delta) => {
+                let at = open(&self.reasonings, &chunk.id, "reasoning-delta", "reasoning")?;
+                self.grow(at, &delta, chunk.provider_metadata);
+            }
+            Chunk::ReasoningEnd(chunk) => {
+                let at = open(&self.reasonings, &chunk.id, "reasoning-end", "reasoning")?;
+                self.reasonings.remove(&chunk.id);
+                self.end(at, chunk.provider_metadata);
+            }
+            Chunk::Data(object) => self.add_data(object),
+            chunk @ (Chunk::File { .. }
+            | Chunk::SourceUrl { .. }
+            | Chunk::SourceDocument { .. }) => {
+                self.add_source(chunk);
+            }
+            Chunk::Abort { .. } => {}
+            Chunk::Error { error_text } => return Err(AssembleError::Sender(error_text)),
+            chunk => self.push_tool(chunk)?,
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, part: UiPart) {
+        self.message.parts_mut().push(part);
+        self.index_parts(self.next_place() - 1);
+    }
+
+    fn next_place(&self) -> usize {
+        self.message.parts().len()
+    }
+
+    /// Notes where the parts from `start` on are to be found.
+    fn index_parts(&mut self, start: usize) {
+        for (at, part) in self.message.parts().iter().enumerate().skip(start) {
+            match part {
+                UiPart::StepStart(_) => self.step_start = at + 1,
+                UiPart::Tool(tool) => {
+                    if let Some(call_id) = tool.object().str("toolCallId") {
+                        self.calls.entry(call_id.to_owned()).or_default().push(at);
+                    }
+                }
+                UiPart::Data(data) => {
+                    if let Some(key) = data_key(data.object()) {
+                        self.data.entry(key).or_insert(at);
+                    }
+                }
+                UiPart::Text(_)
+                | UiPart::Reasoning(_)
+                | UiPart::File(_)
+                | UiPart::SourceUrl(_)
+                | UiPart::SourceDocument(_)
+                | UiPart::Unknown(_) => {}
+            }
+        }
+    }
+
+    fn start_text(&mut self, chunk: TextChunk) {
+        let mut object = Object::from([("type", "text"), ("text", "")]);
+        object.set_or_remove("providerMetadata", chunk.provider_metadata);
+        object.set("state", "streaming");
+        self.texts.insert(chunk.id, self.next_place());
+        self.add(UiPart::Text(TextPart(object)));
+    }
+
+    fn start_reasoning(&mut self, chunk: TextChunk) {
+        let mut object = Object::from([("type", "reasoning"), ("id", &chunk.id), ("text", "")]);
+        object.set_or_remove("providerMetadata", chunk.provider_metadata);
+        object.set("state", "streaming");
+        self.reasonings.insert(chunk.id, self.next_place());
+        self.add(UiPart::Reasoning(ReasoningPart(object)));
+    }
+
+    /// The object of an open text or reasoning part.
+    fn text_object(&mut self, at: usize) -> Option<&mut Object> {
+        match self.message.parts_mut().get_mut(at) {
+            Some(UiPart::Text(text)) => Some(text.object_mut()),
+            Some(UiPart::Reasoning(reasoning)) => Some(reasoning.object_mut()),
+            _ => None,
+        }
+    }
+
+    fn grow(&mut self, at: usize, delta: &JsString, metadata: Option<Json>) {
+        let Some(object) = self.text_object(at) else { return };
+        if let Some(Json::String(text)) = object.get_mut("text") {
+            text.push(delta);
+        }
+        replace_metadata(object, metadata);
+    }
+
+    fn end(&mut self, at: usize, metadata: Option<Json>) {
+        let Some(object) = self.text_object(at) else { return };
+        object.set("state", "done");
+        replace_metadata(object, metadata);
+    }
+
+    fn add_data(&mut self, object: Object) {
+        if object.get("transient").and_then(Json::as_bool) == Some(true) {
+            return;
+        }
+        let existing = data_key(&object).and_then(|key| self.data.get(&key).copied());
+        let part = existing.and_then(|at| self.message.parts_mut().get_mut(at));
+        if let Some(UiPart::Data(data)) = part {
+            let value = object.get("data").cloned().unwrap_or_default();
+            data.object_mut().set("data", value);
+        } else {
+            self.add(UiPart::Data(DataPart(object)));
+        }
+    }
+
+    /// Files and sources become the part they are; an object without our optional fields stays without.
+    fn add_source(&mut self, chunk: Chunk) {
+        let mut json = chunk.into_json();
+        if let Some(object) = json.as_object_mut()
+            && object.str("type") == Some("file")
+        {
+            // The part names the media type before the URL.
+            let url = object.remove("url").unwrap_or_default();
+            let metadata = object.remove("providerMetadata");
+            object.set("url", url);
+            object.set_or_remove("providerMetadata", metadata);
+        }
+        self.add(UiPart::from_json(json));
+    }
+
+    fn merge_metadata(&mut self, metadata: Option<Json>) -> Result<(), AssembleError> {
+        let Some(metadata) = metadata.filter(|metadata| !metadata.is_null()) else { return Ok(()) };
+        let merged = match self.message.metadata() {
+            Some(base) => metadata::merge(base, metadata).ok_or(AssembleError::Metadata)?,
+            None => metadata,
+        };
+        self.message.set_metadata(merged);
+        Ok(())
+    }
+}
+
+/// A later chunk's metadata replaces what was there; none leaves it.
+fn replace_metadata(object: &mut Object, metadata: Option<Json>) {
+    if let Some(metadata) = metadata {
+        object.set("providerMetadata", metadata);
+    }
+}
+
+fn open(
+    parts: &HashMap<String, usize>,
+    id: &str,
+    chunk: &'static str,
+    what: &'static str,
+) -> Result<usize, AssembleError> {
+    let missing = || AssembleError::NotOpen { chunk, what, id: id.to_owned() };
+    parts.get(id).copied().ok_or_else(missing)
+}
+
+/// Data parts of one type and id are one part; those without an id are each their own.
+fn data_key(object: &Object) -> Option<(String, String)> {
+    Some((object.str("type")?.to_owned(), object.str("id")?.to_owned()))
+}
+
+/// Whether a state is one in which provider metadata is the result's.
+fn is_output(state: ToolState) -> bool {
+    matches!(state, ToolState::OutputAvailable | ToolState::OutputError)
+}

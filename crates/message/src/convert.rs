@@ -1,0 +1,221 @@
+//! `convertToModelMessages`: from what is stored to what a model is given.
+//!
+//! Case for case what the AI SDK's function of that name gives, down to what it does with messages that
+//! no validator would let pass: values go through as they are, and what throws a `TypeError` there is
+//! an error with the same words here. One UI message can become several model messages, because every
+//! step of a run is an assistant message of its own, followed by the results of its tool calls.
+
+mod assistant;
+mod coerce;
+
+pub(crate) use coerce::spread;
+
+use std::collections::HashSet;
+
+use crate::json::{JsString, Json, Object};
+use crate::model::{
+    FileModelPart, ModelContent, ModelMessage, ModelPart, ModelRole, TextModelPart, Value,
+};
+use crate::ui::{DataPart, FilePart, PartFields, Role, TextPart, ToolState, UiMessage, UiPart};
+
+/// Gives the model's form of a data part, if it should have one.
+pub type DataConverter<'a> = &'a dyn Fn(&DataPart) -> Option<ModelPart<'static>>;
+
+/// Gives the model's form of a tool's output: tool name, call id, input, output.
+///
+/// `None` means that the tool has no form of its own, and the output is taken as text or JSON.
+pub type OutputConverter<'a> =
+    &'a dyn Fn(&str, Option<&Json>, Option<&Json>, Option<&Json>) -> Option<Result<Json, String>>;
+
+/// What [`convert_to_model_messages`] may be told.
+#[derive(Clone, Copy, Default)]
+pub struct ConvertOptions<'a> {
+    /// The names of the tools there are. A `dynamic-tool` part marked `dynamic: false` stands for a tool
+    /// that is gone; its output is left out unless the tool is among these.
+    pub tools: Option<&'a HashSet<String>>,
+    /// How a tool's output is shown to the model.
+    pub to_model_output: Option<OutputConverter<'a>>,
+    /// Leave out tool calls that have no result.
+    pub ignore_incomplete_tool_calls: bool,
+    /// How data parts are shown to the model. Without it they are left out.
+    pub convert_data_part: Option<DataConverter<'a>>,
+}
+
+/// Why messages could not be converted. The words are those of the AI SDK.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConvertError {
+    /// A message has a role that is not system, user or assistant.
+    #[error("Unsupported role: {role}")]
+    UnsupportedRole {
+        /// The role as JavaScript would print it.
+        role: String,
+    },
+    /// A message or a part has not the shape that conversion relies on.
+    #[error("{0}")]
+    Malformed(String),
+    /// The caller's own function failed.
+    #[error("{0}")]
+    ToolOutput(String),
+}
+
+impl ConvertError {
+    /// The name of the error in JavaScript.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::UnsupportedRole { .. } => "AI_MessageConversionError",
+            Self::Malformed(_) => "TypeError",
+            Self::ToolOutput(_) => "Error",
+        }
+    }
+}
+
+/// Converts messages as stored into messages for a model.
+///
+/// # Errors
+/// When a message has an unknown role, lacks its parts, or has a part without a `type`.
+///
+/// ```
+/// use ship_message::{ConvertOptions, Role, UiMessage, UiPart, convert_to_model_messages};
+///
+/// let messages = [UiMessage::new("m1", Role::User, vec![UiPart::text("hi")])];
+/// let converted = convert_to_model_messages(&messages, &ConvertOptions::default())?;
+/// assert_eq!(converted[0].to_string(), r#"{"role":"user","content":[{"type":"text","text":"hi"}]}"#);
+/// # Ok::<(), ship_message::ConvertError>(())
+/// ```
+pub fn convert_to_model_messages<'a>(
+    messages: &'a [UiMessage],
+    options: &ConvertOptions<'_>,
+) -> Result<Vec<ModelMessage<'a>>, ConvertError> {
+    if options.ignore_incomplete_tool_calls {
+        check_parts_can_be_filtered(messages)?;
+    }
+    let mut converted = Vec::with_capacity(messages.len());
+    for message in messages {
+        match message.role() {
+            Role::System => converted.push(system_message(message)?),
+            Role::User => converted.push(user_message(message, options)?),
+            Role::Assistant => assistant::push_messages(message, options, &mut converted)?,
+            Role::Unknown => {
+                let role = coerce::to_string(message.field("role"));
+                return Err(ConvertError::UnsupportedRole { role });
+            }
+        }
+    }
+    Ok(converted)
+}
+
+/// Leaving out incomplete calls looks at every part of every message before anything is converted.
+fn check_parts_can_be_filtered(messages: &[UiMessage]) -> Result<(), ConvertError> {
+    for message in messages {
+        list_of_parts(message, "filter")?.iter().try_for_each(check_has_type)?;
+    }
+    Ok(())
+}
+
+/// Whether a part goes into the conversion at all.
+fn is_wanted(part: &UiPart, options: &ConvertOptions<'_>) -> bool {
+    let UiPart::Tool(tool) = part else { return true };
+    if !options.ignore_incomplete_tool_calls {
+        return true;
+    }
+    match tool.state() {
+        ToolState::ApprovalResponded | ToolState::OutputError | ToolState::OutputDenied => true,
+        ToolState::OutputAvailable => {
+            tool.field("preliminary").and_then(Json::as_bool) != Some(true)
+        }
+        ToolState::InputStreaming
+        | ToolState::InputAvailable
+        | ToolState::ApprovalRequested
+        | ToolState::Unknown => false,
+    }
+}
+
+/// The parts of a message on which JavaScript would call the array method `method`.
+fn list_of_parts<'a>(message: &'a UiMessage, method: &str) -> Result<&'a [UiPart], ConvertError> {
+    if message.has_parts() {
+        return Ok(message.parts());
+    }
+    let what = match message.field("parts") {
+        None => format!("Cannot read properties of undefined (reading '{method}')"),
+        Some(Json::Null) => format!("Cannot read properties of null (reading '{method}')"),
+        Some(_) => format!("message.parts.{method} is not a function"),
+    };
+    Err(ConvertError::Malformed(what))
+}
+
+/// Fails where JavaScript would fail to call `part.type.startsWith`.
+fn check_has_type(part: &UiPart) -> Result<(), ConvertError> {
+    let UiPart::Unknown(json) = part else { return Ok(()) };
+    let what = match (json, json.get("type")) {
+        (_, Some(Json::String(_))) => return Ok(()),
+        (Json::Null, _) => "Cannot read properties of null (reading 'type')",
+        (_, None) => "Cannot read properties of undefined (reading 'startsWith')",
+        (_, Some(Json::Null)) => "Cannot read properties of null (reading 'startsWith')",
+        (_, Some(_)) => "part.type.startsWith is not a function",
+    };
+    Err(ConvertError::Malformed(what.to_owned()))
+}
+
+fn system_message(message: &UiMessage) -> Result<ModelMessage<'_>, ConvertError> {
+    let mut content = JsString::default();
+    let mut provider_options = Object::new();
+    for part in list_of_parts(message, "filter")? {
+        match part {
+            UiPart::Text(text) => {
+                coerce::join(text.field("text"), &mut content);
+                if let Some(metadata) = text.provider_metadata() {
+                    coerce::spread(metadata, &mut provider_options);
+                }
+            }
+            UiPart::Unknown(Json::Null) => check_has_type(part)?,
+            _ => {}
+        }
+    }
+    Ok(ModelMessage {
+        role: ModelRole::System,
+        content: ModelContent::Text(Value::Owned(content.into())),
+        provider_options: (!provider_options.is_empty())
+            .then(|| Value::Owned(provider_options.into())),
+        other: Object::new(),
+    })
+}
+
+fn user_message<'a>(
+    message: &'a UiMessage,
+    options: &ConvertOptions<'_>,
+) -> Result<ModelMessage<'a>, ConvertError> {
+    let parts = list_of_parts(message, "map")?;
+    let mut content = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            UiPart::Text(text) => content.push(text_part(text)),
+            UiPart::File(file) => content.push(file_part(file)),
+            UiPart::Data(data) => content.extend(options.convert_data_part.and_then(|f| f(data))),
+            UiPart::Unknown(_) => check_has_type(part)?,
+            UiPart::Reasoning(_)
+            | UiPart::SourceUrl(_)
+            | UiPart::SourceDocument(_)
+            | UiPart::StepStart(_)
+            | UiPart::Tool(_) => {}
+        }
+    }
+    Ok(ModelMessage::of_parts(ModelRole::User, content))
+}
+
+fn text_part(part: &TextPart) -> ModelPart<'_> {
+    ModelPart::Text(TextModelPart {
+        text: part.field("text").map(Value::Ref),
+        provider_options: part.provider_metadata().map(Value::Ref),
+        other: Object::new(),
+    })
+}
+
+fn file_part(part: &FilePart) -> ModelPart<'_> {
+    ModelPart::File(FileModelPart {
+        media_type: part.field("mediaType").map(Value::Ref),
+        filename: part.field("filename").map(Value::Ref),
+        data: part.field("url").map(Value::Ref),
+        provider_options: part.provider_metadata().map(Value::Ref),
+        other: Object::new(),
+    })
+}

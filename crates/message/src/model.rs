@@ -1,0 +1,164 @@
+//! `ModelMessage`: the message as a model is given it.
+//!
+//! Conversion makes these for every request, so they borrow: a value that came out of a `UIMessage` is
+//! a reference into it, and only what was read from a caller's JSON is owned. Nothing here is checked.
+//! The AI SDK's conversion passes values through whatever their type, so every field is a [`Value`]
+//! that may be absent; who sends the messages validates them.
+
+mod part;
+mod value;
+
+pub use part::{
+    FileModelPart, ImageModelPart, ModelPart, ReasoningModelPart, TextModelPart,
+    ToolApprovalRequestModelPart, ToolApprovalResponseModelPart, ToolCallModelPart, ToolOutput,
+    ToolOutputKind, ToolResultModelPart,
+};
+pub use value::Value;
+
+use crate::json::{Json, Object};
+use value::ObjectWriter;
+
+/// Who a model message is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the roles' own names")]
+pub enum ModelRole {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+impl ModelRole {
+    /// Reads the role's name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "system" => Some(Self::System),
+            "user" => Some(Self::User),
+            "assistant" => Some(Self::Assistant),
+            "tool" => Some(Self::Tool),
+            _ => None,
+        }
+    }
+
+    /// The role's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// What a model message says.
+#[derive(Clone, Debug)]
+pub enum ModelContent<'a> {
+    /// Plain text.
+    Text(Value<'a>),
+    /// A list of parts.
+    Parts(Vec<ModelPart<'a>>),
+}
+
+/// A message as the AI SDK's `ModelMessage`.
+#[derive(Clone, Debug)]
+pub struct ModelMessage<'a> {
+    /// Who it is from.
+    pub role: ModelRole,
+    /// What it says.
+    pub content: ModelContent<'a>,
+    /// What is meant for one provider alone.
+    pub provider_options: Option<Value<'a>>,
+    /// Fields we do not know.
+    pub other: Object,
+}
+
+/// Why a value is not a model message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAModelMessage {
+    /// It is not an object.
+    #[error("a model message must be a JSON object")]
+    NotAnObject,
+    /// It has no role that models know.
+    #[error("a model message must have the role system, user, assistant or tool")]
+    Role,
+    /// Its content is neither a string nor a list.
+    #[error("a model message must have a string or a list as its content")]
+    Content,
+}
+
+impl<'a> ModelMessage<'a> {
+    pub(crate) fn of_parts(role: ModelRole, parts: Vec<ModelPart<'a>>) -> Self {
+        Self {
+            role,
+            content: ModelContent::Parts(parts),
+            provider_options: None,
+            other: Object::new(),
+        }
+    }
+
+    /// Reads a model message from JSON.
+    ///
+    /// # Errors
+    /// When role or content are not those of a model message. The parts are not checked.
+    pub fn from_json(json: Json) -> Result<Self, NotAModelMessage> {
+        let Json::Object(mut other) = json else { return Err(NotAModelMessage::NotAnObject) };
+        let role = other.str("role").and_then(ModelRole::named).ok_or(NotAModelMessage::Role)?;
+        let content = match other.remove("content") {
+            Some(text @ Json::String(_)) => ModelContent::Text(Value::Owned(text)),
+            Some(Json::Array(parts)) => ModelContent::Parts(
+                parts.into_vec().into_iter().map(ModelPart::from_json).collect(),
+            ),
+            _ => return Err(NotAModelMessage::Content),
+        };
+        other.remove("role");
+        let provider_options = other.remove("providerOptions").map(Value::Owned);
+        Ok(Self { role, content, provider_options, other })
+    }
+
+    /// The parts; none when the content is plain text.
+    pub fn parts(&self) -> &[ModelPart<'a>] {
+        match &self.content {
+            ModelContent::Text(_) => &[],
+            ModelContent::Parts(parts) => parts,
+        }
+    }
+
+    /// Whether the content is an empty text or an empty list.
+    pub fn is_empty(&self) -> bool {
+        match &self.content {
+            ModelContent::Text(text) => text.as_str().is_some_and(str::is_empty),
+            ModelContent::Parts(parts) => parts.is_empty(),
+        }
+    }
+
+    /// Appends the message's JSON text.
+    pub fn write_to(&self, out: &mut String) {
+        let mut object = ObjectWriter::open(out);
+        object.str("role", self.role.name());
+        match &self.content {
+            ModelContent::Text(text) => object.value("content", text),
+            ModelContent::Parts(parts) => {
+                let out = object.key("content");
+                out.push('[');
+                for (i, part) in parts.iter().enumerate() {
+                    if i > 0 {
+                        out.push(',');
+                    }
+                    part.write_to(out);
+                }
+                out.push(']');
+            }
+        }
+        object.option("providerOptions", self.provider_options.as_ref());
+        object.rest(&self.other);
+    }
+}
+
+impl std::fmt::Display for ModelMessage<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = String::new();
+        self.write_to(&mut text);
+        f.write_str(&text)
+    }
+}

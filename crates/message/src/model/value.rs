@@ -1,0 +1,102 @@
+//! A value that is borrowed where it can be.
+
+use crate::json::{Json, Object};
+
+/// A JSON value inside a model message.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    /// A value of the message that was converted.
+    Ref(&'a Json),
+    /// A string of that message, or a constant.
+    Str(&'a str),
+    /// A value of its own.
+    Owned(Json),
+}
+
+impl Value<'_> {
+    /// The string, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Ref(json) => json.as_str(),
+            Self::Str(text) => Some(text),
+            Self::Owned(json) => json.as_str(),
+        }
+    }
+
+    /// The value, unless it is a borrowed string.
+    pub fn as_json(&self) -> Option<&Json> {
+        match self {
+            Self::Ref(json) => Some(json),
+            Self::Str(_) => None,
+            Self::Owned(json) => Some(json),
+        }
+    }
+
+    /// A copy of the value.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Self::Ref(json) => (*json).clone(),
+            Self::Str(text) => Json::from(*text),
+            Self::Owned(json) => json.clone(),
+        }
+    }
+
+    /// Appends the value's JSON text.
+    pub fn write_to(&self, out: &mut String) {
+        match self {
+            Self::Ref(json) => json.write_to(out),
+            Self::Str(text) => crate::json::write_string(text, out),
+            Self::Owned(json) => json.write_to(out),
+        }
+    }
+}
+
+/// Writes one JSON object, field by field; it is closed when dropped.
+pub(super) struct ObjectWriter<'o> {
+    out: &'o mut String,
+    first: bool,
+}
+
+impl<'o> ObjectWriter<'o> {
+    pub(super) fn open(out: &'o mut String) -> Self {
+        out.push('{');
+        Self { out, first: true }
+    }
+
+    /// Writes a key, and gives the text to which its value must be appended.
+    pub(super) fn key(&mut self, key: &str) -> &mut String {
+        if !std::mem::take(&mut self.first) {
+            self.out.push(',');
+        }
+        crate::json::write_string(key, self.out);
+        self.out.push(':');
+        self.out
+    }
+
+    pub(super) fn str(&mut self, key: &str, text: &str) {
+        let out = self.key(key);
+        crate::json::write_string(text, out);
+    }
+
+    pub(super) fn value(&mut self, key: &str, value: &Value<'_>) {
+        value.write_to(self.key(key));
+    }
+
+    pub(super) fn option(&mut self, key: &str, value: Option<&Value<'_>>) {
+        if let Some(value) = value {
+            self.value(key, value);
+        }
+    }
+
+    pub(super) fn rest(&mut self, other: &Object) {
+        for (key, value) in other.iter() {
+            value.write_to(self.key(key));
+        }
+    }
+}
+
+impl Drop for ObjectWriter<'_> {
+    fn drop(&mut self) {
+        self.out.push('}');
+    }
+}

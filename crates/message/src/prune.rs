@@ -1,0 +1,238 @@
+//! `pruneMessages`: leaving out reasoning and tool calls that a model need not see again.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::model::{ModelContent, ModelMessage, ModelPart, ModelRole, Value};
+
+/// Which reasoning is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PruneReasoning {
+    /// None.
+    #[default]
+    None,
+    /// All of it.
+    All,
+    /// All but that of the last message.
+    BeforeLastMessage,
+}
+
+/// How far back a rule reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PruneScope {
+    /// Every message.
+    All,
+    /// Every message but the last so many. The AI SDK's reading of zero is kept: nothing is left out.
+    BeforeLast(usize),
+}
+
+/// A rule by which tool calls, their results and approvals are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PruneToolCalls {
+    /// How far back it reaches.
+    pub scope: PruneScope,
+    /// The tools it is about; all of them when none are named.
+    pub tools: Option<Vec<String>>,
+}
+
+/// What becomes of a message without content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EmptyMessages {
+    /// It goes, also if it was empty before.
+    #[default]
+    Remove,
+    /// It stays.
+    Keep,
+}
+
+/// What [`prune_messages`] leaves out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PruneOptions {
+    /// Which reasoning.
+    pub reasoning: PruneReasoning,
+    /// Which tool calls, rule by rule.
+    pub tool_calls: Vec<PruneToolCalls>,
+    /// What becomes of messages that are empty then.
+    pub empty_messages: EmptyMessages,
+}
+
+/// Leaves out what the options say. A call and its result go together, and so do a question for
+/// approval, its answer and its call.
+pub fn prune_messages<'a>(
+    mut messages: Vec<ModelMessage<'a>>,
+    options: &PruneOptions,
+) -> Vec<ModelMessage<'a>> {
+    prune_reasoning(&mut messages, options.reasoning);
+    for rule in &options.tool_calls {
+        prune_tool_calls(&mut messages, rule);
+    }
+    if options.empty_messages == EmptyMessages::Remove {
+        messages.retain(|message| !message.is_empty());
+    }
+    messages
+}
+
+fn prune_reasoning(messages: &mut [ModelMessage<'_>], which: PruneReasoning) {
+    let end = match which {
+        PruneReasoning::None => 0,
+        PruneReasoning::All => messages.len(),
+        PruneReasoning::BeforeLastMessage => messages.len().saturating_sub(1),
+    };
+    for message in &mut messages[..end] {
+        if let (ModelRole::Assistant, ModelContent::Parts(parts)) =
+            (message.role, &mut message.content)
+        {
+            parts.retain(|part| !matches!(part, ModelPart::Reasoning(_)));
+        }
+    }
+}
+
+/// What a part has to do with tools.
+enum ToolUse<'m> {
+    None,
+    /// A call or a result: call id and tool name.
+    Call(Option<&'m str>, Option<&'m str>),
+    /// A question for approval or its answer: approval id.
+    Approval(Option<&'m str>),
+}
+
+fn str_of<'m>(value: &'m Option<Value<'_>>) -> Option<&'m str> {
+    value.as_ref().and_then(Value::as_str)
+}
+
+fn tool_use<'m>(part: &'m ModelPart<'_>) -> ToolUse<'m> {
+    match part {
+        ModelPart::ToolCall(call) => ToolUse::Call(str_of(&call.call_id), str_of(&call.tool_name)),
+        ModelPart::ToolResult(result) => {
+            ToolUse::Call(str_of(&result.call_id), str_of(&result.tool_name))
+        }
+        ModelPart::ToolApprovalRequest(request) => ToolUse::Approval(str_of(&request.approval_id)),
+        ModelPart::ToolApprovalResponse(response) => {
+            ToolUse::Approval(str_of(&response.approval_id))
+        }
+        ModelPart::Text(_)
+        | ModelPart::Reasoning(_)
+        | ModelPart::Image(_)
+        | ModelPart::File(_)
+        | ModelPart::Unknown(_) => ToolUse::None,
+    }
+}
+
+/// The parts in which tools can be used.
+fn tool_parts<'m, 'a>(messages: &'m [ModelMessage<'a>]) -> impl Iterator<Item = &'m ModelPart<'a>> {
+    let has_tools = |message: &&ModelMessage<'_>| {
+        matches!(message.role, ModelRole::Assistant | ModelRole::Tool)
+    };
+    messages.iter().filter(has_tools).flat_map(ModelMessage::parts)
+}
+
+/// What a rule must know of the whole list before it looks at a single part.
+struct Plan {
+    /// Messages from here on are not touched.
+    end: usize,
+    kept_calls: HashSet<String>,
+    kept_approvals: HashSet<String>,
+    /// The tool that an approval is about, by approval id.
+    approval_tools: HashMap<String, String>,
+}
+
+impl Plan {
+    fn new(messages: &[ModelMessage<'_>], scope: PruneScope) -> Self {
+        let (end, kept) = match scope {
+            PruneScope::All => (messages.len(), &messages[messages.len()..]),
+            // `slice(-0)` is the whole list in JavaScript: every id is kept, no message is spared.
+            PruneScope::BeforeLast(0) => (messages.len(), messages),
+            PruneScope::BeforeLast(count) => {
+                let end = messages.len().saturating_sub(count);
+                (end, &messages[end..])
+            }
+        };
+        let mut plan = Self {
+            end,
+            kept_calls: HashSet::new(),
+            kept_approvals: HashSet::new(),
+            approval_tools: HashMap::new(),
+        };
+        for part in tool_parts(kept) {
+            match tool_use(part) {
+                ToolUse::Call(Some(id), _) => drop(plan.kept_calls.insert(id.to_owned())),
+                ToolUse::Approval(Some(id)) => drop(plan.kept_approvals.insert(id.to_owned())),
+                ToolUse::Call(None, _) | ToolUse::Approval(None) | ToolUse::None => {}
+            }
+        }
+        plan.trace_approvals(messages);
+        plan
+    }
+
+    /// An answer stands in another message than its question, and the question names the call.
+    fn trace_approvals(&mut self, messages: &[ModelMessage<'_>]) {
+        let mut call_tools: HashMap<&str, &str> = HashMap::new();
+        for part in tool_parts(messages) {
+            if let ToolUse::Call(Some(id), Some(name)) = tool_use(part) {
+                call_tools.insert(id, name);
+            }
+        }
+        let mut approval_calls: HashMap<&str, &str> = HashMap::new();
+        for part in tool_parts(messages) {
+            let ModelPart::ToolApprovalRequest(request) = part else { continue };
+            let (Some(id), Some(call_id)) =
+                (str_of(&request.approval_id), str_of(&request.call_id))
+            else {
+                continue;
+            };
+            approval_calls.insert(id, call_id);
+            if let Some(name) = call_tools.get(call_id) {
+                self.approval_tools.insert(id.to_owned(), (*name).to_owned());
+            }
+        }
+        let calls = self.kept_approvals.iter().filter_map(|id| approval_calls.get(id.as_str()));
+        self.kept_calls.extend(calls.map(|id| (*id).to_owned()));
+    }
+
+    fn keeps(&self, part: &ModelPart<'_>, tools: Option<&[String]>) -> bool {
+        let (kept, name) = match tool_use(part) {
+            ToolUse::None => return true,
+            ToolUse::Call(id, name) => (id.is_some_and(|id| self.kept_calls.contains(id)), name),
+            ToolUse::Approval(id) => (
+                id.is_some_and(|id| self.kept_approvals.contains(id)),
+                id.and_then(|id| self.approval_tools.get(id)).map(String::as_str),
+            ),
+        };
+        let other_tool = match (tools, name) {
+            (Some(tools), Some(name)) => !tools.iter().any(|tool| tool == name),
+            _ => false,
+        };
+        kept || other_tool
+    }
+}
+
+fn prune_tool_calls(messages: &mut [ModelMessage<'_>], rule: &PruneToolCalls) {
+    let plan = Plan::new(messages, rule.scope);
+    for message in &mut messages[..plan.end] {
+        if !matches!(message.role, ModelRole::Assistant | ModelRole::Tool) {
+            continue;
+        }
+        let ModelContent::Parts(parts) = &mut message.content else { continue };
+        let mut keep: Vec<bool> =
+            parts.iter().map(|part| plan.keeps(part, rule.tools.as_deref())).collect();
+        if message.role == ModelRole::Assistant {
+            drop_reasoning_without_followers(parts, &mut keep);
+        }
+        let mut keep = keep.into_iter();
+        parts.retain(|_| keep.next().unwrap_or(true));
+    }
+}
+
+/// Reasoning belongs to what follows it: a run of reasoning goes when all that it led to goes.
+fn drop_reasoning_without_followers(parts: &[ModelPart<'_>], keep: &mut [bool]) {
+    let is_reasoning = |at: &usize| matches!(parts[*at], ModelPart::Reasoning(_));
+    let mut at = 0;
+    while at < parts.len() {
+        let reasoning_end = (at..parts.len()).find(|at| !is_reasoning(at)).unwrap_or(parts.len());
+        let next = (reasoning_end..parts.len()).find(is_reasoning).unwrap_or(parts.len());
+        let followers = &keep[reasoning_end..next];
+        if !followers.is_empty() && !followers.contains(&true) {
+            keep[at..reasoning_end].fill(false);
+        }
+        at = next;
+    }
+}

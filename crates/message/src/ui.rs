@@ -1,0 +1,222 @@
+//! `UIMessage`: the message as it is stored and shown.
+//!
+//! A message and each of its parts stand on the JSON object they were read from. The enums tell what a
+//! part is; the object keeps everything else, known or not, in its order. So a message that is read and
+//! written again is the same JSON, whatever a newer program may have put into it, and changing a field
+//! leaves the others where they were.
+
+mod part;
+mod tool;
+
+pub use part::{
+    DataPart, FilePart, PartFields, ReasoningPart, SourceDocumentPart, SourceUrlPart,
+    StepStartPart, TextPart, TextState, UiPart,
+};
+pub use tool::{ToolFields, ToolPart, ToolState};
+
+use crate::json::{Json, Object};
+
+/// Who a message is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Instructions. Never stored in a chat's history.
+    System,
+    /// A person.
+    User,
+    /// The agent.
+    Assistant,
+    /// Anything else that was read.
+    Unknown,
+}
+
+impl Role {
+    /// Reads the role's name.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "system" => Self::System,
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The role's name; an unknown one has none.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::System => Some("system"),
+            Self::User => Some("user"),
+            Self::Assistant => Some("assistant"),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// A value that is not a JSON object cannot be a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message must be a JSON object")]
+pub struct NotAMessage;
+
+/// A message as the AI SDK's `UIMessage`: `id`, `role`, `metadata?`, `parts`, and whatever else it had.
+///
+/// ```
+/// use ship_message::{Role, UiMessage, UiPart};
+///
+/// let text = r#"{"id":"m1","role":"user","parts":[{"type":"text","text":"hi"}],"x":1}"#;
+/// let message = UiMessage::parse(text)?;
+/// assert_eq!(message.role(), Role::User);
+/// assert!(matches!(&message.parts()[0], UiPart::Text(text) if text.text() == "hi"));
+/// assert_eq!(message.to_string(), text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct UiMessage {
+    /// Every field in its order. The place of `parts` is held by a null while they are in `parts`.
+    fields: Object,
+    /// The parts, if the message had a list of them.
+    parts: Option<Vec<UiPart>>,
+}
+
+impl UiMessage {
+    /// Makes a message.
+    pub fn new(id: impl Into<String>, role: Role, parts: Vec<UiPart>) -> Self {
+        let fields = Object::from([
+            ("id", Json::from(id.into())),
+            ("role", role.name().map_or(Json::Null, Json::from)),
+            ("parts", Json::Null),
+        ]);
+        Self { fields, parts: Some(parts) }
+    }
+
+    /// Reads a message from its JSON text.
+    ///
+    /// # Errors
+    /// When the text is not JSON, or not an object.
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        Ok(Self::from_json(Json::parse(text)?)?)
+    }
+
+    /// Takes a JSON object as a message. What the fields hold is not checked; that is
+    /// [`validate_ui_messages`](crate::validate_ui_messages).
+    ///
+    /// # Errors
+    /// When it is not an object.
+    pub fn from_json(json: Json) -> Result<Self, NotAMessage> {
+        let Json::Object(mut fields) = json else { return Err(NotAMessage) };
+        let mut parts = None;
+        if let Some(slot @ Json::Array(_)) = fields.get_mut("parts")
+            && let Json::Array(array) = std::mem::take(slot)
+        {
+            parts = Some(array.into_vec().into_iter().map(UiPart::from_json).collect());
+        }
+        Ok(Self { fields, parts })
+    }
+
+    /// Gives the message's JSON, without copying.
+    pub fn into_json(mut self) -> Json {
+        if let Some(parts) = self.parts {
+            let parts: Vec<Json> = parts.into_iter().map(UiPart::into_json).collect();
+            self.fields.set("parts", parts);
+        }
+        Json::Object(self.fields)
+    }
+
+    /// Copies the message's JSON.
+    pub fn to_json(&self) -> Json {
+        self.clone().into_json()
+    }
+
+    /// The id, if it is a string.
+    pub fn id(&self) -> Option<&str> {
+        self.fields.str("id")
+    }
+
+    /// Sets the id.
+    pub fn set_id(&mut self, id: impl Into<String>) {
+        self.fields.set("id", id.into());
+    }
+
+    /// Who the message is from.
+    pub fn role(&self) -> Role {
+        self.fields.str("role").map_or(Role::Unknown, Role::named)
+    }
+
+    /// The metadata, unless absent or null.
+    pub fn metadata(&self) -> Option<&Json> {
+        self.fields.get("metadata").filter(|metadata| !metadata.is_null())
+    }
+
+    /// Sets the metadata.
+    pub fn set_metadata(&mut self, metadata: Json) {
+        self.fields.set("metadata", metadata);
+    }
+
+    /// Sets the metadata, or removes it when there is none.
+    pub(crate) fn set_metadata_or_remove(&mut self, metadata: Option<Json>) {
+        self.fields.set_or_remove("metadata", metadata);
+    }
+
+    /// The parts; empty when the message has no list of them.
+    pub fn parts(&self) -> &[UiPart] {
+        self.parts.as_deref().unwrap_or_default()
+    }
+
+    /// The parts, to change them.
+    pub fn parts_mut(&mut self) -> &mut Vec<UiPart> {
+        if self.parts.is_none() {
+            self.fields.set("parts", Json::Null);
+        }
+        self.parts.get_or_insert_default()
+    }
+
+    /// Whether the message has a list of parts, be it empty.
+    pub fn has_parts(&self) -> bool {
+        self.parts.is_some()
+    }
+
+    /// Any field but `parts`, as it was read.
+    pub fn field(&self, key: &str) -> Option<&Json> {
+        self.fields.get(key)
+    }
+
+    /// Every field in its order; `parts` is null here when it is a list.
+    pub fn fields(&self) -> &Object {
+        &self.fields
+    }
+
+    /// Keeps only the fields that `keep` names.
+    pub(crate) fn retain_fields(&mut self, keep: impl Fn(&str) -> bool) {
+        self.fields.retain(|key, _| keep(key));
+    }
+
+    /// The texts of the text parts, joined by newlines: what a person would read.
+    pub fn text(&self) -> String {
+        let texts = self.parts().iter().filter_map(|part| match part {
+            UiPart::Text(text) => Some(text.text()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Why a text is not a message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The text is not JSON.
+    #[error(transparent)]
+    Json(#[from] crate::json::ParseError),
+    /// The JSON is not an object.
+    #[error(transparent)]
+    NotAMessage(#[from] NotAMessage),
+}
+
+impl std::fmt::Display for UiMessage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.to_json().fmt(f)
+    }
+}
+
+impl std::fmt::Debug for UiMessage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.to_json().fmt(f)
+    }
+}

@@ -1,0 +1,209 @@
+//! A tool call in a message, from the first letter of its input to its result.
+
+use super::PartFields;
+use crate::json::{Json, Object};
+
+/// How far a tool call has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolState {
+    /// `input-streaming`: the model is writing the input.
+    InputStreaming,
+    /// `input-available`: the input is there; the tool has not answered.
+    InputAvailable,
+    /// `approval-requested`: a person must allow it first.
+    ApprovalRequested,
+    /// `approval-responded`: the person has answered; the tool has not.
+    ApprovalResponded,
+    /// `output-available`: done.
+    OutputAvailable,
+    /// `output-error`: failed.
+    OutputError,
+    /// `output-denied`: the person said no.
+    OutputDenied,
+    /// No state, or one we do not know.
+    Unknown,
+}
+
+impl ToolState {
+    /// Reads the state's name.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "input-streaming" => Self::InputStreaming,
+            "input-available" => Self::InputAvailable,
+            "approval-requested" => Self::ApprovalRequested,
+            "approval-responded" => Self::ApprovalResponded,
+            "output-available" => Self::OutputAvailable,
+            "output-error" => Self::OutputError,
+            "output-denied" => Self::OutputDenied,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The state's name; an unknown one has none.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::InputStreaming => Some("input-streaming"),
+            Self::InputAvailable => Some("input-available"),
+            Self::ApprovalRequested => Some("approval-requested"),
+            Self::ApprovalResponded => Some("approval-responded"),
+            Self::OutputAvailable => Some("output-available"),
+            Self::OutputError => Some("output-error"),
+            Self::OutputDenied => Some("output-denied"),
+            Self::Unknown => None,
+        }
+    }
+
+    /// Whether nothing more will happen to the call.
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::OutputAvailable | Self::OutputError | Self::OutputDenied)
+    }
+}
+
+/// A tool call with its result: `tool-<name>`, or `dynamic-tool` with a `toolName`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolPart {
+    object: Object,
+    dynamic: bool,
+}
+
+impl ToolPart {
+    /// Makes a call of a tool whose input is complete.
+    pub fn new(name: &str, call_id: impl Into<String>, input: Json) -> Self {
+        Self::from_object(Object::from([
+            ("type", Json::from(format!("tool-{name}"))),
+            ("toolCallId", call_id.into().into()),
+            ("state", "input-available".into()),
+            ("input", input),
+        ]))
+    }
+
+    /// Takes an object whose `type` is that of a tool part.
+    pub(crate) fn from_object(object: Object) -> Self {
+        let dynamic = object.str("type") == Some("dynamic-tool");
+        Self { object, dynamic }
+    }
+
+    pub(crate) fn into_object(self) -> Object {
+        self.object
+    }
+
+    /// The object, to change it. A static part must stay static.
+    pub(crate) fn object_mut(&mut self) -> &mut Object {
+        &mut self.object
+    }
+
+    /// Whether it is a `dynamic-tool`.
+    pub fn is_dynamic(&self) -> bool {
+        self.dynamic
+    }
+
+    /// The tool's name; none when a dynamic part does not say.
+    pub fn name(&self) -> Option<&str> {
+        if self.dynamic {
+            return self.object.str("toolName");
+        }
+        self.object.str("type").map(|kind| kind.strip_prefix("tool-").unwrap_or(kind))
+    }
+
+    /// The id that pairs the call with its result; empty when there is none.
+    pub fn call_id(&self) -> &str {
+        self.object.str("toolCallId").unwrap_or_default()
+    }
+
+    /// How far the call has come.
+    pub fn state(&self) -> ToolState {
+        self.object.str("state").map_or(ToolState::Unknown, ToolState::named)
+    }
+
+    /// The input, complete or not.
+    pub fn input(&self) -> Option<&Json> {
+        self.object.get("input")
+    }
+
+    /// The output.
+    pub fn output(&self) -> Option<&Json> {
+        self.object.get("output")
+    }
+
+    /// Why the call failed.
+    pub fn error_text(&self) -> Option<&str> {
+        self.object.str("errorText")
+    }
+
+    /// Records the output of the call.
+    pub fn set_output(&mut self, output: Json) {
+        self.object.set("state", "output-available");
+        self.object.remove("errorText");
+        self.object.set("output", output);
+    }
+
+    /// Records that the call failed.
+    pub fn set_error(&mut self, error_text: impl Into<String>) {
+        self.object.set("state", "output-error");
+        self.object.remove("output");
+        self.object.set("errorText", error_text.into());
+    }
+
+    /// Every field that means something, found in one pass over the object.
+    pub fn fields(&self) -> ToolFields<'_> {
+        let mut fields = ToolFields::default();
+        for (key, value) in self.object.iter() {
+            let slot = match key {
+                "type" => &mut fields.kind,
+                "toolName" => &mut fields.tool_name,
+                "toolCallId" => &mut fields.call_id,
+                "state" => &mut fields.state,
+                "input" => &mut fields.input,
+                "rawInput" => &mut fields.raw_input,
+                "inputEncoding" => &mut fields.input_encoding,
+                "output" => &mut fields.output,
+                "errorText" => &mut fields.error_text,
+                "approval" => &mut fields.approval,
+                "dynamic" => &mut fields.dynamic,
+                "preliminary" => &mut fields.preliminary,
+                "providerExecuted" => &mut fields.provider_executed,
+                "callProviderMetadata" => &mut fields.call_metadata,
+                "resultProviderMetadata" => &mut fields.result_metadata,
+                "toolMetadata" => &mut fields.tool_metadata,
+                _ => continue,
+            };
+            *slot = Some(value);
+        }
+        fields
+    }
+}
+
+impl PartFields for ToolPart {
+    fn object(&self) -> &Object {
+        &self.object
+    }
+}
+
+/// The fields of a tool part, each as it was read.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(missing_docs, reason = "each is the JSON key of the same name")]
+pub struct ToolFields<'a> {
+    pub kind: Option<&'a Json>,
+    pub tool_name: Option<&'a Json>,
+    pub call_id: Option<&'a Json>,
+    pub state: Option<&'a Json>,
+    pub input: Option<&'a Json>,
+    pub raw_input: Option<&'a Json>,
+    pub input_encoding: Option<&'a Json>,
+    pub output: Option<&'a Json>,
+    pub error_text: Option<&'a Json>,
+    pub approval: Option<&'a Json>,
+    pub dynamic: Option<&'a Json>,
+    pub preliminary: Option<&'a Json>,
+    pub provider_executed: Option<&'a Json>,
+    pub call_metadata: Option<&'a Json>,
+    pub result_metadata: Option<&'a Json>,
+    pub tool_metadata: Option<&'a Json>,
+}
+
+impl ToolFields<'_> {
+    /// How far the call has come.
+    pub fn tool_state(&self) -> ToolState {
+        self.state.and_then(Json::as_str).map_or(ToolState::Unknown, ToolState::named)
+    }
+}

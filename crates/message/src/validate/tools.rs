@@ -1,0 +1,114 @@
+//! Tool calls and data parts against the schemas of the caller.
+
+use super::ValidateOptions;
+use crate::json::{Json, Object};
+use crate::ui::{PartFields, ToolPart, ToolState, UiPart};
+
+/// The schema of one tool.
+pub trait ToolCheck {
+    /// Checks an input, and gives it as the schema reads it.
+    ///
+    /// # Errors
+    /// What is wrong with the input.
+    fn input(&self, input: Option<&Json>) -> Result<Option<Json>, String>;
+
+    /// Checks an output, if the tool has a schema for it.
+    ///
+    /// # Errors
+    /// What is wrong with the output.
+    fn output(&self, output: Option<&Json>) -> Result<(), String>;
+}
+
+/// The tools there are.
+pub trait ToolChecks {
+    /// The tool of that name.
+    fn get(&self, name: &str) -> Option<&dyn ToolCheck>;
+}
+
+/// Checks one part against what the caller knows; a tool part may become a dynamic one.
+pub(super) fn check_with_schemas(
+    part: &mut UiPart,
+    options: &ValidateOptions<'_>,
+) -> Result<(), String> {
+    match part {
+        UiPart::Data(data) => {
+            let Some(schemas) = options.data else { return Ok(()) };
+            let name = data.name().to_owned();
+            let value = data.data().cloned().unwrap_or_default();
+            let kept = schemas(&name, &value)
+                .unwrap_or_else(|| Err(format!("no data schema found for data part {name}")))?;
+            data.object_mut().set("data", kept);
+        }
+        UiPart::Tool(tool) if !tool.is_dynamic() => {
+            let Some(tools) = options.tools else { return Ok(()) };
+            if check_tool(tool, tools)? == Kept::AsDynamic {
+                let object = std::mem::take(tool.object_mut());
+                *tool = as_dynamic(object);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What becomes of a tool part that may stay.
+#[derive(PartialEq)]
+enum Kept {
+    AsIs,
+    /// It does not fit today's tools, but it is history, so it is kept without their types.
+    AsDynamic,
+}
+
+fn check_tool(part: &ToolPart, tools: &dyn ToolChecks) -> Result<Kept, String> {
+    let name = part.name().unwrap_or_default();
+    let state = part.state();
+    let Some(tool) = tools.get(name) else {
+        return if state.is_terminal() {
+            Ok(Kept::AsDynamic)
+        } else {
+            Err(format!("no tool schema found for tool part {name}"))
+        };
+    };
+    let mut kept = Kept::AsIs;
+    if let Err(reason) = check_input(part, state, tool) {
+        let empty = part.input().and_then(Json::as_object).is_some_and(Object::is_empty);
+        match state {
+            ToolState::OutputError => kept = Kept::AsDynamic,
+            ToolState::OutputAvailable if empty => kept = Kept::AsDynamic,
+            _ => return Err(reason),
+        }
+    }
+    if state == ToolState::OutputAvailable {
+        tool.output(part.output())?;
+    }
+    Ok(kept)
+}
+
+fn check_input(part: &ToolPart, state: ToolState, tool: &dyn ToolCheck) -> Result<(), String> {
+    // An approval may carry the input as the model wrote it; reading that must give the stored input.
+    let original = part.field("approval").and_then(|approval| approval.get("inputSchemaInput"));
+    let input = part.input();
+    let unchecked = match state {
+        ToolState::InputStreaming => true,
+        ToolState::OutputError => original.is_none() && input.is_none(),
+        _ => false,
+    };
+    if unchecked {
+        return Ok(());
+    }
+    let read = tool.input(original.or(input))?;
+    if original.is_some() && read.as_ref() != input {
+        return Err("the input is not what its approval was given for".to_owned());
+    }
+    Ok(())
+}
+
+fn as_dynamic(mut object: Object) -> ToolPart {
+    let kind = object.remove("type");
+    let name = kind.as_ref().and_then(Json::as_str).unwrap_or_default();
+    let name = name.strip_prefix("tool-").unwrap_or(name).to_owned();
+    object.set("type", "dynamic-tool");
+    object.set("toolName", name);
+    object.set("dynamic", false);
+    ToolPart::from_object(object)
+}

@@ -1,0 +1,70 @@
+// What the npm package gives for random cases: `node oracle.mjs convert|validate|stream SEED COUNT`.
+// Prints one JSON object a line: the case, and the answer of the package.
+
+import { AbstractChat, DefaultChatTransport, convertToModelMessages, safeValidateUIMessages } from 'ai';
+import { messageMaker } from './messages.mjs';
+import { streamCase } from './streams.mjs';
+
+class State {
+  status = 'ready';
+  error = undefined;
+  constructor(messages) {
+    this.messages = messages;
+  }
+  pushMessage = message => this.messages.push(message);
+  popMessage = () => this.messages.pop();
+  replaceMessage = (index, message) => (this.messages[index] = message);
+  snapshot = value => structuredClone(value);
+}
+
+class Chat extends AbstractChat {}
+
+async function assembled({ chunks, initial }) {
+  const lines = chunks.map(chunk => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`);
+  const body = lines.join('') + 'data: [DONE]\n\n';
+  let finished;
+  const chat = new Chat({
+    id: 'chat',
+    generateId: () => 'gen-id',
+    transport: new DefaultChatTransport({ fetch: async () => new Response(body) }),
+    onFinish: result => (finished = result),
+    state: new State(structuredClone(initial ?? [])),
+  });
+  await (initial ? chat.sendMessage() : chat.sendMessage({ text: 'hi' }));
+  return { message: finished.message, error: finished.isError };
+}
+
+async function convertCase(seed) {
+  const make = messageMaker(seed);
+  const ui = make.messages();
+  const options = {};
+  if (make.r.chance(0.3)) options.ignoreIncompleteToolCalls = true;
+  if (make.r.chance(0.3)) options.tools = make.r.pick([{}, { w: {} }, { w: {}, r: null }]);
+  try {
+    return { ui, options, model: await convertToModelMessages(structuredClone(ui), options) };
+  } catch (error) {
+    return { ui, options, error: { name: error.name, message: error.message } };
+  }
+}
+
+async function validateCase(seed) {
+  const make = messageMaker(seed);
+  const messages = make.messages();
+  const options = {};
+  if (make.r.chance(0.2)) options.tools = make.r.pick([{}, { w: {} }]);
+  if (make.r.chance(0.1)) options.dataSchemas = {};
+  const result = await safeValidateUIMessages({ messages: structuredClone(messages), ...options });
+  return { messages, options, valid: result.success, data: result.data };
+}
+
+async function streamed(seed) {
+  const stream = streamCase(seed);
+  return { ...stream, ...(await assembled(stream)) };
+}
+
+const [kind, first, count] = process.argv.slice(2);
+const make = { convert: convertCase, validate: validateCase, stream: streamed }[kind];
+for (let seed = Number(first); seed < Number(first) + Number(count); seed++) {
+  const line = JSON.stringify({ name: `${kind}/${seed}`, ...(await make(seed)) });
+  if (!process.stdout.write(line + '\n')) await new Promise(resume => process.stdout.once('drain', resume));
+}
