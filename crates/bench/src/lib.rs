@@ -1,1 +1,7 @@
 //! What `./bench` measures and what `./soak` torments, one module for each part of the engine.
+//!
+//! Times on a shared machine mean little, so every promise is a ratio of two things measured in the same
+//! run: ours beside the floor, ours beside another program, a large chat beside a small one.
+
+pub mod message;
+pub mod report;

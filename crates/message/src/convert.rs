@@ -14,9 +14,9 @@ use std::collections::HashSet;
 
 use crate::json::{JsString, Json, Object};
 use crate::model::{
-    FileModelPart, ModelContent, ModelMessage, ModelPart, ModelRole, TextModelPart, Value,
+    FileModelPart, ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole, TextModelPart,
 };
-use crate::ui::{DataPart, FilePart, PartFields, Role, TextPart, ToolState, UiMessage, UiPart};
+use crate::ui::{DataPart, PartFields, Role, ToolState, UiMessage, UiPart};
 
 /// Gives the model's form of a data part, if it should have one.
 pub type DataConverter<'a> = &'a dyn Fn(&DataPart) -> Option<ModelPart<'static>>;
@@ -89,7 +89,7 @@ pub fn convert_to_model_messages<'a>(
     if options.ignore_incomplete_tool_calls {
         check_parts_can_be_filtered(messages)?;
     }
-    let mut converted = Vec::with_capacity(messages.len());
+    let mut converted = Vec::with_capacity(2 * messages.len());
     for message in messages {
         match message.role() {
             Role::System => converted.push(system_message(message)?),
@@ -171,12 +171,12 @@ fn system_message(message: &UiMessage) -> Result<ModelMessage<'_>, ConvertError>
             _ => {}
         }
     }
-    Ok(ModelMessage {
-        role: ModelRole::System,
-        content: ModelContent::Text(Value::Owned(content.into())),
-        provider_options: (!provider_options.is_empty())
-            .then(|| Value::Owned(provider_options.into())),
-        other: Object::new(),
+    let content = ModelContent::Text(content.into_string().into());
+    let message = ModelMessage::new(ModelRole::System, content);
+    Ok(if provider_options.is_empty() {
+        message
+    } else {
+        message.with_provider_options(provider_options.into())
     })
 }
 
@@ -185,11 +185,11 @@ fn user_message<'a>(
     options: &ConvertOptions<'_>,
 ) -> Result<ModelMessage<'a>, ConvertError> {
     let parts = list_of_parts(message, "map")?;
-    let mut content = Vec::with_capacity(parts.len());
+    let mut content = ModelParts::new();
     for part in parts {
         match part {
-            UiPart::Text(text) => content.push(text_part(text)),
-            UiPart::File(file) => content.push(file_part(file)),
+            UiPart::Text(text) => content.push(ModelPart::Text(TextModelPart::of(text))),
+            UiPart::File(file) => content.push(ModelPart::File(FileModelPart::of(file))),
             UiPart::Data(data) => content.extend(options.convert_data_part.and_then(|f| f(data))),
             UiPart::Unknown(_) => check_has_type(part)?,
             UiPart::Reasoning(_)
@@ -199,23 +199,5 @@ fn user_message<'a>(
             | UiPart::Tool(_) => {}
         }
     }
-    Ok(ModelMessage::of_parts(ModelRole::User, content))
-}
-
-fn text_part(part: &TextPart) -> ModelPart<'_> {
-    ModelPart::Text(TextModelPart {
-        text: part.field("text").map(Value::Ref),
-        provider_options: part.provider_metadata().map(Value::Ref),
-        other: Object::new(),
-    })
-}
-
-fn file_part(part: &FilePart) -> ModelPart<'_> {
-    ModelPart::File(FileModelPart {
-        media_type: part.field("mediaType").map(Value::Ref),
-        filename: part.field("filename").map(Value::Ref),
-        data: part.field("url").map(Value::Ref),
-        provider_options: part.provider_metadata().map(Value::Ref),
-        other: Object::new(),
-    })
+    Ok(ModelMessage::new(ModelRole::User, ModelContent::Parts(content)))
 }

@@ -25,4 +25,4 @@ pub use object::{Array, Key, Object};
 pub use parse::ParseError;
 pub use string::JsString;
 pub use value::Json;
-pub(crate) use write::{write_number, write_string};
+pub(crate) use write::{write_number, write_object, write_string};

@@ -30,7 +30,7 @@ pub use convert::{
     ConvertError, ConvertOptions, DataConverter, OutputConverter, convert_to_model_messages,
 };
 pub use model::{
-    FileModelPart, ImageModelPart, ModelContent, ModelMessage, ModelPart, ModelRole,
+    FileModelPart, ImageModelPart, ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole,
     NotAModelMessage, ReasoningModelPart, TextModelPart, ToolApprovalRequestModelPart,
     ToolApprovalResponseModelPart, ToolCallModelPart, ToolOutput, ToolOutputKind,
     ToolResultModelPart, Value,

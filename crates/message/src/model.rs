@@ -1,19 +1,24 @@
 //! `ModelMessage`: the message as a model is given it.
 //!
-//! Conversion makes these for every request, so they borrow: a value that came out of a `UIMessage` is
-//! a reference into it, and only what was read from a caller's JSON is owned. Nothing here is checked.
-//! The AI SDK's conversion passes values through whatever their type, so every field is a [`Value`]
-//! that may be absent; who sends the messages validates them.
+//! Conversion makes these for every request, so they copy nothing: a part that came out of a `UIMessage`
+//! is a reference to the part it came from, and its fields are read when somebody asks. A part that was
+//! read from a caller's JSON keeps that object, known fields and unknown ones. Nothing here is checked.
+//! The AI SDK's conversion passes values through whatever their type, so every field is a [`Value`] that
+//! may be absent; who sends the messages validates them.
 
 mod part;
+mod tool;
 mod value;
 
-pub use part::{
-    FileModelPart, ImageModelPart, ModelPart, ReasoningModelPart, TextModelPart,
+pub use part::{FileModelPart, ImageModelPart, ModelPart, ReasoningModelPart, TextModelPart};
+pub(crate) use tool::{RunBy, Shown};
+pub use tool::{
     ToolApprovalRequestModelPart, ToolApprovalResponseModelPart, ToolCallModelPart, ToolOutput,
     ToolOutputKind, ToolResultModelPart,
 };
 pub use value::Value;
+
+use smallvec::SmallVec;
 
 use crate::json::{Json, Object};
 use value::ObjectWriter;
@@ -51,13 +56,16 @@ impl ModelRole {
     }
 }
 
+/// The parts of one model message. Most messages have one or two, which then need no allocation.
+pub type ModelParts<'a> = SmallVec<[ModelPart<'a>; 2]>;
+
 /// What a model message says.
 #[derive(Clone, Debug)]
 pub enum ModelContent<'a> {
     /// Plain text.
-    Text(Value<'a>),
+    Text(Box<str>),
     /// A list of parts.
-    Parts(Vec<ModelPart<'a>>),
+    Parts(ModelParts<'a>),
 }
 
 /// A message as the AI SDK's `ModelMessage`.
@@ -67,10 +75,9 @@ pub struct ModelMessage<'a> {
     pub role: ModelRole,
     /// What it says.
     pub content: ModelContent<'a>,
-    /// What is meant for one provider alone.
-    pub provider_options: Option<Value<'a>>,
-    /// Fields we do not know.
-    pub other: Object,
+    /// Everything else: `providerOptions`, meant for one provider alone, and fields we do not know. Most
+    /// messages have none.
+    other: Option<Box<Object>>,
 }
 
 /// Why a value is not a model message.
@@ -88,13 +95,15 @@ pub enum NotAModelMessage {
 }
 
 impl<'a> ModelMessage<'a> {
-    pub(crate) fn of_parts(role: ModelRole, parts: Vec<ModelPart<'a>>) -> Self {
-        Self {
-            role,
-            content: ModelContent::Parts(parts),
-            provider_options: None,
-            other: Object::new(),
-        }
+    /// Makes a message.
+    pub fn new(role: ModelRole, content: ModelContent<'a>) -> Self {
+        Self { role, content, other: None }
+    }
+
+    /// Sets what is meant for one provider alone.
+    pub fn with_provider_options(mut self, options: Json) -> Self {
+        self.other.get_or_insert_default().set("providerOptions", options);
+        self
     }
 
     /// Reads a model message from JSON.
@@ -105,15 +114,20 @@ impl<'a> ModelMessage<'a> {
         let Json::Object(mut other) = json else { return Err(NotAModelMessage::NotAnObject) };
         let role = other.str("role").and_then(ModelRole::named).ok_or(NotAModelMessage::Role)?;
         let content = match other.remove("content") {
-            Some(text @ Json::String(_)) => ModelContent::Text(Value::Owned(text)),
+            Some(Json::String(text)) => ModelContent::Text(text.into_string().into()),
             Some(Json::Array(parts)) => ModelContent::Parts(
                 parts.into_vec().into_iter().map(ModelPart::from_json).collect(),
             ),
             _ => return Err(NotAModelMessage::Content),
         };
         other.remove("role");
-        let provider_options = other.remove("providerOptions").map(Value::Owned);
-        Ok(Self { role, content, provider_options, other })
+        let other = (!other.is_empty()).then(|| Box::new(other));
+        Ok(Self { role, content, other })
+    }
+
+    /// What is meant for one provider alone.
+    pub fn provider_options(&self) -> Option<&Json> {
+        self.other.as_ref()?.get("providerOptions")
     }
 
     /// The parts; none when the content is plain text.
@@ -127,7 +141,7 @@ impl<'a> ModelMessage<'a> {
     /// Whether the content is an empty text or an empty list.
     pub fn is_empty(&self) -> bool {
         match &self.content {
-            ModelContent::Text(text) => text.as_str().is_some_and(str::is_empty),
+            ModelContent::Text(text) => text.is_empty(),
             ModelContent::Parts(parts) => parts.is_empty(),
         }
     }
@@ -135,9 +149,9 @@ impl<'a> ModelMessage<'a> {
     /// Appends the message's JSON text.
     pub fn write_to(&self, out: &mut String) {
         let mut object = ObjectWriter::open(out);
-        object.str("role", self.role.name());
+        object.value("role", Value::Str(self.role.name()));
         match &self.content {
-            ModelContent::Text(text) => object.value("content", text),
+            ModelContent::Text(text) => object.value("content", Value::Str(text)),
             ModelContent::Parts(parts) => {
                 let out = object.key("content");
                 out.push('[');
@@ -150,8 +164,9 @@ impl<'a> ModelMessage<'a> {
                 out.push(']');
             }
         }
-        object.option("providerOptions", self.provider_options.as_ref());
-        object.rest(&self.other);
+        for (key, value) in self.other.iter().flat_map(|other| other.iter()) {
+            object.value(key, Value::Ref(value));
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::json::Json;
 use crate::model::{ModelContent, ModelMessage, ModelPart, ModelRole, Value};
 
 /// Which reasoning is left out.
@@ -90,25 +91,38 @@ fn prune_reasoning(messages: &mut [ModelMessage<'_>], which: PruneReasoning) {
 enum ToolUse<'m> {
     None,
     /// A call or a result: call id and tool name.
-    Call(Option<&'m str>, Option<&'m str>),
+    Call(Option<Value<'m>>, Option<Value<'m>>),
     /// A question for approval or its answer: approval id.
-    Approval(Option<&'m str>),
+    Approval(Option<Value<'m>>),
 }
 
-fn str_of<'m>(value: &'m Option<Value<'_>>) -> Option<&'m str> {
-    value.as_ref().and_then(Value::as_str)
+/// What an id is compared by: its JSON, so that ids of any plain type do. Objects and lists are only
+/// equal to themselves in JavaScript, so they are equal to nothing here.
+fn id_key(id: Option<&Value<'_>>) -> Option<String> {
+    match id {
+        None => Some("undefined".to_owned()),
+        Some(Value::Ref(Json::Object(_) | Json::Array(_))) => None,
+        Some(id) => Some(written(id)),
+    }
+}
+
+/// The name of a tool, as its JSON; null is none.
+fn name_key(name: Option<&Value<'_>>) -> Option<String> {
+    name.filter(|name| !matches!(name, Value::Ref(Json::Null))).map(written)
+}
+
+fn written(value: &Value<'_>) -> String {
+    let mut text = String::new();
+    value.write_to(&mut text);
+    text
 }
 
 fn tool_use<'m>(part: &'m ModelPart<'_>) -> ToolUse<'m> {
     match part {
-        ModelPart::ToolCall(call) => ToolUse::Call(str_of(&call.call_id), str_of(&call.tool_name)),
-        ModelPart::ToolResult(result) => {
-            ToolUse::Call(str_of(&result.call_id), str_of(&result.tool_name))
-        }
-        ModelPart::ToolApprovalRequest(request) => ToolUse::Approval(str_of(&request.approval_id)),
-        ModelPart::ToolApprovalResponse(response) => {
-            ToolUse::Approval(str_of(&response.approval_id))
-        }
+        ModelPart::ToolCall(call) => ToolUse::Call(call.call_id(), call.tool_name()),
+        ModelPart::ToolResult(result) => ToolUse::Call(result.call_id(), result.tool_name()),
+        ModelPart::ToolApprovalRequest(request) => ToolUse::Approval(request.approval_id()),
+        ModelPart::ToolApprovalResponse(response) => ToolUse::Approval(response.approval_id()),
         ModelPart::Text(_)
         | ModelPart::Reasoning(_)
         | ModelPart::Image(_)
@@ -154,9 +168,9 @@ impl Plan {
         };
         for part in tool_parts(kept) {
             match tool_use(part) {
-                ToolUse::Call(Some(id), _) => drop(plan.kept_calls.insert(id.to_owned())),
-                ToolUse::Approval(Some(id)) => drop(plan.kept_approvals.insert(id.to_owned())),
-                ToolUse::Call(None, _) | ToolUse::Approval(None) | ToolUse::None => {}
+                ToolUse::Call(id, _) => plan.kept_calls.extend(id_key(id.as_ref())),
+                ToolUse::Approval(id) => plan.kept_approvals.extend(id_key(id.as_ref())),
+                ToolUse::None => {}
             }
         }
         plan.trace_approvals(messages);
@@ -165,40 +179,47 @@ impl Plan {
 
     /// An answer stands in another message than its question, and the question names the call.
     fn trace_approvals(&mut self, messages: &[ModelMessage<'_>]) {
-        let mut call_tools: HashMap<&str, &str> = HashMap::new();
+        let mut call_tools: HashMap<String, Option<String>> = HashMap::new();
         for part in tool_parts(messages) {
-            if let ToolUse::Call(Some(id), Some(name)) = tool_use(part) {
-                call_tools.insert(id, name);
+            if let ToolUse::Call(id, name) = tool_use(part)
+                && let Some(id) = id_key(id.as_ref())
+            {
+                call_tools.insert(id, name_key(name.as_ref()));
             }
         }
-        let mut approval_calls: HashMap<&str, &str> = HashMap::new();
+        let mut approval_calls: HashMap<String, String> = HashMap::new();
         for part in tool_parts(messages) {
             let ModelPart::ToolApprovalRequest(request) = part else { continue };
-            let (Some(id), Some(call_id)) =
-                (str_of(&request.approval_id), str_of(&request.call_id))
-            else {
-                continue;
-            };
-            approval_calls.insert(id, call_id);
-            if let Some(name) = call_tools.get(call_id) {
-                self.approval_tools.insert(id.to_owned(), (*name).to_owned());
+            let id = id_key(request.approval_id().as_ref());
+            let call_id = id_key(request.call_id().as_ref());
+            let (Some(id), Some(call_id)) = (id, call_id) else { continue };
+            if let Some(Some(name)) = call_tools.get(&call_id) {
+                self.approval_tools.insert(id.clone(), name.clone());
             }
+            approval_calls.insert(id, call_id);
         }
-        let calls = self.kept_approvals.iter().filter_map(|id| approval_calls.get(id.as_str()));
-        self.kept_calls.extend(calls.map(|id| (*id).to_owned()));
+        let calls = self.kept_approvals.iter().filter_map(|id| approval_calls.get(id));
+        // A question that names no call keeps none, not even one that has no id either.
+        let named = |id: &&String| !matches!(id.as_str(), "undefined" | "null");
+        self.kept_calls.extend(calls.filter(named).cloned());
     }
 
+    /// Whether a part stays; `tools` are the keys of the names that the rule is about.
     fn keeps(&self, part: &ModelPart<'_>, tools: Option<&[String]>) -> bool {
         let (kept, name) = match tool_use(part) {
             ToolUse::None => return true,
-            ToolUse::Call(id, name) => (id.is_some_and(|id| self.kept_calls.contains(id)), name),
-            ToolUse::Approval(id) => (
-                id.is_some_and(|id| self.kept_approvals.contains(id)),
-                id.and_then(|id| self.approval_tools.get(id)).map(String::as_str),
-            ),
+            ToolUse::Call(id, name) => {
+                let id = id_key(id.as_ref());
+                (id.is_some_and(|id| self.kept_calls.contains(&id)), name_key(name.as_ref()))
+            }
+            ToolUse::Approval(id) => {
+                let id = id_key(id.as_ref());
+                let name = id.as_ref().and_then(|id| self.approval_tools.get(id)).cloned();
+                (id.is_some_and(|id| self.kept_approvals.contains(&id)), name)
+            }
         };
         let other_tool = match (tools, name) {
-            (Some(tools), Some(name)) => !tools.iter().any(|tool| tool == name),
+            (Some(tools), Some(name)) => !tools.contains(&name),
             _ => false,
         };
         kept || other_tool
@@ -207,13 +228,17 @@ impl Plan {
 
 fn prune_tool_calls(messages: &mut [ModelMessage<'_>], rule: &PruneToolCalls) {
     let plan = Plan::new(messages, rule.scope);
+    let tools: Option<Vec<String>> = rule
+        .tools
+        .as_ref()
+        .map(|tools| tools.iter().map(|name| written(&Value::Str(name))).collect());
     for message in &mut messages[..plan.end] {
         if !matches!(message.role, ModelRole::Assistant | ModelRole::Tool) {
             continue;
         }
         let ModelContent::Parts(parts) = &mut message.content else { continue };
         let mut keep: Vec<bool> =
-            parts.iter().map(|part| plan.keeps(part, rule.tools.as_deref())).collect();
+            parts.iter().map(|part| plan.keeps(part, tools.as_deref())).collect();
         if message.role == ModelRole::Assistant {
             drop_reasoning_without_followers(parts, &mut keep);
         }

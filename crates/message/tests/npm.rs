@@ -17,6 +17,10 @@ use std::path::Path;
 use std::process::Command;
 
 use ship_message::json::{Json, Object};
+use ship_message::{
+    EmptyMessages, ModelMessage, PruneOptions, PruneReasoning, PruneScope, PruneToolCalls,
+    prune_messages,
+};
 
 /// Asks the npm package for its answers to `count` random cases of a kind.
 fn oracle(kind: &str) -> Vec<u8> {
@@ -73,4 +77,56 @@ fn validate_gives_what_the_npm_package_gives() {
 fn assemble_gives_what_the_npm_client_gives() {
     let whole = |case: &Json| case.get("error").and_then(Json::as_bool) == Some(false);
     compare("stream", assemble::answer, &["message", "error"], whole);
+}
+
+/// Reads the options of a case as ours.
+fn prune_options(options: &Json) -> PruneOptions {
+    let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_str).unwrap().to_owned();
+    let rule = |rule: &Json| {
+        let kind = text(rule, "type");
+        let count =
+            kind.strip_prefix("before-last-").and_then(|rest| rest.strip_suffix("-messages"));
+        let scope = match (kind.as_str(), count) {
+            ("all", _) => PruneScope::All,
+            ("before-last-message", _) => PruneScope::BeforeLast(1),
+            (_, count) => PruneScope::BeforeLast(count.unwrap().parse().unwrap()),
+        };
+        let tools = rule
+            .get("tools")
+            .and_then(Json::as_array)
+            .map(|tools| tools.iter().map(|tool| tool.as_str().unwrap().to_owned()).collect());
+        PruneToolCalls { scope, tools }
+    };
+    PruneOptions {
+        reasoning: match text(options, "reasoning").as_str() {
+            "all" => PruneReasoning::All,
+            "before-last-message" => PruneReasoning::BeforeLastMessage,
+            _ => PruneReasoning::None,
+        },
+        tool_calls: options
+            .get("toolCalls")
+            .and_then(Json::as_array)
+            .unwrap()
+            .iter()
+            .map(rule)
+            .collect(),
+        empty_messages: match text(options, "emptyMessages").as_str() {
+            "keep" => EmptyMessages::Keep,
+            _ => EmptyMessages::Remove,
+        },
+    }
+}
+
+#[test]
+fn prune_gives_what_the_npm_package_gives() {
+    let answer = |case: &mut Object| {
+        let Some(Json::Array(messages)) = case.remove("messages") else { panic!("a list") };
+        let messages = messages.into_vec().into_iter().map(|m| ModelMessage::from_json(m).unwrap());
+        let pruned =
+            prune_messages(messages.collect(), &prune_options(case.get("options").unwrap()));
+        let pruned = pruned.iter().map(|message| Json::parse(&message.to_string()).unwrap());
+        Object::from([("pruned", pruned.collect::<Vec<_>>())])
+    };
+    let changed = |case: &Json| case.get("pruned") != case.get("messages");
+    compare("prune", answer, &["pruned"], changed);
 }

@@ -33,7 +33,7 @@ pub(super) fn write(value: &Json, order: KeyOrder, out: &mut String) {
     close_all(order, &mut stack, out);
 }
 
-pub(super) fn write_object(object: &Object, out: &mut String) {
+pub(crate) fn write_object(object: &Object, out: &mut String) {
     out.push('{');
     let frame = Frame { rest: Rest::Object(object.0.iter()), first: true };
     close_all(KeyOrder::Kept, &mut vec![frame], out);

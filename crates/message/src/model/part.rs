@@ -1,165 +1,27 @@
 //! The parts of a model message, told apart by their `type`.
 
-use super::Value;
-use super::value::ObjectWriter;
+use super::tool::{
+    ToolApprovalRequestModelPart, ToolApprovalResponseModelPart, ToolCallModelPart,
+    ToolResultModelPart,
+};
+use super::value::{ObjectWriter, Value};
 use crate::json::{Json, Object};
+use crate::ui::{FilePart, PartFields, ReasoningPart, TextPart};
 
-/// Declares a part: its JSON `type`, and its fields in the order in which they are written.
-macro_rules! parts {
-    ($($(#[$doc:meta])* $name:ident $kind:literal { $($field:ident $key:literal)* })*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default)]
-        #[expect(missing_docs, reason = "each field is the JSON key of the same name")]
-        pub struct $name<'a> {
-            $(pub $field: Option<Value<'a>>,)*
-            pub other: Object,
-        }
-
-        impl $name<'_> {
-            fn from_object(mut other: Object) -> Self {
-                other.remove("type");
-                Self { $($field: other.remove($key).map(Value::Owned),)* other }
-            }
-
-            fn write_to(&self, out: &mut String) {
-                let mut object = ObjectWriter::open(out);
-                object.str("type", $kind);
-                $(object.option($key, self.$field.as_ref());)*
-                object.rest(&self.other);
-            }
-        }
-    )*};
-}
-
-parts! {
-    /// `text`
-    TextModelPart "text" { text "text" provider_options "providerOptions" }
-    /// `reasoning`
-    ReasoningModelPart "reasoning" { text "text" provider_options "providerOptions" }
-    /// `image`; conversion never makes one, callers may.
-    ImageModelPart "image" {
-        image "image" media_type "mediaType" provider_options "providerOptions"
-    }
-    /// `file`; `data` is a URL or base64.
-    FileModelPart "file" {
-        media_type "mediaType" filename "filename" data "data" provider_options "providerOptions"
-    }
-    /// `tool-call`
-    ToolCallModelPart "tool-call" {
-        call_id "toolCallId" tool_name "toolName" input "input"
-        provider_executed "providerExecuted" provider_options "providerOptions"
-    }
-    /// `tool-approval-request`
-    ToolApprovalRequestModelPart "tool-approval-request" {
-        approval_id "approvalId" call_id "toolCallId" input_schema_input "inputSchemaInput"
-        signature "signature"
-    }
-    /// `tool-approval-response`
-    ToolApprovalResponseModelPart "tool-approval-response" {
-        approval_id "approvalId" approved "approved" reason "reason"
-        provider_executed "providerExecuted"
-    }
-}
-
-/// `tool-result`
+/// Where a part's fields are: in the UI part it was converted from, or in the object it was read from.
 #[derive(Clone, Debug)]
-pub struct ToolResultModelPart<'a> {
-    /// The call that this answers.
-    pub call_id: Option<Value<'a>>,
-    /// The tool's name.
-    pub tool_name: Option<Value<'a>>,
-    /// What the tool answered.
-    pub output: ToolOutput<'a>,
-    /// What is meant for one provider alone.
-    pub provider_options: Option<Value<'a>>,
-    /// Fields we do not know.
-    pub other: Object,
+pub(super) enum Source<'a, P> {
+    Ui(&'a P),
+    Given(Box<Object>),
 }
 
-/// What a tool answered: `{type, value}`.
-#[derive(Clone, Debug)]
-pub enum ToolOutput<'a> {
-    /// One of the kinds that conversion makes.
-    Of(ToolOutputKind, Value<'a>),
-    /// Any other output, as the caller gave it; none when it gave none.
-    Other(Option<Value<'a>>),
-}
-
-/// The kinds of output that conversion makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the kinds' own names")]
-pub enum ToolOutputKind {
-    Text,
-    Json,
-    ErrorText,
-    ErrorJson,
-}
-
-impl ToolOutputKind {
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "text" => Some(Self::Text),
-            "json" => Some(Self::Json),
-            "error-text" => Some(Self::ErrorText),
-            "error-json" => Some(Self::ErrorJson),
-            _ => None,
-        }
-    }
-
-    /// The kind's name.
-    pub fn name(self) -> &'static str {
+impl<P: PartFields> Source<'_, P> {
+    /// A field that has one name here and there.
+    pub(super) fn get(&self, key: &str) -> Option<&Json> {
         match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::ErrorText => "error-text",
-            Self::ErrorJson => "error-json",
+            Self::Ui(part) => part.object().get(key),
+            Self::Given(object) => object.get(key),
         }
-    }
-}
-
-impl ToolOutput<'_> {
-    fn from_json(output: Option<Json>) -> Self {
-        // Anything beside type and value belongs to the caller and is kept with them.
-        if let Some(Json::Object(mut object)) = output {
-            let kind = object.str("type").and_then(ToolOutputKind::named);
-            if let (Some(kind), 2) = (kind, object.len())
-                && let Some(value) = object.remove("value")
-            {
-                return Self::Of(kind, Value::Owned(value));
-            }
-            return Self::Other(Some(Value::Owned(Json::Object(object))));
-        }
-        Self::Other(output.map(Value::Owned))
-    }
-}
-
-impl ToolResultModelPart<'_> {
-    fn from_object(mut other: Object) -> Self {
-        other.remove("type");
-        Self {
-            call_id: other.remove("toolCallId").map(Value::Owned),
-            tool_name: other.remove("toolName").map(Value::Owned),
-            output: ToolOutput::from_json(other.remove("output")),
-            provider_options: other.remove("providerOptions").map(Value::Owned),
-            other,
-        }
-    }
-
-    fn write_to(&self, out: &mut String) {
-        let mut object = ObjectWriter::open(out);
-        object.str("type", "tool-result");
-        object.option("toolCallId", self.call_id.as_ref());
-        object.option("toolName", self.tool_name.as_ref());
-        match &self.output {
-            ToolOutput::Of(kind, value) => {
-                let mut output = ObjectWriter::open(object.key("output"));
-                output.str("type", kind.name());
-                output.value("value", value);
-            }
-            ToolOutput::Other(output) => object.option("output", output.as_ref()),
-        }
-        object.option("providerOptions", self.provider_options.as_ref());
-        object.rest(&self.other);
     }
 }
 
@@ -171,7 +33,7 @@ pub enum ModelPart<'a> {
     /// `reasoning`
     Reasoning(ReasoningModelPart<'a>),
     /// `image`
-    Image(ImageModelPart<'a>),
+    Image(ImageModelPart),
     /// `file`
     File(FileModelPart<'a>),
     /// `tool-call`
@@ -183,42 +45,196 @@ pub enum ModelPart<'a> {
     /// `tool-approval-response`
     ToolApprovalResponse(ToolApprovalResponseModelPart<'a>),
     /// A part of a type we do not know; kept as it was given.
-    Unknown(Json),
+    Unknown(Box<Json>),
+}
+
+/// `text`
+#[derive(Clone, Debug)]
+pub struct TextModelPart<'a>(Source<'a, TextPart>);
+
+/// `reasoning`
+#[derive(Clone, Debug)]
+pub struct ReasoningModelPart<'a>(Source<'a, ReasoningPart>);
+
+/// `file`; its data is a URL or base64.
+#[derive(Clone, Debug)]
+pub struct FileModelPart<'a>(Source<'a, FilePart>);
+
+/// `image`; conversion never makes one, callers may.
+#[derive(Clone, Debug)]
+pub struct ImageModelPart(Box<Object>);
+
+impl<'a> TextModelPart<'a> {
+    pub(crate) fn of(part: &'a TextPart) -> Self {
+        Self(Source::Ui(part))
+    }
+
+    /// `text`
+    pub fn text(&self) -> Option<Value<'_>> {
+        self.0.get("text").map(Value::Ref)
+    }
+
+    /// `providerOptions`
+    pub fn provider_options(&self) -> Option<Value<'_>> {
+        match &self.0 {
+            Source::Ui(part) => part.provider_metadata().map(Value::Ref),
+            Source::Given(object) => object.get("providerOptions").map(Value::Ref),
+        }
+    }
+}
+
+impl<'a> ReasoningModelPart<'a> {
+    pub(crate) fn of(part: &'a ReasoningPart) -> Self {
+        Self(Source::Ui(part))
+    }
+
+    /// `text`
+    pub fn text(&self) -> Option<Value<'_>> {
+        self.0.get("text").map(Value::Ref)
+    }
+
+    /// `providerOptions`. Unlike other parts, reasoning passes a null on.
+    pub fn provider_options(&self) -> Option<Value<'_>> {
+        match &self.0 {
+            Source::Ui(part) => part.field("providerMetadata").map(Value::Ref),
+            Source::Given(object) => object.get("providerOptions").map(Value::Ref),
+        }
+    }
+}
+
+impl<'a> FileModelPart<'a> {
+    pub(crate) fn of(part: &'a FilePart) -> Self {
+        Self(Source::Ui(part))
+    }
+
+    /// `data`: a URL or base64.
+    pub fn data(&self) -> Option<Value<'_>> {
+        match &self.0 {
+            Source::Ui(part) => part.field("url").map(Value::Ref),
+            Source::Given(object) => object.get("data").map(Value::Ref),
+        }
+    }
+
+    /// `mediaType`
+    pub fn media_type(&self) -> Option<Value<'_>> {
+        self.0.get("mediaType").map(Value::Ref)
+    }
+
+    /// `filename`
+    pub fn filename(&self) -> Option<Value<'_>> {
+        self.0.get("filename").map(Value::Ref)
+    }
+
+    /// `providerOptions`
+    pub fn provider_options(&self) -> Option<Value<'_>> {
+        match &self.0 {
+            Source::Ui(part) => part.provider_metadata().map(Value::Ref),
+            Source::Given(object) => object.get("providerOptions").map(Value::Ref),
+        }
+    }
+}
+
+impl ImageModelPart {
+    /// `image`: a URL or base64.
+    pub fn image(&self) -> Option<Value<'_>> {
+        self.0.get("image").map(Value::Ref)
+    }
+
+    /// `mediaType`
+    pub fn media_type(&self) -> Option<Value<'_>> {
+        self.0.get("mediaType").map(Value::Ref)
+    }
+
+    /// `providerOptions`
+    pub fn provider_options(&self) -> Option<Value<'_>> {
+        self.0.get("providerOptions").map(Value::Ref)
+    }
+}
+
+/// The object that a part was read from, if it was not converted.
+pub(super) trait Given {
+    fn given(&self) -> Option<&Object>;
+}
+
+impl<P> Given for Source<'_, P> {
+    fn given(&self) -> Option<&Object> {
+        match self {
+            Source::Ui(_) => None,
+            Source::Given(object) => Some(object),
+        }
+    }
 }
 
 impl ModelPart<'_> {
     /// Tells what part a value is. Everything is some part; see [`ModelPart::Unknown`].
     pub fn from_json(json: Json) -> Self {
-        let Json::Object(object) = json else { return Self::Unknown(json) };
+        let Json::Object(object) = json else { return Self::Unknown(Box::new(json)) };
+        let object = Box::new(object);
         match object.str("type") {
-            Some("text") => Self::Text(TextModelPart::from_object(object)),
-            Some("reasoning") => Self::Reasoning(ReasoningModelPart::from_object(object)),
-            Some("image") => Self::Image(ImageModelPart::from_object(object)),
-            Some("file") => Self::File(FileModelPart::from_object(object)),
-            Some("tool-call") => Self::ToolCall(ToolCallModelPart::from_object(object)),
-            Some("tool-result") => Self::ToolResult(ToolResultModelPart::from_object(object)),
+            Some("text") => Self::Text(TextModelPart(Source::Given(object))),
+            Some("reasoning") => Self::Reasoning(ReasoningModelPart(Source::Given(object))),
+            Some("image") => Self::Image(ImageModelPart(object)),
+            Some("file") => Self::File(FileModelPart(Source::Given(object))),
+            Some("tool-call") => Self::ToolCall(ToolCallModelPart::given(object)),
+            Some("tool-result") => Self::ToolResult(ToolResultModelPart::given(object)),
             Some("tool-approval-request") => {
-                Self::ToolApprovalRequest(ToolApprovalRequestModelPart::from_object(object))
+                Self::ToolApprovalRequest(ToolApprovalRequestModelPart::given(object))
             }
             Some("tool-approval-response") => {
-                Self::ToolApprovalResponse(ToolApprovalResponseModelPart::from_object(object))
+                Self::ToolApprovalResponse(ToolApprovalResponseModelPart::given(object))
             }
-            _ => Self::Unknown(Json::Object(object)),
+            _ => Self::Unknown(Box::new(Json::Object(*object))),
+        }
+    }
+
+    /// The object that the part was read from, if it was not converted.
+    fn given(&self) -> Option<&Object> {
+        match self {
+            Self::Text(part) => part.0.given(),
+            Self::Reasoning(part) => part.0.given(),
+            Self::Image(part) => Some(&part.0),
+            Self::File(part) => part.0.given(),
+            Self::ToolCall(part) => part.object(),
+            Self::ToolResult(part) => part.object(),
+            Self::ToolApprovalRequest(part) => part.object(),
+            Self::ToolApprovalResponse(part) => part.object(),
+            Self::Unknown(json) => json.as_object(),
         }
     }
 
     /// Appends the part's JSON text.
     pub fn write_to(&self, out: &mut String) {
+        if let Some(object) = self.given() {
+            crate::json::write_object(object, out);
+            return;
+        }
         match self {
-            Self::Text(part) => part.write_to(out),
-            Self::Reasoning(part) => part.write_to(out),
-            Self::Image(part) => part.write_to(out),
-            Self::File(part) => part.write_to(out),
+            Self::Unknown(json) => json.write_to(out),
+            Self::Image(_) => {}
+            Self::Text(part) => {
+                let mut object = ObjectWriter::open(out);
+                object.value("type", Value::Str("text"));
+                object.option("text", part.text());
+                object.option("providerOptions", part.provider_options());
+            }
+            Self::Reasoning(part) => {
+                let mut object = ObjectWriter::open(out);
+                object.value("type", Value::Str("reasoning"));
+                object.option("text", part.text());
+                object.option("providerOptions", part.provider_options());
+            }
+            Self::File(part) => {
+                let mut object = ObjectWriter::open(out);
+                object.value("type", Value::Str("file"));
+                object.option("mediaType", part.media_type());
+                object.option("filename", part.filename());
+                object.option("data", part.data());
+                object.option("providerOptions", part.provider_options());
+            }
             Self::ToolCall(part) => part.write_to(out),
             Self::ToolResult(part) => part.write_to(out),
             Self::ToolApprovalRequest(part) => part.write_to(out),
             Self::ToolApprovalResponse(part) => part.write_to(out),
-            Self::Unknown(json) => json.write_to(out),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! A value that is borrowed where it can be.
 
-use crate::json::{Json, Object};
+use crate::json::Json;
 
 /// A JSON value inside a model message.
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
-    /// A value of the message that was converted.
+    /// A value of the message that was converted, or of the JSON that was read.
     Ref(&'a Json),
     /// A string of that message, or a constant.
     Str(&'a str),
@@ -23,21 +23,12 @@ impl Value<'_> {
         }
     }
 
-    /// The value, unless it is a borrowed string.
-    pub fn as_json(&self) -> Option<&Json> {
-        match self {
-            Self::Ref(json) => Some(json),
-            Self::Str(_) => None,
-            Self::Owned(json) => Some(json),
-        }
-    }
-
     /// A copy of the value.
-    pub fn to_json(&self) -> Json {
+    pub fn into_json(self) -> Json {
         match self {
-            Self::Ref(json) => (*json).clone(),
-            Self::Str(text) => Json::from(*text),
-            Self::Owned(json) => json.clone(),
+            Self::Ref(json) => json.clone(),
+            Self::Str(text) => Json::from(text),
+            Self::Owned(json) => json,
         }
     }
 
@@ -49,6 +40,11 @@ impl Value<'_> {
             Self::Owned(json) => json.write_to(out),
         }
     }
+}
+
+/// Absent and null are the same to JavaScript's `??` and `!= null`.
+pub(crate) fn present(value: Option<&Json>) -> Option<&Json> {
+    value.filter(|value| !value.is_null())
 }
 
 /// Writes one JSON object, field by field; it is closed when dropped.
@@ -73,24 +69,13 @@ impl<'o> ObjectWriter<'o> {
         self.out
     }
 
-    pub(super) fn str(&mut self, key: &str, text: &str) {
-        let out = self.key(key);
-        crate::json::write_string(text, out);
-    }
-
-    pub(super) fn value(&mut self, key: &str, value: &Value<'_>) {
+    pub(super) fn value(&mut self, key: &str, value: Value<'_>) {
         value.write_to(self.key(key));
     }
 
-    pub(super) fn option(&mut self, key: &str, value: Option<&Value<'_>>) {
+    pub(super) fn option(&mut self, key: &str, value: Option<Value<'_>>) {
         if let Some(value) = value {
             self.value(key, value);
-        }
-    }
-
-    pub(super) fn rest(&mut self, other: &Object) {
-        for (key, value) in other.iter() {
-            value.write_to(self.key(key));
         }
     }
 }

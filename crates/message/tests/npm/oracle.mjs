@@ -1,7 +1,9 @@
-// What the npm package gives for random cases: `node oracle.mjs convert|validate|stream SEED COUNT`.
+// What the npm package gives for random cases: `node oracle.mjs convert|validate|stream|prune SEED COUNT`.
 // Prints one JSON object a line: the case, and the answer of the package.
 
-import { AbstractChat, DefaultChatTransport, convertToModelMessages, safeValidateUIMessages } from 'ai';
+import {
+  AbstractChat, DefaultChatTransport, convertToModelMessages, pruneMessages, safeValidateUIMessages,
+} from 'ai';
 import { messageMaker } from './messages.mjs';
 import { streamCase } from './streams.mjs';
 
@@ -57,13 +59,36 @@ async function validateCase(seed) {
   return { messages, options, valid: result.success, data: result.data };
 }
 
+// What conversion gives, pruned by random rules; nothing when the messages cannot be converted.
+async function pruneCase(seed) {
+  const make = messageMaker(seed);
+  const { r } = make;
+  let messages;
+  try {
+    messages = await convertToModelMessages(make.messages().concat(make.messages(), make.messages()));
+  } catch {
+    messages = [];
+  }
+  // An id that is an object equals only itself in JavaScript, which no JSON can tell; such ids are left out.
+  const plain = (key, value) => (/Id$/.test(key) && typeof value === 'object' ? 'c1' : value);
+  messages = JSON.parse(JSON.stringify(messages), plain);
+  const scope = () => r.pick(['all', 'before-last-message', 'before-last-0-messages', 'before-last-2-messages']);
+  const rule = () => ({ type: scope(), ...(r.chance(0.5) ? { tools: r.many(2, () => r.pick(['w', 'r', 'gone'])) } : {}) });
+  const options = {
+    reasoning: r.pick(['none', 'all', 'before-last-message']),
+    toolCalls: r.many(2, rule),
+    emptyMessages: r.pick(['keep', 'remove']),
+  };
+  return { messages, options, pruned: pruneMessages({ messages: structuredClone(messages), ...options }) };
+}
+
 async function streamed(seed) {
   const stream = streamCase(seed);
   return { ...stream, ...(await assembled(stream)) };
 }
 
 const [kind, first, count] = process.argv.slice(2);
-const make = { convert: convertCase, validate: validateCase, stream: streamed }[kind];
+const make = { convert: convertCase, validate: validateCase, stream: streamed, prune: pruneCase }[kind];
 for (let seed = Number(first); seed < Number(first) + Number(count); seed++) {
   const line = JSON.stringify({ name: `${kind}/${seed}`, ...(await make(seed)) });
   if (!process.stdout.write(line + '\n')) await new Promise(resume => process.stdout.once('drain', resume));

@@ -1,0 +1,369 @@
+//! The four parts that one tool call becomes: the call, its result, and the question whether it may run
+//! with its answer.
+
+use super::part::{Given, Source};
+use super::value::{ObjectWriter, Value, present};
+use crate::json::{Json, Object};
+use crate::ui::{PartFields, ToolPart, ToolState};
+
+const DENIED: &str = "Tool call execution denied.";
+const TOOL_IS_GONE: &str = "Tool output omitted because the tool is no longer available.";
+const UNKNOWN_ERROR: &str = "unknown error";
+
+/// Who ran a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunBy {
+    /// We did: the result is a message of its own, an error is text.
+    Us,
+    /// The provider did: the result stands behind the call, an error is JSON.
+    Provider,
+}
+
+/// How an output is shown to the model.
+#[derive(Clone, Debug)]
+pub(crate) enum Shown {
+    /// A string as text, anything else as JSON.
+    AsIs,
+    /// Not at all: the tool is gone.
+    Gone,
+    /// As the tool itself wants it.
+    AsTool(Box<Json>),
+}
+
+macro_rules! tool_parts {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name<'a>(Source<'a, ToolPart>);
+
+        impl<'a> $name<'a> {
+            pub(crate) fn of(part: &'a ToolPart) -> Self {
+                Self(Source::Ui(part))
+            }
+
+            pub(super) fn given(object: Box<Object>) -> Self {
+                Self(Source::Given(object))
+            }
+
+            pub(super) fn object(&self) -> Option<&Object> {
+                self.0.given()
+            }
+        }
+    )*};
+}
+
+tool_parts! {
+    /// `tool-call`
+    ToolCallModelPart
+    /// `tool-approval-request`
+    ToolApprovalRequestModelPart
+    /// `tool-approval-response`
+    ToolApprovalResponseModelPart
+}
+
+/// A tool part's name is its own, or part of its type.
+fn tool_name(part: &ToolPart) -> Option<Value<'_>> {
+    if part.is_dynamic() {
+        part.field("toolName").map(Value::Ref)
+    } else {
+        part.name().map(Value::Str)
+    }
+}
+
+/// A field of the approval; of whatever stands there, JavaScript reads fields of objects only.
+pub(crate) fn approval<'a>(part: &'a ToolPart, key: &str) -> Option<&'a Json> {
+    part.field("approval").and_then(|approval| approval.get(key))
+}
+
+impl ToolCallModelPart<'_> {
+    /// `toolCallId`
+    pub fn call_id(&self) -> Option<Value<'_>> {
+        self.0.get("toolCallId").map(Value::Ref)
+    }
+
+    /// `toolName`
+    pub fn tool_name(&self) -> Option<Value<'_>> {
+        match &self.0 {
+            Source::Ui(part) => tool_name(part),
+            Source::Given(object) => object.get("toolName").map(Value::Ref),
+        }
+    }
+
+    /// `input`. A failed call shows the text that was not understood when it has no input.
+    pub fn input(&self) -> Option<Value<'_>> {
+        let input = match &self.0 {
+            Source::Ui(part) if part.state() == ToolState::OutputError => {
+                present(part.input()).or_else(|| part.field("rawInput"))
+            }
+            source => source.get("input"),
+        };
+        input.map(Value::Ref)
+    }
+
+    /// `providerExecuted`
+    pub fn provider_executed(&self) -> Option<Value<'_>> {
+        self.0.get("providerExecuted").map(Value::Ref)
+    }
+
+    /// `providerOptions`. A failed call falls back to the metadata of its result.
+    pub fn provider_options(&self) -> Option<Value<'_>> {
+        let options = match &self.0 {
+            Source::Ui(part) => present(part.field("callProviderMetadata")).or_else(|| {
+                let failed = part.state() == ToolState::OutputError;
+                present(part.field("resultProviderMetadata")).filter(|_| failed)
+            }),
+            Source::Given(object) => object.get("providerOptions"),
+        };
+        options.map(Value::Ref)
+    }
+
+    pub(super) fn write_to(&self, out: &mut String) {
+        let mut object = ObjectWriter::open(out);
+        object.value("type", Value::Str("tool-call"));
+        object.option("toolCallId", self.call_id());
+        object.option("toolName", self.tool_name());
+        object.option("input", self.input());
+        object.option("providerExecuted", self.provider_executed());
+        object.option("providerOptions", self.provider_options());
+    }
+}
+
+impl ToolApprovalRequestModelPart<'_> {
+    /// A field that the UI part keeps in its approval.
+    fn field(&self, here: &str, in_approval: &str) -> Option<&Json> {
+        match &self.0 {
+            Source::Ui(part) => approval(part, in_approval),
+            Source::Given(object) => object.get(here),
+        }
+    }
+
+    /// `approvalId`
+    pub fn approval_id(&self) -> Option<Value<'_>> {
+        self.field("approvalId", "id").map(Value::Ref)
+    }
+
+    /// `toolCallId`
+    pub fn call_id(&self) -> Option<Value<'_>> {
+        self.0.get("toolCallId").map(Value::Ref)
+    }
+
+    pub(super) fn write_to(&self, out: &mut String) {
+        let mut object = ObjectWriter::open(out);
+        object.value("type", Value::Str("tool-approval-request"));
+        object.option("approvalId", self.approval_id());
+        object.option("toolCallId", self.call_id());
+        let input = self.field("inputSchemaInput", "inputSchemaInput");
+        object.option("inputSchemaInput", input.map(Value::Ref));
+        let signature = present(self.field("signature", "signature"));
+        object.option("signature", signature.map(Value::Ref));
+    }
+}
+
+impl ToolApprovalResponseModelPart<'_> {
+    /// A field that the UI part keeps in its approval.
+    fn field(&self, here: &str, in_approval: &str) -> Option<&Json> {
+        match &self.0 {
+            Source::Ui(part) => approval(part, in_approval),
+            Source::Given(object) => object.get(here),
+        }
+    }
+
+    /// `approvalId`
+    pub fn approval_id(&self) -> Option<Value<'_>> {
+        self.field("approvalId", "id").map(Value::Ref)
+    }
+
+    /// `approved`
+    pub fn approved(&self) -> Option<Value<'_>> {
+        self.field("approved", "approved").map(Value::Ref)
+    }
+
+    /// `reason`
+    pub fn reason(&self) -> Option<Value<'_>> {
+        self.field("reason", "reason").map(Value::Ref)
+    }
+
+    /// `providerExecuted`
+    pub fn provider_executed(&self) -> Option<Value<'_>> {
+        self.0.get("providerExecuted").map(Value::Ref)
+    }
+
+    pub(super) fn write_to(&self, out: &mut String) {
+        let mut object = ObjectWriter::open(out);
+        object.value("type", Value::Str("tool-approval-response"));
+        object.option("approvalId", self.approval_id());
+        object.option("approved", self.approved());
+        object.option("reason", self.reason());
+        object.option("providerExecuted", self.provider_executed());
+    }
+}
+
+/// `tool-result`
+#[derive(Clone, Debug)]
+pub struct ToolResultModelPart<'a>(ResultSource<'a>);
+
+#[derive(Clone, Debug)]
+enum ResultSource<'a> {
+    Ui { part: &'a ToolPart, run_by: RunBy, shown: Shown },
+    Given(Box<Object>),
+}
+
+/// What a tool answered: `{type, value}`.
+#[derive(Clone, Debug)]
+pub enum ToolOutput<'v> {
+    /// One of the kinds that conversion makes.
+    Of(ToolOutputKind, Value<'v>),
+    /// Any other output, as the caller gave it.
+    Other(&'v Json),
+}
+
+/// The kinds of output that conversion makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the kinds' own names")]
+pub enum ToolOutputKind {
+    Text,
+    Json,
+    ErrorText,
+    ErrorJson,
+}
+
+impl ToolOutputKind {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            "error-text" => Some(Self::ErrorText),
+            "error-json" => Some(Self::ErrorJson),
+            _ => None,
+        }
+    }
+
+    /// The kind's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::ErrorText => "error-text",
+            Self::ErrorJson => "error-json",
+        }
+    }
+}
+
+impl<'a> ToolResultModelPart<'a> {
+    pub(crate) fn of(part: &'a ToolPart, run_by: RunBy, shown: Shown) -> Self {
+        Self(ResultSource::Ui { part, run_by, shown })
+    }
+
+    pub(super) fn given(object: Box<Object>) -> Self {
+        Self(ResultSource::Given(object))
+    }
+
+    pub(super) fn object(&self) -> Option<&Object> {
+        match &self.0 {
+            ResultSource::Ui { .. } => None,
+            ResultSource::Given(object) => Some(object),
+        }
+    }
+
+    /// `toolCallId`: the call that this answers.
+    pub fn call_id(&self) -> Option<Value<'_>> {
+        match &self.0 {
+            ResultSource::Ui { part, .. } => part.field("toolCallId").map(Value::Ref),
+            ResultSource::Given(object) => object.get("toolCallId").map(Value::Ref),
+        }
+    }
+
+    /// `toolName`
+    pub fn tool_name(&self) -> Option<Value<'_>> {
+        match &self.0 {
+            ResultSource::Ui { part, .. } => tool_name(part),
+            ResultSource::Given(object) => object.get("toolName").map(Value::Ref),
+        }
+    }
+
+    /// `output`: what the tool answered.
+    pub fn output(&self) -> Option<ToolOutput<'_>> {
+        match &self.0 {
+            ResultSource::Ui { part, run_by, shown } => Some(output(part, *run_by, shown)),
+            ResultSource::Given(object) => {
+                let output = object.get("output")?;
+                let kind =
+                    output.get("type").and_then(Json::as_str).and_then(ToolOutputKind::named);
+                Some(match (kind, output.get("value")) {
+                    (Some(kind), Some(value)) => ToolOutput::Of(kind, Value::Ref(value)),
+                    _ => ToolOutput::Other(output),
+                })
+            }
+        }
+    }
+
+    /// `providerOptions`
+    pub fn provider_options(&self) -> Option<Value<'_>> {
+        let options = match &self.0 {
+            ResultSource::Ui { part, run_by, .. } => {
+                let of_call = || present(part.field("callProviderMetadata"));
+                match run_by {
+                    RunBy::Us => of_call(),
+                    RunBy::Provider => {
+                        present(part.field("resultProviderMetadata")).or_else(of_call)
+                    }
+                }
+            }
+            ResultSource::Given(object) => object.get("providerOptions"),
+        };
+        options.map(Value::Ref)
+    }
+
+    pub(super) fn write_to(&self, out: &mut String) {
+        let mut object = ObjectWriter::open(out);
+        object.value("type", Value::Str("tool-result"));
+        object.option("toolCallId", self.call_id());
+        object.option("toolName", self.tool_name());
+        match self.output() {
+            Some(ToolOutput::Of(kind, value)) => {
+                let mut output = ObjectWriter::open(object.key("output"));
+                output.value("type", Value::Str(kind.name()));
+                output.value("value", value);
+            }
+            Some(ToolOutput::Other(output)) => object.value("output", Value::Ref(output)),
+            None => {}
+        }
+        object.option("providerOptions", self.provider_options());
+    }
+}
+
+fn output<'v>(part: &'v ToolPart, run_by: RunBy, shown: &'v Shown) -> ToolOutput<'v> {
+    match (part.state(), shown) {
+        (ToolState::OutputDenied, _) => {
+            let reason = present(approval(part, "reason"));
+            let value = reason.map_or(Value::Str(DENIED), Value::Ref);
+            ToolOutput::Of(ToolOutputKind::ErrorText, value)
+        }
+        (ToolState::OutputError, _) => error_output(part.field("errorText"), run_by),
+        (_, Shown::Gone) => ToolOutput::Of(ToolOutputKind::Text, Value::Str(TOOL_IS_GONE)),
+        (_, Shown::AsTool(output)) => ToolOutput::Other(output),
+        (_, Shown::AsIs) => match part.output() {
+            Some(text @ Json::String(_)) => ToolOutput::Of(ToolOutputKind::Text, Value::Ref(text)),
+            Some(json) => ToolOutput::Of(ToolOutputKind::Json, Value::Ref(json)),
+            None => ToolOutput::Of(ToolOutputKind::Json, Value::Owned(Json::Null)),
+        },
+    }
+}
+
+fn error_output(error: Option<&Json>, run_by: RunBy) -> ToolOutput<'_> {
+    match (run_by, error) {
+        (RunBy::Provider, error) => {
+            let value = error.map_or(Value::Owned(Json::Null), Value::Ref);
+            ToolOutput::Of(ToolOutputKind::ErrorJson, value)
+        }
+        (RunBy::Us, None | Some(Json::Null)) => {
+            ToolOutput::Of(ToolOutputKind::ErrorText, Value::Str(UNKNOWN_ERROR))
+        }
+        (RunBy::Us, Some(text @ Json::String(_))) => {
+            ToolOutput::Of(ToolOutputKind::ErrorText, Value::Ref(text))
+        }
+        (RunBy::Us, Some(json)) => {
+            ToolOutput::Of(ToolOutputKind::ErrorText, Value::Owned(json.stringify().into()))
+        }
+    }
+}
