@@ -4,4 +4,5 @@
 //! run: ours beside the floor, ours beside another program, a large chat beside a small one.
 
 pub mod message;
+pub mod message_soak;
 pub mod report;

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use ship_message::json::{Json, Object};
 use ship_message::{
-    ConvertOptions, UiMessage, ValidateOptions, convert_to_model_messages, validate_messages,
+    Assembler, Chunk, ConvertOptions, ToolChunk, UiMessage, ValidateOptions,
+    convert_to_model_messages, validate_messages, validate_ui_messages,
 };
 
 use crate::report::{Report, Want};
 
 const MESSAGES: usize = 10_000;
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 25;
 
 /// Measures conversion and validation of the same messages, ours and the package's.
 ///
@@ -34,12 +35,12 @@ pub fn bench(report: &mut Report) -> std::io::Result<()> {
     let messages: Vec<UiMessage> =
         list.into_vec().into_iter().filter_map(|json| UiMessage::from_json(json).ok()).collect();
     assert_eq!(messages.len(), MESSAGES);
-    let convert = median(|| {
+    let convert = best(|| {
         let start = Instant::now();
         black_box(convert_to_model_messages(black_box(&messages), &ConvertOptions::default()).ok());
         start.elapsed()
     });
-    let validate = median(|| {
+    let validate = best(|| {
         let copy = messages.clone();
         let start = Instant::now();
         let valid = validate_messages(black_box(copy), &ValidateOptions::default());
@@ -55,17 +56,94 @@ pub fn bench(report: &mut Report) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Measures what an eightfold message costs: more than eightfold would not be linear.
+pub fn bench_growth(report: &mut Report) {
+    report.section("Messages: cost of a message eight times as large, for each part of it");
+    type Make = fn(usize) -> String;
+    let cases: [(&str, usize, Make); 4] = [
+        ("a long text", 100_000, |n| one_message(&text("x\n\u{e9}😀".repeat(n)).to_string())),
+        ("nesting", 20_000, |n| {
+            let deep = format!("{}{}", "[".repeat(n), "]".repeat(n));
+            one_message(&format!(r#"{{"type":"data-x","data":{deep}}}"#))
+        }),
+        ("many parts", 5_000, |n| one_message(&vec![r#"{"type":"step-start"}"#; n].join(","))),
+        ("an object with many keys", 10_000, |n| {
+            let keys: Vec<String> = (0..n).map(|i| format!("\"k{i}\":{i}")).collect();
+            one_message(&format!(r#"{{"type":"data-x","data":{{{}}}}}"#, keys.join(",")))
+        }),
+    ];
+    for (what, size, make) in cases {
+        let [small, large] = [size, 8 * size].map(|size| through_everything(&make(size)));
+        let growth = large.as_secs_f64() / small.as_secs_f64() / 8.0;
+        report.ratio(&format!("read, validate, convert, write: {what}"), growth, Want::AtMost(2.0));
+    }
+    let [small, large] = [10_000, 80_000].map(assemble);
+    let growth = large.as_secs_f64() / small.as_secs_f64() / 8.0;
+    report.ratio("put together: tool calls and deltas in one step", growth, Want::AtMost(2.0));
+}
+
+fn one_message(parts: &str) -> String {
+    format!(r#"{{"id":"m","role":"assistant","parts":[{parts}]}}"#)
+}
+
+fn through_everything(text: &str) -> Duration {
+    best(|| {
+        let start = Instant::now();
+        let json = Json::from(vec![Json::parse(text).unwrap_or_default()]);
+        let valid = validate_ui_messages(json, &ValidateOptions::default()).unwrap_or_default();
+        assert_eq!(valid.len(), 1);
+        let model =
+            convert_to_model_messages(&valid, &ConvertOptions::default()).unwrap_or_default();
+        black_box(model.iter().map(|message| message.to_string().len()).sum::<usize>());
+        black_box(valid[0].to_string());
+        start.elapsed()
+    })
+}
+
+/// Puts together a step of so many chunks: calls, each with a piece of input and an output.
+fn assemble(chunks: usize) -> Duration {
+    let stream: Vec<Chunk> = (0..chunks / 4)
+        .flat_map(|i| {
+            let tool = ToolChunk { call_id: format!("c{i}"), ..ToolChunk::default() };
+            let name = "w".to_owned();
+            [
+                Chunk::ToolInputStart {
+                    tool: tool.clone(),
+                    tool_name: name.clone(),
+                    input_encoding: None,
+                },
+                Chunk::ToolInputDelta { call_id: tool.call_id.clone(), delta: "{\"a\":1".into() },
+                Chunk::ToolInputAvailable {
+                    tool: tool.clone(),
+                    tool_name: name,
+                    input: Json::Null,
+                },
+                Chunk::ToolOutputAvailable { tool, output: Json::Null, preliminary: None },
+            ]
+        })
+        .collect();
+    best(|| {
+        let stream = stream.clone();
+        let start = Instant::now();
+        let mut assembler = Assembler::new("m", None);
+        for chunk in stream {
+            assert!(assembler.push(chunk).is_ok());
+        }
+        black_box(assembler.into_message());
+        start.elapsed()
+    })
+}
+
 fn ratio(theirs: Duration, ours: Duration) -> f64 {
     theirs.as_secs_f64() / ours.as_secs_f64()
 }
 
-fn median(mut round: impl FnMut() -> Duration) -> Duration {
-    let mut times: Vec<Duration> = (0..ROUNDS).map(|_| round()).collect();
-    times.sort();
-    times[ROUNDS / 2]
+/// The fastest of several rounds: what is left when nothing else disturbs the machine.
+fn best(mut round: impl FnMut() -> Duration) -> Duration {
+    (0..ROUNDS).map(|_| round()).min().unwrap_or_default()
 }
 
-/// The package's median times for conversion and validation, after it has warmed up.
+/// The package's best times for conversion and validation, after it has warmed up.
 fn npm(messages: &Path) -> std::io::Result<Option<(Duration, Duration)>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../message/tests/npm");
     let output = Command::new("node").current_dir(folder).arg("bench.mjs").arg(messages).output();

@@ -12,6 +12,7 @@ fn main() -> std::io::Result<ExitCode> {
     let mut report = Report::new(&mut out);
     if is_wanted("message") {
         message::bench(&mut report)?;
+        message::bench_growth(&mut report);
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

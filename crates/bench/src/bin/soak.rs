@@ -1,3 +1,44 @@
 //! `./soak [SECONDS] [SEED]`: kills, power cuts, races and large property runs.
 
-fn main() {}
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use ship_bench::message_soak;
+
+const SECONDS: u64 = 60;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>());
+    let (seconds, seed) = match (arguments.next(), arguments.next(), arguments.next()) {
+        (None, None, None) => (SECONDS, random_seed()),
+        (Some(Ok(seconds)), None, None) => (seconds, random_seed()),
+        (Some(Ok(seconds)), Some(Ok(seed)), None) => (seconds, seed),
+        _ => {
+            eprintln!("soak: the arguments are not whole numbers\nhint: ./soak [SECONDS] [SEED]");
+            return ExitCode::from(2);
+        }
+    };
+    println!("soak for about {seconds} s with seed {seed}");
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    match message_soak::soak(seed, deadline) {
+        Ok(messages) => {
+            println!(
+                "seed {seed}: {} property cases, {} cases beside npm, 0 failures",
+                messages.property_cases, messages.npm_cases
+            );
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            println!("{error}\nseed {seed}: FAILED");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A seed that differs from run to run, printed so that the run can be repeated.
+fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::hash::RandomState::new().build_hasher().finish() % 1_000_000_000
+}
