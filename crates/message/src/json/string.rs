@@ -12,7 +12,7 @@ use std::ops::Deref;
 /// The character shown in place of half a surrogate pair.
 const REPLACEMENT: char = '\u{FFFD}';
 
-/// A JSON string. Reads as a `str`; see the [module docs](self) for the halves at its ends.
+/// A JSON string. Reads as a `str`, and remembers half a surrogate pair at either end.
 #[derive(Clone, Default)]
 pub struct JsString {
     text: String,
