@@ -1,0 +1,267 @@
+//! A disk made of maps, for stores that need not outlive the program.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+
+use super::{Disk, DiskFile, Look, Mode, Node};
+
+/// A disk made of maps. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryDisk {
+    tree: Arc<Mutex<Tree>>,
+}
+
+#[derive(Debug, Default)]
+struct Tree {
+    names: BTreeMap<PathBuf, Entry>,
+    files_made: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Entry {
+    Folder,
+    File(Arc<FileData>),
+    Link(String),
+}
+
+/// A file lives as long as it has a name or is open.
+#[derive(Debug)]
+struct FileData {
+    number: u64,
+    names: AtomicU64,
+    content: Mutex<Content>,
+}
+
+#[derive(Debug, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    locked: bool,
+}
+
+impl FileData {
+    fn content(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self) -> Look {
+        let (names, len) = (self.names.load(Ordering::Relaxed), self.content().bytes.len() as u64);
+        Look { node: Node::File, file: (0, self.number), len, names }
+    }
+}
+
+impl MemoryDisk {
+    /// Makes an empty disk.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns everything on it, name by name: the bytes of a file, the target of a link.
+    pub fn contents(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let tree = self.lock();
+        let describe = |entry: &Entry| match entry {
+            Entry::Folder => None,
+            Entry::File(file) => Some(file.content().bytes.clone()),
+            Entry::Link(target) => Some(target.clone().into_bytes()),
+        };
+        tree.names.iter().map(|(path, entry)| (path.clone(), describe(entry))).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tree> {
+        // Nothing panics while it is held, and each change is one step.
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tree {
+    /// Fails as the real disk does when the folder of `path` is missing or none.
+    fn parent(&self, path: &Path) -> io::Result<()> {
+        let mut folder = PathBuf::new();
+        for name in path.parent().into_iter().flat_map(Path::components) {
+            folder.push(name);
+            match self.names.get(&folder) {
+                Some(Entry::Folder) => {}
+                Some(Entry::File(_) | Entry::Link(_)) => return Err(Errno::NOTDIR.into()),
+                None => return Err(Errno::NOENT.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, path: &Path) -> io::Result<&Entry> {
+        self.parent(path)?;
+        self.names.get(path).ok_or_else(|| Errno::NOENT.into())
+    }
+
+    fn add(&mut self, path: &Path, entry: Entry) -> io::Result<()> {
+        self.parent(path)?;
+        if self.names.contains_key(path) {
+            return Err(Errno::EXIST.into());
+        }
+        self.put(path, entry);
+        Ok(())
+    }
+
+    /// Gives `entry` the name `path`, taking it from what has it.
+    fn put(&mut self, path: &Path, entry: Entry) {
+        if let Entry::File(file) = &entry {
+            file.names.fetch_add(1, Ordering::Relaxed);
+        }
+        let old = self.names.insert(path.to_owned(), entry);
+        Self::unname(old);
+    }
+
+    fn unname(entry: Option<Entry>) {
+        if let Some(Entry::File(file)) = entry {
+            file.names.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn look(entry: &Entry) -> Look {
+    match entry {
+        Entry::Folder => Look { node: Node::Folder, file: (1, 0), len: 0, names: 1 },
+        Entry::Link(_) => Look { node: Node::Other, file: (1, 0), len: 0, names: 1 },
+        Entry::File(file) => file.look(),
+    }
+}
+
+impl Disk for MemoryDisk {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+        let mut tree = self.lock();
+        let file = match (tree.get(path).cloned(), mode) {
+            (Ok(Entry::File(_)), Mode::Create) => return Err(Errno::EXIST.into()),
+            (Ok(Entry::File(file)), _) => file,
+            (Ok(Entry::Folder), _) => return Err(Errno::ISDIR.into()),
+            (Ok(Entry::Link(_)), _) => return Err(Errno::LOOP.into()),
+            (Err(_), Mode::Create | Mode::Lock) => {
+                tree.files_made += 1;
+                let (names, content) = (AtomicU64::new(0), Mutex::default());
+                let file = Arc::new(FileData { number: tree.files_made, names, content });
+                tree.add(path, Entry::File(Arc::clone(&file)))?;
+                file
+            }
+            (Err(error), Mode::Read | Mode::Append) => return Err(error),
+        };
+        let holds = AtomicBool::new(false);
+        Ok(Box::new(MemoryFile { file, holds }))
+    }
+
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        self.lock().add(path, Entry::Folder)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut tree = self.lock();
+        let entry = tree.get(from)?.clone();
+        tree.add(to, entry)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut tree = self.lock();
+        let entry = tree.get(from)?.clone();
+        tree.parent(to)?;
+        let old = tree.names.remove(from);
+        Tree::unname(old);
+        tree.put(to, entry);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut tree = self.lock();
+        tree.get(path)?;
+        let old = tree.names.remove(path);
+        Tree::unname(old);
+        Ok(())
+    }
+
+    fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
+        self.lock().add(path, Entry::Link(target.to_owned()))
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Look> {
+        Ok(look(self.lock().get(path)?))
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let tree = self.lock();
+        if path != Path::new("") && !matches!(tree.get(path)?, Entry::Folder) {
+            return Err(Errno::NOTDIR.into());
+        }
+        let below = tree.names.range(path.to_owned()..).map(|(name, _)| name);
+        let below = below.take_while(|name| name.starts_with(path));
+        let text = |name: &PathBuf| name.file_name().map(|n| n.to_string_lossy().into_owned());
+        Ok(below.filter(|name| name.parent() == Some(path)).filter_map(text).collect())
+    }
+
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        if path != Path::new("") && !matches!(self.lock().get(path)?, Entry::Folder) {
+            return Err(Errno::NOTDIR.into());
+        }
+        Ok(())
+    }
+}
+
+struct MemoryFile {
+    file: Arc<FileData>,
+    /// Whether the lock on the file is ours.
+    holds: AtomicBool,
+}
+
+impl DiskFile for MemoryFile {
+    fn look(&self) -> io::Result<Look> {
+        Ok(self.file.look())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = &self.file.content().bytes;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let len = buffer.len().min(bytes.len() - start);
+        buffer[..len].copy_from_slice(&bytes[start..start + len]);
+        Ok(len)
+    }
+
+    fn write(&self, new: &[u8]) -> io::Result<usize> {
+        self.file.content().bytes.extend_from_slice(new);
+        Ok(new.len())
+    }
+
+    fn write_note(&self, note: &[u8]) -> io::Result<()> {
+        let bytes = &mut self.file.content().bytes;
+        let len = bytes.len().max(note.len());
+        bytes.resize(len, 0);
+        bytes[..note.len()].copy_from_slice(note);
+        Ok(())
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        let len = usize::try_from(len).map_err(|_| Errno::FBIG)?;
+        self.file.content().bytes.resize(len, 0);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        let mut content = self.file.content();
+        if !content.locked {
+            content.locked = true;
+            self.holds.store(true, Ordering::Relaxed);
+        }
+        Ok(self.holds.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        if self.holds.load(Ordering::Relaxed) {
+            self.file.content().locked = false;
+        }
+    }
+}

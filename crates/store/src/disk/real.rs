@@ -1,0 +1,179 @@
+//! The disk of the machine, through libc's file calls alone.
+//!
+//! Every path is walked from the project folder one name at a time, and no step follows a symbolic
+//! link: whoever can plant one below `.ship` still cannot make us read or write elsewhere. Neither
+//! `io_uring` nor memory maps are used, so that a tool which injects faults sees every call.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode as Bits, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::{Disk, DiskFile, Look, Mode, Node};
+
+const FILE_BITS: Bits = Bits::from_raw_mode(0o600);
+const FOLDER_BITS: Bits = Bits::from_raw_mode(0o700);
+const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
+
+/// The disk of the machine, below one project folder.
+#[derive(Debug)]
+pub struct RealDisk {
+    root: OwnedFd,
+}
+
+impl RealDisk {
+    /// Opens the project folder. Here, and only here, symbolic links are followed: which folder is the
+    /// project is the user's choice.
+    pub fn new(project: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self { root: rustix::fs::open(project, flags, Bits::empty())? })
+    }
+
+    fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        let mut folder = None;
+        for name in path.components() {
+            let Component::Normal(name) = name else {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path of plain names"));
+            };
+            let flags = PLAIN | OFlags::RDONLY | OFlags::DIRECTORY;
+            let from = folder.as_ref().unwrap_or(&self.root);
+            folder = Some(rustix::fs::openat(from, name, flags, Bits::empty())?);
+        }
+        match folder {
+            Some(folder) => Ok(folder),
+            None => Ok(self.root.try_clone()?),
+        }
+    }
+
+    fn parent<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a Path)> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        Ok((self.folder(path.parent().unwrap_or(Path::new("")))?, Path::new(name)))
+    }
+}
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+        let (folder, name) = self.parent(path)?;
+        // NONBLOCK: a pipe somebody planted must not hang us before we see that it is one.
+        let flags = OFlags::NONBLOCK
+            | match mode {
+                Mode::Read => OFlags::RDONLY,
+                Mode::Append => OFlags::RDWR | OFlags::APPEND,
+                Mode::Create => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
+                Mode::Lock => OFlags::RDWR | OFlags::CREATE,
+            };
+        let file = retry(|| rustix::fs::openat(&folder, name, PLAIN | flags, FILE_BITS))?;
+        let file = RealFile(File::from(file));
+        if file.look()?.node != Node::File {
+            return Err(Errno::LOOP.into());
+        }
+        Ok(Box::new(file))
+    }
+
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(path)?;
+        Ok(rustix::fs::mkdirat(parent, name, FOLDER_BITS)?)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let ((from, old), (to, new)) = (self.parent(from)?, self.parent(to)?);
+        Ok(rustix::fs::linkat(from, old, to, new, AtFlags::empty())?)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let ((from, old), (to, new)) = (self.parent(from)?, self.parent(to)?);
+        Ok(rustix::fs::renameat(from, old, to, new)?)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(path)?;
+        Ok(rustix::fs::unlinkat(parent, name, AtFlags::empty())?)
+    }
+
+    fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
+        let (parent, name) = self.parent(path)?;
+        Ok(rustix::fs::symlinkat(target, parent, name)?)
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Look> {
+        let (parent, name) = self.parent(path)?;
+        Ok(describe(&rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(self.folder(path)?)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        let folder = self.folder(path)?;
+        Ok(retry(|| rustix::fs::fsync(&folder))?)
+    }
+}
+
+struct RealFile(File);
+
+impl DiskFile for RealFile {
+    fn look(&self) -> io::Result<Look> {
+        Ok(describe(&rustix::fs::fstat(&self.0)?))
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.read_at(buffer, offset)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.0).write(bytes)
+    }
+
+    fn write_note(&self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, 0)
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        Ok(retry(|| rustix::fs::ftruncate(&self.0, len))?)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(retry(|| rustix::fs::fdatasync(&self.0))?)
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        match retry(|| rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive)) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Calls again what a signal interrupted before it did anything.
+fn retry<T>(call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    rustix::io::retry_on_intr(call)
+}
+
+fn describe(stat: &Stat) -> Look {
+    let node = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Node::File,
+        FileType::Directory => Node::Folder,
+        _ => Node::Other,
+    };
+    let len = u64::try_from(stat.st_size).unwrap_or(0);
+    Look { node, file: (stat.st_dev, stat.st_ino), len, names: widen(stat.st_nlink) }
+}
+
+/// The count of names has as many bits as the machine likes.
+fn widen(count: impl Into<u64>) -> u64 {
+    count.into()
+}

@@ -1,0 +1,399 @@
+//! What can go wrong, one enum for each verb.
+//!
+//! What any verb may meet (a full disk, a busy right, a newer format) is a [`StorageError`] inside it.
+//! Every message is one line that names the thing and says what to do.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use crate::{ChatKey, Gen, LedgerSeq, MessageId, Position, Seq, Timestamp};
+
+/// One of the two rights to a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Right {
+    /// To change files, for the length of one operation.
+    Write,
+    /// To run the agent, for the length of a run.
+    Lane,
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Write => "write right",
+            Self::Lane => "lane",
+        })
+    }
+}
+
+/// Who holds a right, as the holder noted it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The process.
+    pub pid: u32,
+    /// When it took the right.
+    pub since: Timestamp,
+    /// What for.
+    pub purpose: String,
+}
+
+/// A right that somebody else held for longer than `lock.waitMs`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Busy {
+    /// The chat.
+    pub chat: ChatKey,
+    /// Which of its rights.
+    pub right: Right,
+    /// Who has it; `None` if the holder left no readable note.
+    pub holder: Option<Holder>,
+    /// How long we waited.
+    pub waited_ms: u64,
+}
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { chat, right, holder, waited_ms } = self;
+        write!(f, "the {right} of chat `{chat}` is held by ")?;
+        match holder {
+            Some(Holder { pid, since, purpose }) => {
+                write!(f, "process {pid} since {since} for `{purpose}`")?;
+            }
+            None => f.write_str("another process")?,
+        }
+        write!(f, " (waited {waited_ms} ms); let it finish or stop it, then try again")
+    }
+}
+
+/// What any verb may meet below it. Nothing was acknowledged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// Somebody else has the right that is needed.
+    #[error("{0}")]
+    Busy(Box<Busy>),
+    /// No space, no inodes, or a quota.
+    #[error("no space left to write {}; free some space (and inodes), then try again", path.display())]
+    Full {
+        /// What could not be written.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file system takes no writes.
+    #[error("{} is on a read-only file system; mount it writable or choose another project", path.display())]
+    ReadOnly {
+        /// What could not be written.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A symbolic link or something else that is no plain file or folder.
+    #[error("{} is not a plain {expected}; we follow no symbolic links there: replace it by the {expected} itself", path.display())]
+    NotPlain {
+        /// What is in the way.
+        path: PathBuf,
+        /// What should be there.
+        expected: &'static str,
+    },
+    /// A newer program wrote this.
+    #[error("{} has format version {found}, and this program writes {known}; use a newer program to write (reading what it can is still possible)", path.display())]
+    Newer {
+        /// The file that says so.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+        /// Ours.
+        known: u64,
+    },
+    /// The folder belongs to another chat.
+    #[error("{} belongs to chat `{owner}`, not to `{wanted}`; rename one of the two chats", path.display())]
+    OtherChat {
+        /// The file that says so.
+        path: PathBuf,
+        /// The key it holds.
+        owner: String,
+        /// The key that was asked for.
+        wanted: ChatKey,
+    },
+    /// A file that should be there is missing, empty, or cannot be understood at all.
+    #[error("{} is damaged: {what}; run `ship verify` to see all of it and `ship repair` to set it aside", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// An earlier write failed and could not be taken back yet.
+    #[error("{} is read-only until an earlier failed write is taken back ({cause}); check the disk, then try again", path.display())]
+    Unsettled {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        cause: String,
+    },
+    /// Anything else the system said.
+    #[error("failed to {doing} {}; check the disk, then try again", path.display())]
+    Io {
+        /// What we did.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl StorageError {
+    /// Sorts an error of the system by what can be done about it.
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        let path = path.into();
+        match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Self::Full { path, source },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, source },
+            io::ErrorKind::NotADirectory => Self::NotPlain { path, expected: "folder" },
+            // What O_NOFOLLOW answers to a symbolic link.
+            _ if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                Self::NotPlain { path, expected: "file" }
+            }
+            _ => Self::Io { doing, path, source },
+        }
+    }
+
+    /// Returns a stable word for machines.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Busy(_) => "storage_busy",
+            Self::Full { .. } => "storage_full",
+            Self::ReadOnly { .. } => "storage_readonly",
+            Self::NotPlain { .. } => "storage_not_plain",
+            Self::Newer { .. } => "storage_newer_format",
+            Self::OtherChat { .. } => "storage_other_chat",
+            Self::Damaged { .. } => "storage_damaged",
+            Self::Unsettled { .. } => "storage_unsettled",
+            Self::Io { .. } => "storage_io",
+        }
+    }
+
+    /// A copy for each of those who waited for the same sync.
+    pub(crate) fn share(&self) -> Self {
+        let copy = |error: &io::Error| match error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
+        match self {
+            Self::Busy(busy) => Self::Busy(busy.clone()),
+            Self::Full { path, source } => Self::Full { path: path.clone(), source: copy(source) },
+            Self::ReadOnly { path, source } => {
+                Self::ReadOnly { path: path.clone(), source: copy(source) }
+            }
+            Self::NotPlain { path, expected } => Self::NotPlain { path: path.clone(), expected },
+            Self::Newer { path, found, known } => {
+                Self::Newer { path: path.clone(), found: *found, known: *known }
+            }
+            Self::OtherChat { path, owner, wanted } => {
+                Self::OtherChat { path: path.clone(), owner: owner.clone(), wanted: wanted.clone() }
+            }
+            Self::Damaged { path, what } => {
+                Self::Damaged { path: path.clone(), what: what.clone() }
+            }
+            Self::Unsettled { path, cause } => {
+                Self::Unsettled { path: path.clone(), cause: cause.clone() }
+            }
+            Self::Io { doing, path, source } => {
+                Self::Io { doing, path: path.clone(), source: copy(source) }
+            }
+        }
+    }
+}
+
+/// What is wrong with something that was handed in. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// A field that only the store may write.
+    #[error("the field `{0}` is reserved for the store; leave it out")]
+    Reserved(String),
+    /// It is not a message.
+    #[error("this is no message: {0}; a message has a non-empty `id`, a `role` and `parts`")]
+    NotAMessage(&'static str),
+    /// It is over `limits.messageBytes`.
+    #[error(
+        "`{id}` has {bytes} bytes, and `limits.messageBytes` allows {max}; shorten it or raise the limit"
+    )]
+    TooLarge {
+        /// The message or entry.
+        id: String,
+        /// How long it is as JSON.
+        bytes: usize,
+        /// What is allowed.
+        max: usize,
+    },
+    /// The same id would stand in a log twice.
+    #[error("`{0}` is there twice; hand in each message once")]
+    Twice(String),
+    /// There is nothing in it.
+    #[error("there is nothing to write; hand in at least one line")]
+    Empty,
+}
+
+/// Why a list of chats could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListError {
+    /// The files could not be read.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a chat could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The files refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a lane could not be taken.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaneError {
+    /// Another run holds it, or the files refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why something could not be read. Reading never changes anything.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The files could not be read.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// No such sealed log.
+    #[error("chat `{chat}` has no sealed log `{name}`; `ship verify` lists what there is")]
+    NoSealedLog {
+        /// The chat.
+        chat: ChatKey,
+        /// The name that was asked for.
+        name: String,
+    },
+}
+
+/// Why a ledger entry was not accepted. It is not in the ledger, or was not acknowledged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// The entry itself is at fault.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// A delivery names an entry that is not there.
+    #[error("chat `{chat}` has no ledger entry {entry}; name one that was accepted")]
+    NoEntry {
+        /// The chat.
+        chat: ChatKey,
+        /// The entry that was named.
+        entry: LedgerSeq,
+    },
+    /// The files refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why an append was refused. Nothing of it was acknowledged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// The batch itself is at fault.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The log has moved on; read it and decide again.
+    #[error("chat `{chat}` has moved on: expected {expected}, found {found}; read it again")]
+    Moved {
+        /// The chat.
+        chat: ChatKey,
+        /// What the caller expected.
+        expected: Position,
+        /// Where the log ends.
+        found: Position,
+    },
+    /// The chat has no context yet.
+    #[error("chat `{chat}` has no context yet; begin one with a rotation")]
+    NoContext {
+        /// The chat.
+        chat: ChatKey,
+    },
+    /// A message with this id is there and says something else.
+    #[error(
+        "message `{id}` is already at line {seq} with other content; give `rev` {next_rev} to replace it"
+    )]
+    Conflict {
+        /// The message.
+        id: MessageId,
+        /// Where it is.
+        seq: Seq,
+        /// The revision that would replace it.
+        next_rev: u64,
+    },
+    /// The files refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why a rotation was refused. The old log is as it was, or the new one is complete; opening the chat
+/// tells which.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RotateError {
+    /// What it brings is at fault.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// Another rotation came first.
+    #[error(
+        "chat `{chat}` was rotated meanwhile: expected {}, found {}; read it again",
+        tell(expected),
+        tell(found)
+    )]
+    Moved {
+        /// The chat.
+        chat: ChatKey,
+        /// What the caller expected.
+        expected: Option<Gen>,
+        /// What is there.
+        found: Option<Gen>,
+    },
+    /// Lines are damaged, and a rotation would hide it.
+    #[error(
+        "the live log of chat `{chat}` has {count} damaged place(s); look at `ship verify`, then say that you have seen it"
+    )]
+    Damaged {
+        /// The chat.
+        chat: ChatKey,
+        /// How many places.
+        count: usize,
+    },
+    /// The files refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+fn tell(generation: &Option<Gen>) -> String {
+    generation.map_or_else(|| "no context".to_owned(), |number| format!("generation {number}"))
+}
+
+/// Why a blob could not be kept or found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlobError {
+    /// There is no blob of that digest.
+    #[error("blob {0} is missing; restore `.ship/blobs` from a copy")]
+    Missing(String),
+    /// Its bytes do not have the digest that names it.
+    #[error("blob {0} has other bytes than its name says; restore `.ship/blobs` from a copy")]
+    Damaged(String),
+    /// The files refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}

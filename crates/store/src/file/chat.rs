@@ -1,0 +1,425 @@
+//! One chat on disk: its files, its two rights, and the operations on them.
+//!
+//! Everything here blocks. The traits in front of it move each call to a thread that may.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ship_message::json::{Json, Object};
+
+use super::context::{self, Batch, ContextFold};
+use super::env::Env;
+use super::group::Group;
+use super::journal::{self, Journal};
+use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
+use super::log::LogFile;
+use super::right::{Held, RightFile};
+use super::rotate::{self, sealed_path};
+use super::{prepare, verify};
+use crate::name::folder_name;
+use crate::{
+    About, AcceptError, Accepted, AppendError, ChatKey, Delivery, Derived, DerivedState, Entry,
+    FORMAT_VERSION, Gen, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem, ReadError,
+    Refused, Right, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError,
+    Synced, View,
+};
+
+/// The folders of a chat, below its own.
+const FOLDERS: [&str; 6] =
+    ["conversations", "messages", "messages/archive", "contexts", "contexts/archive", "memory"];
+
+/// Where the files of a chat are.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    pub(crate) chat: PathBuf,
+    pub(crate) about: PathBuf,
+    pub(crate) conversations: PathBuf,
+    pub(crate) messages: PathBuf,
+    pub(crate) archive: PathBuf,
+    pub(crate) live: PathBuf,
+}
+
+impl Paths {
+    pub(crate) fn new(folder: &str) -> Self {
+        let chat = Path::new(".ship/chat").join(folder);
+        let messages = chat.join("messages");
+        Self {
+            about: chat.join("chat.json"),
+            conversations: chat.join("conversations"),
+            archive: messages.join("archive"),
+            live: messages.join("history.jsonl"),
+            messages,
+            chat,
+        }
+    }
+
+    fn derived(&self, which: &Derived) -> PathBuf {
+        match which {
+            Derived::Meta => self.messages.join("meta.json"),
+            Derived::ContextIndex => self.chat.join("contexts/index.json"),
+            Derived::Context(id) => self.chat.join(format!("contexts/archive/{id}.json")),
+        }
+    }
+}
+
+/// One chat, shared by all in this process that have it open.
+pub(crate) struct ChatFiles {
+    pub(crate) env: Arc<Env>,
+    pub(crate) key: ChatKey,
+    pub(crate) paths: Paths,
+    write: Arc<RightFile>,
+    lane: Arc<RightFile>,
+    context: LogFile<ContextFold>,
+    ledger: LogFile<LedgerFold>,
+    run: Journal,
+    requests: Journal,
+    batches: Group<Batch, Result<Position, AppendError>>,
+    additions: Group<Addition, Result<Accepted, AcceptError>>,
+    /// Whether this process has synced the folders, which another may have made just before it died.
+    adopted: AtomicBool,
+    /// Repairs that are not of a log.
+    notes: Mutex<Vec<Problem>>,
+}
+
+impl ChatFiles {
+    pub(crate) fn new(env: Arc<Env>, key: ChatKey) -> Self {
+        let paths = Paths::new(&folder_name(&key));
+        let right = |right, name| {
+            let path = paths.chat.join(name);
+            Arc::new(RightFile::new(Arc::clone(&env), key.clone(), right, path))
+        };
+        let quarantine = paths.chat.join("quarantine");
+        let journal =
+            |name| Journal::new(Arc::clone(&env), paths.messages.join(name), quarantine.clone());
+        let ledger = paths.conversations.join("history.jsonl");
+        Self {
+            write: right(Right::Write, "lock"),
+            lane: right(Right::Lane, "lane"),
+            context: LogFile::new(Arc::clone(&env), paths.live.clone(), quarantine.clone()),
+            ledger: LogFile::new(Arc::clone(&env), ledger, quarantine.clone()),
+            run: journal("run.jsonl"),
+            requests: journal("requests.jsonl"),
+            batches: Group::new(),
+            additions: Group::new(),
+            adopted: AtomicBool::new(false),
+            notes: Mutex::new(Vec::new()),
+            env,
+            key,
+            paths,
+        }
+    }
+
+    /// Reads `chat.json`; `None` if there is none. Refuses a folder of another chat.
+    pub(crate) fn read_about(&self) -> Result<Option<About>, StorageError> {
+        let path = &self.paths.about;
+        let Some((_, bytes)) = self.env.read(path)? else { return Ok(None) };
+        let about = Json::parse_bytes(&bytes).ok();
+        let object = about.as_ref().and_then(Json::as_object);
+        let owner = object.and_then(|object| object.str("chatKey"));
+        let Some((object, owner)) = object.zip(owner) else {
+            let what = "it is not JSON with a `chatKey`".to_owned();
+            return Err(StorageError::Damaged { path: path.clone(), what });
+        };
+        if owner != self.key.as_str() {
+            let (owner, wanted) = (owner.to_owned(), self.key.clone());
+            return Err(StorageError::OtherChat { path: path.clone(), owner, wanted });
+        }
+        let channel = object.str("channel").map(str::to_owned);
+        Ok(Some(About { channel, target: object.get("target").cloned() }))
+    }
+
+    /// Takes the write right, in a chat that this program may write.
+    pub(crate) fn right(&self, purpose: &str) -> Result<Held, StorageError> {
+        let held = self.write.take(purpose)?;
+        if !self.adopted.load(Ordering::Relaxed) {
+            self.adopt()?;
+            self.adopted.store(true, Ordering::Relaxed);
+        }
+        Ok(held)
+    }
+
+    fn adopt(&self) -> Result<(), StorageError> {
+        if let Some((_, bytes)) = self.env.read(&self.paths.about)? {
+            let about = Json::parse_bytes(&bytes).ok();
+            let found = about.and_then(|about| about.get("v")?.as_u64()).unwrap_or(0);
+            if found > FORMAT_VERSION {
+                let (path, known) = (self.paths.about.clone(), FORMAT_VERSION);
+                return Err(StorageError::Newer { path, found, known });
+            }
+        }
+        if self.env.syncs() {
+            let above = ["", ".ship", ".ship/chat"].map(PathBuf::from);
+            let own = ["", "conversations", "messages"].map(|name| self.paths.chat.join(name));
+            for folder in above.iter().chain(&own) {
+                self.env.sync_folder(folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the folders and `chat.json` of a chat that is not there.
+    pub(crate) fn create(&self, about: &About) -> Result<(), OpenError> {
+        for above in [".ship", ".ship/chat"] {
+            self.env.ensure_folder(Path::new(above))?;
+        }
+        self.env.ensure_folder(&self.paths.chat)?;
+        for folder in FOLDERS {
+            self.env.ensure_folder(&self.paths.chat.join(folder))?;
+        }
+        let _right = self.right("create")?;
+        match self.read_about()? {
+            Some(_) => Ok(()),
+            None => Ok(self.write_about(about)?),
+        }
+    }
+
+    pub(crate) fn set_about(&self, about: &About) -> Result<(), OpenError> {
+        let _right = self.right("set_about")?;
+        Ok(self.write_about(about)?)
+    }
+
+    fn write_about(&self, about: &About) -> Result<(), StorageError> {
+        let mut object = Object::new();
+        object.set("v", FORMAT_VERSION);
+        object.set("chatKey", self.key.as_str());
+        object.set_or_remove("channel", about.channel.as_deref().map(Json::from));
+        object.set_or_remove("target", about.target.clone());
+        let text = format!("{}\n", Json::from(object));
+        self.env.replace(&self.paths.about, text.as_bytes())
+    }
+
+    pub(crate) fn take_lane(&self, purpose: &str) -> Result<Held, StorageError> {
+        self.lane.take(purpose)
+    }
+
+    pub(crate) fn append(
+        &self,
+        batch: Vec<Entry>,
+        expected: Position,
+    ) -> Result<Position, AppendError> {
+        if batch.is_empty() {
+            return Err(Refused::Empty.into());
+        }
+        let prepared = batch.into_iter().map(|entry| prepare::entry(&self.env, entry));
+        let lines = prepared.collect::<Result<Vec<_>, _>>()?;
+        self.batches.submit(Batch { lines, expected }, |waiting| self.commit(waiting))
+    }
+
+    fn commit(&self, waiting: Vec<Batch>) -> Vec<Result<Position, AppendError>> {
+        let count = waiting.len();
+        let right = self.right("append");
+        let writing = right.and_then(|right| Ok((self.context.writing(&right)?, right)));
+        match writing {
+            Ok((mut writing, _right)) => {
+                context::append(&mut writing, &self.key, waiting, self.env.syncs())
+            }
+            Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
+        }
+    }
+
+    pub(crate) fn rotate(&self, rotation: Rotation) -> Result<Rotated, RotateError> {
+        let ready = rotate::prepare(&self.env, rotation)?;
+        let right = self.right("rotate")?;
+        let mut writing = self.context.writing(&right)?;
+        if writing.known().is_none() {
+            self.check_first()?;
+        }
+        let archive = &self.paths.archive;
+        let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
+        if rotated.position.generation == Gen::new(0) {
+            // For people and scripts; nothing of ours reads it.
+            let link = self.paths.chat.join("contexts/active.jsonl");
+            let _ = self.env.disk.symlink("../messages/history.jsonl", &link);
+        }
+        Ok(rotated)
+    }
+
+    /// A chat with sealed logs has had a live one: it is missing, not new.
+    fn check_first(&self) -> Result<(), StorageError> {
+        match self.sealed_names()?.is_empty() {
+            true => Ok(()),
+            false => Err(self.live_missing()),
+        }
+    }
+
+    fn live_missing(&self) -> StorageError {
+        let what = "it is missing, though the chat has sealed logs".to_owned();
+        StorageError::Damaged { path: self.paths.live.clone(), what }
+    }
+
+    pub(crate) fn view(&self) -> Result<Option<View>, ReadError> {
+        let view = context::view(&self.env, &self.paths.live)?;
+        if view.is_none() {
+            self.check_first()?;
+        }
+        Ok(view)
+    }
+
+    /// The names in `messages/archive/` that are those of sealed logs, the oldest first.
+    pub(crate) fn sealed_names(&self) -> Result<Vec<SealedName>, StorageError> {
+        let names = self.env.list(&self.paths.archive)?;
+        let sealed =
+            names.iter().filter_map(|name| SealedName::parse(name.strip_suffix(".jsonl")?));
+        let mut sealed: Vec<SealedName> = sealed.collect();
+        sealed.sort_by_key(SealedName::range);
+        Ok(sealed)
+    }
+
+    pub(crate) fn sealed(&self) -> Result<Vec<SealedLog>, ReadError> {
+        let head = context::read_head(&self.env, &self.paths.live)?;
+        let mut before = head.and_then(|head| head.sealed);
+        let mut sealed: Vec<SealedLog> = Vec::new();
+        while let Some(name) = before.take() {
+            let path = sealed_path(&self.paths.archive, &name);
+            let head = context::read_head(&self.env, &path)?;
+            let head = head.ok_or_else(|| StorageError::Damaged {
+                path,
+                what: "it is missing or has no head".to_owned(),
+            })?;
+            // Every log goes back to an older one; a circle could only be forged.
+            before = head.sealed.clone().filter(|older| older.range().1 < name.range().0);
+            sealed.push(SealedLog { name, head });
+        }
+        Ok(sealed)
+    }
+
+    pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
+        let path = sealed_path(&self.paths.archive, name);
+        let missing =
+            || ReadError::NoSealedLog { chat: self.key.clone(), name: name.as_str().to_owned() };
+        context::view(&self.env, &path)?.ok_or_else(missing)
+    }
+
+    pub(crate) fn accept(&self, entry: NewEntry) -> Result<Accepted, AcceptError> {
+        let addition = ledger::prepare_entry(&self.env, entry)?;
+        self.additions.submit(addition, |waiting| self.add(waiting))
+    }
+
+    pub(crate) fn deliver(&self, states: Vec<Delivery>) -> Result<LedgerSeq, AcceptError> {
+        let addition = ledger::prepare_deliveries(&self.env, states)?;
+        self.additions.submit(addition, |waiting| self.add(waiting)).map(|added| added.seq)
+    }
+
+    fn add(&self, waiting: Vec<Addition>) -> Vec<Result<Accepted, AcceptError>> {
+        let count = waiting.len();
+        let right = self.right("accept");
+        let writing = right.and_then(|right| Ok((self.ledger.writing(&right)?, right)));
+        match writing {
+            Ok((writing, _right)) => {
+                let (env, folder) = (&*self.env, &*self.paths.conversations);
+                let mut adding = Adding { env, chat: &self.key, folder, writing };
+                adding.add(waiting, self.env.syncs())
+            }
+            Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
+        }
+    }
+
+    fn reading(&self) -> Reading<'_> {
+        Reading { env: &self.env, folder: &self.paths.conversations }
+    }
+
+    pub(crate) fn ledger_before(
+        &self,
+        before: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Result<Vec<LedgerLine>, ReadError> {
+        Ok(self.reading().before(before, limit)?)
+    }
+
+    pub(crate) fn ledger_after(
+        &self,
+        after: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Result<Vec<LedgerLine>, ReadError> {
+        Ok(self.reading().after(after, limit)?)
+    }
+
+    pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, ReadError> {
+        Ok(self.reading().open_deliveries()?)
+    }
+
+    pub(crate) fn begin_journal(&self, about: Object) -> Result<(), StorageError> {
+        journal::begin(&self.run, &self.right("begin_journal")?, about)
+    }
+
+    pub(crate) fn add_to_journal(
+        &self,
+        parts: Vec<Object>,
+        when: Synced,
+    ) -> Result<(), StorageError> {
+        let sync = when == Synced::Now && self.env.syncs();
+        journal::append(&self.run, &self.right("journal")?, parts, sync)
+    }
+
+    pub(crate) fn journal(&self) -> Result<Vec<Object>, ReadError> {
+        Ok(journal::read(&self.run)?)
+    }
+
+    pub(crate) fn record_request(&self, request: Object) -> Result<(), StorageError> {
+        let right = self.right("record_request")?;
+        journal::append(&self.requests, &right, vec![request], false)?;
+        journal::seal_if_large(&self.requests, &right, &self.paths.archive)
+    }
+
+    pub(crate) fn requests(&self, limit: usize) -> Result<Vec<Object>, ReadError> {
+        let mut requests = journal::read(&self.requests)?;
+        // The first is what the journal is about: nothing.
+        requests.drain(..requests.len().min(1));
+        Ok(requests.split_off(requests.len().saturating_sub(limit)))
+    }
+
+    pub(crate) fn derived(&self, which: &Derived) -> Result<Option<DerivedState>, ReadError> {
+        let Some((_, bytes)) = self.env.read(&self.paths.derived(which))? else { return Ok(None) };
+        let Ok(Json::Object(mut value)) = Json::parse_bytes(&bytes) else { return Ok(None) };
+        let source = value.remove("source");
+        let number = |name: &str| source.as_ref()?.get(name)?.as_u64();
+        let state = || {
+            let position =
+                Position { generation: Gen::new(number("gen")?), seq: Seq::new(number("seq")?) };
+            let crc = u32::try_from(number("crc")?).ok()?;
+            Some(DerivedState { value, position, crc })
+        };
+        Ok(state())
+    }
+
+    pub(crate) fn put_derived(
+        &self,
+        which: &Derived,
+        state: DerivedState,
+    ) -> Result<(), StorageError> {
+        let DerivedState { mut value, position, crc } = state;
+        let mut source = Object::new();
+        source.set("gen", position.generation.get());
+        source.set("seq", position.seq.get());
+        source.set("crc", u64::from(crc));
+        value.set("source", source);
+        let _right = self.right("put_derived")?;
+        let text = format!("{}\n", Json::from(value));
+        self.env.replace(&self.paths.derived(which), text.as_bytes())
+    }
+
+    pub(crate) fn verify(&self) -> Result<Vec<Problem>, ReadError> {
+        Ok(verify::chat(self)?)
+    }
+
+    /// Brings every log up to date, which cuts what is torn, and takes leftovers away.
+    pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
+        let right = self.right("repair")?;
+        drop(self.context.writing(&right)?);
+        drop(self.ledger.writing(&right)?);
+        drop(self.run.writing(&right)?);
+        drop(self.requests.writing(&right)?);
+        for leftover in verify::leftovers(self)? {
+            self.env.remove(Path::new(&leftover.file))?;
+            self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(leftover);
+        }
+        let mut notes =
+            std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        notes.extend(self.context.take_notes());
+        notes.extend(self.ledger.take_notes());
+        notes.extend(self.run.take_notes());
+        notes.extend(self.requests.take_notes());
+        Ok(notes)
+    }
+}

@@ -1,0 +1,156 @@
+//! What everything in the file store needs: the disk, the options, and the few ways to change files.
+//!
+//! A name is durable when its folder has been synced, and bytes when their file has. So a new folder
+//! syncs its parent, and a replaced file is written aside, synced, renamed, and its folder synced.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::disk::{Disk, DiskFile, Look, Mode, Node};
+use crate::{Durability, Options, StorageError};
+
+/// The disk and the options of a store.
+pub(crate) struct Env {
+    pub(crate) disk: Box<dyn Disk>,
+    pub(crate) options: Options,
+}
+
+impl Env {
+    /// Whether an acknowledged write must survive a power cut.
+    pub(crate) fn syncs(&self) -> bool {
+        self.options.durability == Durability::Sync
+    }
+
+    /// Makes a folder if it is not there, durably.
+    pub(crate) fn ensure_folder(&self, path: &Path) -> Result<(), StorageError> {
+        match self.disk.make_folder(path) {
+            Ok(()) => self.sync_folder(path.parent().unwrap_or(Path::new(""))),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                match self.look(path)?.map(|look| look.node) {
+                    Some(Node::Folder) => Ok(()),
+                    Some(Node::File | Node::Other) | None => {
+                        Err(StorageError::NotPlain { path: path.to_owned(), expected: "folder" })
+                    }
+                }
+            }
+            Err(error) => Err(StorageError::io("make folder", path, error)),
+        }
+    }
+
+    /// Makes the names in a folder last.
+    pub(crate) fn sync_folder(&self, path: &Path) -> Result<(), StorageError> {
+        let synced = self.disk.sync_folder(path);
+        synced.map_err(|error| StorageError::io("sync folder", path, error))
+    }
+
+    /// Looks at a path; `None` if there is nothing.
+    pub(crate) fn look(&self, path: &Path) -> Result<Option<Look>, StorageError> {
+        found(self.disk.look(path)).map_err(|error| StorageError::io("look at", path, error))
+    }
+
+    /// Opens a file; `None` if it is not there.
+    pub(crate) fn open(
+        &self,
+        path: &Path,
+        mode: Mode,
+    ) -> Result<Option<Box<dyn DiskFile>>, StorageError> {
+        found(self.disk.open(path, mode)).map_err(|error| StorageError::io("open", path, error))
+    }
+
+    /// Reads a whole file; `None` if it is not there.
+    pub(crate) fn read(&self, path: &Path) -> Result<Option<(Look, Vec<u8>)>, StorageError> {
+        let Some(file) = self.open(path, Mode::Read)? else { return Ok(None) };
+        let failed = |error| StorageError::io("read", path, error);
+        let look = file.look().map_err(failed)?;
+        let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
+        Ok(Some((look, bytes)))
+    }
+
+    /// Returns the names in a folder; none if it is not there.
+    pub(crate) fn list(&self, path: &Path) -> Result<Vec<String>, StorageError> {
+        let names = found(self.disk.list(path));
+        Ok(names.map_err(|error| StorageError::io("list", path, error))?.unwrap_or_default())
+    }
+
+    /// Writes a new file beside `path`, synced. The caller renames it.
+    pub(crate) fn write_aside(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+    ) -> Result<(PathBuf, Look), StorageError> {
+        let aside = aside(path);
+        self.remove(&aside)?;
+        let written = self.disk.open(&aside, Mode::Create).and_then(|file| {
+            write_all(&*file, bytes)?;
+            file.sync()?;
+            file.look()
+        });
+        match written {
+            Ok(look) => Ok((aside, look)),
+            Err(error) => {
+                // It was never a name that anybody reads; what stays is removed by the next attempt.
+                let _ = self.disk.remove(&aside);
+                Err(StorageError::io("write", path, error))
+            }
+        }
+    }
+
+    /// Replaces a small file, durably and at once.
+    pub(crate) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
+        let (aside, _) = self.write_aside(path, bytes)?;
+        let renamed = self.disk.rename(&aside, path);
+        renamed.map_err(|error| StorageError::io("rename to", path, error))?;
+        self.sync_folder(path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Takes a name away if it is there.
+    pub(crate) fn remove(&self, path: &Path) -> Result<(), StorageError> {
+        found(self.disk.remove(path)).map_err(|error| StorageError::io("remove", path, error))?;
+        Ok(())
+    }
+}
+
+/// The name under which a file is written before it gets its own.
+pub(crate) fn aside(path: &Path) -> PathBuf {
+    path.with_added_extension("tmp")
+}
+
+/// Tells "not there" apart from all other failures.
+fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes all bytes at the end of a file.
+pub(crate) fn write_all(file: &dyn DiskFile, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads from `offset` up to `end`, or to the end of the file if that comes first.
+pub(crate) fn read_from(file: &dyn DiskFile, offset: u64, end: u64) -> io::Result<Vec<u8>> {
+    let len =
+        usize::try_from(end.saturating_sub(offset)).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let mut bytes = vec![0; len];
+    let mut done = 0;
+    while done < len {
+        match file.read_at(&mut bytes[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(done);
+    Ok(bytes)
+}

@@ -1,0 +1,103 @@
+//! Group commit: one write and one sync serve everybody who waits for the same file.
+//!
+//! Whoever comes first leads: it takes all that wait, commits them together, and hands each its result.
+//! Whoever comes meanwhile waits, and the first of them leads the next group. Nobody waits on purpose
+//! for company; a slow disk gathers it.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A queue in front of one file.
+pub(crate) struct Group<Op, Out> {
+    state: Mutex<State<Op, Out>>,
+    changed: Condvar,
+}
+
+struct State<Op, Out> {
+    next_ticket: u64,
+    leading: bool,
+    waiting: Vec<(u64, Op)>,
+    /// Results not yet fetched; `None` where the commit panicked.
+    done: HashMap<u64, Option<Out>>,
+}
+
+impl<Op, Out> Group<Op, Out> {
+    pub(crate) fn new() -> Self {
+        let (waiting, done) = (Vec::new(), HashMap::new());
+        let state = State { next_ticket: 0, leading: false, waiting, done };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Commits `op` together with all that wait. `commit` gives one result for each, in order.
+    pub(crate) fn submit(&self, op: Op, commit: impl Fn(Vec<Op>) -> Vec<Out>) -> Out {
+        let mut state = self.lock();
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        state.waiting.push((ticket, op));
+        loop {
+            if let Some(out) = state.done.remove(&ticket) {
+                return out.expect("the commit that this was part of does not panic");
+            }
+            if state.leading {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            state.leading = true;
+            let (tickets, ops): (Vec<u64>, Vec<Op>) =
+                std::mem::take(&mut state.waiting).into_iter().unzip();
+            drop(state);
+            let results = catch_unwind(AssertUnwindSafe(|| commit(ops)));
+            state = self.lock();
+            state.leading = false;
+            self.changed.notify_all();
+            match results {
+                Ok(results) => {
+                    let results = results.into_iter().map(Some);
+                    state.done.extend(tickets.into_iter().zip(results));
+                }
+                // A bug of ours fails those who were in it and nobody after them.
+                Err(panic) => {
+                    state.done.extend(tickets.into_iter().map(|ticket| (ticket, None)));
+                    drop(state);
+                    resume_unwind(panic);
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<Op, Out>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Barrier};
+
+    use super::*;
+
+    #[test]
+    fn those_who_wait_share_a_commit_and_each_gets_its_own_result() {
+        let group = Arc::new(Group::<u32, u32>::new());
+        let commits = Arc::new(AtomicUsize::new(0));
+        let start = Arc::new(Barrier::new(32));
+        let threads: Vec<_> = (0..32)
+            .map(|number| {
+                let (group, commits, start) = (group.clone(), commits.clone(), start.clone());
+                std::thread::spawn(move || {
+                    start.wait();
+                    let out = group.submit(number, |ops| {
+                        commits.fetch_add(1, Ordering::Relaxed);
+                        std::thread::sleep(std::time::Duration::from_millis(20));
+                        ops.into_iter().map(|op| op * 2).collect()
+                    });
+                    assert_eq!(out, number * 2);
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        assert!(commits.load(Ordering::Relaxed) <= 16, "{commits:?}");
+    }
+}

@@ -1,0 +1,121 @@
+//! The run journal and the records of model calls: logs that nothing is folded out of.
+
+use std::path::Path;
+
+use ship_message::json::{Json, Object};
+
+use super::env::Env;
+use super::log::{Fold, LogFile, Span};
+use super::prepare::{self, PrepareError};
+use super::right::Held;
+use crate::line::{Draft, Kind, RawLine};
+use crate::scan::scan;
+use crate::{FORMAT_VERSION, StorageError};
+
+/// A larger record of model calls is sealed.
+const JOURNAL_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Nothing is remembered of these lines.
+#[derive(Default)]
+pub(crate) struct Nothing;
+
+impl Fold for Nothing {
+    fn apply(&mut self, _line: &RawLine, _span: Span) {}
+}
+
+/// A log of plain objects below a head.
+pub(crate) type Journal = LogFile<Nothing>;
+
+/// Replaces the journal by one that begins with `about`.
+pub(crate) fn begin(journal: &Journal, right: &Held, about: Object) -> Result<(), StorageError> {
+    let head = head(&journal.env, about);
+    // What cannot be read need not be: it is replaced.
+    let mut writing = match journal.writing(right) {
+        Err(StorageError::Damaged { .. }) => {
+            journal.env.remove(&journal.path)?;
+            journal.writing(right)?
+        }
+        writing => writing?,
+    };
+    let first = writing.known().map_or(1, |known| known.last_seq + 1);
+    writing.publish(&[head], first, None)
+}
+
+/// Seals a journal that has grown large, so that opening it stays cheap.
+pub(crate) fn seal_if_large(
+    journal: &Journal,
+    right: &Held,
+    archive: &Path,
+) -> Result<(), StorageError> {
+    let mut writing = journal.writing(right)?;
+    let Some(known) = writing.known().filter(|known| known.len > JOURNAL_BYTES_MAX) else {
+        return Ok(());
+    };
+    let (first, last) = (known.first_seq, known.last_seq);
+    let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
+    let sealed = archive.join(format!("{name}-{first}-{last}.jsonl"));
+    writing.publish(&[head(&journal.env, Object::new())], last + 1, Some(&sealed))
+}
+
+/// Appends objects to a journal, which begins with them if there is none.
+pub(crate) fn append(
+    journal: &Journal,
+    right: &Held,
+    parts: Vec<Object>,
+    sync: bool,
+) -> Result<(), StorageError> {
+    let env = &journal.env;
+    let draft = |part: Object| wrapped(env, part);
+    let drafts = parts.into_iter().map(draft).collect::<Result<Vec<_>, _>>()?;
+    let mut writing = journal.writing(right)?;
+    if writing.known().is_none() {
+        writing.publish(&[head(env, Object::new())], 1, None)?;
+    }
+    if !drafts.is_empty() {
+        writing.append(&drafts, sync)?;
+    }
+    Ok(())
+}
+
+/// An object stands whole under `data`, so that it may hold any field.
+fn wrapped(env: &Env, part: Object) -> Result<Draft, StorageError> {
+    let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
+    prepare::body(env, Kind::Event, body, "journal part").map_err(|error| match error {
+        PrepareError::Storage(error) => error,
+        PrepareError::Refused(refused) => StorageError::Io {
+            doing: "write",
+            path: "messages/run.jsonl".into(),
+            source: std::io::Error::new(std::io::ErrorKind::InvalidInput, refused),
+        },
+    })
+}
+
+fn head(env: &Env, about: Object) -> Draft {
+    let mut data = Object::new();
+    data.set("v", FORMAT_VERSION);
+    data.set("about", about);
+    let mut body = Object::new();
+    body.set("ts", env.options.now().to_string());
+    body.set("event", "head");
+    body.set("data", data);
+    Draft::new(Kind::Event, body)
+}
+
+/// Reads the objects of a journal, what it is about first.
+pub(crate) fn read(journal: &Journal) -> Result<Vec<Object>, StorageError> {
+    let Some((_, bytes)) = journal.env.read(&journal.path)? else { return Ok(Vec::new()) };
+    let file = journal.path.display().to_string();
+    let (mut objects, mut problems) = (Vec::new(), Vec::new());
+    for found in scan(&bytes, None).lines {
+        let mut line = found.line;
+        prepare::resolve(&journal.env, &mut line, &file, &mut problems)?;
+        let head = line.event() == Some("head");
+        let Some(Json::Object(mut data)) = line.body.remove("data") else { continue };
+        if !head {
+            objects.push(data);
+        } else if let Some(Json::Object(about)) = data.remove("about") {
+            objects.push(about);
+        }
+    }
+    Ok(objects)
+}

@@ -1,0 +1,135 @@
+//! The keys of sealed ledgers: what remembers them without the ledgers.
+//!
+//! Beside each `archive-<N>.jsonl` stands `archive-<N>.keys`: for each entry the first eight bytes of
+//! its key's SHA-256 and where its line begins, sorted. It is derived; when it is missing or does not
+//! check out it is made anew from the ledger. A hit is always confirmed by the line itself.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use ship_message::json::Json;
+
+use super::env::{Env, read_from};
+use crate::disk::Mode;
+use crate::line::{Kind, RawLine, decode};
+use crate::scan::scan;
+use crate::{LedgerSeq, StorageError, Timestamp};
+
+const MAGIC: &[u8; 8] = b"SHIPKEY1";
+const PAIR: usize = 16;
+
+/// Eight bytes of a key's digest.
+pub(crate) fn digest(key: &str) -> u64 {
+    let digest = Sha256::digest(key);
+    u64::from_be_bytes(digest[..8].try_into().expect("a digest has more than eight bytes"))
+}
+
+/// The keys of one sealed ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Keys {
+    pub(crate) number: u64,
+    pub(crate) sealed_at: Timestamp,
+    /// Digest and offset, sorted.
+    pairs: Vec<(u64, u64)>,
+}
+
+impl Keys {
+    pub(crate) fn new(number: u64, sealed_at: Timestamp, mut pairs: Vec<(u64, u64)>) -> Self {
+        pairs.sort_unstable();
+        Self { number, sealed_at, pairs }
+    }
+
+    /// Finds the entry of a key.
+    pub(crate) fn find(
+        &self,
+        env: &Env,
+        folder: &Path,
+        key: &str,
+    ) -> Result<Option<LedgerSeq>, StorageError> {
+        let wanted = digest(key);
+        let from = self.pairs.partition_point(|&(digest, _)| digest < wanted);
+        for &(_, offset) in self.pairs[from..].iter().take_while(|(digest, _)| *digest == wanted) {
+            let line = line_at(env, &ledger_path(folder, self.number), offset)?;
+            if let Some(line) = line.filter(|line| line.body.str("key") == Some(key)) {
+                return Ok(Some(LedgerSeq::new(line.seq)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes the keys beside their ledger. Not synced: it can be made anew.
+    pub(crate) fn save(&self, env: &Env, folder: &Path) -> Result<(), StorageError> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.sealed_at.millis().to_le_bytes());
+        for (digest, offset) in &self.pairs {
+            bytes.extend(digest.to_le_bytes());
+            bytes.extend(offset.to_le_bytes());
+        }
+        bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
+        env.replace(&keys_path(folder, self.number), &bytes)
+    }
+
+    /// Reads the keys of a ledger, from the ledger itself if need be. `None` if there is no ledger.
+    pub(crate) fn load(
+        env: &Env,
+        folder: &Path,
+        number: u64,
+        sealed_at: Timestamp,
+    ) -> Result<Option<Self>, StorageError> {
+        if let Some((_, bytes)) = env.read(&keys_path(folder, number))?
+            && let Some(keys) = Self::parse(number, &bytes)
+        {
+            return Ok(Some(keys));
+        }
+        let Some((_, bytes)) = env.read(&ledger_path(folder, number))? else { return Ok(None) };
+        let pairs = scan(&bytes, None)
+            .lines
+            .into_iter()
+            .filter_map(|found| Some((digest(entry_key(&found.line)?), found.offset as u64)));
+        Ok(Some(Self::new(number, sealed_at, pairs.collect())))
+    }
+
+    fn parse(number: u64, bytes: &[u8]) -> Option<Self> {
+        let (content, crc) = bytes.split_last_chunk::<4>()?;
+        let rest = content.strip_prefix(MAGIC)?;
+        let (sealed_at, pairs) = rest.split_first_chunk::<8>()?;
+        let whole =
+            u32::from_le_bytes(*crc) == crc32c::crc32c(content) && pairs.len().is_multiple_of(PAIR);
+        let number_at = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+        let pairs = pairs.chunks_exact(PAIR);
+        let pairs = pairs.map(|pair| (number_at(&pair[..8]), number_at(&pair[8..])));
+        let sealed_at = Timestamp::from_millis(i64::from_le_bytes(*sealed_at));
+        whole.then(|| Self { number, sealed_at, pairs: pairs.collect() })
+    }
+}
+
+/// The key of an entry, if the line is one.
+pub(crate) fn entry_key(line: &RawLine) -> Option<&str> {
+    if line.kind == Kind::Message { line.body.get("key").and_then(Json::as_str) } else { None }
+}
+
+/// Where a sealed ledger is.
+pub(crate) fn ledger_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("archive-{number}.jsonl"))
+}
+
+fn keys_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("archive-{number}.keys"))
+}
+
+/// Reads the line that begins at `offset`.
+fn line_at(env: &Env, path: &Path, offset: u64) -> Result<Option<RawLine>, StorageError> {
+    const BLOCK: u64 = 16 * 1024;
+    let Some(file) = env.open(path, Mode::Read)? else { return Ok(None) };
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        let from = offset + bytes.len() as u64;
+        let block = read_from(&*file, from, from + BLOCK)
+            .map_err(|error| StorageError::io("read", path, error))?;
+        let newline = block.iter().position(|&byte| byte == b'\n');
+        bytes.extend_from_slice(&block[..newline.unwrap_or(block.len())]);
+        if newline.is_some() || block.is_empty() {
+            return Ok(decode(&bytes));
+        }
+    }
+}

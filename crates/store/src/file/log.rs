@@ -1,0 +1,447 @@
+//! An append-only file that is never believed beyond what was synced.
+//!
+//! A [`LogFile`] remembers what it last knew of its file: which file it is, how long its good part is,
+//! and whatever its owner folds out of the lines. Before each write it looks again, because another
+//! process may have added lines, or died while doing so, or put a new file in its place. What it then
+//! adopts from others is synced before anything is acknowledged on top of it.
+//!
+//! When a write or a sync fails, the bytes behind the last good length may or may not be on disk, and
+//! no later sync can be trusted to tell. They are cut off, and the cut is synced. Until that has worked
+//! the file takes no writes.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::env::{Env, read_from, write_all};
+use super::right::Held;
+use crate::disk::{DiskFile, Look, Mode};
+use crate::line::{Draft, RawLine};
+use crate::scan::{Fault, Scan, scan};
+use crate::{FORMAT_VERSION, Problem, ProblemKind, StorageError};
+
+/// What the owner of a log keeps in memory of its lines.
+pub(crate) trait Fold: Default + Send {
+    /// Takes in a line that is in the log.
+    fn apply(&mut self, line: &RawLine, span: Span);
+}
+
+/// Where a line is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) offset: u64,
+    /// Without the newline.
+    pub(crate) len: u64,
+}
+
+/// A log and what is known of it.
+pub(crate) struct LogFile<F> {
+    pub(crate) env: Arc<Env>,
+    pub(crate) path: PathBuf,
+    /// Where cut bytes go.
+    quarantine: PathBuf,
+    state: Mutex<State<F>>,
+}
+
+struct State<F> {
+    known: Option<Known<F>>,
+    /// Why nothing behind `known.len` is to be believed.
+    failed: Option<String>,
+    /// Whether a sync of what others wrote failed, so that no later one can be believed either.
+    unsyncable: bool,
+    /// What repairs were made since somebody asked.
+    notes: Vec<Problem>,
+}
+
+/// What is known of a file.
+pub(crate) struct Known<F> {
+    file: (u64, u64),
+    /// The length of the good part.
+    pub(crate) len: u64,
+    /// Whether the good part is on disk.
+    synced: bool,
+    pub(crate) first_seq: u64,
+    pub(crate) last_seq: u64,
+    pub(crate) damaged: usize,
+    pub(crate) fold: F,
+}
+
+/// The right to change a log, with all that is known of it up to date.
+pub(crate) struct Writing<'a, F> {
+    log: &'a LogFile<F>,
+    state: MutexGuard<'a, State<F>>,
+    /// `None` if there is no file yet.
+    file: Option<Box<dyn DiskFile>>,
+}
+
+impl<F: Fold> LogFile<F> {
+    pub(crate) fn new(env: Arc<Env>, path: PathBuf, quarantine: PathBuf) -> Self {
+        let state = State { known: None, failed: None, unsyncable: false, notes: Vec::new() };
+        Self { env, path, quarantine, state: Mutex::new(state) }
+    }
+
+    /// Brings everything up to date for a write: takes back a failed one, reads what others added, cuts
+    /// a torn tail, and syncs what was not ours.
+    pub(crate) fn writing(&self, _right: &Held) -> Result<Writing<'_, F>, StorageError> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = self.env.open(&self.path, Mode::Append)?;
+        let mut writing = Writing { log: self, state, file };
+        writing.settle()?;
+        Ok(writing)
+    }
+
+    /// Returns the repairs that were made since the last call.
+    pub(crate) fn take_notes(&self) -> Vec<Problem> {
+        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).notes)
+    }
+
+    fn failed(&self, doing: &'static str) -> impl Fn(std::io::Error) -> StorageError {
+        move |error| StorageError::io(doing, &self.path, error)
+    }
+}
+
+impl<F: Fold> Writing<'_, F> {
+    /// What is known of the log; `None` if there is no file yet.
+    pub(crate) fn known(&self) -> Option<&Known<F>> {
+        self.state.known.as_ref()
+    }
+
+    /// What the owner keeps of the log, to change it.
+    pub(crate) fn fold_mut(&mut self) -> Option<&mut F> {
+        self.state.known.as_mut().map(|known| &mut known.fold)
+    }
+
+    /// Reads the bytes of a line.
+    pub(crate) fn read(&self, span: Span) -> Result<Vec<u8>, StorageError> {
+        let Some(file) = &self.file else { return Ok(Vec::new()) };
+        read_from(&**file, span.offset, span.offset + span.len).map_err(self.log.failed("read"))
+    }
+
+    /// Reads all that is good of the file.
+    pub(crate) fn read_all(&self) -> Result<Vec<u8>, StorageError> {
+        self.read(Span { offset: 0, len: self.known().map_or(0, |known| known.len) })
+    }
+
+    fn settle(&mut self) -> Result<(), StorageError> {
+        let Some(file) = &self.file else {
+            return match self.state.known.is_some() {
+                true => Err(self.damaged("it was there before and is gone")),
+                false => Ok(()),
+            };
+        };
+        let mut look = file.look().map_err(self.log.failed("look at"))?;
+        let same = self.state.known.as_ref().filter(|known| known.file == look.file);
+        if let (Some(known), Some(cause)) = (same, &self.state.failed) {
+            let (len, cause) = (known.len, cause.clone());
+            self.cut_back(len)
+                .map_err(|_| StorageError::Unsettled { path: self.log.path.clone(), cause })?;
+            look.len = len;
+        }
+        self.state.failed = None;
+        self.catch_up(look)?;
+        self.sync_adopted()
+    }
+
+    /// Reads what is new since the last look.
+    fn catch_up(&mut self, look: Look) -> Result<(), StorageError> {
+        let from = match &self.state.known {
+            Some(known) if known.file == look.file && look.len == known.len => return Ok(()),
+            Some(known) if known.file == look.file && look.len > known.len => known.len,
+            Some(_) | None => {
+                self.state.known = None;
+                0
+            }
+        };
+        let file = self.file.as_ref().expect("a file that was looked at is open");
+        let bytes = read_from(&**file, from, look.len).map_err(self.log.failed("read"))?;
+        let next = self.known().map(|known| known.last_seq + 1);
+        let scan = scan(&bytes, next);
+        if next.is_none() {
+            check_head(&self.log.path, &scan)?;
+        }
+        self.set_aside(&bytes, &scan, from)?;
+        self.adopt(scan, look, from);
+        Ok(())
+    }
+
+    /// Copies to the quarantine what is damaged, and moves there what is torn.
+    fn set_aside(&mut self, bytes: &[u8], scan: &Scan, from: u64) -> Result<(), StorageError> {
+        let problems = problems(&self.log.path, bytes, scan, from);
+        for damage in scan.damage.iter().filter(|damage| damage.fault == Fault::Unreadable) {
+            let bad = &bytes[damage.offset..damage.offset + damage.len];
+            self.log.quarantine(from + damage.offset as u64, bad)?;
+        }
+        let torn = &bytes[scan.good_len..];
+        if !torn.is_empty() {
+            let good = from + scan.good_len as u64;
+            self.log.quarantine(good, torn)?;
+            self.cut_back(good)?;
+        }
+        let repaired = problems.into_iter().filter(|problem| problem.kind != ProblemKind::Glued);
+        self.state.notes.extend(repaired);
+        Ok(())
+    }
+
+    fn adopt(&mut self, scan: Scan, look: Look, from: u64) {
+        let first_seq = scan.lines.first().map_or(0, |found| found.line.seq);
+        let known = self.state.known.get_or_insert_with(|| Known {
+            file: look.file,
+            len: 0,
+            synced: false,
+            first_seq,
+            last_seq: 0,
+            damaged: 0,
+            fold: F::default(),
+        });
+        known.len = from + scan.good_len as u64;
+        known.damaged += scan.damage.len();
+        known.synced = false;
+        for found in scan.lines {
+            known.last_seq = found.line.seq;
+            let span = Span { offset: from + found.offset as u64, len: found.len as u64 };
+            known.fold.apply(&found.line, span);
+        }
+    }
+
+    /// What another process wrote may not be on disk, nor the name of the file.
+    fn sync_adopted(&mut self) -> Result<(), StorageError> {
+        if self.known().is_none_or(|known| known.synced) || !self.log.env.syncs() {
+            return Ok(());
+        }
+        let file = self.file.as_ref().expect("a file that is known is open");
+        let synced = match self.state.unsyncable {
+            true => self.publish_anew(),
+            false => file.sync().map_err(self.log.failed("sync")),
+        };
+        self.state.unsyncable = synced.is_err();
+        synced?;
+        self.log.env.sync_folder(self.log.folder())?;
+        if let Some(known) = &mut self.state.known {
+            known.synced = true;
+        }
+        Ok(())
+    }
+
+    /// Writes the good part to a new file: after a failed sync the old one may be good in memory alone.
+    fn publish_anew(&mut self) -> Result<(), StorageError> {
+        let env = &self.log.env;
+        let (aside, look) = env.write_aside(&self.log.path, &self.read_all()?)?;
+        env.disk.rename(&aside, &self.log.path).map_err(self.log.failed("rename to"))?;
+        self.file = env.open(&self.log.path, Mode::Append)?;
+        if let Some(known) = &mut self.state.known {
+            known.file = look.file;
+        }
+        Ok(())
+    }
+
+    fn cut_back(&self, len: u64) -> Result<(), StorageError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        file.truncate(len).map_err(self.log.failed("cut"))?;
+        file.sync().map_err(self.log.failed("sync"))
+    }
+
+    /// Appends lines as one batch, all or nothing. Returns the number of the first.
+    pub(crate) fn append(&mut self, drafts: &[Draft], sync: bool) -> Result<u64, StorageError> {
+        let known = self.state.known.as_ref().expect("an append follows a look at the log");
+        let (first, count) = (known.last_seq + 1, drafts.len() as u64);
+        let batch = (count > 1).then_some((first, first + count - 1));
+        let (bytes, spans) = encode(drafts, first, batch, known.len);
+        let file = self.file.as_ref().expect("a log that is known is open");
+        let written = write_all(&**file, &bytes).map_err(self.log.failed("write"));
+        let written = written.and_then(|()| match sync {
+            true => file.sync().map_err(self.log.failed("sync")),
+            false => Ok(()),
+        });
+        if let Err(error) = written {
+            self.take_back(&error);
+            return Err(error);
+        }
+        let known = self.state.known.as_mut().expect("an append follows a look at the log");
+        known.len += bytes.len() as u64;
+        known.last_seq += count;
+        known.take_in(&bytes, &spans);
+        Ok(first)
+    }
+
+    /// Cuts off what a failed append may have left; if that fails too, nothing is written until it works.
+    fn take_back(&mut self, cause: &StorageError) {
+        let len = self.state.known.as_ref().map_or(0, |known| known.len);
+        if self.cut_back(len).is_err() {
+            self.state.failed = Some(cause.to_string());
+        }
+    }
+
+    /// Puts a new file in the place of this one, under the numbers from `first` on. The old one is
+    /// sealed first, under a second name, if there is one and `seal` gives it.
+    pub(crate) fn publish(
+        &mut self,
+        drafts: &[Draft],
+        first: u64,
+        seal: Option<&Path>,
+    ) -> Result<(), StorageError> {
+        if let (Some(file), Some(sealed)) = (&self.file, seal) {
+            self.seal(&**file, sealed)?;
+        }
+        let (bytes, spans) = encode(drafts, first, None, 0);
+        let (aside, look) = self.log.env.write_aside(&self.log.path, &bytes)?;
+        // From here on only the disk knows which of the two files is the log.
+        self.state.known = None;
+        let env = &self.log.env;
+        env.disk.rename(&aside, &self.log.path).map_err(self.log.failed("rename to"))?;
+        env.sync_folder(self.log.folder())?;
+        self.file = env.open(&self.log.path, Mode::Append)?;
+        let last_seq = first + drafts.len() as u64 - 1;
+        let (len, synced, damaged, fold) = (bytes.len() as u64, true, 0, F::default());
+        let mut known =
+            Known { file: look.file, len, synced, first_seq: first, last_seq, damaged, fold };
+        known.take_in(&bytes, &spans);
+        self.state.known = Some(known);
+        Ok(())
+    }
+
+    /// Gives the whole file a second name, durably.
+    fn seal(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
+        let env = &self.log.env;
+        file.sync().map_err(self.log.failed("sync"))?;
+        let failed = |error| StorageError::io("seal as", sealed, error);
+        let look = file.look().map_err(self.log.failed("look at"))?;
+        match self.second_name(look, sealed)? {
+            Some(name) if name == sealed => {}
+            // An interrupted rotation left a second name; it becomes the right one.
+            Some(name) => env.disk.rename(&name, sealed).map_err(failed)?,
+            None => env.disk.link(&self.log.path, sealed).map_err(failed)?,
+        }
+        env.sync_folder(sealed.parent().unwrap_or(Path::new("")))
+    }
+
+    fn second_name(&self, live: Look, sealed: &Path) -> Result<Option<PathBuf>, StorageError> {
+        if live.names < 2 {
+            return Ok(None);
+        }
+        let folder = sealed.parent().unwrap_or(Path::new(""));
+        for name in self.log.env.list(folder)? {
+            let path = folder.join(name);
+            if path != self.log.path
+                && self.log.env.look(&path)?.is_some_and(|look| look.file == live.file)
+            {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    fn damaged(&self, what: &str) -> StorageError {
+        StorageError::Damaged { path: self.log.path.clone(), what: what.to_owned() }
+    }
+}
+
+impl<F: Fold> Known<F> {
+    fn take_in(&mut self, bytes: &[u8], spans: &[Span]) {
+        let start = spans.first().map_or(0, |span| span.offset);
+        for &span in spans {
+            let from = (span.offset - start) as usize;
+            let line = crate::line::decode(&bytes[from..from + span.len as usize]);
+            self.fold.apply(&line.expect("a line that was just written can be read"), span);
+        }
+    }
+}
+
+impl<F> LogFile<F> {
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Keeps bytes that a repair found or takes away, durably, before it does.
+    fn quarantine(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        self.env.ensure_folder(&self.quarantine)?;
+        let folder = self.folder().file_name().unwrap_or_default().to_string_lossy();
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let crc = crc32c::crc32c(bytes);
+        let path = self.quarantine.join(format!("{folder}-{file}-{offset}-{crc:08x}.bin"));
+        // The name tells the content, so a repair that was interrupted finds what it left.
+        match self.env.look(&path)? {
+            Some(look) if look.len == bytes.len() as u64 => self.env.sync_folder(&self.quarantine),
+            Some(_) | None => self.env.replace(&path, bytes),
+        }
+    }
+}
+
+/// Writes lines under the numbers from `first` on; returns the bytes and where each line will be.
+fn encode(
+    drafts: &[Draft],
+    first: u64,
+    batch: Option<(u64, u64)>,
+    offset: u64,
+) -> (Vec<u8>, Vec<Span>) {
+    let (mut bytes, mut spans) = (Vec::new(), Vec::with_capacity(drafts.len()));
+    for (seq, draft) in (first..).zip(drafts) {
+        let start = bytes.len() as u64;
+        draft.write(seq, batch, &mut bytes);
+        spans.push(Span { offset: offset + start, len: bytes.len() as u64 - start - 1 });
+    }
+    (bytes, spans)
+}
+
+/// Refuses a log whose first line is not a head that we understand.
+pub(crate) fn check_head(path: &Path, scan: &Scan) -> Result<(), StorageError> {
+    let head = scan.lines.first().filter(|found| found.line.event() == Some("head"));
+    let version = head.and_then(|found| found.line.body.get("data")?.get("v")?.as_u64());
+    match version {
+        Some(version) if version > FORMAT_VERSION => Err(StorageError::Newer {
+            path: path.to_owned(),
+            found: version,
+            known: FORMAT_VERSION,
+        }),
+        Some(_) => Ok(()),
+        None => Err(StorageError::Damaged {
+            path: path.to_owned(),
+            what: "it does not begin with a head".to_owned(),
+        }),
+    }
+}
+
+/// Tells what a scan found wrong.
+pub(crate) fn problems(path: &Path, bytes: &[u8], scan: &Scan, from: u64) -> Vec<Problem> {
+    let problem = |offset: usize, kind, message: String, remedy: &str| Problem {
+        file: path.display().to_string(),
+        offset: from + offset as u64,
+        kind,
+        message,
+        remedy: remedy.to_owned(),
+    };
+    let damage = scan.damage.iter().map(|damage| {
+        let message = match damage.fault {
+            Fault::Unreadable => format!("{} bytes are no line", damage.len),
+            Fault::OutOfOrder => "a line repeats an earlier number".to_owned(),
+            Fault::Gap => "lines are missing before this one".to_owned(),
+        };
+        let remedy = "compare with a copy; the bytes are kept, and the lines around them are read";
+        problem(damage.offset, ProblemKind::Damage, message, remedy)
+    });
+    let glued = scan.glued.iter().map(|&offset| {
+        let message = "a line does not begin on its own line".to_owned();
+        problem(offset, ProblemKind::Glued, message, "nothing to do: it is read all the same")
+    });
+    let torn = (scan.good_len < bytes.len()).then(|| {
+        let message = format!("{} bytes of an unfinished write", bytes.len() - scan.good_len);
+        let remedy = "the next write moves them to `quarantine/`; they were never acknowledged";
+        problem(scan.good_len, ProblemKind::TornTail, message, remedy)
+    });
+    damage.chain(glued).chain(torn).collect()
+}
+
+/// Reads the first line of a log, without the rest; `None` if there is no file or no such line.
+pub(crate) fn first_line(env: &Env, path: &Path) -> Result<Option<RawLine>, StorageError> {
+    const BLOCK: u64 = 64 * 1024;
+    let Some(file) = env.open(path, Mode::Read)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    loop {
+        let from = bytes.len() as u64;
+        let block = read_from(&*file, from, from + BLOCK)
+            .map_err(|error| StorageError::io("read", path, error))?;
+        let newline = block.iter().position(|&byte| byte == b'\n');
+        bytes.extend_from_slice(&block[..newline.unwrap_or(block.len())]);
+        if newline.is_some() || block.is_empty() {
+            return Ok(newline.and_then(|_| crate::line::decode(&bytes)));
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! From what is handed in to lines that can be written, and back.
+//!
+//! Here content is checked once: no reserved field, no more than `limits.messageBytes`. Strings above
+//! 32 KB go to the blob store before any line refers to them; the line keeps the head and the tail of
+//! the text, and says in its own field `blobs`, by JSON pointer, where the whole is. Content can never
+//! pose as a reference, because it cannot hold that field.
+
+use ship_message::json::{Json, Object};
+
+use super::blobs;
+use super::env::Env;
+use crate::line::{Draft, Kind, RESERVED, RawLine};
+use crate::{
+    AppendError, BlobError, Entry, LedgerSeq, MessageId, NewEvent, Problem, ProblemKind, Refused,
+    StorageError, Timestamp,
+};
+
+/// Longer strings are kept as blobs.
+pub(crate) const BLOB_BYTES_MIN: usize = 32 * 1024;
+/// How much of each end of a long string stays in the line.
+const PREVIEW_BYTES: usize = 512;
+
+/// Why content could not be made a line.
+pub(crate) enum PrepareError {
+    Refused(Refused),
+    Storage(StorageError),
+}
+
+impl From<Refused> for PrepareError {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<StorageError> for PrepareError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl From<PrepareError> for AppendError {
+    fn from(error: PrepareError) -> Self {
+        match error {
+            PrepareError::Refused(refused) => Self::Refused(refused),
+            PrepareError::Storage(error) => Self::Storage(error),
+        }
+    }
+}
+
+/// A line to be written and the id it has.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    pub(crate) id: MessageId,
+    pub(crate) draft: Draft,
+}
+
+/// Makes a line of an entry.
+pub(crate) fn entry(env: &Env, entry: Entry) -> Result<Prepared, PrepareError> {
+    match entry {
+        Entry::Message(new) => {
+            let id = check_message(&new.message)?;
+            let mut draft = body(env, Kind::Message, new.message, id.as_str())?;
+            draft.rev = new.rev;
+            draft.inbox = new.inbox.map(LedgerSeq::get);
+            Ok(Prepared { id, draft })
+        }
+        Entry::Event(event) => {
+            if event.event == "head" {
+                return Err(Refused::Reserved("head".to_owned()).into());
+            }
+            let id = MessageId::new(event.id.clone())
+                .ok_or(Refused::NotAMessage("an event needs a non-empty `id`"))?;
+            let draft = body(env, Kind::Event, event_body(event), id.as_str())?;
+            Ok(Prepared { id, draft })
+        }
+    }
+}
+
+fn check_message(message: &Object) -> Result<MessageId, Refused> {
+    let id = message.str("id").and_then(MessageId::new);
+    let id = id.ok_or(Refused::NotAMessage("its `id` is no text or is empty"))?;
+    match message.str("role") {
+        Some("user" | "assistant" | "system") => {}
+        _ => return Err(Refused::NotAMessage("its `role` is none of user, assistant, system")),
+    }
+    match message.get("parts").and_then(Json::as_array) {
+        Some(_) => Ok(id),
+        None => Err(Refused::NotAMessage("its `parts` are no list")),
+    }
+}
+
+/// Returns the body of an event line.
+pub(crate) fn event_body(event: NewEvent) -> Object {
+    let mut body = Object::new();
+    body.set("id", event.id);
+    body.set("ts", event.ts.to_string());
+    body.set("event", event.event);
+    body.set("data", event.data);
+    body.set_or_remove("ref_msg_id", event.ref_msg_id.map(|id| id.as_str().into()));
+    body
+}
+
+/// Reads the body of an event line.
+pub(crate) fn event(body: &Object) -> Option<NewEvent> {
+    Some(NewEvent {
+        id: body.str("id")?.to_owned(),
+        ts: Timestamp::parse(body.str("ts")?)?,
+        event: body.str("event")?.to_owned(),
+        data: body.get("data").cloned().unwrap_or_default(),
+        ref_msg_id: body.str("ref_msg_id").and_then(MessageId::new),
+    })
+}
+
+/// Checks content and makes a line of it, its long strings kept as blobs.
+pub(crate) fn body(
+    env: &Env,
+    kind: Kind,
+    mut content: Object,
+    name: &str,
+) -> Result<Draft, PrepareError> {
+    if let Some(field) = RESERVED.iter().find(|field| content.has(field)) {
+        return Err(Refused::Reserved((*field).to_owned()).into());
+    }
+    let draft = Draft::new(kind, content.clone());
+    let (bytes, max) = (draft.body.len() + 2, env.options.message_bytes_max);
+    if bytes > max {
+        return Err(Refused::TooLarge { id: name.to_owned(), bytes, max }.into());
+    }
+    if bytes <= BLOB_BYTES_MIN {
+        return Ok(draft);
+    }
+    let mut refs = Object::new();
+    for pointer in long_strings(&content) {
+        let Some(Json::String(text)) = at(&mut content, &pointer) else { continue };
+        let kept = blobs::put(env, text.as_bytes(), "text/plain; charset=utf-8")?;
+        let mut blob = Object::new();
+        blob.set("sha256", kept.sha256.as_str());
+        blob.set("size", kept.size);
+        blob.set("mediaType", kept.media_type);
+        *text = preview(text, &kept.sha256).into();
+        refs.set(pointer, blob);
+    }
+    let blobs = (!refs.is_empty()).then(|| Json::from(refs).to_string());
+    Ok(Draft { blobs, ..Draft::new(kind, content) })
+}
+
+/// The JSON pointers of all strings that are kept as blobs.
+fn long_strings(content: &Object) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut pending: Vec<(String, &Json)> =
+        content.iter().map(|(key, value)| (step("", key), value)).collect();
+    while let Some((pointer, value)) = pending.pop() {
+        match value {
+            Json::String(text) if text.len() > BLOB_BYTES_MIN => found.push(pointer),
+            Json::Array(array) => {
+                let items = array.iter().enumerate();
+                pending.extend(
+                    items.filter(|(_, v)| may_hold(v)).map(|(i, v)| (format!("{pointer}/{i}"), v)),
+                );
+            }
+            Json::Object(object) => {
+                let entries = object.iter().filter(|(_, value)| may_hold(value));
+                pending.extend(entries.map(|(key, value)| (step(&pointer, key), value)));
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+        }
+    }
+    found
+}
+
+fn may_hold(value: &Json) -> bool {
+    match value {
+        Json::String(text) => text.len() > BLOB_BYTES_MIN,
+        Json::Array(_) | Json::Object(_) => true,
+        Json::Null | Json::Bool(_) | Json::Number(_) => false,
+    }
+}
+
+fn step(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The value that a JSON pointer names.
+fn at<'a>(content: &'a mut Object, pointer: &str) -> Option<&'a mut Json> {
+    let mut steps = pointer.strip_prefix('/')?.split('/');
+    let key = |step: &str| step.replace("~1", "/").replace("~0", "~");
+    let mut value = content.get_mut(&key(steps.next()?))?;
+    for step in steps {
+        value = match value {
+            Json::Array(array) => array.get_mut(step.parse::<usize>().ok()?)?,
+            Json::Object(object) => object.get_mut(&key(step))?,
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => return None,
+        };
+    }
+    Some(value)
+}
+
+/// The head and the tail of a long text, and what is between them.
+fn preview(text: &str, sha256: &str) -> String {
+    let head = &text[..text.floor_char_boundary(PREVIEW_BYTES)];
+    let tail = &text[text.ceil_char_boundary(text.len() - PREVIEW_BYTES)..];
+    let hidden = text.len() - head.len() - tail.len();
+    format!("{head}\n… {hidden} bytes of blob {} …\n{tail}", &sha256[..16])
+}
+
+/// Puts the whole texts back in the place of their previews. What is missing stays a preview, and is told.
+pub(crate) fn resolve(
+    env: &Env,
+    line: &mut RawLine,
+    file: &str,
+    problems: &mut Vec<Problem>,
+) -> Result<(), StorageError> {
+    let Some(blobs) = line.blobs.take() else { return Ok(()) };
+    for (pointer, blob) in blobs.iter() {
+        let sha256 = blob.get("sha256").and_then(Json::as_str).unwrap_or_default();
+        let place = at(&mut line.body, pointer);
+        match (blobs::get(env, sha256), place) {
+            (Ok(bytes), Some(place)) => *place = String::from_utf8_lossy(&bytes).as_ref().into(),
+            (Ok(_), None) => {}
+            (Err(BlobError::Storage(error)), _) => return Err(error),
+            (Err(error @ (BlobError::Missing(_) | BlobError::Damaged(_))), _) => {
+                problems.push(Problem {
+                    file: file.to_owned(),
+                    offset: 0,
+                    kind: ProblemKind::Blob,
+                    message: format!("line {} at {pointer}: {error}", line.seq),
+                    remedy: "restore the blob from a copy; the line shows a preview".to_owned(),
+                });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! The two rights: a lock on a file that is never replaced, and in it a note of who holds it.
+//!
+//! The lock ends with its process, so there is no stale lock and nobody guesses by age. The note is for
+//! people alone: it says who is in the way, and nothing depends on it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ship_message::json::{Json, Object};
+
+use super::env::{Env, read_from};
+use crate::disk::{DiskFile, Mode};
+use crate::{Busy, ChatKey, Holder, Right, StorageError, Timestamp};
+
+/// A note always has this length, so that a shorter one leaves nothing of a longer.
+const NOTE_LEN: usize = 256;
+const PURPOSE_CHARS_MAX: usize = 60;
+
+/// One right of one chat, as this process competes for it.
+pub(crate) struct RightFile {
+    env: Arc<Env>,
+    chat: ChatKey,
+    right: Right,
+    path: PathBuf,
+    /// Whether a thread of this process has it: those wait here instead of asking the disk.
+    taken: Mutex<bool>,
+    freed: Condvar,
+}
+
+/// A right, held until this is dropped.
+pub(crate) struct Held {
+    source: Arc<RightFile>,
+    /// The lock; dropped before the next thread is told.
+    file: Option<Box<dyn DiskFile>>,
+}
+
+impl RightFile {
+    pub(crate) fn new(env: Arc<Env>, chat: ChatKey, right: Right, path: PathBuf) -> Self {
+        Self { env, chat, right, path, taken: Mutex::new(false), freed: Condvar::new() }
+    }
+
+    /// Takes the right, waiting for others up to `lock.waitMs`.
+    pub(crate) fn take(self: &Arc<Self>, purpose: &str) -> Result<Held, StorageError> {
+        let wait = Duration::from_millis(self.env.options.lock_wait_ms);
+        let deadline = Instant::now() + wait;
+        self.take_among_threads(deadline)?;
+        // From here on dropping `held` frees the right again.
+        let mut held = Held { source: Arc::clone(self), file: None };
+        let failed = |error| StorageError::io("lock", &self.path, error);
+        let file = self.env.disk.open(&self.path, Mode::Lock).map_err(failed)?;
+        let mut pause = Duration::from_micros(100);
+        while !file.try_lock().map_err(failed)? {
+            if Instant::now() >= deadline {
+                return Err(self.busy(read_note(&*file)));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
+        }
+        // A right without its note is still a right.
+        let _ = file.write_note(&note(self.env.options.now(), purpose));
+        held.file = Some(file);
+        Ok(held)
+    }
+
+    fn take_among_threads(&self, deadline: Instant) -> Result<(), StorageError> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while *taken {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let file = self.env.open(&self.path, Mode::Read)?;
+                return Err(self.busy(file.and_then(|file| read_note(&*file))));
+            }
+            let waited = self.freed.wait_timeout(taken, left);
+            taken = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *taken = true;
+        Ok(())
+    }
+
+    fn busy(&self, holder: Option<Holder>) -> StorageError {
+        let waited_ms = self.env.options.lock_wait_ms;
+        let (chat, right) = (self.chat.clone(), self.right);
+        StorageError::Busy(Box::new(Busy { chat, right, holder, waited_ms }))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.file = None;
+        *self.source.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.source.freed.notify_one();
+    }
+}
+
+fn note(now: Timestamp, purpose: &str) -> Vec<u8> {
+    let mut object = Object::new();
+    object.set("pid", u64::from(std::process::id()));
+    object.set("since", now.to_string());
+    object.set("for", purpose.chars().take(PURPOSE_CHARS_MAX).collect::<String>());
+    let mut text = Json::from(object).to_string().into_bytes();
+    text.resize(NOTE_LEN.max(text.len() + 1) - 1, b' ');
+    text.push(b'\n');
+    text
+}
+
+fn read_note(file: &dyn DiskFile) -> Option<Holder> {
+    let bytes = read_from(file, 0, 4 * NOTE_LEN as u64).ok()?;
+    let line = bytes.split(|&byte| byte == b'\n').next()?;
+    let note = Json::parse_bytes(line).ok()?;
+    Some(Holder {
+        pid: u32::try_from(note.get("pid")?.as_u64()?).ok()?,
+        since: Timestamp::parse(note.get("since")?.as_str()?)?,
+        purpose: note.get("for")?.as_str()?.to_owned(),
+    })
+}

@@ -1,0 +1,139 @@
+//! Rotation: the whole log is sealed under a second name, and a new one takes its place.
+//!
+//! Nothing is lost at any point, because the old file never loses its last name: it gets the one in
+//! `messages/archive/`, durably, before the live name goes to the new file, which is complete and synced
+//! by then.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::context::{ContextFold, collapse, head_line};
+use super::env::Env;
+use super::log::Writing;
+use super::prepare::{self, PrepareError, Prepared};
+use crate::line::{Draft, RawLine};
+use crate::scan::scan;
+use crate::{
+    ChatKey, Gen, Head, MessageId, OnDamage, Piece, Position, Refused, RotateError, Rotated,
+    Rotation, SealedName, Seq,
+};
+
+impl From<PrepareError> for RotateError {
+    fn from(error: PrepareError) -> Self {
+        match error {
+            PrepareError::Refused(refused) => Self::Refused(refused),
+            PrepareError::Storage(error) => Self::Storage(error),
+        }
+    }
+}
+
+/// A rotation whose new lines are ready.
+pub(crate) struct Ready {
+    expected: Option<Gen>,
+    head: Head,
+    pieces: Vec<ReadyPiece>,
+    damage: OnDamage,
+}
+
+enum ReadyPiece {
+    Keep(Seq, Option<Seq>),
+    New(Prepared),
+}
+
+/// Checks what a rotation brings, and keeps its blobs.
+pub(crate) fn prepare(env: &Env, rotation: Rotation) -> Result<Ready, RotateError> {
+    let Rotation { expected, head, pieces, damage } = rotation;
+    let ready = |piece| {
+        Ok(match piece {
+            Piece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
+            Piece::KeepFrom(first) => ReadyPiece::Keep(first, None),
+            Piece::New(entry) => ReadyPiece::New(prepare::entry(env, entry)?),
+        })
+    };
+    let pieces = pieces.into_iter().map(ready).collect::<Result<_, RotateError>>()?;
+    Ok(Ready { expected, head, pieces, damage })
+}
+
+/// Rotates the log that `writing` holds; sealed logs go to `archive`.
+pub(crate) fn rotate(
+    env: &Env,
+    writing: &mut Writing<'_, ContextFold>,
+    chat: &ChatKey,
+    archive: &Path,
+    ready: Ready,
+) -> Result<Rotated, RotateError> {
+    let known = writing.known();
+    let found = known.map(|known| known.fold.generation());
+    if found != ready.expected {
+        return Err(RotateError::Moved { chat: chat.clone(), expected: ready.expected, found });
+    }
+    let count = known.map_or(0, |known| known.damaged);
+    if count > 0 && ready.damage == OnDamage::Refuse {
+        return Err(RotateError::Damaged { chat: chat.clone(), count });
+    }
+    let now = env.options.now();
+    let last = known.map_or(0, |known| known.last_seq);
+    let sealed = known.map(|known| SealedName::new(now, Seq::new(known.first_seq), Seq::new(last)));
+    let head = Head {
+        generation: found.map_or(Gen::new(0), Gen::next),
+        sealed: sealed.clone(),
+        inbox: known.and_then(|known| known.fold.inbox()).max(ready.head.inbox),
+        checkpoints: place_checkpoints(&ready.head, sealed.as_ref()),
+        ..ready.head
+    };
+    let first = last + 1;
+    let mut drafts = vec![head_line(&head, chat, first, now)];
+    drafts.extend(body(writing, ready.pieces)?);
+    let sealed_path = sealed.as_ref().map(|name| sealed_path(archive, name));
+    writing.publish(&drafts, first, sealed_path.as_deref())?;
+    let seq = Seq::new(last + drafts.len() as u64);
+    Ok(Rotated { position: Position { generation: head.generation, seq }, sealed })
+}
+
+/// Where a sealed log is.
+pub(crate) fn sealed_path(archive: &Path, name: &SealedName) -> PathBuf {
+    archive.join(format!("{name}.jsonl"))
+}
+
+/// A checkpoint in the log that is being sealed gets the name of it.
+fn place_checkpoints(head: &Head, sealed: Option<&SealedName>) -> Vec<crate::Checkpoint> {
+    let mut checkpoints = head.checkpoints.clone();
+    for checkpoint in &mut checkpoints {
+        checkpoint.sealed = checkpoint.sealed.take().or_else(|| sealed.cloned());
+    }
+    checkpoints
+}
+
+/// What the new log holds after its head.
+fn body(
+    writing: &Writing<'_, ContextFold>,
+    pieces: Vec<ReadyPiece>,
+) -> Result<Vec<Draft>, RotateError> {
+    let bytes = writing.read_all()?;
+    let lines = scan(&bytes, None).lines.into_iter().skip(1).map(|found| found.line);
+    let mut old: Vec<Option<RawLine>> = collapse(lines).into_iter().map(Some).collect();
+    let mut ids: HashSet<MessageId> = HashSet::new();
+    let mut drafts = Vec::new();
+    for piece in pieces {
+        match piece {
+            ReadyPiece::New(Prepared { id, draft }) => {
+                if !ids.insert(id.clone()) {
+                    return Err(Refused::Twice(id.as_str().to_owned()).into());
+                }
+                drafts.push(draft);
+            }
+            ReadyPiece::Keep(first, last) => {
+                let wanted = |seq: u64| seq >= first.get() && last.is_none_or(|l| seq <= l.get());
+                for line in old.iter_mut() {
+                    // A line that an earlier range took is not taken again.
+                    let Some(line) = line.take_if(|line| wanted(line.seq)) else { continue };
+                    let id = line.body.str("id").and_then(MessageId::new);
+                    if id.is_none_or(|id| ids.insert(id)) {
+                        drafts.push(line.into_draft());
+                    }
+                }
+            }
+        }
+    }
+    Ok(drafts)
+}

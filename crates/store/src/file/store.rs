@@ -1,0 +1,278 @@
+//! The file store behind the traits: each call moves to a thread that may block.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use ship_message::json::{Json, Object};
+
+use super::blobs;
+use super::chat::{ChatFiles, Paths};
+use super::env::Env;
+use super::right::Held;
+use crate::disk::{Disk, MemoryDisk, RealDisk};
+use crate::{
+    About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
+    Delivery, Derived, DerivedState, Entry, Lane, LaneError, LedgerLine, LedgerSeq, ListError,
+    NewEntry, OpenError, Options, Position, Problem, ProblemKind, ReadError, RotateError, Rotated,
+    Rotation, SealedLog, SealedName, StorageError, Store, Synced, View,
+};
+
+/// A store in the `.ship` folder of a project. Clones share it. Needs a tokio runtime around it.
+#[derive(Clone)]
+pub struct FileStore {
+    env: Arc<Env>,
+    /// The chats that somebody has open: they must share what they know of their files.
+    open: Arc<Mutex<HashMap<ChatKey, Weak<ChatFiles>>>>,
+}
+
+impl FileStore {
+    /// Opens the store of a project folder, which must be there. Nothing is written yet.
+    ///
+    /// # Errors
+    /// When the folder cannot be opened.
+    pub fn new(project: &Path, options: Options) -> Result<Self, OpenError> {
+        let disk = RealDisk::new(project)
+            .map_err(|error| StorageError::io("open project", project, error))?;
+        Ok(Self::on_disk(Box::new(disk), options))
+    }
+
+    /// Opens the store on a disk of your own.
+    pub fn on_disk(disk: Box<dyn Disk>, options: Options) -> Self {
+        let open = Arc::new(Mutex::new(HashMap::new()));
+        Self { env: Arc::new(Env { disk, options }), open }
+    }
+
+    /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.
+    pub fn in_memory(options: Options) -> Self {
+        Self::on_disk(Box::new(MemoryDisk::new()), options)
+    }
+
+    fn chat(&self, key: &ChatKey) -> Arc<ChatFiles> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chat) = open.get(key).and_then(Weak::upgrade) {
+            return chat;
+        }
+        open.retain(|_, chat| chat.strong_count() > 0);
+        let chat = Arc::new(ChatFiles::new(Arc::clone(&self.env), key.clone()));
+        open.insert(key.clone(), Arc::downgrade(&chat));
+        chat
+    }
+
+    fn look(&self, folder: &str) -> Result<Option<ChatLook>, StorageError> {
+        let paths = Paths::new(folder);
+        let size = |path: PathBuf| {
+            Ok::<u64, StorageError>(self.env.look(&path)?.map_or(0, |look| look.len))
+        };
+        let bytes = match self.env.read(&paths.about) {
+            Ok(Some((_, bytes))) => bytes,
+            // A chat is there once its `chat.json` is.
+            Ok(None) => return Ok(None),
+            Err(error) => return Ok(Some(unreadable(&paths, &error.to_string()))),
+        };
+        let about = Json::parse_bytes(&bytes).ok();
+        let key = about.and_then(|about| about.get("chatKey")?.as_str()?.parse().ok());
+        let Some(key) = key else {
+            return Ok(Some(unreadable(&paths, "it holds no chat key")));
+        };
+        Ok(Some(ChatLook {
+            key: Ok(key),
+            context_bytes: size(paths.live.clone())?,
+            ledger_bytes: size(paths.conversations.join("history.jsonl"))?,
+            journal_bytes: size(paths.messages.join("run.jsonl"))?,
+        }))
+    }
+}
+
+fn unreadable(paths: &Paths, message: &str) -> ChatLook {
+    let problem = Problem {
+        file: paths.about.display().to_string(),
+        offset: 0,
+        kind: ProblemKind::Damage,
+        message: message.to_owned(),
+        remedy: "restore it from a copy; `chat.json` tells which chat this is".to_owned(),
+    };
+    ChatLook { key: Err(problem), context_bytes: 0, ledger_bytes: 0, journal_bytes: 0 }
+}
+
+/// Runs `work` where it may block. It runs to its end even if nobody waits for it any more.
+fn blocking<'a, T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Answer<'a, T, E>
+where
+    T: Send + 'static,
+    E: Send + 'static,
+{
+    Box::pin(async move {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(error) => panic!("the store needs its runtime to the end: {error}"),
+            },
+        }
+    })
+}
+
+impl Store for FileStore {
+    fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError> {
+        let store = self.clone();
+        blocking(move || {
+            let mut chats = Vec::new();
+            for folder in store.env.list(Path::new(".ship/chat"))? {
+                chats.extend(store.look(&folder)?);
+            }
+            Ok(chats)
+        })
+    }
+
+    fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError> {
+        let chat = self.chat(key);
+        blocking(move || match chat.read_about()? {
+            Some(_) => Ok(Some(Arc::new(FileChat(chat)) as Arc<dyn Chat>)),
+            None => Ok(None),
+        })
+    }
+
+    fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError> {
+        let chat = self.chat(key);
+        blocking(move || {
+            chat.create(&about)?;
+            Ok(Arc::new(FileChat(chat)) as Arc<dyn Chat>)
+        })
+    }
+
+    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> Answer<'_, BlobRef, BlobError> {
+        let (env, media_type) = (Arc::clone(&self.env), media_type.to_owned());
+        blocking(move || Ok(blobs::put(&env, &bytes, &media_type)?))
+    }
+
+    fn blob(&self, sha256: &str) -> Answer<'_, Vec<u8>, BlobError> {
+        let (env, sha256) = (Arc::clone(&self.env), sha256.to_owned());
+        blocking(move || blobs::get(&env, &sha256))
+    }
+}
+
+struct FileChat(Arc<ChatFiles>);
+
+impl FileChat {
+    fn run<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
+    ) -> Answer<'_, T, E> {
+        let chat = Arc::clone(&self.0);
+        blocking(move || work(&chat))
+    }
+}
+
+impl Chat for FileChat {
+    fn key(&self) -> &ChatKey {
+        &self.0.key
+    }
+
+    fn about(&self) -> Answer<'_, About, ReadError> {
+        self.run(|chat| Ok(chat.read_about()?.unwrap_or_default()))
+    }
+
+    fn set_about(&self, about: About) -> Answer<'_, (), OpenError> {
+        self.run(move |chat| chat.set_about(&about))
+    }
+
+    fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
+        let (chat, purpose) = (Arc::clone(&self.0), purpose.to_owned());
+        blocking(move || {
+            let held = chat.take_lane(&purpose)?;
+            Ok(Arc::new(FileLane { chat: Self(chat), _held: held }) as Arc<dyn Lane>)
+        })
+    }
+
+    fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError> {
+        self.run(move |chat| chat.accept(entry))
+    }
+
+    fn ledger_before(
+        &self,
+        before: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>, ReadError> {
+        self.run(move |chat| chat.ledger_before(before, limit))
+    }
+
+    fn ledger_after(
+        &self,
+        after: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>, ReadError> {
+        self.run(move |chat| chat.ledger_after(after, limit))
+    }
+
+    fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError> {
+        self.run(ChatFiles::open_deliveries)
+    }
+
+    fn view(&self) -> Answer<'_, Option<View>, ReadError> {
+        self.run(ChatFiles::view)
+    }
+
+    fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError> {
+        self.run(ChatFiles::sealed)
+    }
+
+    fn sealed_view(&self, name: &SealedName) -> Answer<'_, View, ReadError> {
+        let name = name.clone();
+        self.run(move |chat| chat.sealed_view(&name))
+    }
+
+    fn journal(&self) -> Answer<'_, Vec<Object>, ReadError> {
+        self.run(ChatFiles::journal)
+    }
+
+    fn requests(&self, limit: usize) -> Answer<'_, Vec<Object>, ReadError> {
+        self.run(move |chat| chat.requests(limit))
+    }
+
+    fn derived(&self, which: Derived) -> Answer<'_, Option<DerivedState>, ReadError> {
+        self.run(move |chat| chat.derived(&which))
+    }
+
+    fn put_derived(&self, which: Derived, state: DerivedState) -> Answer<'_, (), StorageError> {
+        self.run(move |chat| chat.put_derived(&which, state))
+    }
+
+    fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError> {
+        self.run(ChatFiles::verify)
+    }
+
+    fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError> {
+        self.run(ChatFiles::repair)
+    }
+}
+
+struct FileLane {
+    chat: FileChat,
+    _held: Held,
+}
+
+impl Lane for FileLane {
+    fn append(&self, batch: Vec<Entry>, expected: Position) -> Answer<'_, Position, AppendError> {
+        self.chat.run(move |chat| chat.append(batch, expected))
+    }
+
+    fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError> {
+        self.chat.run(move |chat| chat.rotate(rotation))
+    }
+
+    fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {
+        self.chat.run(move |chat| chat.deliver(states))
+    }
+
+    fn begin_journal(&self, about: Object) -> Answer<'_, (), StorageError> {
+        self.chat.run(move |chat| chat.begin_journal(about))
+    }
+
+    fn journal(&self, parts: Vec<Object>, when: Synced) -> Answer<'_, (), StorageError> {
+        self.chat.run(move |chat| chat.add_to_journal(parts, when))
+    }
+
+    fn record_request(&self, request: Object) -> Answer<'_, (), StorageError> {
+        self.chat.run(move |chat| chat.record_request(request))
+    }
+}

@@ -1,0 +1,141 @@
+//! Verification: a look at everything a chat has, that changes nothing.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use ship_message::json::Json;
+
+use super::chat::ChatFiles;
+use super::env::aside;
+use super::log::{check_head, problems};
+use super::rotate::sealed_path;
+use super::{blobs, context};
+use crate::disk::Node;
+use crate::scan::scan;
+use crate::{Problem, ProblemKind, StorageError};
+
+/// Lists all that is not as it should be in one chat.
+pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
+    let mut found = Vec::new();
+    for name in ["", "conversations", "messages", "messages/archive", "contexts"] {
+        let folder = chat.paths.chat.join(name);
+        let node = chat.env.look(&folder)?.map(|look| look.node);
+        if node.is_some_and(|node| node != Node::Folder) {
+            let remedy = "replace it by the folder itself";
+            found.push(problem(&folder, ProblemKind::NotPlain, "it is not a folder", remedy));
+            return Ok(found);
+        }
+    }
+    if let Err(error) = chat.read_about() {
+        found.push(of_error(&chat.paths.about, &error));
+    }
+    log(chat, &chat.paths.live, &mut found)?;
+    let referenced = sealed(chat, &mut found)?;
+    for name in chat.sealed_names()?.iter().filter(|name| !referenced.contains(name.as_str())) {
+        let path = sealed_path(&chat.paths.archive, name);
+        let message = "nothing refers to this sealed log";
+        let remedy =
+            "nothing to do: an interrupted rotation left it, and its lines are elsewhere too";
+        found.push(problem(&path, ProblemKind::Unreferenced, message, remedy));
+    }
+    for name in chat.env.list(&chat.paths.conversations)? {
+        if name.ends_with(".jsonl") {
+            log(chat, &chat.paths.conversations.join(name), &mut found)?;
+        }
+    }
+    for name in ["run.jsonl", "requests.jsonl"] {
+        log(chat, &chat.paths.messages.join(name), &mut found)?;
+    }
+    found.extend(leftovers(chat)?);
+    Ok(found)
+}
+
+/// Follows the sealed logs back from the live one, checks each, and returns their names.
+fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>, StorageError> {
+    let mut names = HashSet::new();
+    let mut before = context::read_head(&chat.env, &chat.paths.live)?.and_then(|head| head.sealed);
+    if chat.env.look(&chat.paths.live)?.is_none()
+        && let Some(newest) = chat.sealed_names()?.last()
+    {
+        let message = "the live log is missing, though there are sealed ones";
+        let remedy = "restore it from a copy, or begin again from the newest sealed log";
+        found.push(problem(&chat.paths.live, ProblemKind::Missing, message, remedy));
+        before = Some(newest.clone());
+    }
+    while let Some(name) = before.take() {
+        let path = sealed_path(&chat.paths.archive, &name);
+        if chat.env.look(&path)?.is_none() {
+            let remedy = "restore it from a copy";
+            found.push(problem(&path, ProblemKind::Missing, "a sealed log is missing", remedy));
+        }
+        log(chat, &path, found)?;
+        let head = context::read_head(&chat.env, &path)?;
+        before = head.and_then(|head| head.sealed).filter(|older| older.range().1 < name.range().0);
+        names.insert(name.as_str().to_owned());
+    }
+    Ok(names)
+}
+
+/// Checks one log, and that the blobs it refers to are there.
+fn log(chat: &ChatFiles, path: &Path, found: &mut Vec<Problem>) -> Result<(), StorageError> {
+    let bytes = match chat.env.read(path) {
+        Ok(Some((_, bytes))) => bytes,
+        Ok(None) => return Ok(()),
+        Err(error) => {
+            found.push(of_error(path, &error));
+            return Ok(());
+        }
+    };
+    let scan = scan(&bytes, None);
+    if let Err(error) = check_head(path, &scan) {
+        found.push(of_error(path, &error));
+    }
+    found.extend(problems(path, &bytes, &scan, 0));
+    for line in &scan.lines {
+        for (_, blob) in line.line.blobs.iter().flat_map(|blobs| blobs.iter()) {
+            let sha256 = blob.get("sha256").and_then(Json::as_str).unwrap_or_default();
+            if let Err(error) = blobs::get(&chat.env, sha256) {
+                let remedy = "restore `.ship/blobs` from a copy; the line shows a preview";
+                let message = format!("line {}: {error}", line.line.seq);
+                let offset = line.offset as u64;
+                let kind = ProblemKind::Blob;
+                found.push(Problem { offset, ..problem(path, kind, &message, remedy) });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Files that an interrupted write left.
+pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
+    let mut found = Vec::new();
+    for folder in ["", "conversations", "messages", "contexts", "contexts/archive", "quarantine"] {
+        let folder = chat.paths.chat.join(folder);
+        for name in chat.env.list(&folder)?.iter().filter(|name| name.ends_with(".tmp")) {
+            let message = "an interrupted write left this file; nobody reads it";
+            let remedy = "nothing to do: a repair removes it";
+            found.push(problem(&folder.join(name), ProblemKind::Leftover, message, remedy));
+        }
+    }
+    debug_assert!(aside(Path::new("a")).to_string_lossy().ends_with(".tmp"));
+    Ok(found)
+}
+
+fn of_error(path: &Path, error: &StorageError) -> Problem {
+    let kind = match error {
+        StorageError::Newer { .. } => ProblemKind::Newer,
+        StorageError::NotPlain { .. } => ProblemKind::NotPlain,
+        _ => ProblemKind::Damage,
+    };
+    problem(path, kind, &error.to_string(), "see the message")
+}
+
+fn problem(path: &Path, kind: ProblemKind, message: &str, remedy: &str) -> Problem {
+    Problem {
+        file: path.display().to_string(),
+        offset: 0,
+        kind,
+        message: message.to_owned(),
+        remedy: remedy.to_owned(),
+    }
+}

@@ -1,0 +1,254 @@
+//! The names and numbers that identify things, each its own type.
+//!
+//! None of them converts into another, and none travels as a bare `String` or `u64`: what was checked
+//! once at the edge is known to be right everywhere else.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Timestamp;
+
+/// A chat key may be this long, in bytes.
+pub const CHAT_KEY_BYTES_MAX: usize = 1000;
+
+/// A chat as the outside world names it, such as `telegram-chat--100123-topic-7`.
+///
+/// Opaque: checked when made, never taken apart afterwards.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChatKey(String);
+
+/// Why a text cannot be a chat key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChatKeyError {
+    /// There is nothing to name.
+    #[error("a chat key must not be empty; use something like `terminal:main`")]
+    Empty,
+    /// `.` and `..` mean folders to too many programs.
+    #[error("`{0}` cannot be a chat key, because it names a folder; use something like `chat:{0}`")]
+    Dots(String),
+    /// A control character would make lists and logs lie.
+    #[error("chat key {0:?} holds a control character; leave it out")]
+    Control(String),
+    /// More bytes than [`CHAT_KEY_BYTES_MAX`].
+    #[error(
+        "a chat key has at most {CHAT_KEY_BYTES_MAX} bytes, and `{start}…` has {bytes}; shorten it"
+    )]
+    TooLong {
+        /// How the key begins.
+        start: String,
+        /// How long it is.
+        bytes: usize,
+    },
+}
+
+impl ChatKey {
+    /// Returns the key as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ChatKey {
+    type Err = ChatKeyError;
+
+    fn from_str(text: &str) -> Result<Self, ChatKeyError> {
+        match text {
+            "" => Err(ChatKeyError::Empty),
+            "." | ".." => Err(ChatKeyError::Dots(text.to_owned())),
+            _ if text.len() > CHAT_KEY_BYTES_MAX => Err(ChatKeyError::TooLong {
+                start: text.chars().take(40).collect(),
+                bytes: text.len(),
+            }),
+            _ if text.chars().any(char::is_control) => Err(ChatKeyError::Control(text.to_owned())),
+            _ => Ok(Self(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for ChatKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ChatKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What names a message: the `id` of a UIMessage. Copies of a message keep it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(String);
+
+impl MessageId {
+    /// Makes an id; `None` for the empty text, which names nothing.
+    pub fn new(text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        (!text.is_empty()).then_some(Self(text))
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What names a context: `c_20260205_` and then letters and digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContextId(String);
+
+/// The text is not of the form `c_YYYYMMDD_…`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a context id; it looks like `c_20260205_a1b2c3d4`, see `ship context list`")]
+pub struct ContextIdError(String);
+
+impl ContextId {
+    /// Makes the id of a context that begins `now`; `random` keeps those of one day apart.
+    pub fn new(now: Timestamp, random: u64) -> Self {
+        Self(format!("c_{}_{:012x}", now.date_digits(), random & 0xFFFF_FFFF_FFFF))
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ContextId {
+    type Err = ContextIdError;
+
+    fn from_str(text: &str) -> Result<Self, ContextIdError> {
+        let well_formed = text
+            .strip_prefix("c_")
+            .and_then(|rest| rest.split_once('_'))
+            .is_some_and(|(date, rest)| {
+                let digits = date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit());
+                let named = (1..=64).contains(&rest.len())
+                    && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+                digits && named
+            });
+        if well_formed { Ok(Self(text.to_owned())) } else { Err(ContextIdError(text.to_owned())) }
+    }
+}
+
+impl fmt::Display for ContextId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(u64);
+
+        impl $name {
+            /// Makes it from the number on disk.
+            pub const fn new(number: u64) -> Self {
+                Self(number)
+            }
+
+            /// Returns the number.
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+
+            /// Returns the one after it.
+            #[must_use]
+            pub const fn next(self) -> Self {
+                Self(self.0 + 1)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+number! {
+    /// The place of a line in one chat's context logs: 1, 2, 3… with no gaps and no reuse.
+    Seq
+}
+
+number! {
+    /// How often a chat's context log has been rotated: 0 for its first.
+    Gen
+}
+
+number! {
+    /// The place of a line in one chat's ledger: 1, 2, 3… with no gaps and no reuse.
+    LedgerSeq
+}
+
+impl Seq {
+    /// The first line of a chat's first context log.
+    pub const FIRST: Self = Self(1);
+}
+
+impl LedgerSeq {
+    /// The first line of a chat's ledger.
+    pub const FIRST: Self = Self(1);
+}
+
+/// The end of a context log: what an append expects to find, and what it leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// How often the log has been rotated.
+    pub generation: Gen,
+    /// The last line.
+    pub seq: Seq,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of generation {}", self.seq, self.generation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chat_key_is_anything_that_cannot_mislead() {
+        for (text, accepted) in [
+            ("telegram-chat--100123-topic-7", true),
+            ("api:chat:7", true),
+            ("../x", true),
+            ("A", true),
+            ("🦜🦜", true),
+            (&"k".repeat(1000), true),
+            (&"k".repeat(1001), false),
+            ("", false),
+            (".", false),
+            ("..", false),
+            ("a\nb", false),
+            ("a\0", false),
+            ("a\u{85}b", false),
+        ] {
+            assert_eq!(text.parse::<ChatKey>().is_ok(), accepted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_context_id_tells_its_day() {
+        let id = ContextId::new(Timestamp::from_millis(1_770_249_600_000), 0xabcd);
+        assert_eq!(id.as_str(), "c_20260205_00000000abcd");
+        assert_eq!(id.as_str().parse(), Ok(id));
+        for text in ["", "c_2026_x", "c_20260205_", "c_20260205_../x", "x_20260205_a"] {
+            assert!(text.parse::<ContextId>().is_err(), "{text:?}");
+        }
+    }
+}

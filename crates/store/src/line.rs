@@ -1,0 +1,210 @@
+//! One line of a log: a JSON object with the store's own fields around what was handed in.
+//!
+//! `{"seq":7,"type":"msg","rev":1,"in":3,"batch":[7,8], …body… ,"blobs":{…},"crc":"0a1b2c3d"}`
+//!
+//! `seq` is first, so that a damaged stretch can be searched for the next line, and `crc` is last: the
+//! CRC-32C of every byte before `,"crc"`. A line without a newline after it is not a line.
+
+use ship_message::json::{Json, Object};
+
+/// The fields that only the store writes. Content that holds one of them is refused.
+pub(crate) const RESERVED: [&str; 7] = ["seq", "type", "rev", "in", "batch", "blobs", "crc"];
+
+/// How every line begins.
+pub(crate) const LINE_START: &[u8] = b"{\"seq\":";
+
+/// `,"crc":"0a1b2c3d"}`
+const CRC_LEN: usize = 18;
+const CRC_FIELD: &[u8] = b",\"crc\":\"";
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A message, or an entry of the ledger.
+    Message,
+    /// Anything else a log must remember.
+    Event,
+}
+
+impl Kind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Message => "msg",
+            Self::Event => "evt",
+        }
+    }
+}
+
+/// A line that is ready to be written, but for its number and its batch.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    pub(crate) kind: Kind,
+    pub(crate) rev: u64,
+    /// The ledger position of a promoted message.
+    pub(crate) inbox: Option<u64>,
+    /// The fields of the body as JSON, without the braces.
+    pub(crate) body: String,
+    /// The `blobs` field as JSON.
+    pub(crate) blobs: Option<String>,
+}
+
+impl Draft {
+    /// Makes a line of `body`, which must hold no reserved field.
+    pub(crate) fn new(kind: Kind, body: Object) -> Self {
+        let text = Json::from(body).to_string();
+        let inner = text[1..text.len() - 1].to_owned();
+        Self { kind, rev: 0, inbox: None, body: inner, blobs: None }
+    }
+
+    /// Appends the line and its newline to `out`.
+    pub(crate) fn write(&self, seq: u64, batch: Option<(u64, u64)>, out: &mut Vec<u8>) {
+        use std::io::Write as _;
+        let start = out.len();
+        // Cannot fail: writing to a `Vec`.
+        let _ = write!(out, "{{\"seq\":{seq},\"type\":\"{}\"", self.kind.as_str());
+        if self.rev > 0 {
+            let _ = write!(out, ",\"rev\":{}", self.rev);
+        }
+        if let Some(inbox) = self.inbox {
+            let _ = write!(out, ",\"in\":{inbox}");
+        }
+        if let Some((first, last)) = batch {
+            let _ = write!(out, ",\"batch\":[{first},{last}]");
+        }
+        if !self.body.is_empty() {
+            out.push(b',');
+            out.extend_from_slice(self.body.as_bytes());
+        }
+        if let Some(blobs) = &self.blobs {
+            let _ = write!(out, ",\"blobs\":{blobs}");
+        }
+        let crc = crc32c::crc32c(&out[start..]);
+        let _ = writeln!(out, ",\"crc\":\"{crc:08x}\"}}");
+    }
+}
+
+/// A line as it was found, its own fields apart from the body.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RawLine {
+    pub(crate) seq: u64,
+    pub(crate) kind: Kind,
+    pub(crate) rev: u64,
+    pub(crate) inbox: Option<u64>,
+    pub(crate) batch: Option<(u64, u64)>,
+    pub(crate) blobs: Option<Object>,
+    pub(crate) crc: u32,
+    pub(crate) body: Object,
+}
+
+impl RawLine {
+    /// Returns the line as one that can be written again, under another number.
+    pub(crate) fn into_draft(self) -> Draft {
+        let blobs = self.blobs.map(|blobs| Json::from(blobs).to_string());
+        Draft { rev: self.rev, inbox: self.inbox, blobs, ..Draft::new(self.kind, self.body) }
+    }
+
+    /// Returns the name of the event, if it is one.
+    pub(crate) fn event(&self) -> Option<&str> {
+        if self.kind == Kind::Event { self.body.str("event") } else { None }
+    }
+}
+
+/// Reads one line, without its newline. `None` if a byte of it is wrong.
+pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
+    let crc = checksum(bytes)?;
+    let Json::Object(mut body) = Json::parse_bytes(bytes).ok()? else { return None };
+    body.remove("crc");
+    let seq = body.remove("seq")?.as_u64()?;
+    let kind = match body.remove("type")?.as_str()? {
+        "msg" => Kind::Message,
+        "evt" => Kind::Event,
+        _ => return None,
+    };
+    let rev = body.remove("rev").map_or(Some(0), |rev| rev.as_u64())?;
+    let inbox = body.remove("in").map(|inbox| inbox.as_u64().ok_or(())).transpose().ok()?;
+    let batch = body.remove("batch").map(|batch| range(&batch).ok_or(())).transpose().ok()?;
+    let blobs = match body.remove("blobs") {
+        None => None,
+        Some(Json::Object(blobs)) => Some(blobs),
+        Some(_) => return None,
+    };
+    Some(RawLine { seq, kind, rev, inbox, batch, blobs, crc, body })
+}
+
+fn range(batch: &Json) -> Option<(u64, u64)> {
+    match batch.as_array()? {
+        [first, last] => Some((first.as_u64()?, last.as_u64()?)).filter(|(a, b)| a <= b),
+        _ => None,
+    }
+}
+
+/// Returns the checksum of a line if it is the right one.
+fn checksum(line: &[u8]) -> Option<u32> {
+    let (content, field) = line.split_at_checked(line.len().checked_sub(CRC_LEN)?)?;
+    let digits = field.strip_prefix(CRC_FIELD)?.strip_suffix(b"\"}")?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    let crc = u32::from_str_radix(digits, 16).ok()?;
+    // Written in one way only, or a flipped bit in a hex digit's case would go unnoticed.
+    (digits == format!("{crc:08x}") && crc == crc32c::crc32c(content)).then_some(crc)
+}
+
+/// Where a complete line may end inside glued bytes: after each `,"crc":"xxxxxxxx"}`.
+pub(crate) fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    (CRC_LEN..=bytes.len()).filter(|&end| {
+        let field = &bytes[end - CRC_LEN..end];
+        field.starts_with(CRC_FIELD) && field.ends_with(b"\"}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn written(draft: &Draft, seq: u64, batch: Option<(u64, u64)>) -> Vec<u8> {
+        let mut out = Vec::new();
+        draft.write(seq, batch, &mut out);
+        assert_eq!(out.pop(), Some(b'\n'));
+        out
+    }
+
+    fn message(text: &str) -> Draft {
+        Draft::new(Kind::Message, Object::from([("id", Json::from("m1")), ("text", text.into())]))
+    }
+
+    #[test]
+    fn a_line_is_json_with_seq_first_and_crc_last() {
+        let draft = Draft { rev: 2, inbox: Some(9), ..message("hi") };
+        assert_eq!(
+            String::from_utf8(written(&draft, 7, Some((7, 8)))).expect("utf-8"),
+            r#"{"seq":7,"type":"msg","rev":2,"in":9,"batch":[7,8],"id":"m1","text":"hi","crc":"3881431e"}"#
+        );
+    }
+
+    #[test]
+    fn a_line_reads_back_with_its_fields_apart() {
+        let blobs = Some(r#"{"/text":{"sha256":"aa"}}"#.to_owned());
+        let draft = Draft { rev: 2, inbox: Some(9), blobs, ..message("\",\"crc\":\"00000000\"}") };
+        let line = decode(&written(&draft, 7, None)).expect("a line");
+        assert_eq!((line.seq, line.rev, line.inbox, line.batch), (7, 2, Some(9), None));
+        assert_eq!(line.body.keys().collect::<Vec<_>>(), ["id", "text"]);
+        let again = line.clone().into_draft();
+        assert_eq!(decode(&written(&again, 7, None)), Some(line));
+    }
+
+    proptest! {
+        #[test]
+        fn a_flipped_bit_anywhere_is_noticed(text in ".{0,40}", at: prop::sample::Index, bit in 0..8) {
+            let mut line = written(&message(&text), 3, None);
+            let at = at.index(line.len());
+            line[at] ^= 1u8 << bit;
+            prop_assert_eq!(decode(&line), None);
+        }
+
+        #[test]
+        fn bytes_from_anywhere_never_panic(bytes: Vec<u8>) {
+            prop_assert!(decode(&bytes).is_none());
+        }
+    }
+}

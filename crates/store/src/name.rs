@@ -1,0 +1,76 @@
+//! Folder names: a chat key as one file name.
+//!
+//! The name is what JavaScript's `encodeURIComponent` gives, so that people find their chats. One
+//! longer than 200 bytes is cut and gets a digest of the whole. The name is never turned back into a
+//! key: `chat.json` holds the truth, and a folder whose `chat.json` names another key is refused.
+
+use sha2::{Digest, Sha256};
+
+use crate::ChatKey;
+
+/// Longer names are cut: file systems allow 255 bytes, and quarantined files add to theirs.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Returns the name of the folder in which the chat lives.
+pub(crate) fn folder_name(key: &ChatKey) -> String {
+    let encoded = encode_uri_component(key.as_str());
+    if encoded.len() <= NAME_BYTES_MAX {
+        return encoded;
+    }
+    let digest = hex(&Sha256::digest(key.as_str()));
+    // The cut never falls inside a `%XX`: a name that does not decode would puzzle people.
+    let mut cut = NAME_BYTES_MAX - 33;
+    while encoded.as_bytes()[cut - 2..cut].contains(&b'%') {
+        cut -= 1;
+    }
+    format!("{}~{}", &encoded[..cut], &digest[..32])
+}
+
+fn encode_uri_component(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Cannot fail: writing to a `String`.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+/// Writes bytes as lower-case hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(key: &str) -> String {
+        folder_name(&key.parse().expect("a key"))
+    }
+
+    #[test]
+    fn a_folder_is_named_as_javascript_would_encode_the_key() {
+        assert_eq!(name("telegram-chat--100123-topic-7"), "telegram-chat--100123-topic-7");
+        assert_eq!(name("api:chat:7"), "api%3Achat%3A7");
+        assert_eq!(name("../x"), "..%2Fx");
+        assert_eq!(name("🦜"), "%F0%9F%A6%9C");
+    }
+
+    #[test]
+    fn long_keys_with_one_beginning_have_different_names() {
+        let (a, b) =
+            (name(&format!("{}a", "é".repeat(150))), name(&format!("{}b", "é".repeat(150))));
+        assert_ne!(a, b);
+        assert!(a.len() <= 200 && b.len() <= 200, "{a}");
+        assert!(!a.split('~').next().is_some_and(|cut| cut.ends_with('%')), "{a}");
+    }
+}

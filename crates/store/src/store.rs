@@ -1,0 +1,242 @@
+//! The store as the engine sees it: chats, and for each chat what anyone may do and what only the
+//! holder of its lane may do.
+//!
+//! The traits say nothing about files, so that a database fits behind them. Every write is durable when
+//! its future is ready, and once begun it is finished even if the future is dropped: the caller may stop
+//! waiting, never half-write.
+//!
+//! The write right is taken inside each operation. The lane is a value, [`Lane`], because only who holds
+//! it may write the context log and the outbox; on files it is a lock that ends with its process, in a
+//! database a lease.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use ship_message::json::{Json, Object};
+
+use crate::{
+    AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Entry, LaneError,
+    LedgerLine, LedgerSeq, ListError, NewEntry, OpenError, Position, Problem, ReadError,
+    RotateError, Rotated, Rotation, SealedLog, SealedName, StorageError, Timestamp, View,
+};
+
+/// What an operation of the store gives, later.
+pub type Answer<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
+
+/// All chats of a project, and the blobs they share.
+pub trait Store: Send + Sync {
+    /// Lists the chats, with one look at the sizes of each; none is opened.
+    fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError>;
+
+    /// Opens a chat; `None` if there is none of that key. Changes nothing.
+    fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError>;
+
+    /// Opens a chat, making it if there is none of that key. What a known chat is about stays.
+    fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError>;
+
+    /// Keeps bytes under their digest.
+    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> Answer<'_, BlobRef, BlobError>;
+
+    /// Returns the bytes of a digest.
+    fn blob(&self, sha256: &str) -> Answer<'_, Vec<u8>, BlobError>;
+}
+
+/// One chat.
+pub trait Chat: Send + Sync {
+    /// Returns its key.
+    fn key(&self) -> &ChatKey;
+
+    /// Returns what it is about.
+    fn about(&self) -> Answer<'_, About, ReadError>;
+
+    /// Says anew what it is about.
+    fn set_about(&self, about: About) -> Answer<'_, (), OpenError>;
+
+    /// Takes the lane, for a run, waiting up to `lock.waitMs`. `purpose` is told to who is refused.
+    fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError>;
+
+    /// Adds an entry to the ledger. The same key again is the same entry. Needs no lane.
+    fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError>;
+
+    /// Reads the ledger backwards: the last `limit` lines before `before` (or the end), in order.
+    fn ledger_before(
+        &self,
+        before: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>, ReadError>;
+
+    /// Reads the ledger forwards: the first `limit` lines after `after` (or the start), in order.
+    fn ledger_after(
+        &self,
+        after: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>, ReadError>;
+
+    /// Returns the newest state of every platform message that is not done, in order.
+    fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError>;
+
+    /// Reads the active context; `None` before the first.
+    fn view(&self) -> Answer<'_, Option<View>, ReadError>;
+
+    /// Lists the sealed logs that the active one goes back to, the newest first.
+    fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError>;
+
+    /// Reads a sealed log as the context it was.
+    fn sealed_view(&self, name: &SealedName) -> Answer<'_, View, ReadError>;
+
+    /// Reads the journal of the last run that was begun.
+    fn journal(&self) -> Answer<'_, Vec<Object>, ReadError>;
+
+    /// Reads the last `limit` records of model calls.
+    fn requests(&self, limit: usize) -> Answer<'_, Vec<Object>, ReadError>;
+
+    /// Reads derived state; `None` if there is none or it cannot be read: make it anew.
+    fn derived(&self, which: Derived) -> Answer<'_, Option<DerivedState>, ReadError>;
+
+    /// Writes derived state.
+    fn put_derived(&self, which: Derived, state: DerivedState) -> Answer<'_, (), StorageError>;
+
+    /// Lists what is not as it should be. Changes nothing.
+    fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError>;
+
+    /// Sets aside what is torn or left over and says what it did. Deletes nothing that was acknowledged.
+    fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError>;
+}
+
+/// The right to run the agent on a chat. It ends when this is dropped.
+pub trait Lane: Send + Sync {
+    /// Appends to the context log, all or nothing, if it still ends at `expected`.
+    ///
+    /// A message that is there already with the same content adds nothing.
+    fn append(&self, batch: Vec<Entry>, expected: Position) -> Answer<'_, Position, AppendError>;
+
+    /// Seals the context log and puts a new one in its place.
+    fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError>;
+
+    /// Records what became of platform messages.
+    fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError>;
+
+    /// Begins the journal of a run, which replaces that of the run before.
+    fn begin_journal(&self, about: Object) -> Answer<'_, (), StorageError>;
+
+    /// Adds to the journal of the run.
+    fn journal(&self, parts: Vec<Object>, when: Synced) -> Answer<'_, (), StorageError>;
+
+    /// Records a model call. Not synced: it explains, and nothing depends on it.
+    fn record_request(&self, request: Object) -> Answer<'_, (), StorageError>;
+}
+
+/// When what is written to a journal is on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Synced {
+    /// Before the operation returns: for what must not happen twice.
+    Now,
+    /// With the next sync: it survives a killed process, not a power cut.
+    Later,
+}
+
+/// What a chat is about: where it lives and how to reach it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct About {
+    /// `terminal`, `http` or `telegram`.
+    pub channel: Option<String>,
+    /// The delivery target, as the channel knows it.
+    pub target: Option<Json>,
+}
+
+/// What one look at a chat tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatLook {
+    /// The chat, or what is wrong with its folder.
+    pub key: Result<ChatKey, Problem>,
+    /// Bytes in the active context's log.
+    pub context_bytes: u64,
+    /// Bytes in the ledger.
+    pub ledger_bytes: u64,
+    /// Bytes in the journal of the last run.
+    pub journal_bytes: u64,
+}
+
+/// Where bytes are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobRef {
+    /// Their digest, 64 hex digits.
+    pub sha256: String,
+    /// How many.
+    pub size: u64,
+    /// What they are.
+    pub media_type: String,
+}
+
+/// Which derived state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Derived {
+    /// Compaction cursor and time, sizes, token totals.
+    Meta,
+    /// What `chat_context_list` shows.
+    ContextIndex,
+    /// A snapshot of an archived context.
+    Context(ContextId),
+}
+
+/// Derived state and the place in the log that it was derived from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DerivedState {
+    /// The state.
+    pub value: Object,
+    /// Where the log ended.
+    pub position: Position,
+    /// The checksum of the line there, so that another log of the same length is told apart.
+    pub crc: u32,
+}
+
+/// What an acknowledged write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// A power cut.
+    #[default]
+    Sync,
+    /// A killed process, not a power cut.
+    Flush,
+}
+
+/// How a store is kept.
+#[derive(Clone)]
+pub struct Options {
+    /// `durability` of ship.json.
+    pub durability: Durability,
+    /// `lock.waitMs`: how long to wait for a right that somebody else has.
+    pub lock_wait_ms: u64,
+    /// `limits.messageBytes`: how long a message may be as JSON.
+    pub message_bytes_max: usize,
+    /// Tells the time.
+    pub clock: Arc<dyn crate::Clock>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Sync,
+            lock_wait_ms: 10_000,
+            message_bytes_max: 8_388_608,
+            clock: Arc::new(crate::SystemClock),
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("durability", &self.durability)
+            .field("lock_wait_ms", &self.lock_wait_ms)
+            .field("message_bytes_max", &self.message_bytes_max)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The moment, for those who hold options.
+impl Options {
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}

@@ -1,0 +1,143 @@
+/* Lets the n-th file call of a program go wrong: LD_PRELOAD this.
+ *
+ *   FAULT_AT    which call, counted from 1
+ *   FAULT_DO    kill-before, kill-after, torn, short, eio, eio-forever, enospc, enospc-forever, stop
+ *   FAULT_ONLY  count only calls of this function, or opens of this file name
+ *
+ * Calls on anything but plain files and folders below a folder descriptor are not counted. At its end the
+ * program says on stderr how many calls it made.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static long calls;
+enum act { GO, BY_HALF_DIE, BY_HALF, DIE_AFTER, FAIL };
+
+static int is(const char *wanted) {
+    const char *what = getenv("FAULT_DO");
+    return what && strcmp(what, wanted) == 0;
+}
+
+static void die(void) {
+    kill(getpid(), SIGKILL);
+    for (;;) pause();
+}
+
+/* Counts a call and decides about it. */
+static enum act decide(const char *function, const char *name) {
+    const char *only = getenv("FAULT_ONLY"), *at = getenv("FAULT_AT");
+    if (only && strcmp(only, function) != 0 && !(name && strcmp(only, name) == 0)) return GO;
+    long call = __sync_add_and_fetch(&calls, 1), wanted = at ? atol(at) : 0;
+    if (wanted == 0 || call < wanted) return GO;
+    if (is("eio-forever")) return errno = EIO, FAIL;
+    if (is("enospc-forever")) return errno = ENOSPC, FAIL;
+    if (call > wanted) return GO;
+    if (is("eio")) return errno = EIO, FAIL;
+    if (is("enospc")) return errno = ENOSPC, FAIL;
+    if (is("kill-before")) die();
+    if (is("kill-after")) return DIE_AFTER;
+    if (is("torn")) return BY_HALF_DIE;
+    if (is("short")) return BY_HALF;
+    if (is("stop")) raise(SIGSTOP);
+    return GO;
+}
+
+static int plain(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+/* Does a call that cannot be done by half. */
+#define WHOLE(result, function, name, call)                     \
+    enum act act_ = decide(function, name);                     \
+    if (act_ == FAIL) return -1;                                \
+    result done_ = (call);                                      \
+    if (act_ == DIE_AFTER || act_ == BY_HALF_DIE) die();        \
+    return done_;
+
+static int open_at(int (*real)(int, const char *, int, ...), int dir, const char *path, int flags,
+                   mode_t mode) {
+    if (dir == AT_FDCWD || path[0] == '/') return real(dir, path, flags, mode);
+    WHOLE(int, "openat", path, real(dir, path, flags, mode))
+}
+
+int openat(int dir, const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = va_arg(list, mode_t);
+    va_end(list);
+    return open_at(REAL(openat), dir, path, flags, mode);
+}
+
+int openat64(int dir, const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = va_arg(list, mode_t);
+    va_end(list);
+    return open_at(REAL(openat64), dir, path, flags, mode);
+}
+
+ssize_t write(int fd, const void *bytes, size_t count) {
+    if (fd <= 2 || !plain(fd)) return REAL(write)(fd, bytes, count);
+    enum act act = decide("write", NULL);
+    if (act == FAIL) return -1;
+    if (act == BY_HALF || act == BY_HALF_DIE) count = count > 1 ? count / 2 : count;
+    ssize_t done = REAL(write)(fd, bytes, count);
+    if (act == DIE_AFTER || act == BY_HALF_DIE) die();
+    return done;
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
+    WHOLE(ssize_t, "pwrite", NULL, REAL(pwrite64)(fd, bytes, count, at))
+}
+
+int fdatasync(int fd) {
+    WHOLE(int, "fdatasync", NULL, REAL(fdatasync)(fd))
+}
+
+int fsync(int fd) {
+    WHOLE(int, "fsync", NULL, REAL(fsync)(fd))
+}
+
+int ftruncate(int fd, off_t len) {
+    WHOLE(int, "ftruncate", NULL, REAL(ftruncate)(fd, len))
+}
+
+int ftruncate64(int fd, off64_t len) {
+    WHOLE(int, "ftruncate", NULL, REAL(ftruncate64)(fd, len))
+}
+
+int renameat(int from, const char *old, int to, const char *new) {
+    WHOLE(int, "renameat", NULL, REAL(renameat)(from, old, to, new))
+}
+
+int linkat(int from, const char *old, int to, const char *new, int flags) {
+    WHOLE(int, "linkat", NULL, REAL(linkat)(from, old, to, new, flags))
+}
+
+int unlinkat(int dir, const char *path, int flags) {
+    WHOLE(int, "unlinkat", NULL, REAL(unlinkat)(dir, path, flags))
+}
+
+int mkdirat(int dir, const char *path, mode_t mode) {
+    WHOLE(int, "mkdirat", NULL, REAL(mkdirat)(dir, path, mode))
+}
+
+int symlinkat(const char *target, int dir, const char *path) {
+    WHOLE(int, "symlinkat", NULL, REAL(symlinkat)(target, dir, path))
+}
+
+__attribute__((destructor)) static void tell(void) {
+    fprintf(stderr, "CALLS %ld\n", calls);
+}

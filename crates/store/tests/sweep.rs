@@ -1,0 +1,32 @@
+//! Something goes wrong at every call, and the power goes after every change: nothing acknowledged is
+//! lost, nothing is there twice, and the chat opens again.
+
+use ship_testkit::sim::Fault;
+use ship_testkit::sweep::{Script, Tally, all_faults, block_on, faults, power_cuts, second_lives};
+
+fn passed(result: Result<Tally, String>, at_least: usize) {
+    let tally = result.unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert!(tally.disks >= at_least, "a sweep that judges little shows little: {tally:?}");
+}
+
+#[test]
+fn a_power_cut_after_any_change_loses_nothing_acknowledged() {
+    passed(block_on(power_cuts(&Script::short())), 200);
+}
+
+#[test]
+fn a_fault_at_any_call_loses_nothing_acknowledged() {
+    passed(block_on(faults(&Script::short(), &all_faults(), |_| true)), 200);
+}
+
+#[test]
+fn the_script_does_all_it_says_when_nothing_goes_wrong() {
+    let sim = ship_testkit::sim::SimDisk::with_fault(usize::MAX, Fault::KillBefore);
+    let record = block_on(Script::short().run(&sim));
+    assert_eq!(record.acknowledged(), 13);
+}
+
+#[test]
+fn what_a_second_process_builds_upon_survives_a_power_cut() {
+    passed(block_on(second_lives(&Script::short(), |_| true)), 100);
+}

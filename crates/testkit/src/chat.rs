@@ -1,0 +1,119 @@
+//! Small things to say in a chat, and a store to say them in.
+
+use std::sync::Arc;
+
+use ship_message::json::{Array, Json, Object};
+use ship_store::{
+    About, Chat, ContextId, Entry, Head, Lane, LedgerBody, NewEntry, OnDamage, Options, Piece,
+    Position, Rotation, Seq, Store, Timestamp,
+};
+
+use crate::clock::ManualClock;
+
+/// Returns options with a clock that stands still and little patience for locks.
+pub fn options() -> Options {
+    Options { lock_wait_ms: 300, clock: Arc::new(ManualClock::default()), ..Options::default() }
+}
+
+/// Returns a user message.
+pub fn message(id: &str, text: &str) -> Object {
+    let part = Object::from([("type", Json::from("text")), ("text", text.into())]);
+    Object::from([
+        ("id", Json::from(id)),
+        ("role", "user".into()),
+        ("parts", Array::from(vec![part.into()]).into()),
+    ])
+}
+
+/// Returns the text of a message made by [`message`].
+pub fn text(message: &Object) -> String {
+    let part = message.get("parts").and_then(Json::as_array).and_then(|parts| parts.first());
+    part.and_then(|part| part.get("text")?.as_str()).unwrap_or_default().to_owned()
+}
+
+/// Returns a ledger entry.
+pub fn entry(key: &str, text: &str) -> NewEntry {
+    let entry =
+        Object::from([("v", Json::from(1u64)), ("role", "user".into()), ("text", text.into())]);
+    NewEntry { key: key.to_owned(), entry }
+}
+
+/// Returns the rotation that begins a chat's first context.
+pub fn first_context() -> Rotation {
+    let head = Head::new(ContextId::new(Timestamp::from_millis(1_770_286_500_000), 1));
+    Rotation { expected: None, head, pieces: Vec::new(), damage: OnDamage::Refuse }
+}
+
+/// Returns the rotation that keeps all lines from `from` on behind something new.
+pub fn compaction(view: &ship_store::View, new: Vec<Entry>, from: Seq) -> Rotation {
+    let mut pieces: Vec<Piece> = new.into_iter().map(Piece::New).collect();
+    pieces.push(Piece::KeepFrom(from));
+    let (expected, head) = (Some(view.position.generation), view.head.clone());
+    Rotation { expected, head, pieces, damage: OnDamage::Refuse }
+}
+
+/// A chat whose first context has begun, its lane held.
+pub struct Begun {
+    /// The chat.
+    pub chat: Arc<dyn Chat>,
+    /// Its lane.
+    pub lane: Arc<dyn Lane>,
+    /// Where its context ends.
+    pub position: Position,
+}
+
+impl Begun {
+    /// Makes the chat `key` and begins its first context.
+    pub async fn new(store: &dyn Store, key: &str) -> Self {
+        let chat = store.create(&key.parse().unwrap(), About::default()).await.unwrap();
+        let lane = chat.lane("test").await.unwrap();
+        let position = lane.rotate(first_context()).await.unwrap().position;
+        Self { chat, lane, position }
+    }
+
+    /// Says something; the id is also the text.
+    pub async fn say(&mut self, id: &str) {
+        let batch = vec![message(id, id).into()];
+        self.position = self.lane.append(batch, self.position).await.unwrap();
+    }
+
+    /// Compacts everything before `from`, leaving a summary.
+    pub async fn compact(&mut self, summary: &str, from: Seq) {
+        let view = self.chat.view().await.unwrap().unwrap();
+        let new = vec![message(summary, summary).into()];
+        self.position = self.lane.rotate(compaction(&view, new, from)).await.unwrap().position;
+    }
+}
+
+/// Returns the ids in the active context, in order.
+pub async fn ids(chat: &dyn Chat) -> Vec<String> {
+    let view = chat.view().await.unwrap();
+    view.iter().flat_map(|view| view.messages()).map(id).collect()
+}
+
+/// Returns every message of the chat once, sealed ones first, in the order in which it was first said.
+pub async fn everything(chat: &dyn Chat) -> Result<Vec<Object>, ship_store::ReadError> {
+    let mut logs = Vec::new();
+    for sealed in chat.sealed().await?.into_iter().rev() {
+        logs.push(chat.sealed_view(&sealed.name).await?);
+    }
+    logs.extend(chat.view().await?);
+    let mut seen = std::collections::HashSet::new();
+    let messages = logs.iter().flat_map(|view| view.messages());
+    Ok(messages.filter(|message| seen.insert(id(message))).cloned().collect())
+}
+
+/// Returns the keys in the ledger, in order.
+pub async fn ledger_keys(chat: &dyn Chat) -> Vec<String> {
+    let lines = chat.ledger_before(None, usize::MAX).await.unwrap();
+    let key = |line: ship_store::LedgerLine| match line.body {
+        LedgerBody::Entry(entry) => Some(entry.key),
+        LedgerBody::Delivery(_) => None,
+    };
+    lines.into_iter().filter_map(key).collect()
+}
+
+/// Returns the id of a message.
+pub fn id(message: &Object) -> String {
+    message.str("id").unwrap_or_default().to_owned()
+}

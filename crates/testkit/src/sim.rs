@@ -1,0 +1,315 @@
+//! A disk in memory that counts every call, fails as it is told, and remembers what was synced.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
+
+/// What shall go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The process is killed just before the call.
+    KillBefore,
+    /// The process is killed just after the call.
+    KillAfter,
+    /// Half of a write is done, then the process is killed.
+    Torn,
+    /// Half of a write is done and reported, which is legal.
+    Short,
+    /// The call fails with this error of the system, and does nothing.
+    Fail(i32, Lasts),
+    /// Half of a write is done, then it fails.
+    FailHalf(i32),
+}
+
+/// For how long calls fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasts {
+    /// Once.
+    Once,
+    /// From then on.
+    Forever,
+}
+
+/// A change of the disk, or the promise that changes last.
+#[derive(Debug, Clone)]
+pub enum Op {
+    /// A name was given: to a folder, a file or a link.
+    Name(PathBuf, Named),
+    /// A file has another name than before.
+    Rename(PathBuf, PathBuf, u64),
+    /// A name was taken away.
+    Remove(PathBuf),
+    /// Bytes were written at a place in a file.
+    Write(u64, usize, Vec<u8>),
+    /// A file was cut.
+    Truncate(u64, usize),
+    /// The bytes of a file last.
+    Sync(u64),
+    /// A sync of a file failed: what was not synced before never will be.
+    SyncFailed(u64),
+    /// The names in a folder last.
+    SyncFolder(PathBuf),
+}
+
+/// What a name was given to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// A folder.
+    Folder,
+    /// A file.
+    File(u64),
+    /// A symbolic link to this.
+    Link(String),
+}
+
+/// A disk in memory that fails as it is told. Clones share it.
+#[derive(Clone)]
+pub struct SimDisk {
+    disk: MemoryDisk,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    calls: usize,
+    ops: Vec<Op>,
+    plan: Option<(usize, Fault)>,
+    dead: bool,
+}
+
+impl SimDisk {
+    /// Makes an empty disk on which nothing goes wrong.
+    pub fn new() -> Self {
+        Self { disk: MemoryDisk::new(), state: Arc::default() }
+    }
+
+    /// Makes an empty disk on which `fault` happens at call number `at`.
+    pub fn with_fault(at: usize, fault: Fault) -> Self {
+        let sim = Self::new();
+        sim.lock().plan = Some((at, fault));
+        sim
+    }
+
+    /// Lets `fault` happen `calls` calls from now.
+    pub fn fail_in(&self, calls: usize, fault: Fault) {
+        let mut state = self.lock();
+        state.plan = Some((state.calls + calls, fault));
+    }
+
+    /// Lets nothing go wrong any more.
+    pub fn heal(&self) {
+        self.lock().plan = None;
+    }
+
+    /// Starts another process on the disk as the killed one left it.
+    pub fn revive(&self) {
+        let mut state = self.lock();
+        (state.plan, state.dead) = (None, false);
+    }
+
+    /// How many calls were made.
+    pub fn calls(&self) -> usize {
+        self.lock().calls
+    }
+
+    /// Returns the changes so far.
+    pub fn ops(&self) -> Vec<Op> {
+        self.lock().ops.clone()
+    }
+
+    /// How many changes there are so far.
+    pub fn ops_len(&self) -> usize {
+        self.lock().ops.len()
+    }
+
+    /// Whether the process was killed.
+    pub fn is_dead(&self) -> bool {
+        self.lock().dead
+    }
+
+    /// Returns the disk as another process sees it.
+    pub fn memory(&self) -> MemoryDisk {
+        self.disk.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call and tells what goes wrong with it.
+    fn count(&self) -> io::Result<Option<Fault>> {
+        let mut state = self.lock();
+        let call = state.calls;
+        state.calls += 1;
+        if state.dead {
+            return Err(killed());
+        }
+        let fault = match state.plan {
+            Some((at, fault)) if call == at => Some(fault),
+            Some((at, fault @ Fault::Fail(_, Lasts::Forever))) if call > at => Some(fault),
+            _ => None,
+        };
+        match fault {
+            Some(Fault::KillBefore) => {
+                state.dead = true;
+                Err(killed())
+            }
+            Some(Fault::Fail(code, _)) => Err(io::Error::from_raw_os_error(code)),
+            fault => Ok(fault),
+        }
+    }
+
+    /// Makes a call that cannot be done by half.
+    fn call<T>(
+        &self,
+        run: impl FnOnce() -> io::Result<T>,
+        op: impl FnOnce(&T) -> Option<Op>,
+    ) -> io::Result<T> {
+        let fault = self.count()?;
+        let done = run()?;
+        let mut state = self.lock();
+        state.ops.extend(op(&done));
+        match fault {
+            Some(Fault::KillAfter | Fault::Torn) => {
+                state.dead = true;
+                Err(killed())
+            }
+            Some(Fault::FailHalf(code)) => Err(io::Error::from_raw_os_error(code)),
+            _ => Ok(done),
+        }
+    }
+}
+
+impl Default for SimDisk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn killed() -> io::Error {
+    io::Error::other("the process was killed")
+}
+
+fn no_op<T>(_: &T) -> Option<Op> {
+    None
+}
+
+impl Disk for SimDisk {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+        let there = self.disk.look(path).is_ok();
+        let makes = matches!(mode, Mode::Create | Mode::Lock) && !there;
+        let open = || {
+            let file = self.disk.open(path, mode)?;
+            let number = file.look()?.file.1;
+            Ok((file, number))
+        };
+        let name = |(_, number): &(Box<dyn DiskFile>, u64)| {
+            makes.then(|| Op::Name(path.to_owned(), Named::File(*number)))
+        };
+        let (file, number) = self.call(open, name)?;
+        Ok(Box::new(SimFile { sim: self.clone(), file, number }))
+    }
+
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        let op = |_: &()| Some(Op::Name(path.to_owned(), Named::Folder));
+        self.call(|| self.disk.make_folder(path), op)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let link = || {
+            self.disk.link(from, to)?;
+            Ok(self.disk.look(to)?.file.1)
+        };
+        self.call(link, |file| Some(Op::Name(to.to_owned(), Named::File(*file)))).map(|_| ())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let rename = || {
+            self.disk.rename(from, to)?;
+            Ok(self.disk.look(to)?.file.1)
+        };
+        let op = |file: &u64| Some(Op::Rename(from.to_owned(), to.to_owned(), *file));
+        self.call(rename, op).map(|_| ())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.call(|| self.disk.remove(path), |_| Some(Op::Remove(path.to_owned())))
+    }
+
+    fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
+        let op = |_: &()| Some(Op::Name(path.to_owned(), Named::Link(target.to_owned())));
+        self.call(|| self.disk.symlink(target, path), op)
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Look> {
+        self.call(|| self.disk.look(path), no_op)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.call(|| self.disk.list(path), no_op)
+    }
+
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        self.call(|| self.disk.sync_folder(path), |_| Some(Op::SyncFolder(path.to_owned())))
+    }
+}
+
+struct SimFile {
+    sim: SimDisk,
+    file: Box<dyn DiskFile>,
+    number: u64,
+}
+
+impl DiskFile for SimFile {
+    fn look(&self) -> io::Result<Look> {
+        self.sim.call(|| self.file.look(), no_op)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.sim.call(|| self.file.read_at(buffer, offset), no_op)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let fault = self.sim.count()?;
+        let done = match fault {
+            Some(Fault::Torn | Fault::Short | Fault::FailHalf(_)) => &bytes[..bytes.len() / 2],
+            _ => bytes,
+        };
+        let offset = usize::try_from(self.file.look()?.len).unwrap_or(usize::MAX);
+        self.file.write(done)?;
+        let mut state = self.sim.lock();
+        state.ops.push(Op::Write(self.number, offset, done.to_vec()));
+        match fault {
+            Some(Fault::KillAfter | Fault::Torn) => {
+                state.dead = true;
+                Err(killed())
+            }
+            Some(Fault::FailHalf(code)) => Err(io::Error::from_raw_os_error(code)),
+            _ => Ok(done.len()),
+        }
+    }
+
+    fn write_note(&self, bytes: &[u8]) -> io::Result<()> {
+        let op = |_: &()| Some(Op::Write(self.number, 0, bytes.to_vec()));
+        self.sim.call(|| self.file.write_note(bytes), op)
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        let cut = usize::try_from(len).unwrap_or(usize::MAX);
+        self.sim.call(|| self.file.truncate(len), |_| Some(Op::Truncate(self.number, cut)))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let synced = self.sim.call(|| self.file.sync(), |_| Some(Op::Sync(self.number)));
+        if synced.is_err() {
+            self.sim.lock().ops.push(Op::SyncFailed(self.number));
+        }
+        synced
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        self.sim.call(|| self.file.try_lock(), no_op)
+    }
+}
