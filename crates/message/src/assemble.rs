@@ -18,7 +18,8 @@ use crate::ui::{
     DataPart, PartFields, ReasoningPart, Role, StepStartPart, TextPart, ToolState, UiMessage,
     UiPart,
 };
-use tool::Partial;
+use metadata::Merger;
+use tool::{Partial, Places};
 
 /// Why a stream could not be put together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,11 +77,12 @@ pub struct Assembler {
     behind: Vec<String>,
     /// The places of tool parts by call id and of data parts by type and id, so that a chunk finds its
     /// part without a search.
-    calls: HashMap<String, Vec<usize>>,
+    calls: HashMap<String, Places>,
     data: HashMap<(String, String), usize>,
     /// Where the current step begins: behind the last `step-start`.
     step_start: usize,
     finish_reason: Option<FinishReason>,
+    merger: Merger,
 }
 
 impl Assembler {
@@ -100,6 +102,7 @@ impl Assembler {
             data: HashMap::new(),
             step_start: 0,
             finish_reason: None,
+            merger: Merger::default(),
         };
         assembler.index_parts(0);
         assembler.resume_partials();
@@ -108,13 +111,13 @@ impl Assembler {
 
     /// The message as it is now.
     pub fn message(&mut self) -> &UiMessage {
-        self.settle_inputs();
+        self.settle_all();
         &self.message
     }
 
     /// The message as it is now, and no more.
     pub fn into_message(mut self) -> UiMessage {
-        self.settle_inputs();
+        self.settle_all();
         self.message
     }
 
@@ -126,8 +129,8 @@ impl Assembler {
     /// Takes the next chunk.
     ///
     /// # Errors
-    /// When the chunk does not fit what came before, or says that the sender failed. The message stays as
-    /// it was.
+    /// When the chunk does not fit what came before, or says that the sender failed. What was put together
+    /// before this chunk stays.
     pub fn push(&mut self, chunk: Chunk) -> Result<(), AssembleError> {
         match chunk {
             Chunk::Start { message_id, message_metadata } => {
@@ -143,7 +146,7 @@ impl Assembler {
             }
             Chunk::StartStep => {
                 // A delta behind a new step belongs to a new part.
-                self.settle_inputs();
+                self.settle_all();
                 self.add(UiPart::StepStart(StepStartPart::new()));
             }
             Chunk::FinishStep => {
@@ -199,7 +202,8 @@ impl Assembler {
                 UiPart::StepStart(_) => self.step_start = at + 1,
                 UiPart::Tool(tool) => {
                     if let Some(call_id) = tool.object().str("toolCallId") {
-                        self.calls.entry(call_id.to_owned()).or_default().push(at);
+                        let places = self.calls.entry(call_id.to_owned()).or_default();
+                        places.add(at, tool.is_dynamic());
                     }
                 }
                 UiPart::Data(data) => {
@@ -287,12 +291,14 @@ impl Assembler {
 
     fn merge_metadata(&mut self, metadata: Option<Json>) -> Result<(), AssembleError> {
         let Some(metadata) = metadata.filter(|metadata| !metadata.is_null()) else { return Ok(()) };
-        let merged = match self.message.metadata() {
-            Some(base) => metadata::merge(base, metadata).ok_or(AssembleError::Metadata)?,
-            None => metadata,
+        let merged = match self.message.metadata_mut() {
+            Some(base) => self.merger.merge(base, metadata),
+            None => {
+                self.message.set_metadata(metadata);
+                true
+            }
         };
-        self.message.set_metadata(merged);
-        Ok(())
+        if merged { Ok(()) } else { Err(AssembleError::Metadata) }
     }
 }
 

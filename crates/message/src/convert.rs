@@ -8,7 +8,7 @@
 mod assistant;
 mod coerce;
 
-pub(crate) use coerce::spread;
+pub(crate) use coerce::{spread, to_string};
 
 use std::collections::HashSet;
 
@@ -158,13 +158,13 @@ fn check_has_type(part: &UiPart) -> Result<(), ConvertError> {
 
 fn system_message(message: &UiMessage) -> Result<ModelMessage<'_>, ConvertError> {
     let mut content = JsString::default();
-    let mut provider_options = Object::new();
+    let mut provider_options = Vec::new();
     for part in list_of_parts(message, "filter")? {
         match part {
             UiPart::Text(text) => {
                 coerce::join(text.field("text"), &mut content);
                 if let Some(metadata) = text.provider_metadata() {
-                    coerce::spread(metadata, &mut provider_options);
+                    provider_options.extend(coerce::spread(metadata));
                 }
             }
             UiPart::Unknown(Json::Null) => check_has_type(part)?,
@@ -176,7 +176,8 @@ fn system_message(message: &UiMessage) -> Result<ModelMessage<'_>, ConvertError>
     Ok(if provider_options.is_empty() {
         message
     } else {
-        message.with_provider_options(provider_options.into())
+        let options: Object = provider_options.into_iter().collect();
+        message.with_provider_options(options.into())
     })
 }
 

@@ -20,7 +20,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use merge::is_prototype_key;
+pub(crate) use merge::{Places, is_prototype_key};
 pub use object::{Array, Key, Object};
 pub use parse::ParseError;
 pub use string::JsString;

@@ -40,7 +40,10 @@ fn complete(text: &str) -> String {
     let mut scan =
         Scan { text, stack: vec![State::Root], valid: 0, literal_start: 0, unicode_digits: 0 };
     for (at, char) in text.char_indices() {
-        scan.step(at, char);
+        // JavaScript sees a character beyond 16 bits as two, and so do its states.
+        for _ in 0..char.len_utf16() {
+            scan.step(at, char);
+        }
     }
     scan.finish()
 }
@@ -255,6 +258,8 @@ mod tests {
             ("{\"__proto__\":1", None),
             ("-", None),
             ("[1 2", None),
+            ("[1😀", None),
+            ("[1é", Some("[1]")),
         ] {
             assert_eq!(
                 parse_partial(text).map(|json| json.to_string()).as_deref(),

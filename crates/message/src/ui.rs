@@ -145,6 +145,11 @@ impl UiMessage {
         self.fields.get("metadata").filter(|metadata| !metadata.is_null())
     }
 
+    /// The metadata to change it, unless absent or null.
+    pub(crate) fn metadata_mut(&mut self) -> Option<&mut Json> {
+        self.fields.get_mut("metadata").filter(|metadata| !metadata.is_null())
+    }
+
     /// Sets the metadata.
     pub fn set_metadata(&mut self, metadata: Json) {
         self.fields.set("metadata", metadata);

@@ -31,8 +31,7 @@ fn needs_function(options: Option<&Json>) -> bool {
 }
 
 fn convert(ui: Option<Json>, options: Option<&Json>) -> Result<Json, ConvertError> {
-    let ignore = options.and_then(|options| options.get("ignoreIncompleteToolCalls"));
-    let ignore = ignore.and_then(Json::as_bool) == Some(true);
+    let ignore = options::is_given(options, "ignoreIncompleteToolCalls");
     let list = match ui {
         Some(Json::Array(list)) => list.into_vec(),
         other => return not_a_list(other.as_ref(), ignore),
@@ -52,11 +51,17 @@ fn convert(ui: Option<Json>, options: Option<&Json>) -> Result<Json, ConvertErro
         ignore_incomplete_tool_calls: ignore,
         ..ConvertOptions::default()
     };
-    let converted = convert_to_model_messages(&messages, &options)?;
-    if end.is_some() {
-        let field = if ignore { "parts" } else { "role" };
-        return malformed(format!("Cannot read properties of null (reading '{field}')"));
-    }
+    let converted = convert_to_model_messages(&messages, &options);
+    let converted = match (converted, end, ignore) {
+        (Err(error), None, _) | (Err(error), Some(_), false) => return Err(error),
+        // Leaving out calls looks at every message first, so the null fails before anything is converted.
+        (Err(error @ ConvertError::Malformed(_)), Some(_), true) => return Err(error),
+        (_, Some(_), true) => return malformed("Cannot read properties of null (reading 'parts')"),
+        (Ok(_), Some(_), false) => {
+            return malformed("Cannot read properties of null (reading 'role')");
+        }
+        (Ok(converted), None, _) => converted,
+    };
     Ok(converted.iter().map(to_json).collect::<Vec<_>>().into())
 }
 

@@ -1,6 +1,8 @@
 //! The answer to one case of the example `validate`.
 
 use super::options;
+use std::collections::HashSet;
+
 use ship_message::json::{Json, Object};
 use ship_message::{ToolCheck, ToolChecks, ValidateOptions, validate_ui_messages};
 
@@ -9,9 +11,13 @@ pub(crate) fn answer(case: &mut Object) -> Object {
     if needs_schema(given.as_ref()) {
         return options::skip();
     }
-    let tools = Tools(given.as_ref().and_then(|given| given.get("tools")).cloned());
+    let tools =
+        given.as_ref().and_then(|given| given.get("tools")).filter(|tools| !tools.is_null());
+    let known = tools.and_then(Json::as_object).into_iter().flat_map(Object::iter);
+    let known = known.filter(|(_, tool)| options::is_true(tool)).map(|(name, _)| name.to_owned());
+    let has_tools = tools.is_some();
+    let tools = Tools(known.collect());
     let no_schema = |_: &str, _: &Json| None;
-    let has_tools = options::is_given(given.as_ref(), "tools");
     let has_data_schemas = options::is_given(given.as_ref(), "dataSchemas");
     let options = ValidateOptions {
         metadata: None,
@@ -22,38 +28,37 @@ pub(crate) fn answer(case: &mut Object) -> Object {
     Object::from([("valid", validate_ui_messages(messages, &options).is_ok())])
 }
 
-/// Whether a caller's schema is asked for: of the metadata, of a data part, or of a tool. Schemas and
-/// tools that are not written out as objects are names of ones the caller has.
+/// Whether a caller's schema is asked for: of the metadata, of a data part, or of a tool. A text stands for
+/// something that the caller has.
 fn needs_schema(given: Option<&Json>) -> bool {
-    let schemas = given.and_then(|given| given.get("dataSchemas"));
-    let data = match schemas {
-        None | Some(Json::Null) => false,
+    let option = |key: &str| given.and_then(|given| given.get(key));
+    let data = match option("dataSchemas") {
         Some(Json::Object(schemas)) => !schemas.is_empty(),
-        Some(_) => true,
+        Some(Json::String(name)) => !name.is_empty(),
+        _ => false,
     };
-    let tools = match given.and_then(|given| given.get("tools")) {
-        None | Some(Json::Null) => false,
+    let tools = match option("tools") {
         Some(Json::Object(tools)) => tools.iter().any(|(_, tool)| has_schema(tool)),
-        Some(_) => true,
+        Some(Json::String(name)) => !name.is_empty(),
+        _ => false,
     };
     options::is_given(given, "metadataSchema") || data || tools
 }
 
 fn has_schema(tool: &Json) -> bool {
-    let written_out = matches!(tool, Json::Object(_) | Json::Null);
+    let named = tool.as_str().is_some_and(|name| !name.is_empty());
     let schema = |key| options::is_given(Some(tool), key);
-    !written_out || schema("inputSchema") || schema("outputSchema")
+    named || schema("inputSchema") || schema("outputSchema")
 }
 
-/// Tools without schemas: they are known, and whatever they are given fits.
-struct Tools(Option<Json>);
+/// The names of tools without schemas: they are known, and whatever they are given fits.
+struct Tools(HashSet<String>);
 
 struct AnyTool;
 
 impl ToolChecks for Tools {
     fn get(&self, name: &str) -> Option<&dyn ToolCheck> {
-        let tool = self.0.as_ref()?.get(name)?;
-        (!tool.is_null()).then_some(&AnyTool as &dyn ToolCheck)
+        self.0.contains(name).then_some(&AnyTool as &dyn ToolCheck)
     }
 }
 

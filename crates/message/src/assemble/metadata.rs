@@ -1,26 +1,36 @@
 //! Merging message metadata as the AI SDK does.
 
 use crate::convert::spread;
-use crate::json::{Json, Object, is_prototype_key};
+use crate::json::{Json, Object, Places, is_prototype_key};
 
-/// Merges `overrides` into `base`: objects deeply, everything else replaced. Nothing when `base` is
-/// neither object nor list but `overrides` has keys, which is an error in JavaScript.
-pub(super) fn merge(base: &Json, overrides: Json) -> Option<Json> {
-    let mut overrides = match overrides {
-        Json::Object(object) => object,
-        other => spread_out(&other),
-    };
-    overrides.retain(|key, _| !is_prototype_key(key));
-    if !matches!(base, Json::Object(_) | Json::Array(_)) && !overrides.is_empty() {
-        return None;
-    }
-    let mut result = spread_out(base);
-    result.merge_deep(overrides);
-    Some(Json::Object(result))
+/// Where the keys of the metadata are, kept from one merge to the next: a stream may bring metadata with
+/// every chunk, and looking through all of it each time would cost the square of it.
+#[derive(Debug, Default)]
+pub(super) struct Merger {
+    places: Option<Places>,
 }
 
-fn spread_out(value: &Json) -> Object {
-    let mut entries = Object::new();
-    spread(value, &mut entries);
-    entries
+impl Merger {
+    /// Merges `overrides` into `base`: objects deeply, everything else replaced. False, and nothing is
+    /// changed, when `base` is neither object nor list but `overrides` has keys, which is an error in
+    /// JavaScript.
+    pub(super) fn merge(&mut self, base: &mut Json, overrides: Json) -> bool {
+        let mut overrides = match overrides {
+            Json::Object(object) => object,
+            other => spread(&other).into_iter().collect(),
+        };
+        overrides.retain(|key, _| !is_prototype_key(key));
+        if !matches!(base, Json::Object(_) | Json::Array(_)) && !overrides.is_empty() {
+            return false;
+        }
+        if !matches!(base, Json::Object(_)) {
+            *base = Json::Object(spread(base).into_iter().collect::<Object>());
+            self.places = None;
+        }
+        if let Json::Object(object) = base {
+            let places = self.places.get_or_insert_with(|| Places::of(object));
+            object.merge_deep(overrides, places);
+        }
+        true
+    }
 }

@@ -2,16 +2,39 @@
 
 use super::{AssembleError, Assembler, is_output};
 use crate::chunk::{Chunk, InputEncoding, ToolChunk};
+use crate::convert::to_string;
 use crate::json::{JsString, Json, Object};
 use crate::partial::parse_partial;
 use crate::ui::{PartFields, ToolPart, ToolState, UiPart};
+
+/// The places of the parts that one call id has, static and dynamic ones apart, each in order.
+#[derive(Debug, Default)]
+pub(super) struct Places([Vec<usize>; 2]);
+
+impl Places {
+    pub(super) fn add(&mut self, at: usize, dynamic: bool) {
+        self.0[usize::from(dynamic)].push(at);
+    }
+
+    /// The first part of a kind from `start` on.
+    fn first_from(&self, start: usize, dynamic: bool) -> Option<usize> {
+        let places = &self.0[usize::from(dynamic)];
+        places.get(places.partition_point(|&at| at < start)).copied()
+    }
+
+    /// The last part of either kind.
+    fn last(&self) -> Option<usize> {
+        self.0.iter().filter_map(|places| places.last().copied()).max()
+    }
+}
 
 /// The input of a call while the model writes it.
 #[derive(Debug)]
 pub(super) struct Partial {
     text: JsString,
-    input_encoding: Option<InputEncoding>,
-    tool_name: String,
+    /// `json`, `text`, or whatever a message that is continued says.
+    input_encoding: Option<Json>,
+    tool_name: Option<Json>,
     dynamic: bool,
     title: Option<String>,
     tool_metadata: Option<Json>,
@@ -24,23 +47,31 @@ pub(super) struct Partial {
 /// What a chunk makes of a tool part.
 struct Update {
     state: ToolState,
-    tool_name: String,
-    input: Option<Json>,
+    tool_name: Option<Json>,
+    input: Input,
     output: Option<Json>,
     error_text: Option<String>,
     raw_input: Option<Json>,
-    input_encoding: Option<InputEncoding>,
+    input_encoding: Option<Json>,
     preliminary: Option<bool>,
     chunk: ToolChunk,
 }
 
+/// What becomes of a part's input.
+enum Input {
+    None,
+    Is(Json),
+    /// It stays, without being copied.
+    Stays,
+}
+
 impl Update {
-    fn new(state: ToolState, tool_name: String, chunk: ToolChunk) -> Self {
+    fn new(state: ToolState, tool_name: Option<Json>, chunk: ToolChunk) -> Self {
         Self {
             state,
             tool_name,
             chunk,
-            input: None,
+            input: Input::None,
             output: None,
             error_text: None,
             raw_input: None,
@@ -59,26 +90,22 @@ impl Assembler {
                 continue;
             }
             let object = tool.object();
-            let encoding = match object.str("inputEncoding") {
-                Some("text") => Some(InputEncoding::Text),
-                Some("json") => Some(InputEncoding::Json),
-                _ => None,
-            };
+            let raw = object.get("rawInput").filter(|raw| !raw.is_null());
             let partial = Partial {
-                text: object
-                    .get("rawInput")
-                    .and_then(Json::as_js_string)
-                    .cloned()
-                    .unwrap_or_default(),
-                input_encoding: encoding,
-                tool_name: tool.name().unwrap_or_default().to_owned(),
+                text: match raw {
+                    Some(Json::String(text)) => text.clone(),
+                    Some(other) => to_string(Some(other)).into(),
+                    None => JsString::default(),
+                },
+                input_encoding: object.get("inputEncoding").cloned(),
+                tool_name: name_of(tool),
                 dynamic: tool.is_dynamic(),
                 title: object.str("title").map(str::to_owned),
                 tool_metadata: object.get("toolMetadata").cloned(),
                 behind: None,
                 shows_text: true,
             };
-            self.partials.insert(tool.call_id().to_owned(), partial);
+            self.partials.insert(to_string(object.get("toolCallId")), partial);
         }
     }
 
@@ -90,8 +117,9 @@ impl Assembler {
             Chunk::ToolInputDelta { call_id, delta } => self.grow_input(call_id, &delta)?,
             Chunk::ToolInputAvailable { tool, tool_name, input } => {
                 let dynamic = tool.dynamic == Some(true);
-                let mut update = Update::new(ToolState::InputAvailable, tool_name, tool);
-                update.input = Some(input);
+                let mut update =
+                    Update::new(ToolState::InputAvailable, Some(tool_name.into()), tool);
+                update.input = Input::Is(input);
                 self.update_in_step(dynamic, update);
             }
             Chunk::ToolInputError { tool, tool_name, input, error_text } => {
@@ -143,11 +171,13 @@ impl Assembler {
         input_encoding: Option<InputEncoding>,
     ) {
         // Should the call have begun before, its part must show what came in until now.
-        self.settle_inputs();
+        self.settle(&tool.call_id);
         let dynamic = tool.dynamic == Some(true);
+        let input_encoding = input_encoding.map(encoding_name);
+        let tool_name = Some(Json::from(tool_name));
         let partial = Partial {
             text: JsString::default(),
-            input_encoding,
+            input_encoding: input_encoding.clone(),
             tool_name: tool_name.clone(),
             dynamic,
             title: tool.title.clone(),
@@ -186,7 +216,7 @@ impl Assembler {
                 ..ToolChunk::default()
             },
         );
-        update.input_encoding = partial.input_encoding;
+        update.input_encoding = partial.input_encoding.clone();
         let dynamic = partial.dynamic;
         let parts = self.next_place();
         let at = self.update_in_step(dynamic, update);
@@ -200,56 +230,58 @@ impl Assembler {
     }
 
     /// Brings every input up to the text that has arrived.
-    pub(super) fn settle_inputs(&mut self) {
+    pub(super) fn settle_all(&mut self) {
         for call_id in std::mem::take(&mut self.behind) {
-            let Some(partial) = self.partials.get_mut(&call_id) else { continue };
-            let Some(at) = partial.behind.take() else { continue };
-            let Some(UiPart::Tool(tool)) = self.message.parts_mut().get_mut(at) else { continue };
-            let input = match partial.input_encoding {
-                Some(InputEncoding::Text) => Some(Json::from(partial.text.clone())),
-                Some(InputEncoding::Json) | None => parse_partial(&partial.text),
-            };
-            tool.object_mut().set_or_remove("input", input);
-            if partial.shows_text {
-                tool.object_mut().set("rawInput", partial.text.clone());
-            }
+            self.settle(&call_id);
+        }
+    }
+
+    /// Brings the input of one call up to the text that has arrived.
+    fn settle(&mut self, call_id: &str) {
+        let Some(partial) = self.partials.get_mut(call_id) else { return };
+        let Some(at) = partial.behind.take() else { return };
+        let Some(UiPart::Tool(tool)) = self.message.parts_mut().get_mut(at) else { return };
+        let is_text = partial.input_encoding.as_ref().and_then(Json::as_str) == Some("text");
+        let input =
+            if is_text { Some(partial.text.clone().into()) } else { parse_partial(&partial.text) };
+        tool.object_mut().set_or_remove("input", input);
+        if partial.shows_text {
+            tool.object_mut().set("rawInput", partial.text.clone());
         }
     }
 
     fn fail_input(&mut self, tool: ToolChunk, tool_name: String, input: Json, error_text: String) {
         // A part that is there already keeps its kind, whatever the chunk says.
-        let dynamic = match self.call_in_step(&tool.call_id, |_| true) {
-            Some(at) => {
-                matches!(&self.message.parts()[at], UiPart::Tool(part) if part.is_dynamic())
-            }
-            None => tool.dynamic == Some(true),
+        let here = [false, true].map(|dynamic| self.call_in_step(&tool.call_id, dynamic));
+        let dynamic = match here {
+            [Some(one), Some(other)] => other < one,
+            [Some(_), None] => false,
+            [None, Some(_)] => true,
+            [None, None] => tool.dynamic == Some(true),
         };
         // The title of such a chunk is not taken over.
         let tool = ToolChunk { title: None, ..tool };
-        let mut update = Update::new(ToolState::OutputError, tool_name, tool);
+        let mut update = Update::new(ToolState::OutputError, Some(tool_name.into()), tool);
         update.error_text = Some(error_text);
         if dynamic {
-            update.input = Some(input);
+            update.input = Input::Is(input);
         } else {
             update.raw_input = Some(input);
         }
         self.update_in_step(dynamic, update);
     }
 
-    /// The first part of a call in the current step that is as wanted.
-    fn call_in_step(&self, call_id: &str, wanted: impl Fn(&ToolPart) -> bool) -> Option<usize> {
-        let places = self.calls.get(call_id)?;
-        let here = &places[places.partition_point(|&at| at < self.step_start)..];
-        let fits =
-            |at: &usize| matches!(&self.message.parts()[*at], UiPart::Tool(tool) if wanted(tool));
-        here.iter().copied().find(fits)
+    /// The first part of a call and kind in the current step.
+    fn call_in_step(&self, call_id: &str, dynamic: bool) -> Option<usize> {
+        self.calls.get(call_id)?.first_from(self.step_start, dynamic)
     }
 
     /// The place of a call: in the current step, else the latest before it.
     fn find_call(&mut self, call_id: &str) -> Result<usize, AssembleError> {
-        self.settle_inputs();
-        self.call_in_step(call_id, |_| true)
-            .or_else(|| self.calls.get(call_id)?.last().copied())
+        self.settle(call_id);
+        let here = [false, true].into_iter().filter_map(|kind| self.call_in_step(call_id, kind));
+        here.min()
+            .or_else(|| self.calls.get(call_id)?.last())
             .ok_or_else(|| AssembleError::NoCall(call_id.to_owned()))
     }
 
@@ -269,9 +301,8 @@ impl Assembler {
     ) -> Result<(), AssembleError> {
         let at = self.find_call(&chunk.call_id)?;
         let UiPart::Tool(part) = &mut self.message.parts_mut()[at] else { return Ok(()) };
-        let name = part.name().unwrap_or_default().to_owned();
-        let mut update = Update::new(ToolState::OutputAvailable, name, chunk);
-        update.input = part.input().cloned();
+        let mut update = Update::new(ToolState::OutputAvailable, name_of(part), chunk);
+        update.input = Input::Stays;
         fill(&mut update, part);
         apply(part, update);
         Ok(())
@@ -279,8 +310,8 @@ impl Assembler {
 
     /// Updates the call of that kind in the current step, or adds it. Returns its place.
     fn update_in_step(&mut self, dynamic: bool, update: Update) -> usize {
-        self.settle_inputs();
-        match self.call_in_step(&update.chunk.call_id, |tool| tool.is_dynamic() == dynamic) {
+        self.settle(&update.chunk.call_id);
+        match self.call_in_step(&update.chunk.call_id, dynamic) {
             Some(at) => {
                 if let UiPart::Tool(part) = &mut self.message.parts_mut()[at] {
                     apply(part, update);
@@ -300,16 +331,18 @@ fn new_part(dynamic: bool, update: Update) -> ToolPart {
     let mut object = Object::new();
     if dynamic {
         object.set("type", "dynamic-tool");
-        object.set("toolName", tool_name);
+        object.set_or_remove("toolName", tool_name);
     } else {
-        object.set("type", format!("tool-{tool_name}"));
+        object.set("type", static_type(tool_name));
     }
     object.set("toolCallId", chunk.call_id);
     object.set("state", state.name().unwrap_or_default());
     object.set_or_remove("title", chunk.title.map(Json::from));
     object.set_or_remove("toolMetadata", chunk.tool_metadata);
-    object.set_or_remove("input", update.input);
-    object.set_or_remove("inputEncoding", update.input_encoding.map(encoding_name));
+    if let Input::Is(input) = update.input {
+        object.set("input", input);
+    }
+    object.set_or_remove("inputEncoding", update.input_encoding);
     object.set_or_remove("output", update.output);
     // A dynamic part is not told the text that was not understood; its input is that text.
     object.set_or_remove("rawInput", update.raw_input.filter(|_| !dynamic));
@@ -326,15 +359,19 @@ fn apply(part: &mut ToolPart, update: Update) {
     let object = part.object_mut();
     object.set("state", state.name().unwrap_or_default());
     if dynamic {
-        object.set("toolName", tool_name);
+        object.set_or_remove("toolName", tool_name);
     } else {
-        object.set("type", format!("tool-{tool_name}"));
+        object.set("type", static_type(tool_name));
     }
-    object.set_or_remove("input", update.input);
+    match update.input {
+        Input::None => drop(object.remove("input")),
+        Input::Is(input) => object.set("input", input),
+        Input::Stays => {}
+    }
     object.set_or_remove("output", update.output);
     object.set_or_remove("errorText", update.error_text.map(Json::from));
     object.set_or_remove("rawInput", update.raw_input);
-    object.set_or_remove("inputEncoding", update.input_encoding.map(encoding_name));
+    object.set_or_remove("inputEncoding", update.input_encoding.filter(|e| !e.is_null()));
     object.set_or_remove("preliminary", update.preliminary.map(Json::from));
     // These three stay once they are set.
     for (key, value) in [
@@ -349,6 +386,15 @@ fn apply(part: &mut ToolPart, update: Update) {
     if let Some(metadata) = chunk.provider_metadata {
         object.set(metadata_key(state), metadata);
     }
+}
+
+/// The name of a part's tool, as the part has it.
+fn name_of(tool: &ToolPart) -> Option<Json> {
+    if tool.is_dynamic() { tool.field("toolName").cloned() } else { tool.name().map(Json::from) }
+}
+
+fn static_type(tool_name: Option<Json>) -> String {
+    format!("tool-{}", tool_name.as_ref().and_then(Json::as_str).unwrap_or_default())
 }
 
 fn metadata_key(state: ToolState) -> &'static str {

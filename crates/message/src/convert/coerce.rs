@@ -1,9 +1,9 @@
 //! The few places where JavaScript turns a value into something else without being asked.
 
-use crate::json::{JsString, Json, Object, write_number};
+use crate::json::{JsString, Json, Key, write_number};
 
 /// `String(value)`, where no value is `undefined`.
-pub(super) fn to_string(value: Option<&Json>) -> String {
+pub(crate) fn to_string(value: Option<&Json>) -> String {
     match value {
         None => "undefined".to_owned(),
         Some(Json::Null) => "null".to_owned(),
@@ -53,26 +53,24 @@ fn number_to_string(number: f64) -> String {
     text
 }
 
-/// `{...target, ...value}`: objects give their entries, lists and strings their elements by index.
-pub(crate) fn spread(value: &Json, target: &mut Object) {
+/// What `{...value}` takes from a value: objects give their entries, lists and strings their elements by
+/// index. Of several that are spread into one object, [`Object::from_iter`] lets the last of a key win.
+pub(crate) fn spread(value: &Json) -> Vec<(Key, Json)> {
     match value {
         Json::Object(object) => {
-            for (key, value) in object.iter() {
-                target.set(key.to_owned(), value.clone());
-            }
+            object.iter().map(|(key, value)| (key.to_owned().into(), value.clone())).collect()
         }
         Json::Array(array) => {
-            for (i, value) in array.iter().enumerate() {
-                target.set(i.to_string(), value.clone());
-            }
+            let entry = |(i, value): (usize, &Json)| (i.to_string().into(), value.clone());
+            array.iter().enumerate().map(entry).collect()
         }
         Json::String(text) => {
             // JavaScript counts 16-bit units, so a character beyond them falls into two halves.
-            for (i, unit) in text.encode_utf16().enumerate() {
-                let text = String::from_utf16_lossy(&[unit]);
-                target.set(i.to_string(), text);
-            }
+            let entry = |(i, unit): (usize, u16)| {
+                (i.to_string().into(), Json::from(String::from_utf16_lossy(&[unit])))
+            };
+            text.encode_utf16().enumerate().map(entry).collect()
         }
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        Json::Null | Json::Bool(_) | Json::Number(_) => Vec::new(),
     }
 }

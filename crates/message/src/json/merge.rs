@@ -9,34 +9,36 @@ pub(crate) fn is_prototype_key(key: &str) -> bool {
     matches!(key, "__proto__" | "constructor" | "prototype")
 }
 
+/// Where the keys of an object are, for merging into it again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Places(HashMap<String, usize>);
+
+impl Places {
+    pub(crate) fn of(object: &Object) -> Self {
+        Self(object.keys().enumerate().map(|(at, key)| (key.to_owned(), at)).collect())
+    }
+}
+
 impl Object {
     /// Merges `overrides` into this: objects deeply, everything else replaced. Keys that would change the
-    /// prototype of a JavaScript object are left out.
-    pub(crate) fn merge_deep(&mut self, overrides: Self) {
-        let mut pending = vec![(self, overrides)];
+    /// prototype of a JavaScript object are left out. `places` must be those of this object.
+    pub(crate) fn merge_deep(&mut self, overrides: Self, places: &mut Places) {
+        let mut pending = self.merge_flat(overrides, places);
         while let Some((target, overrides)) = pending.pop() {
-            let nested = target.merge_flat(overrides);
-            let mut nested = nested.into_iter().peekable();
-            for (at, (_, value)) in target.0.iter_mut().enumerate() {
-                if let Some((_, deeper)) = nested.next_if(|(place, _)| *place == at)
-                    && let Json::Object(object) = value
-                {
-                    pending.push((object, deeper));
-                }
-            }
+            let mut places = Places::of(target);
+            pending.extend(target.merge_flat(overrides, &mut places));
         }
     }
 
-    /// Merges one level. Returns what is to be merged into the objects at the places given, in order.
-    fn merge_flat(&mut self, overrides: Self) -> Vec<(usize, Self)> {
-        let places: HashMap<String, usize> =
-            self.keys().enumerate().map(|(at, key)| (key.to_owned(), at)).collect();
+    /// Merges one level. Returns the objects below that are still to be merged.
+    fn merge_flat(&mut self, overrides: Self, places: &mut Places) -> Vec<(&mut Self, Self)> {
         let mut nested = Vec::new();
         for (key, value) in overrides.into_entries() {
             if is_prototype_key(&key) {
                 continue;
             }
-            let Some(&at) = places.get(key.as_ref()) else {
+            let Some(&at) = places.0.get(key.as_ref()) else {
+                places.0.insert(key.clone().into_owned(), self.0.len());
                 self.0.push((key, value));
                 continue;
             };
@@ -45,7 +47,19 @@ impl Object {
                 (old, value) => *old = value,
             }
         }
+        if nested.is_empty() {
+            return Vec::new();
+        }
         nested.sort_by_key(|(at, _)| *at);
-        nested
+        let mut nested = nested.into_iter().peekable();
+        let mut below = Vec::with_capacity(nested.len());
+        for (at, (_, value)) in self.0.iter_mut().enumerate() {
+            if let Json::Object(object) = value
+                && let Some((_, deeper)) = nested.next_if(|(place, _)| *place == at)
+            {
+                below.push((object, deeper));
+            }
+        }
+        below
     }
 }
