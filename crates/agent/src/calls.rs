@@ -1,0 +1,199 @@
+//! Tool calls: whether they may run, running them, and what became of them.
+
+use std::sync::Arc;
+
+use ship_context::{Journal, JournalLine};
+use ship_message::json::{Json, Object};
+use ship_message::{Chunk, PartFields, ToolChunk, ToolPart, ToolState, UiPart};
+use ship_store::Synced;
+
+use crate::inbound::Answer;
+use crate::run::{RunError, Stop};
+use crate::step::Progress;
+use crate::tool::ToolContext;
+use crate::work::{Operations, Work};
+
+/// How it went with the calls of a step.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Ran {
+    /// Everything that can be done now is done.
+    All,
+    /// The person stopped the run.
+    Stopped,
+}
+
+pub(crate) fn runs_on_client(work: &Work, tool: &ToolPart) -> bool {
+    tool.name().is_some_and(|name| work.agent.rules.client.contains(name))
+}
+
+/// What is to be done about one call.
+enum Todo {
+    /// Nothing now: it has ended, or waits for somebody.
+    Nothing,
+    /// Ask a person.
+    AskApproval,
+    /// The person said no.
+    Deny,
+    /// Do it.
+    Run,
+}
+
+fn todo(work: &Work, tool: &ToolPart) -> Todo {
+    let name = tool.name().unwrap_or_default();
+    match tool.state() {
+        ToolState::InputAvailable if runs_on_client(work, tool) => Todo::Nothing,
+        ToolState::InputAvailable if work.agent.rules.approval.contains(name) => Todo::AskApproval,
+        ToolState::InputAvailable => Todo::Run,
+        ToolState::ApprovalResponded => {
+            let approved =
+                tool.field("approval").and_then(|a| a.get("approved")).and_then(Json::as_bool);
+            if approved == Some(true) { Todo::Run } else { Todo::Deny }
+        }
+        ToolState::InputStreaming
+        | ToolState::ApprovalRequested
+        | ToolState::OutputAvailable
+        | ToolState::OutputError
+        | ToolState::OutputDenied
+        | ToolState::Unknown => Todo::Nothing,
+    }
+}
+
+/// Does what can be done about the open calls of the message, in their order.
+pub(crate) async fn run(
+    work: &Arc<Work>,
+    progress: &mut Progress,
+    stop: &Stop,
+) -> Result<Ran, RunError> {
+    let count = progress.assembler.message().parts().len();
+    for at in 0..count {
+        let UiPart::Tool(tool) = &progress.assembler.message().parts()[at] else { continue };
+        let tool = tool.clone();
+        match todo(work, &tool) {
+            Todo::Nothing => {}
+            Todo::AskApproval => {
+                let chunk = Chunk::ToolApprovalRequest {
+                    call_id: tool.call_id().to_owned(),
+                    // Derived from the call, so that asking again after a crash is the same question.
+                    approval_id: format!("approve_{}", tool.call_id()),
+                    descriptor: None,
+                    input_schema_input: None,
+                    signature: None,
+                };
+                progress.push(work, chunk);
+                progress.journal_part(work, at, Synced::Now).await?;
+            }
+            Todo::Deny => {
+                progress.push(work, Chunk::ToolOutputDenied { call_id: tool.call_id().to_owned() });
+                progress.journal_part(work, at, Synced::Later).await?;
+            }
+            Todo::Run => {
+                let Some(chunk) = run_one(work, progress, at, &tool, stop).await? else {
+                    return Ok(Ran::Stopped);
+                };
+                progress.push(work, chunk);
+                progress.journal_part(work, at, Synced::Later).await?;
+            }
+        }
+    }
+    Ok(Ran::All)
+}
+
+/// Makes one call, and gives the chunk that tells what became of it; none when the person stopped the run.
+async fn run_one(
+    work: &Arc<Work>,
+    progress: &mut Progress,
+    at: usize,
+    call: &ToolPart,
+    stop: &Stop,
+) -> Result<Option<Chunk>, RunError> {
+    let chunk = ToolChunk { call_id: call.call_id().to_owned(), ..ToolChunk::default() };
+    let name = call.name().unwrap_or_default();
+    let Some(tool) = work.agent.tools.get(name) else {
+        let names: Vec<&str> = work.agent.tools.keys().map(String::as_str).collect();
+        let error_text = format!("there is no tool `{name}`; there are: {}", names.join(", "));
+        return Ok(Some(Chunk::ToolOutputError { tool: chunk, error_text }));
+    };
+    if !tool.is_safe_to_repeat() {
+        // On disk before the effect: after a crash nobody would know whether it happened.
+        let begun = JournalLine::Begun { at }.into_object();
+        work.lane.journal(vec![begun], Synced::Now).await?;
+    }
+    let (view, _) = work.context().await;
+    let current_user_message =
+        view.iter().rposition(|message| message.role() == ship_message::Role::User);
+    let context = ToolContext {
+        chat: work.chat.key().clone(),
+        request_id: work.request_id.clone(),
+        run_id: work.run_id.clone(),
+        call_id: call.call_id().to_owned(),
+        view: view.into(),
+        current_user_message,
+        operations: Arc::clone(work) as Arc<dyn Operations>,
+    };
+    let input = call.input().cloned().unwrap_or_default();
+    // A task of its own: a panic ends that task alone.
+    let mut task = tokio::spawn(Arc::clone(tool).run(input, context));
+    let limit = work.agent.rules.tool_deadline;
+    let result = tokio::select! {
+        result = &mut task => match result {
+            Ok(result) => result,
+            Err(error) if error.is_panic() => Err("the tool failed inside; this is a fault of the tool".to_owned()),
+            Err(_) => Err("the tool was ended".to_owned()),
+        },
+        () = tokio::time::sleep(limit) => {
+            task.abort();
+            Err(format!("the tool did not answer within {} ms (`context.run.toolDeadlineMs`)", limit.as_millis()))
+        }
+        () = tokio::time::sleep_until(progress.deadline) => {
+            task.abort();
+            Err("the run took longer than `context.run.deadlineMs` allows".to_owned())
+        }
+        () = stop.stopped() => {
+            task.abort();
+            return Ok(None);
+        }
+    };
+    Ok(Some(match result {
+        Ok(output) => Chunk::ToolOutputAvailable { tool: chunk, output, preliminary: None },
+        Err(error_text) => Chunk::ToolOutputError { tool: chunk, error_text },
+    }))
+}
+
+/// The journal line that an answer from outside makes; none when nothing waits for it.
+pub(crate) fn answered(journal: &Journal, answer: Answer) -> Option<JournalLine> {
+    let parts = journal.message.parts();
+    let find = |fits: &dyn Fn(&ToolPart) -> bool| {
+        parts.iter().enumerate().find_map(|(at, part)| match part {
+            UiPart::Tool(tool) if fits(tool) => Some((at, tool.clone())),
+            _ => None,
+        })
+    };
+    let (at, part) = match answer {
+        Answer::Approval { approval_id, approved, reason } => {
+            let (at, tool) = find(&|tool| {
+                let id = tool.field("approval").and_then(|approval| approval.get("id"));
+                tool.state() == ToolState::ApprovalRequested
+                    && id.and_then(Json::as_str) == Some(&approval_id)
+            })?;
+            let mut json = UiPart::Tool(tool).into_json();
+            let object = json.as_object_mut()?;
+            object.set("state", "approval-responded");
+            let mut approval = Object::from([("id", approval_id)]);
+            approval.set("approved", approved);
+            approval.set_or_remove("reason", reason.map(Json::from));
+            object.set("approval", approval);
+            (at, json)
+        }
+        Answer::Output { call_id, output } => {
+            let (at, mut tool) = find(&|tool| {
+                tool.state() == ToolState::InputAvailable && tool.call_id() == call_id
+            })?;
+            match output {
+                Ok(output) => tool.set_output(output),
+                Err(error) => tool.set_error(error),
+            }
+            (at, UiPart::Tool(tool).into_json())
+        }
+    };
+    Some(JournalLine::Part { at, part })
+}

@@ -1,0 +1,35 @@
+//! The agent: what happens between a message coming in and its answer being on disk.
+//!
+//! A channel hands in an [`Inbound`]; [`Agent::accept`] makes it durable, and only then may the channel
+//! acknowledge it. [`Agent::run`] takes the chat's lane and does whatever its logs say is to be done: go on
+//! with a run that was cut off, or answer what has come in. Each run is recorded part by part, so that a
+//! crash at any point loses nothing and repeats no effect; its message in the context log is what ends it.
+//!
+//! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come
+//! in when the agent is made.
+
+mod calls;
+mod events;
+mod inbound;
+mod run;
+mod skills;
+mod step;
+mod surroundings;
+mod tool;
+mod tools;
+mod work;
+
+pub use events::{Listener, Outcome, RunEvent};
+pub use inbound::{Answer, Inbound};
+pub use run::{Agent, AgentParts, RunError, Stop};
+pub use skills::{SkillState, SkillText};
+pub use step::NextRequest;
+pub use surroundings::{Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, Surroundings, Texts};
+pub use tool::{Running, Tool, ToolContext};
+pub use tools::built_in_tools;
+
+/// The SHA-256 of bytes, in hex.
+fn digest(bytes: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,92 @@
+//! Which skills there are, and which are loaded.
+//!
+//! Loading one is an event in the context log, so that it is loaded again after a restart. What must outlive
+//! a rotation is carried in the log's head.
+
+use ship_context::{LoadedSkill, SkillLine};
+use ship_message::json::{Json, Object};
+use ship_store::{Body, View};
+
+/// A skill, as the project has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillText {
+    /// Its name.
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+    /// Its text, or why it cannot be used.
+    pub state: SkillState,
+}
+
+/// Whether a skill can be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SkillState {
+    /// Yes: this is its text.
+    Usable(String),
+    /// No, for this reason.
+    Unusable(String),
+}
+
+pub(crate) const LOADED: &str = "skill_loaded";
+pub(crate) const UNLOADED: &str = "skill_unloaded";
+const CARRY: &str = "skills";
+
+/// The names of the skills that are loaded, in the order in which they were.
+pub(crate) fn loaded_names(view: &View) -> Vec<String> {
+    let carried = view.head.carry.get(CARRY).and_then(Json::as_array).unwrap_or_default();
+    let mut names: Vec<String> =
+        carried.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    for line in &view.lines {
+        let Body::Event(event) = &line.body else { continue };
+        let Some(name) = event.data.get("skill").and_then(Json::as_str) else { continue };
+        match event.event.as_str() {
+            LOADED if !names.iter().any(|known| known == name) => names.push(name.to_owned()),
+            UNLOADED => names.retain(|known| known != name),
+            _ => {}
+        }
+    }
+    names
+}
+
+/// The overview's line of a skill.
+pub(crate) fn line(skill: &SkillText) -> SkillLine {
+    match &skill.state {
+        SkillState::Usable(_) => SkillLine {
+            name: skill.name.clone(),
+            description: skill.description.clone(),
+            usable: true,
+        },
+        SkillState::Unusable(reason) => {
+            SkillLine { name: skill.name.clone(), description: reason.clone(), usable: false }
+        }
+    }
+}
+
+/// The texts of the loaded skills. One that is gone meanwhile says so, so that the model is not misled.
+pub(crate) fn loaded(names: &[String], skills: &[SkillText]) -> Vec<LoadedSkill> {
+    let text = |name: &String| {
+        let skill = skills.iter().find(|skill| skill.name == *name);
+        match skill.map(|skill| &skill.state) {
+            Some(SkillState::Usable(text)) => text.clone(),
+            Some(SkillState::Unusable(reason)) => {
+                format!("(This skill cannot be used now: {reason})")
+            }
+            None => "(This skill is not there any more.)".to_owned(),
+        }
+    };
+    names.iter().map(|name| LoadedSkill { name: name.clone(), text: text(name) }).collect()
+}
+
+/// What `skills_list` answers.
+pub(crate) fn to_json(skills: &[SkillText], loaded: &[String]) -> Json {
+    let entry = |skill: &SkillText| {
+        let mut object = Object::from([("name", skill.name.as_str())]);
+        object.set("description", skill.description.as_str());
+        object.set("loaded", loaded.contains(&skill.name));
+        if let SkillState::Unusable(reason) = &skill.state {
+            object.set("cannotBeUsed", reason.as_str());
+        }
+        Json::Object(object)
+    };
+    skills.iter().map(entry).collect::<Vec<_>>().into()
+}

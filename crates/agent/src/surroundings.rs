@@ -1,0 +1,130 @@
+//! What an agent has around it: its project's texts, its rules, its log, and where its ids come from.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ship_context::OutputRules;
+use ship_message::json::Object;
+use ship_store::ChatKey;
+
+use crate::SkillText;
+
+/// The texts of a project that become system blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// `.ship/profile/Primary.md`
+    pub profile_primary: Option<String>,
+    /// `.ship/profile/other.md`
+    pub profile_other: Option<String>,
+    /// The chat's `memory/Primary.md`
+    pub memory: Option<String>,
+    /// `Agent.md`
+    pub agent: Option<String>,
+}
+
+/// Where an agent's texts and skills come from. Asked at each run.
+pub trait Surroundings: Send + Sync {
+    /// The project's folder, as the model is told.
+    fn project_root(&self) -> String;
+
+    /// The texts, for a chat.
+    fn texts(&self, chat: &ChatKey) -> Texts;
+
+    /// The skills there are.
+    fn skills(&self) -> Vec<SkillText>;
+}
+
+/// No project at all: an agent in memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn project_root(&self) -> String {
+        "(none)".to_owned()
+    }
+
+    fn texts(&self, _chat: &ChatKey) -> Texts {
+        Texts::default()
+    }
+
+    fn skills(&self) -> Vec<SkillText> {
+        Vec::new()
+    }
+}
+
+/// The limits and habits of runs; the names are those of ship.json.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// `context.run.maxSteps`
+    pub max_steps: usize,
+    /// `context.run.deadlineMs`
+    pub run_deadline: Duration,
+    /// `context.run.toolDeadlineMs`
+    pub tool_deadline: Duration,
+    /// `limits.toolOutputChars`
+    pub tool_output_chars: usize,
+    /// `llm.maxTokens`
+    pub max_tokens: u64,
+    /// `context.chatEgress.chatSendMaxCallsPerRun`
+    pub chat_sends_max: usize,
+    /// `tools.approval`: tools that a person must allow.
+    pub approval: BTreeSet<String>,
+    /// `tools.client`: tools that run with the client.
+    pub client: BTreeSet<String>,
+    /// How the person gets to see the answer.
+    pub output_rules: OutputRules,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            max_steps: 50,
+            run_deadline: Duration::from_millis(1_800_000),
+            tool_deadline: Duration::from_millis(120_000),
+            tool_output_chars: 12_000,
+            max_tokens: 8192,
+            chat_sends_max: 10,
+            approval: BTreeSet::new(),
+            client: BTreeSet::new(),
+            output_rules: OutputRules::Streamed,
+        }
+    }
+}
+
+/// Where new ids come from.
+pub trait Ids: Send + Sync {
+    /// A number that was not given before.
+    fn next(&self) -> u64;
+}
+
+/// Ids that nobody can guess or repeat.
+#[derive(Debug, Default)]
+pub struct RandomIds {
+    count: AtomicU64,
+}
+
+impl Ids for RandomIds {
+    fn next(&self) -> u64 {
+        use std::hash::{BuildHasher, Hasher};
+        // Every `RandomState` is keyed by the system's randomness and differs from the one before.
+        let mut hasher = std::hash::RandomState::new().build_hasher();
+        hasher.write_u64(self.count.fetch_add(1, Ordering::Relaxed));
+        hasher.finish()
+    }
+}
+
+/// Where a run tells what it does, for the log.
+pub trait RunLog: Send + Sync {
+    /// Writes one line. `texts` hold what people and models wrote; whoever writes the line leaves them out
+    /// when told to.
+    fn write(&self, kind: &str, chat: &ChatKey, ids: &Object, fields: Object, texts: Object);
+}
+
+/// No log.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoLog;
+
+impl RunLog for NoLog {
+    fn write(&self, _: &str, _: &ChatKey, _: &Object, _: Object, _: Object) {}
+}

@@ -1,0 +1,73 @@
+//! A tool: something the model can have done.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use ship_message::UiMessage;
+use ship_message::json::Json;
+use ship_provider::ToolSpec;
+use ship_store::ChatKey;
+
+use crate::work::Operations;
+
+/// A tool at work: its output, or why there is none. An error is information for the model.
+pub type Running = Pin<Box<dyn Future<Output = Result<Json, String>> + Send>>;
+
+/// Something the model can have done.
+///
+/// A tool gets everything it may know as an argument. It runs in a task of its own: a panic fails that call
+/// alone, and a deadline ends it.
+pub trait Tool: Send + Sync {
+    /// What the model is told of it.
+    fn spec(&self) -> ToolSpec;
+
+    /// Whether a call may be made again when nobody knows whether it took effect.
+    fn is_safe_to_repeat(&self) -> bool {
+        false
+    }
+
+    /// Does it.
+    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> Running;
+}
+
+/// What a tool may know and do.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The chat it was called in.
+    pub chat: ChatKey,
+    /// The request that the run answers.
+    pub request_id: String,
+    /// The run.
+    pub run_id: String,
+    /// The call.
+    pub call_id: String,
+    /// What was said, as the run sees it.
+    pub view: Arc<[UiMessage]>,
+    /// Which of them is the message that the run answers.
+    pub current_user_message: Option<usize>,
+    pub(crate) operations: Arc<dyn Operations>,
+}
+
+impl ToolContext {
+    /// Delivers a text to the chat, once for each text that this run sends.
+    ///
+    /// # Errors
+    /// When the run has sent as much as it may, or the ledger cannot be written.
+    pub async fn deliver(&self, text: String) -> Result<Json, String> {
+        self.operations.deliver(self.call_id.clone(), text).await
+    }
+
+    /// Tells of the skills there are.
+    pub async fn skills(&self) -> Json {
+        self.operations.skills().await
+    }
+
+    /// Loads a skill into the system blocks, or lets it go.
+    ///
+    /// # Errors
+    /// When there is no such skill, or it cannot be used.
+    pub async fn set_skill(&self, name: String, loaded: bool) -> Result<Json, String> {
+        self.operations.set_skill(name, loaded).await
+    }
+}

@@ -1,0 +1,42 @@
+//! The tools that every agent has.
+
+mod chat_send;
+mod skills;
+
+use std::sync::Arc;
+
+use ship_message::json::{Json, Object};
+
+use crate::Tool;
+
+/// The tools that every agent has.
+pub fn built_in_tools() -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(chat_send::ChatSend),
+        Arc::new(skills::SkillsList),
+        Arc::new(skills::SkillsSet { load: true }),
+        Arc::new(skills::SkillsSet { load: false }),
+    ]
+}
+
+/// The JSON Schema of an object with required string fields, each with its description.
+fn strings_schema(fields: &[(&'static str, &str)]) -> Json {
+    let property = |(name, about): &(&'static str, &str)| {
+        (*name, Json::Object(Object::from([("type", "string"), ("description", *about)])))
+    };
+    let properties: Object = fields.iter().map(property).collect();
+    let required: Vec<Json> = fields.iter().map(|(name, _)| Json::from(*name)).collect();
+    Json::Object(Object::from([
+        ("type", Json::from("object")),
+        ("properties", properties.into()),
+        ("required", required.into()),
+        ("additionalProperties", false.into()),
+    ]))
+}
+
+/// A required string of the input.
+fn string(input: &Json, key: &str) -> Result<String, String> {
+    let text = input.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
+    text.map(str::to_owned)
+        .ok_or_else(|| format!("the input needs `{key}`, a text that is not empty"))
+}

@@ -1,0 +1,135 @@
+//! What a model is told before anything was said: the system blocks, in their order.
+//!
+//! Each block is one text of its own, and changes only when its source does, so that providers can keep
+//! what comes before it. What differs from request to request is no block; it travels with the message it
+//! belongs to (see [`shown_to_model`](crate::shown_to_model)). History is never put into a block.
+
+use std::fmt::Write as _;
+
+/// One system block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemBlock {
+    /// What it is, as `ship inspect` names it.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// How the person gets to see the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputRules {
+    /// The channel shows the answer's text as it is written: terminal and HTTP.
+    Streamed,
+    /// The channel shows only what `chat_send` delivers.
+    ToolStrict,
+}
+
+/// A skill in the overview.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillLine {
+    /// Its name.
+    pub name: String,
+    /// When to use it, or why it cannot be used.
+    pub description: String,
+    /// Whether it can be loaded.
+    pub usable: bool,
+}
+
+/// A skill whose text is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedSkill {
+    /// Its name.
+    pub name: String,
+    /// Its SKILL.md, without the front matter.
+    pub text: String,
+}
+
+/// Where the blocks come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockSources {
+    /// The project's folder.
+    pub project_root: String,
+    /// The chat.
+    pub chat_key: String,
+    /// Where the chat lives, if known.
+    pub channel: Option<String>,
+    /// What the platform calls the chat, if known.
+    pub chat_id: Option<String>,
+    /// How the person gets to see the answer.
+    pub output_rules: OutputRules,
+    /// `.ship/profile/Primary.md`
+    pub profile_primary: Option<String>,
+    /// `.ship/profile/other.md`
+    pub profile_other: Option<String>,
+    /// The chat's `memory/Primary.md`
+    pub memory: Option<String>,
+    /// `Agent.md`
+    pub agent: Option<String>,
+    /// The skills there are.
+    pub skills: Vec<SkillLine>,
+    /// The skills that are loaded, in the order in which they were.
+    pub loaded: Vec<LoadedSkill>,
+}
+
+/// The role of an agent that was given none.
+const DEFAULT_ROLE: &str = include_str!("prompts/default_role.md");
+
+/// What every agent is told about its tools and its contexts.
+const BUILT_IN: &str = include_str!("prompts/built_in.md");
+
+const STREAMED: &str = include_str!("prompts/streamed.md");
+const TOOL_STRICT: &str = include_str!("prompts/tool_strict.md");
+
+/// Makes the blocks. Sources without text make none.
+pub fn system_blocks(sources: &BlockSources) -> Vec<SystemBlock> {
+    let mut blocks = Vec::new();
+    let mut add = |name: &str, text: &str| {
+        let text = text.trim();
+        if !text.is_empty() {
+            blocks.push(SystemBlock { name: name.to_owned(), text: text.to_owned() });
+        }
+    };
+    add("runtime", &runtime(sources));
+    add("profile/Primary.md", sources.profile_primary.as_deref().unwrap_or_default());
+    add("profile/other.md", sources.profile_other.as_deref().unwrap_or_default());
+    add("memory/Primary.md", sources.memory.as_deref().unwrap_or_default());
+    let agent = sources.agent.as_deref().filter(|text| !text.trim().is_empty());
+    add("Agent.md", agent.unwrap_or(DEFAULT_ROLE));
+    add("built-in", BUILT_IN);
+    add("skills", &overview(&sources.skills));
+    for skill in &sources.loaded {
+        let text = format!("# Skill `{}` (loaded)\n\n{}", skill.name, skill.text.trim());
+        add(&format!("skill:{}", skill.name), &text);
+    }
+    blocks
+}
+
+fn runtime(sources: &BlockSources) -> String {
+    let mut text =
+        format!("Project root: {}\nChatKey: {}\n", sources.project_root, sources.chat_key);
+    for (name, value) in [("Channel", &sources.channel), ("ChatId", &sources.chat_id)] {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name}: {value}");
+        }
+    }
+    text.push('\n');
+    text.push_str(match sources.output_rules {
+        OutputRules::Streamed => STREAMED,
+        OutputRules::ToolStrict => TOOL_STRICT,
+    });
+    text
+}
+
+fn overview(skills: &[SkillLine]) -> String {
+    if skills.is_empty() {
+        return String::new();
+    }
+    let mut text =
+        "# Skills\n\nLoad one with `skills_load` when its description fits the task.\n\n"
+            .to_owned();
+    for skill in skills {
+        let note = if skill.usable { "" } else { " (cannot be loaded)" };
+        let _ = writeln!(text, "- `{}`{note}: {}", skill.name, skill.description);
+    }
+    text
+}

@@ -1,0 +1,18 @@
+//! Decisions about contexts.
+//!
+//! Everything here is a pure function of its arguments: it opens no file and no socket, and it knows no
+//! clock. What acts on these decisions is the agent.
+//!
+//! - [`system_blocks`] says what a model is told before anything was said.
+//! - [`shown_to_model`] says what a model is shown of what was said.
+//! - [`recover`] says what is to be done about a chat, from what its logs hold.
+
+mod blocks;
+mod journal;
+mod recover;
+mod shown;
+
+pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks};
+pub use journal::{Journal, JournalLine, RunStart};
+pub use recover::{KnownTools, Recovery, recover};
+pub use shown::{Limits, shown_to_model};

@@ -1,0 +1,140 @@
+//! What a model is shown of what was said.
+//!
+//! The log is never changed for a request; a copy is. Before each of the person's messages stands who wrote
+//! it and when, as a part of its own, so that the person's text stays verbatim. A tool call that was cut off
+//! gets an error for its result, because no provider takes a call without one. Output that is too long is
+//! cut in the middle; the whole of it stays in the log.
+
+use ship_message::json::Json;
+use ship_message::{Role, ToolPart, ToolState, UiMessage, UiPart};
+use ship_store::Timestamp;
+
+/// How much of something a model is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// `limits.toolOutputChars`
+    pub tool_output_chars: usize,
+}
+
+/// What an interrupted call is answered with.
+pub(crate) const INTERRUPTED: &str = "interrupted, outcome unknown";
+
+/// Gives the messages to show: a copy of the view, completed where a model needs it.
+pub fn shown_to_model(view: &[UiMessage], limits: Limits) -> Vec<UiMessage> {
+    view.iter().map(|message| shown(message.clone(), limits)).collect()
+}
+
+fn shown(mut message: UiMessage, limits: Limits) -> UiMessage {
+    match message.role() {
+        Role::User => {
+            if let Some(speaker) = speaker(&message) {
+                message.parts_mut().insert(0, UiPart::text(speaker));
+            }
+        }
+        Role::Assistant => {
+            for part in message.parts_mut() {
+                if let UiPart::Tool(tool) = part {
+                    complete(tool);
+                    shorten(tool, limits.tool_output_chars);
+                }
+            }
+        }
+        Role::System | Role::Unknown => {}
+    }
+    message
+}
+
+/// Who wrote a message and when, from its stored metadata; so later requests carry the same bytes.
+fn speaker(message: &UiMessage) -> Option<String> {
+    let metadata = message.metadata()?.as_object()?;
+    let mut lines = Vec::new();
+    for (label, key) in
+        [("Request ID", "requestId"), ("UserId", "userId"), ("Username", "username")]
+    {
+        if let Some(value) = metadata.str(key) {
+            lines.push(format!("{label}: {value}"));
+        }
+    }
+    if let Some(millis) = metadata.get("ts").and_then(Json::as_number) {
+        lines.push(format!("Time: {}", Timestamp::from_millis(millis as i64)));
+    }
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// A call without a result is answered with an error.
+fn complete(tool: &mut ToolPart) {
+    let open = match tool.state() {
+        ToolState::OutputAvailable | ToolState::OutputError | ToolState::OutputDenied => false,
+        ToolState::InputStreaming
+        | ToolState::InputAvailable
+        | ToolState::ApprovalRequested
+        | ToolState::ApprovalResponded
+        | ToolState::Unknown => true,
+    };
+    if open {
+        tool.set_error(INTERRUPTED);
+    }
+}
+
+/// Cuts an output in the middle when it is too long, and says so.
+fn shorten(tool: &mut ToolPart, chars_max: usize) {
+    let Some(output) = tool.output() else { return };
+    let text = match output.as_str() {
+        Some(text) => text.to_owned(),
+        None => output.to_string(),
+    };
+    let chars = text.chars().count();
+    if tool.state() != ToolState::OutputAvailable || chars <= chars_max {
+        return;
+    }
+    let half = chars_max / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(chars - half).collect();
+    let left_out = chars - 2 * half;
+    tool.set_output(Json::from(format!("{head}\n[… {left_out} characters left out …]\n{tail}")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { tool_output_chars: 40 };
+
+    #[test]
+    fn the_person_is_named_before_the_text_and_the_text_stays_verbatim() {
+        let message = UiMessage::parse(
+            r#"{"id":"u1","role":"user","parts":[{"type":"text","text":" hi "}],"metadata":{"ts":0,"requestId":"r1","userId":"7","username":"ann"}}"#,
+        )
+        .unwrap();
+        let shown = shown_to_model(&[message], LIMITS);
+        let texts: Vec<_> =
+            shown[0].parts().iter().map(|part| part.clone().into_json().to_string()).collect();
+        assert_eq!(
+            texts,
+            [
+                r#"{"type":"text","text":"Request ID: r1\nUserId: 7\nUsername: ann\nTime: 1970-01-01T00:00:00.000Z"}"#,
+                r#"{"type":"text","text":" hi "}"#
+            ]
+        );
+    }
+
+    #[test]
+    fn a_call_without_a_result_gets_an_error_for_one() {
+        let call = UiPart::Tool(ToolPart::new("w", "c1", Json::Null));
+        let shown = shown_to_model(&[UiMessage::new("a1", Role::Assistant, vec![call])], LIMITS);
+        let UiPart::Tool(tool) = &shown[0].parts()[0] else { panic!("a call") };
+        assert_eq!(tool.error_text(), Some("interrupted, outcome unknown"));
+    }
+
+    #[test]
+    fn a_long_output_is_cut_in_the_middle() {
+        let mut call = ToolPart::new("w", "c1", Json::Null);
+        call.set_output(Json::from("é".repeat(100)));
+        let message = UiMessage::new("a1", Role::Assistant, vec![UiPart::Tool(call)]);
+        let shown = shown_to_model(std::slice::from_ref(&message), LIMITS);
+        let UiPart::Tool(tool) = &shown[0].parts()[0] else { panic!("a call") };
+        let text = tool.output().and_then(Json::as_str).unwrap();
+        assert!(text.contains("[… 60 characters left out …]") && text.starts_with("éé"));
+        assert_eq!(message, message.clone(), "the log is not changed");
+    }
+}

@@ -1,0 +1,205 @@
+//! The offline model: a deterministic stand-in that needs no key and no network.
+//!
+//! It says plainly what it is. A line `/tool NAME {json}` in the person's message makes it call that tool,
+//! one line a step, in order; when all lines are done it tells what the tools answered. So everything
+//! around a model can be tried, and tested, on a machine with nothing on it.
+
+use ship_message::json::Json;
+use ship_message::{
+    Chunk, FinishReason, ModelMessage, ModelPart, ModelRole, TextChunk, ToolChunk, ToolOutput,
+    Value,
+};
+
+use crate::{Answered, Answering, Provider, Request, Sink, Usage};
+
+/// The offline model. See the module's own words in `ship chat`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Offline;
+
+const NAME: &str = "offline";
+
+impl Provider for Offline {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn model(&self) -> &str {
+        NAME
+    }
+
+    fn window_tokens(&self) -> Option<u64> {
+        None
+    }
+
+    fn answer<'a>(&'a self, request: &'a Request<'_>, sink: Sink<'a>) -> Answering<'a> {
+        Box::pin(async move {
+            let reply = decide(&request.messages);
+            let output = match &reply {
+                Reply::Call { .. } => 1,
+                Reply::Text(text) => text.split_whitespace().count() as u64,
+            };
+            let finish_reason = reply.stream(sink);
+            let input =
+                request.messages.iter().map(|message| message.to_string().len() as u64 / 4).sum();
+            Ok(Answered { finish_reason, usage: Some(Usage { input, cached: 0, output }) })
+        })
+    }
+}
+
+/// What to do about a request.
+#[derive(Debug, PartialEq)]
+enum Reply {
+    Call { call_id: String, name: String, input: Json },
+    Text(String),
+}
+
+/// Decides what to do from what was said last and what has been done about it since.
+fn decide(messages: &[ModelMessage<'_>]) -> Reply {
+    let Some(last) = messages.iter().rposition(|message| message.role == ModelRole::User) else {
+        return Reply::Text(format!("{WHO} Nobody has said anything yet."));
+    };
+    let said = texts(&messages[last]);
+    let orders: Vec<Result<(String, Json), String>> =
+        said.iter().flat_map(|text| text.lines()).filter_map(order).collect();
+    let done = answered_calls(&messages[last + 1..]);
+    match orders.get(done.len()) {
+        Some(Ok((name, input))) => Reply::Call {
+            // Unique within the chat, and the same whenever the same request is asked again.
+            call_id: format!("offline_{}_{}", messages.len(), done.len()),
+            name: name.clone(),
+            input: input.clone(),
+        },
+        Some(Err(problem)) => Reply::Text(format!("{WHO} {problem}")),
+        None if orders.is_empty() => {
+            let text = said.last().map_or("", |text| text.trim());
+            Reply::Text(format!("{WHO} You said: {text}"))
+        }
+        None => Reply::Text(format!("{WHO} The tools answered:\n{}", done.join("\n"))),
+    }
+}
+
+const WHO: &str = "I am the offline model, a small stand-in without a language model.";
+
+/// The texts of a message, in order.
+fn texts(message: &ModelMessage<'_>) -> Vec<String> {
+    let text = |part: &ModelPart<'_>| match part {
+        ModelPart::Text(text) => text.text().as_ref().and_then(Value::as_str).map(str::to_owned),
+        _ => None,
+    };
+    message.parts().iter().filter_map(text).collect()
+}
+
+/// Reads a line `/tool NAME {json}`; nothing if it is no such line.
+fn order(line: &str) -> Option<Result<(String, Json), String>> {
+    let rest = line.trim().strip_prefix("/tool")?;
+    if !rest.starts_with(char::is_whitespace) {
+        return None;
+    }
+    let (name, input) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), "{}"));
+    if name.is_empty() {
+        return Some(Err("I can call a tool when told `/tool NAME {json}`.".to_owned()));
+    }
+    Some(match Json::parse(input.trim()) {
+        Ok(input) => Ok((name.to_owned(), input)),
+        Err(error) => Err(format!("I cannot call `{name}`: its input is {error}.")),
+    })
+}
+
+/// What the tools have answered since, a line each.
+fn answered_calls(messages: &[ModelMessage<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for part in messages.iter().flat_map(ModelMessage::parts) {
+        let ModelPart::ToolResult(result) = part else { continue };
+        let name = result.tool_name();
+        let name = name.as_ref().and_then(Value::as_str).unwrap_or("?");
+        let mut text = String::new();
+        match result.output() {
+            Some(ToolOutput::Of(_, value)) => match value.as_str() {
+                Some(plain) => text.push_str(plain),
+                None => value.write_to(&mut text),
+            },
+            Some(ToolOutput::Other(json)) => json.write_to(&mut text),
+            None => {}
+        }
+        lines.push(format!("- {name}: {text}"));
+    }
+    lines
+}
+
+impl Reply {
+    fn stream(self, mut sink: Sink<'_>) -> FinishReason {
+        match self {
+            Self::Call { call_id, name, input } => {
+                let tool = ToolChunk { call_id, ..ToolChunk::default() };
+                sink(Chunk::ToolInputAvailable { tool, tool_name: name, input });
+                FinishReason::ToolCalls
+            }
+            Self::Text(text) => {
+                let chunk = || TextChunk { id: "0".to_owned(), provider_metadata: None };
+                sink(Chunk::TextStart(chunk()));
+                for word in text.split_inclusive(' ') {
+                    sink(Chunk::TextDelta(chunk(), word.into()));
+                }
+                sink(Chunk::TextEnd(chunk()));
+                FinishReason::Stop
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(messages: &str) -> Reply {
+        let Json::Array(list) = Json::parse(messages).unwrap() else { panic!("a list") };
+        let messages: Vec<_> = list
+            .into_vec()
+            .into_iter()
+            .map(|json| ModelMessage::from_json(json).unwrap())
+            .collect();
+        decide(&messages)
+    }
+
+    #[test]
+    fn it_says_what_it_is_and_what_it_was_told() {
+        let Reply::Text(text) = reply(
+            r#"[{"role":"user","content":[{"type":"text","text":"UserId: 1"},{"type":"text","text":"hi"}]}]"#,
+        ) else {
+            panic!("a text");
+        };
+        assert_eq!(text, format!("{WHO} You said: hi"));
+    }
+
+    #[test]
+    fn it_calls_tools_one_line_a_step_and_then_tells_what_they_answered() {
+        let user = r#"{"role":"user","content":[{"type":"text","text":"/tool a {\"x\":1}\nplease\n/tool b"}]}"#;
+        let step = |id: &str, name: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool-call","toolCallId":"{id}","toolName":"{name}","input":{{}}}}]}},
+                   {{"role":"tool","content":[{{"type":"tool-result","toolCallId":"{id}","toolName":"{name}","output":{{"type":"text","value":"done {name}"}}}}]}}"#
+            )
+        };
+        let first = reply(&format!("[{user}]"));
+        assert!(
+            matches!(first, Reply::Call { name, input, .. } if name == "a" && input.to_string() == r#"{"x":1}"#)
+        );
+        let second = reply(&format!("[{user},{}]", step("1", "a")));
+        assert!(matches!(second, Reply::Call { name, .. } if name == "b"));
+        let last = reply(&format!("[{user},{},{}]", step("1", "a"), step("2", "b")));
+        assert_eq!(
+            last,
+            Reply::Text(format!("{WHO} The tools answered:\n- a: done a\n- b: done b"))
+        );
+    }
+
+    #[test]
+    fn a_bad_order_is_answered_not_guessed() {
+        let bad = reply(r#"[{"role":"user","content":[{"type":"text","text":"/tool a {x"}]}]"#);
+        assert!(
+            matches!(bad, Reply::Text(text) if text.contains("I cannot call `a`: its input is not JSON"))
+        );
+        let none = reply(r#"[{"role":"user","content":[{"type":"text","text":"/toolbox"}]}]"#);
+        assert!(matches!(none, Reply::Text(text) if text.ends_with("You said: /toolbox")));
+    }
+}

@@ -1,0 +1,58 @@
+//! What a provider is asked.
+
+use ship_message::ModelMessage;
+use ship_message::json::{Array, Json, Object};
+
+/// A tool as a model is told of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// Its name: letters, digits, `_` and `-`.
+    pub name: String,
+    /// When to use it, and what it does.
+    pub description: String,
+    /// The JSON Schema of its input.
+    pub input_schema: Json,
+}
+
+impl ToolSpec {
+    /// The tool as JSON, as requests and `ship inspect` show it.
+    pub fn to_json(&self) -> Json {
+        Json::Object(Object::from([
+            ("name", Json::from(self.name.as_str())),
+            ("description", self.description.as_str().into()),
+            ("inputSchema", self.input_schema.clone()),
+        ]))
+    }
+}
+
+/// Everything a model is given for one step.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The system blocks, each its own.
+    pub system: &'a [String],
+    /// The messages, oldest first.
+    pub messages: Vec<ModelMessage<'a>>,
+    /// The tools it may call.
+    pub tools: &'a [ToolSpec],
+    /// How many tokens the answer may have.
+    pub max_tokens: u64,
+}
+
+impl Request<'_> {
+    /// The request as JSON: what is recorded, digested and explained.
+    pub fn to_json(&self) -> Json {
+        let system: Array = self.system.iter().map(|text| Json::from(text.as_str())).collect();
+        let messages: Array = self
+            .messages
+            .iter()
+            .map(|message| Json::parse(&message.to_string()).unwrap_or_default())
+            .collect();
+        let tools: Array = self.tools.iter().map(ToolSpec::to_json).collect();
+        Json::Object(Object::from([
+            ("system", Json::from(system)),
+            ("messages", messages.into()),
+            ("tools", tools.into()),
+            ("maxTokens", self.max_tokens.into()),
+        ]))
+    }
+}
