@@ -3,6 +3,11 @@
 //! The example `soak` is what runs; a small shim makes its n-th file call go wrong, and `soak verify`
 //! tells what is left.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test, a panic that shows the error is the best report"
+)]
+
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
