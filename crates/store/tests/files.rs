@@ -125,6 +125,38 @@ fn damage_in_the_middle_is_quarantined_and_named_and_the_chat_is_not_compacted_o
 }
 
 #[test]
+fn a_log_that_lost_its_head_is_read_and_a_repair_gives_it_another() {
+    let project = Project::new();
+    block_on(async {
+        let mut begun = Begun::new(&project.store(), "a").await;
+        begun.say("m1").await;
+        begun.compact("s1", Seq::new(2)).await;
+        begun.say("m2").await;
+        begun.compact("s2", Seq::new(6)).await;
+        begun.say("m3").await;
+    });
+    project.change(|bytes| bytes[20] ^= 1);
+    block_on(async {
+        let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
+        let everything =
+            async || -> Vec<String> { everything(&*chat).await.unwrap().iter().map(id).collect() };
+        assert_eq!(ids(&*chat).await, ["s2", "m2", "m3"]);
+        assert_eq!(everything().await, ["m1", "s1", "m2", "s2", "m3"]);
+        let lane = chat.lane("test").await.unwrap();
+        let end = chat.view().await.unwrap().unwrap().position;
+        let refused = lane.append(vec![message("m4", "m4").into()], end).await;
+        let told = refused.expect_err("a log without a head").to_string();
+        assert!(told.contains("ship repair"), "{told}");
+
+        assert_eq!(chat.repair().await.unwrap().len(), 1);
+        let end = chat.view().await.unwrap().unwrap().position;
+        lane.append(vec![message("m4", "m4").into()], end).await.unwrap();
+        assert_eq!(ids(&*chat).await, ["s2", "m2", "m3", "m4"]);
+        assert_eq!(everything().await, ["m1", "s1", "m2", "s2", "m3", "m4"]);
+    });
+}
+
+#[test]
 fn lines_glued_together_are_read_and_said() {
     let project = Project::with(&["m1", "m2", "m3"]);
     project.change(|bytes| {
