@@ -157,6 +157,36 @@ fn a_log_that_lost_its_head_is_read_and_a_repair_gives_it_another() {
 }
 
 #[test]
+fn a_ledger_or_a_journal_that_lost_its_head_is_mended_by_a_repair() {
+    let project = Project::with(&["m1"]);
+    block_on(async {
+        let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
+        chat.accept(entry("k1", "x")).await.unwrap();
+        chat.accept(entry("k2", "x")).await.unwrap();
+        let lane = chat.lane("test").await.unwrap();
+        lane.journal(vec![message("p1", "x")], ship_store::Synced::Now).await.unwrap();
+    });
+    for log in ["conversations/history.jsonl", "messages/run.jsonl"] {
+        let mut bytes = fs::read(project.path(log)).unwrap();
+        bytes[20] ^= 1;
+        fs::write(project.path(log), bytes).unwrap();
+    }
+    block_on(async {
+        let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
+        assert_eq!(ledger_keys(&*chat).await, ["k1", "k2"]);
+        let told = chat.accept(entry("k3", "x")).await.expect_err("no head").to_string();
+        assert!(told.contains("ship repair"), "{told}");
+        assert_eq!(chat.repair().await.unwrap().len(), 2);
+        assert!(!chat.accept(entry("k1", "x")).await.unwrap().new);
+        assert!(chat.accept(entry("k3", "x")).await.unwrap().new);
+        assert_eq!(ledger_keys(&*chat).await, ["k1", "k2", "k3"]);
+        let lane = chat.lane("test").await.unwrap();
+        lane.journal(vec![message("p2", "x")], ship_store::Synced::Now).await.unwrap();
+        assert!(chat.journal().await.unwrap().contains(&message("p2", "x")));
+    });
+}
+
+#[test]
 fn lines_glued_together_are_read_and_said() {
     let project = Project::with(&["m1", "m2", "m3"]);
     project.change(|bytes| {

@@ -409,31 +409,38 @@ impl ChatFiles {
         Ok(verify::chat(self)?)
     }
 
-    /// Gives a log that has lost its head another, if there is a line to save.
-    fn mend(&self, right: &Held) -> Result<(), StorageError> {
-        let (live, archive) = (&self.paths.live, &self.paths.archive);
-        let writing = self.context.replacing(right)?;
-        rotate::mend(&self.env, writing, &self.key, live, archive)?;
+    /// Notes that a log got a new head.
+    fn mended(&self, log: &Path) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(Problem {
-            file: live.display().to_string(),
+            file: log.display().to_string(),
             offset: 0,
             kind: ProblemKind::Damage,
-            message: "the log had lost its head; its lines are in a new one".to_owned(),
-            remedy: "nothing to do: the damaged log is sealed as it was".to_owned(),
+            message: "the log had lost its head; a new one goes on where it ended".to_owned(),
+            remedy: "nothing to do: the damaged log is kept as it was".to_owned(),
         });
-        Ok(())
     }
 
     /// Brings every log up to date, which cuts what is torn, and takes leftovers away.
     pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
         let right = self.right("repair")?;
-        match self.context.writing(&right) {
-            Err(StorageError::Damaged { .. }) => self.mend(&right)?,
-            writing => drop(writing?),
+        if headless(self.context.writing(&right))? {
+            let (live, archive) = (&self.paths.live, &self.paths.archive);
+            let writing = self.context.replacing(&right)?;
+            rotate::mend(&self.env, writing, &self.key, live, archive)?;
+            self.mended(live);
         }
-        drop(self.ledger.writing(&right)?);
-        drop(self.run.writing(&right)?);
-        drop(self.requests.writing(&right)?);
+        if headless(self.ledger.writing(&right))? {
+            let (env, folder) = (&*self.env, &*self.paths.conversations);
+            let writing = self.ledger.replacing(&right)?;
+            Adding { env, chat: &self.key, folder, writing }.mend()?;
+            self.mended(&self.paths.conversations.join("history.jsonl"));
+        }
+        for log in [&self.run, &self.requests] {
+            if headless(log.writing(&right))? {
+                journal::mend(log, &right, &self.paths.chat.join("quarantine"))?;
+                self.mended(&log.path);
+            }
+        }
         for leftover in verify::leftovers(self)? {
             self.env.remove(Path::new(&leftover.file))?;
             self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(leftover);
@@ -445,5 +452,14 @@ impl ChatFiles {
         notes.extend(self.run.take_notes());
         notes.extend(self.requests.take_notes());
         Ok(notes)
+    }
+}
+
+/// Whether a log cannot be written because it does not begin with a head.
+fn headless<T>(writing: Result<T, StorageError>) -> Result<bool, StorageError> {
+    match writing {
+        Ok(_) => Ok(false),
+        Err(StorageError::Damaged { .. }) => Ok(true),
+        Err(error) => Err(error),
     }
 }
