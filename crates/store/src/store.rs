@@ -234,7 +234,6 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// The moment, for those who hold options.
 impl Options {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
