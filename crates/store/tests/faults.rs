@@ -159,3 +159,28 @@ fn those_who_wait_share_a_sync() {
         assert_eq!(ledger_keys(&*chat).await.len(), 65);
     });
 }
+
+#[test]
+fn a_write_that_nobody_waits_for_any_more_is_finished_before_the_lane_is_free() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let store = store_on(&disk);
+        let Begun { chat, lane, position } = Begun::new(&store, "a").await;
+        disk.slow_syncs(std::time::Duration::from_millis(60));
+        let before = disk.ops_len();
+        let append = lane.append(vec![message("m1", "x").into()], position);
+        // Long enough to begin, too short to end.
+        let begun = tokio::task::spawn_blocking(|| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        });
+        tokio::select! {
+            biased;
+            _ = append => panic!("a sync takes longer than that"),
+            _ = begun => {}
+        }
+        drop(lane);
+        let _next = chat.lane("next").await.unwrap();
+        assert!(disk.ops()[before..].iter().any(|op| matches!(op, Op::Sync(_))));
+        assert_eq!(ids(&*chat).await, ["m1"]);
+    });
+}
