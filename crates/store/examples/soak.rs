@@ -268,11 +268,13 @@ async fn verify_chat(chat: &dyn Chat) -> Result<(), Failure> {
         // What cannot be repaired now can still be read.
         Err(error) => say(&format!("ERR {key} {}", one_line(&tell(&error)))),
     }
+    // The live log first: if a writer seals it meanwhile, it is among the sealed ones, and nothing is missed.
+    let live = chat.view().await?;
     let mut logs = Vec::new();
     for sealed in chat.sealed().await?.into_iter().rev() {
         logs.push(chat.sealed_view(&sealed.name).await?);
     }
-    logs.extend(chat.view().await?);
+    logs.extend(live);
     let mut seen = HashSet::new();
     for view in &logs {
         for problem in &view.problems {

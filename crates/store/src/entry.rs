@@ -350,8 +350,6 @@ pub enum ProblemKind {
     Newer,
     /// A symbolic link or the like where a file or folder should be.
     NotPlain,
-    /// A derived file that does not match its source; it is made anew when needed.
-    Stale,
 }
 
 impl ProblemKind {
@@ -367,7 +365,6 @@ impl ProblemKind {
             Self::Unreferenced => "unreferenced",
             Self::Newer => "newer",
             Self::NotPlain => "not_plain",
-            Self::Stale => "stale",
         }
     }
 }

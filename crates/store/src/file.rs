@@ -1,6 +1,6 @@
 //! The file store: the layout of `docs/format.md`, on any [`Disk`](crate::disk::Disk).
 //!
-//! Read it from the bottom: [`env`](self) makes folders and replaces files durably, `right` is who may
+//! Read it from the bottom: `env` makes folders and replaces files durably, `right` is who may
 //! write, `group` lets one sync serve all who wait, `log` is an append-only file that is never believed
 //! beyond what was synced. On these stand `context`, `rotate` and `ledger`, and `chat` and `store` put
 //! the traits in front.

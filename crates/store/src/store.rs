@@ -79,6 +79,9 @@ pub trait Chat: Send + Sync {
     fn view(&self) -> Answer<'_, Option<View>, ReadError>;
 
     /// Lists the sealed logs that the active one goes back to, the newest first.
+    ///
+    /// To read everything while others write, read the view first and then this: a log that is sealed in
+    /// between is then in both, and none is missed.
     fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError>;
 
     /// Reads a sealed log as the context it was.
@@ -234,7 +237,6 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// The moment, for those who hold options.
 impl Options {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()

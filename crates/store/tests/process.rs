@@ -3,7 +3,10 @@
 //! The example `soak` is what runs; a small shim makes its n-th file call go wrong, and `soak verify`
 //! tells what is left.
 
-#![expect(clippy::unwrap_used, reason = "a store that cannot be opened fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test, a panic that shows the error is the best report"
+)]
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,11 +18,23 @@ use ship_store::{AcceptError, Busy, FileStore, LaneError, Right, StorageError, S
 use ship_testkit::chat::{entry, options};
 use ship_testkit::sweep::block_on;
 
-/// Where cargo puts the example.
-fn soak_program() -> PathBuf {
-    let test = std::env::current_exe().expect("a path");
-    let profile = test.parent().and_then(Path::parent).expect("target/<profile>/deps");
-    profile.join("examples/soak")
+/// The example, built now: cargo builds it for some ways of running tests and not for others, and an old
+/// one would be judged in its place.
+fn soak_program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let test = std::env::current_exe().expect("a path");
+        let profile = test.parent().and_then(Path::parent).expect("target/<profile>/deps");
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "-p", "ship-store", "--example", "soak"]);
+        if profile.ends_with("release") {
+            build.arg("--release");
+        }
+        let target = profile.parent().expect("target");
+        let built = build.arg("--target-dir").arg(target).status().expect("cargo runs");
+        assert!(built.success(), "the example does not build");
+        profile.join("examples/soak")
+    })
 }
 
 /// Compiles the shim once; `None` if there is no C compiler.

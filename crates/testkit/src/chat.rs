@@ -93,11 +93,13 @@ pub async fn ids(chat: &dyn Chat) -> Vec<String> {
 
 /// Returns every message of the chat once, sealed ones first, in the order in which it was first said.
 pub async fn everything(chat: &dyn Chat) -> Result<Vec<Object>, ship_store::ReadError> {
+    // The live log first: if it is sealed meanwhile, it is among the sealed ones.
+    let live = chat.view().await?;
     let mut logs = Vec::new();
     for sealed in chat.sealed().await?.into_iter().rev() {
         logs.push(chat.sealed_view(&sealed.name).await?);
     }
-    logs.extend(chat.view().await?);
+    logs.extend(live);
     let mut seen = std::collections::HashSet::new();
     let messages = logs.iter().flat_map(|view| view.messages());
     Ok(messages.filter(|message| seen.insert(id(message))).cloned().collect())

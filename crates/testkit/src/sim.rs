@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
 
@@ -76,6 +77,12 @@ struct State {
     calls: usize,
     ops: Vec<Op>,
     plan: Option<(usize, Fault)>,
+    /// The error that every change fails with, while the disk is full or read-only.
+    no_writes: Option<i32>,
+    /// The error that every write fails with after half of it, and every cut at once.
+    torn_writes: Option<i32>,
+    sync_time: Duration,
+    next_sync: Option<i32>,
     dead: bool,
 }
 
@@ -101,6 +108,31 @@ impl SimDisk {
     /// Lets nothing go wrong any more.
     pub fn heal(&self) {
         self.lock().plan = None;
+    }
+
+    /// Fails everything that would change the disk with this error, or lets it work again.
+    pub fn fail_writes(&self, code: Option<i32>) {
+        self.lock().no_writes = code;
+    }
+
+    /// Does every write by half and then fails it, and cuts nothing; or lets it work again.
+    pub fn tear_writes(&self, code: Option<i32>) {
+        self.lock().torn_writes = code;
+    }
+
+    /// Fails the next sync of a file, once.
+    pub fn fail_next_sync(&self, code: i32) {
+        self.lock().next_sync = Some(code);
+    }
+
+    /// Makes every sync of a file take this long.
+    pub fn slow_syncs(&self, time: Duration) {
+        self.lock().sync_time = time;
+    }
+
+    /// Fails a change while the disk takes none.
+    fn writable(&self) -> io::Result<()> {
+        self.lock().no_writes.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
     }
 
     /// Starts another process on the disk as the killed one left it.
@@ -200,6 +232,9 @@ impl Disk for SimDisk {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
         let there = self.disk.look(path).is_ok();
         let makes = matches!(mode, Mode::Create | Mode::Lock) && !there;
+        if makes {
+            self.writable()?;
+        }
         let open = || {
             let file = self.disk.open(path, mode)?;
             let number = file.look()?.file.1;
@@ -213,11 +248,13 @@ impl Disk for SimDisk {
     }
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {
+        self.writable()?;
         let op = |_: &()| Some(Op::Name(path.to_owned(), Named::Folder));
         self.call(|| self.disk.make_folder(path), op)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.writable()?;
         let link = || {
             self.disk.link(from, to)?;
             Ok(self.disk.look(to)?.file.1)
@@ -226,6 +263,7 @@ impl Disk for SimDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.writable()?;
         let rename = || {
             self.disk.rename(from, to)?;
             Ok(self.disk.look(to)?.file.1)
@@ -239,6 +277,7 @@ impl Disk for SimDisk {
     }
 
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
+        self.writable()?;
         let op = |_: &()| Some(Op::Name(path.to_owned(), Named::Link(target.to_owned())));
         self.call(|| self.disk.symlink(target, path), op)
     }
@@ -272,7 +311,11 @@ impl DiskFile for SimFile {
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        let fault = self.sim.count()?;
+        self.sim.writable()?;
+        let mut fault = self.sim.count()?;
+        if let Some(code) = self.sim.lock().torn_writes {
+            fault = Some(Fault::FailHalf(code));
+        }
         let done = match fault {
             Some(Fault::Torn | Fault::Short | Fault::FailHalf(_)) => &bytes[..bytes.len() / 2],
             _ => bytes,
@@ -292,17 +335,29 @@ impl DiskFile for SimFile {
     }
 
     fn write_note(&self, bytes: &[u8]) -> io::Result<()> {
+        self.sim.writable()?;
         let op = |_: &()| Some(Op::Write(self.number, 0, bytes.to_vec()));
         self.sim.call(|| self.file.write_note(bytes), op)
     }
 
     fn truncate(&self, len: u64) -> io::Result<()> {
+        if let Some(code) = self.sim.lock().torn_writes {
+            return Err(io::Error::from_raw_os_error(code));
+        }
         let cut = usize::try_from(len).unwrap_or(usize::MAX);
         self.sim.call(|| self.file.truncate(len), |_| Some(Op::Truncate(self.number, cut)))
     }
 
     fn sync(&self) -> io::Result<()> {
-        let synced = self.sim.call(|| self.file.sync(), |_| Some(Op::Sync(self.number)));
+        let time = self.sim.lock().sync_time;
+        if !time.is_zero() {
+            std::thread::sleep(time);
+        }
+        let failure = self.sim.lock().next_sync.take();
+        let synced = match failure {
+            Some(code) => Err(io::Error::from_raw_os_error(code)),
+            None => self.sim.call(|| self.file.sync(), |_| Some(Op::Sync(self.number))),
+        };
         if synced.is_err() {
             self.sim.lock().ops.push(Op::SyncFailed(self.number));
         }

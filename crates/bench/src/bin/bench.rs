@@ -2,17 +2,31 @@
 
 use std::process::ExitCode;
 
-use ship_bench::message;
 use ship_bench::report::Report;
+use ship_bench::{message, store};
+
+const PARTS: [&str; 2] = ["message", "store"];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
+    if let Some(unknown) = wanted.as_deref().filter(|part| !PARTS.contains(part)) {
+        eprintln!(
+            "bench: there is no part `{unknown}`\nhint: ./bench, or one of: {}",
+            PARTS.join(", ")
+        );
+        return Ok(ExitCode::from(2));
+    }
     let is_wanted = |part: &str| wanted.as_deref().is_none_or(|wanted| wanted == part);
     let mut out = std::io::stdout();
     let mut report = Report::new(&mut out);
     if is_wanted("message") {
         message::bench(&mut report)?;
         message::bench_growth(&mut report);
+    }
+    if is_wanted("store") {
+        // Below the current folder: what is measured must be a disk, and the system's folder for temporary
+        // files may be memory.
+        store::bench(&std::env::current_dir()?.join("target"), &mut report)?;
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

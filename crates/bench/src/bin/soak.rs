@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ship_bench::message_soak;
+use ship_bench::{message_soak, store_soak};
 
 const SECONDS: u64 = 60;
 
@@ -21,13 +21,9 @@ fn main() -> ExitCode {
         }
     };
     println!("soak for about {seconds} s with seed {seed}");
-    let deadline = Instant::now() + Duration::from_secs(seconds);
-    match message_soak::soak(seed, deadline) {
-        Ok(messages) => {
-            println!(
-                "seed {seed}: {} property cases, {} cases beside npm, 0 failures",
-                messages.property_cases, messages.npm_cases
-            );
+    match soak(seconds, seed) {
+        Ok(counts) => {
+            println!("seed {seed}: {counts}, 0 failures");
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -35,6 +31,24 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Gives two thirds of the time to the store and the rest to the messages.
+fn soak(seconds: u64, seed: u64) -> Result<String, String> {
+    let start = Instant::now();
+    let store = store_soak::soak(seed, start + Duration::from_secs(seconds * 2 / 3))?;
+    println!("store: {store:?}");
+    let messages = message_soak::soak(seed, start + Duration::from_secs(seconds))?;
+    println!("messages: {messages:?}");
+    Ok(format!(
+        "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, {} property cases, {} cases beside npm",
+        store.scripts,
+        store.faults,
+        store.disks,
+        store.process_rounds,
+        messages.property_cases,
+        messages.npm_cases
+    ))
 }
 
 /// A seed that differs from run to run, printed so that the run can be repeated.

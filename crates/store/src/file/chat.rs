@@ -20,9 +20,9 @@ use super::{prepare, verify};
 use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, Delivery, Derived, DerivedState, Entry,
-    FORMAT_VERSION, Gen, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem, ReadError,
-    Refused, Right, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError,
-    Synced, View,
+    FORMAT_VERSION, Gen, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem,
+    ProblemKind, ReadError, Refused, Right, RotateError, Rotated, Rotation, SealedLog, SealedName,
+    Seq, StorageError, Synced, View,
 };
 
 /// The folders of a chat, below its own.
@@ -267,15 +267,21 @@ impl ChatFiles {
     }
 
     pub(crate) fn sealed(&self) -> Result<Vec<SealedLog>, ReadError> {
-        let head = context::read_head(&self.env, &self.paths.live)?;
+        let head = match context::read_head(&self.env, &self.paths.live)? {
+            Some(head) => Some(head),
+            None => self.view()?.map(|view| view.head),
+        };
         let mut before = head.and_then(|head| head.sealed);
         let mut sealed: Vec<SealedLog> = Vec::new();
         while let Some(name) = before.take() {
             let path = sealed_path(&self.paths.archive, &name);
-            let head = context::read_head(&self.env, &path)?;
+            let head = match context::read_head(&self.env, &path)? {
+                Some(head) => Some(head),
+                None => context::view(&self.env, &path)?.map(|view| view.head),
+            };
             let head = head.ok_or_else(|| StorageError::Damaged {
                 path,
-                what: "it is missing or has no head".to_owned(),
+                what: "it is missing, though a later log refers to it".to_owned(),
             })?;
             // Every log goes back to an older one; a circle could only be forged.
             before = head.sealed.clone().filter(|older| older.range().1 < name.range().0);
@@ -403,13 +409,38 @@ impl ChatFiles {
         Ok(verify::chat(self)?)
     }
 
+    /// Notes that a log got a new head.
+    fn mended(&self, log: &Path) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(Problem {
+            file: log.display().to_string(),
+            offset: 0,
+            kind: ProblemKind::Damage,
+            message: "the log had lost its head; a new one goes on where it ended".to_owned(),
+            remedy: "nothing to do: the damaged log is kept as it was".to_owned(),
+        });
+    }
+
     /// Brings every log up to date, which cuts what is torn, and takes leftovers away.
     pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
         let right = self.right("repair")?;
-        drop(self.context.writing(&right)?);
-        drop(self.ledger.writing(&right)?);
-        drop(self.run.writing(&right)?);
-        drop(self.requests.writing(&right)?);
+        if headless(self.context.writing(&right))? {
+            let (live, archive) = (&self.paths.live, &self.paths.archive);
+            let writing = self.context.replacing(&right)?;
+            rotate::mend(&self.env, writing, &self.key, live, archive)?;
+            self.mended(live);
+        }
+        if headless(self.ledger.writing(&right))? {
+            let (env, folder) = (&*self.env, &*self.paths.conversations);
+            let writing = self.ledger.replacing(&right)?;
+            Adding { env, chat: &self.key, folder, writing }.mend()?;
+            self.mended(&self.paths.conversations.join("history.jsonl"));
+        }
+        for log in [&self.run, &self.requests] {
+            if headless(log.writing(&right))? {
+                journal::mend(log, &right, &self.paths.chat.join("quarantine"))?;
+                self.mended(&log.path);
+            }
+        }
         for leftover in verify::leftovers(self)? {
             self.env.remove(Path::new(&leftover.file))?;
             self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(leftover);
@@ -421,5 +452,14 @@ impl ChatFiles {
         notes.extend(self.run.take_notes());
         notes.extend(self.requests.take_notes());
         Ok(notes)
+    }
+}
+
+/// Whether a log cannot be written because it does not begin with a head.
+fn headless<T>(writing: Result<T, StorageError>) -> Result<bool, StorageError> {
+    match writing {
+        Ok(_) => Ok(false),
+        Err(StorageError::Damaged { .. }) => Ok(true),
+        Err(error) => Err(error),
     }
 }

@@ -8,11 +8,12 @@ use ship_message::json::{Json, Object};
 use super::env::Env;
 use super::log::{Fold, Span, Writing, check_head, problems};
 use super::prepare::{self, Prepared};
+use super::rotate::sealed_path;
 use crate::line::{Draft, Kind, RawLine, decode};
-use crate::scan::scan;
+use crate::scan::{Scan, scan};
 use crate::{
-    AppendError, Body, ChatKey, Gen, Head, LedgerSeq, Line, MessageId, Position, Seq, StorageError,
-    View,
+    AppendError, Body, ChatKey, ContextId, Gen, Head, LedgerSeq, Line, MessageId, Position,
+    SealedName, Seq, StorageError, View,
 };
 
 /// What is kept in memory of a context log: where each id is, and how far the inbox was read.
@@ -180,31 +181,57 @@ pub(crate) fn collapse(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
 pub(crate) fn view(env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
     let scan = scan(&bytes, None);
-    match check_head(path, &scan) {
-        // What a newer program wrote is read as far as we understand it.
-        Ok(()) | Err(StorageError::Newer { .. }) => {}
-        Err(error) => return Err(error),
-    }
     let mut found = problems(path, &bytes, &scan, 0);
     // While another process writes, the end of the file is not torn but unfinished.
     found.retain(|problem| problem.kind != crate::ProblemKind::TornTail);
+    let (head, skip) = match check_head(path, &scan) {
+        // What a newer program wrote is read as far as we understand it.
+        Ok(()) | Err(StorageError::Newer { .. }) => (known_head(path, &scan)?, 1),
+        // The lines are whole, and the logs before this one tell most of what the head said.
+        Err(_) if !scan.lines.is_empty() => (recovered_head(env, path, scan.lines[0].line.seq)?, 0),
+        Err(error) => return Err(error),
+    };
     let last = scan.lines.last().expect("a log with a head has a line");
     let (seq, crc) = (Seq::new(last.line.seq), last.line.crc);
-    let head = scan.lines[0].line.body.get("data").and_then(Json::as_object);
-    let head = head.and_then(Head::from_data).ok_or_else(|| StorageError::Damaged {
-        path: path.to_owned(),
-        what: "its head lacks a context id or a generation".to_owned(),
-    })?;
     let promoted = scan.lines.iter().filter_map(|found| found.line.inbox).max();
     let inbox = head.inbox.max(promoted.map(LedgerSeq::new));
     let file = path.display().to_string();
     let mut lines = Vec::new();
-    for mut raw in collapse(scan.lines.into_iter().skip(1).map(|found| found.line)) {
+    for mut raw in collapse(scan.lines.into_iter().skip(skip).map(|found| found.line)) {
         prepare::resolve(env, &mut raw, &file, &mut found)?;
         lines.extend(to_line(raw));
     }
     let position = Position { generation: head.generation, seq };
     Ok(Some(View { head, position, crc, inbox, lines, problems: found }))
+}
+
+fn known_head(path: &Path, scan: &Scan) -> Result<Head, StorageError> {
+    let data = scan.lines[0].line.body.get("data").and_then(Json::as_object);
+    data.and_then(Head::from_data).ok_or_else(|| StorageError::Damaged {
+        path: path.to_owned(),
+        what: "its head lacks a context id or a generation".to_owned(),
+    })
+}
+
+/// What the head of a log must have said, from the newest sealed log before its line `first`.
+fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head, StorageError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let archive = match folder.ends_with("archive") {
+        true => folder.to_owned(),
+        false => folder.join("archive"),
+    };
+    let names = env.list(&archive)?;
+    let sealed = names.iter().filter_map(|name| SealedName::parse(name.strip_suffix(".jsonl")?));
+    let before = sealed.filter(|name| name.range().1.get() < first).max_by_key(SealedName::range);
+    let lost = ContextId::new(crate::Timestamp::from_millis(0), 0);
+    let Some(name) = before else { return Ok(Head::new(lost)) };
+    let Some(old) = view(env, &sealed_path(&archive, &name))? else { return Ok(Head::new(lost)) };
+    Ok(Head {
+        generation: old.head.generation.next(),
+        sealed: Some(name),
+        inbox: old.inbox,
+        ..old.head
+    })
 }
 
 fn to_line(raw: RawLine) -> Option<Line> {

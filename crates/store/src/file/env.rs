@@ -110,9 +110,14 @@ impl Env {
     }
 }
 
+/// How the names of unfinished files end. Nobody reads such a file.
+pub(crate) const UNFINISHED: &str = ".tmp";
+
 /// The name under which a file is written before it gets its own.
-pub(crate) fn aside(path: &Path) -> PathBuf {
-    path.with_added_extension("tmp")
+fn aside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(UNFINISHED);
+    name.into()
 }
 
 /// Tells "not there" apart from all other failures.

@@ -31,14 +31,21 @@ pub(crate) fn begin(journal: &Journal, right: &Held, about: Object) -> Result<()
     let head = head(&journal.env, about);
     // What cannot be read need not be: it is replaced.
     let mut writing = match journal.writing(right) {
-        Err(StorageError::Damaged { .. }) => {
-            journal.env.remove(&journal.path)?;
-            journal.writing(right)?
-        }
+        Err(StorageError::Damaged { .. }) => journal.replacing(right)?,
         writing => writing?,
     };
     let first = writing.known().map_or(1, |known| known.last_seq + 1);
     writing.publish(&[head], first, None)
+}
+
+/// Sets a journal that cannot be read aside, and begins another.
+pub(crate) fn mend(journal: &Journal, right: &Held, aside: &Path) -> Result<(), StorageError> {
+    journal.env.ensure_folder(aside)?;
+    let name = journal.path.file_name().unwrap_or_default().to_string_lossy();
+    let stamp = journal.env.options.now().file_name();
+    let aside = aside.join(format!("{stamp}-{name}"));
+    let head = head(&journal.env, Object::new());
+    journal.replacing(right)?.publish(&[head], 1, Some(&aside))
 }
 
 /// Seals a journal that has grown large, so that opening it stays cheap.

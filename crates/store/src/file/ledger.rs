@@ -227,7 +227,7 @@ impl Adding<'_, '_> {
             sealed.extend(Keys::load(self.env, self.folder, number, at)?);
             // A ledger begins when the one before it is sealed.
             let head = first_line(self.env, &ledger_path(self.folder, number))?;
-            sealed_at = head.and_then(|line| Timestamp::parse(line.body.str("ts")?));
+            sealed_at = head.and_then(|line| Timestamp::parse(line.body.str("ts")?)).or(Some(at));
             number -= 1;
         }
         if let Some(fold) = self.writing.fold_mut() {
@@ -268,6 +268,22 @@ impl Adding<'_, '_> {
             fold.sealed = Some(sealed);
         }
         Ok(())
+    }
+
+    /// Seals a ledger that has lost its head as it is, and begins the next.
+    pub(crate) fn mend(&mut self) -> Result<(), StorageError> {
+        let live = self.folder.join("history.jsonl");
+        let Some((_, bytes)) = self.env.read(&live)? else { return Ok(()) };
+        let mut fold = LedgerFold::default();
+        let lines = scan(&bytes, None).lines;
+        lines.iter().for_each(|found| fold.apply(&found.line, Span { offset: 0, len: 0 }));
+        let Some(last) = lines.last() else {
+            let what = "no line of it can be read".to_owned();
+            return Err(StorageError::Damaged { path: live, what });
+        };
+        let number = newest_archive(self.env, self.folder)? + 1;
+        let path = ledger_path(self.folder, number);
+        self.publish(number, &fold.open, last.line.seq + 1, Some(&path))
     }
 
     fn publish(
@@ -314,7 +330,11 @@ impl Reading<'_> {
     fn files(&self) -> Result<Vec<PathBuf>, StorageError> {
         let head = first_line(self.env, &self.live())?;
         let archives = head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64());
-        let sealed = (1..=archives.unwrap_or(0)).rev().map(|n| ledger_path(self.folder, n));
+        let archives = match archives {
+            Some(archives) => archives,
+            None => newest_archive(self.env, self.folder)?,
+        };
+        let sealed = (1..=archives).rev().map(|n| ledger_path(self.folder, n));
         Ok(std::iter::once(self.live()).chain(sealed).collect())
     }
 
@@ -380,6 +400,14 @@ impl Reading<'_> {
         }
         Ok(resolved)
     }
+}
+
+/// The number of the newest sealed ledger, as the folder tells it.
+fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageError> {
+    let names = env.list(folder)?;
+    let number =
+        |name: &String| name.strip_prefix("archive-")?.strip_suffix(".jsonl")?.parse::<u64>().ok();
+    Ok(names.iter().filter_map(number).max().unwrap_or(0))
 }
 
 fn to_line(mut line: RawLine) -> Option<LedgerLine> {

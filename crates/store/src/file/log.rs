@@ -89,6 +89,13 @@ impl<F: Fold> LogFile<F> {
         Ok(writing)
     }
 
+    /// As [`LogFile::writing`], for a log that is to be replaced whatever is in it.
+    pub(crate) fn replacing(&self, _right: &Held) -> Result<Writing<'_, F>, StorageError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.known = None;
+        Ok(Writing { log: self, state, file: self.env.open(&self.path, Mode::Append)? })
+    }
+
     /// Returns the repairs that were made since the last call.
     pub(crate) fn take_notes(&self) -> Vec<Problem> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).notes)

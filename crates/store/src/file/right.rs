@@ -16,6 +16,8 @@ use crate::{Busy, ChatKey, Holder, Right, StorageError, Timestamp};
 /// A note always has this length, so that a shorter one leaves nothing of a longer.
 const NOTE_LEN: usize = 256;
 const PURPOSE_CHARS_MAX: usize = 60;
+/// How exact the time in a note is.
+const NOTE_MS: i64 = 1000;
 
 /// One right of one chat, as this process competes for it.
 pub(crate) struct RightFile {
@@ -57,10 +59,23 @@ impl RightFile {
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
         }
-        // A right without its note is still a right.
-        let _ = file.write_note(&note(self.env.options.now(), purpose));
+        self.leave_note(&*file, purpose);
         held.file = Some(file);
         Ok(held)
+    }
+
+    /// Says who holds the right, unless the last holder was this process, for the same, a moment ago: a
+    /// note is a change of a file, and a hundred of them in a second would slow every sync down.
+    fn leave_note(&self, file: &dyn DiskFile, purpose: &str) {
+        let now = self.env.options.now();
+        let fresh = read_note(file).is_some_and(|last| {
+            let age = now.millis() - last.since.millis();
+            last.pid == std::process::id() && last.purpose == purpose && (0..NOTE_MS).contains(&age)
+        });
+        if !fresh {
+            // A right without its note is still a right.
+            let _ = file.write_note(&note(now, purpose));
+        }
     }
 
     fn take_among_threads(&self, deadline: Instant) -> Result<(), StorageError> {

@@ -15,7 +15,7 @@ use crate::line::{Draft, RawLine};
 use crate::scan::scan;
 use crate::{
     ChatKey, Gen, Head, MessageId, OnDamage, Piece, Position, Refused, RotateError, Rotated,
-    Rotation, SealedName, Seq,
+    Rotation, SealedName, Seq, StorageError,
 };
 
 impl From<PrepareError> for RotateError {
@@ -93,6 +93,33 @@ pub(crate) fn rotate(
 /// Where a sealed log is.
 pub(crate) fn sealed_path(archive: &Path, name: &SealedName) -> PathBuf {
     archive.join(format!("{name}.jsonl"))
+}
+
+/// Replaces a log that has lost its head by one with a head and the same lines. The old one is sealed.
+pub(crate) fn mend(
+    env: &Env,
+    mut writing: Writing<'_, ContextFold>,
+    chat: &ChatKey,
+    live: &Path,
+    archive: &Path,
+) -> Result<(), StorageError> {
+    let Some(view) = super::context::view(env, live)? else { return Ok(()) };
+    let Some((_, bytes)) = env.read(live)? else { return Ok(()) };
+    let lines = scan(&bytes, None).lines;
+    let first = lines.first().map_or(view.position.seq, |found| Seq::new(found.line.seq));
+    let now = env.options.now();
+    let sealed = SealedName::new(now, first, view.position.seq);
+    let head = Head {
+        generation: view.head.generation.next(),
+        sealed: Some(sealed.clone()),
+        inbox: view.inbox,
+        ..view.head
+    };
+    let next = view.position.seq.next().get();
+    let mut drafts = vec![head_line(&head, chat, next, now)];
+    let kept = collapse(lines.into_iter().map(|found| found.line));
+    drafts.extend(kept.into_iter().map(RawLine::into_draft));
+    writing.publish(&drafts, next, Some(&sealed_path(archive, &sealed)))
 }
 
 /// A checkpoint in the log that is being sealed gets the name of it.

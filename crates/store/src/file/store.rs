@@ -180,7 +180,7 @@ impl Chat for FileChat {
         let (chat, purpose) = (Arc::clone(&self.0), purpose.to_owned());
         blocking(move || {
             let held = chat.take_lane(&purpose)?;
-            Ok(Arc::new(FileLane { chat: Self(chat), _held: held }) as Arc<dyn Lane>)
+            Ok(Arc::new(FileLane { chat: Self(chat), held: Arc::new(held) }) as Arc<dyn Lane>)
         })
     }
 
@@ -248,31 +248,45 @@ impl Chat for FileChat {
 
 struct FileLane {
     chat: FileChat,
-    _held: Held,
+    held: Arc<Held>,
+}
+
+impl FileLane {
+    /// Runs `work` with the lane held to its end, even if whoever asked is gone by then.
+    fn run<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
+    ) -> Answer<'_, T, E> {
+        let held = Arc::clone(&self.held);
+        self.chat.run(move |chat| {
+            let _held = held;
+            work(chat)
+        })
+    }
 }
 
 impl Lane for FileLane {
     fn append(&self, batch: Vec<Entry>, expected: Position) -> Answer<'_, Position, AppendError> {
-        self.chat.run(move |chat| chat.append(batch, expected))
+        self.run(move |chat| chat.append(batch, expected))
     }
 
     fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError> {
-        self.chat.run(move |chat| chat.rotate(rotation))
+        self.run(move |chat| chat.rotate(rotation))
     }
 
     fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {
-        self.chat.run(move |chat| chat.deliver(states))
+        self.run(move |chat| chat.deliver(states))
     }
 
     fn begin_journal(&self, about: Object) -> Answer<'_, (), StorageError> {
-        self.chat.run(move |chat| chat.begin_journal(about))
+        self.run(move |chat| chat.begin_journal(about))
     }
 
     fn journal(&self, parts: Vec<Object>, when: Synced) -> Answer<'_, (), StorageError> {
-        self.chat.run(move |chat| chat.add_to_journal(parts, when))
+        self.run(move |chat| chat.add_to_journal(parts, when))
     }
 
     fn record_request(&self, request: Object) -> Answer<'_, (), StorageError> {
-        self.chat.run(move |chat| chat.record_request(request))
+        self.run(move |chat| chat.record_request(request))
     }
 }

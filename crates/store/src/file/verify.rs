@@ -6,7 +6,7 @@ use std::path::Path;
 use ship_message::json::Json;
 
 use super::chat::ChatFiles;
-use super::env::aside;
+use super::env::UNFINISHED;
 use super::log::{check_head, problems};
 use super::rotate::sealed_path;
 use super::{blobs, context};
@@ -111,13 +111,12 @@ pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> 
     let mut found = Vec::new();
     for folder in ["", "conversations", "messages", "contexts", "contexts/archive", "quarantine"] {
         let folder = chat.paths.chat.join(folder);
-        for name in chat.env.list(&folder)?.iter().filter(|name| name.ends_with(".tmp")) {
+        for name in chat.env.list(&folder)?.iter().filter(|name| name.ends_with(UNFINISHED)) {
             let message = "an interrupted write left this file; nobody reads it";
             let remedy = "nothing to do: a repair removes it";
             found.push(problem(&folder.join(name), ProblemKind::Leftover, message, remedy));
         }
     }
-    debug_assert!(aside(Path::new("a")).to_string_lossy().ends_with(".tmp"));
     Ok(found)
 }
 

@@ -1,0 +1,186 @@
+//! A disk that fails, fills up or goes read-only, told one story at a time.
+
+use ship_store::{
+    About, AcceptError, AppendError, FileStore, OpenError, Options, RotateError, StorageError,
+    Store,
+};
+use ship_testkit::chat::{Begun, compaction, entry, ids, ledger_keys, message, options};
+use ship_testkit::power;
+use ship_testkit::sim::{Op, SimDisk};
+use ship_testkit::sweep::block_on;
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+const EROFS: i32 = 30;
+
+fn store_on(disk: &SimDisk) -> FileStore {
+    FileStore::on_disk(Box::new(disk.clone()), options())
+}
+
+#[test]
+fn a_sync_fails_once_the_same_message_comes_again_the_power_goes_and_it_is_there() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let store = store_on(&disk);
+        let begun = Begun::new(&store, "a").await;
+        let batch = || vec![message("m1", "hello").into()];
+        disk.fail_next_sync(EIO);
+        let refused = begun.lane.append(batch(), begun.position).await;
+        assert!(matches!(refused, Err(AppendError::Storage(_))), "{refused:?}");
+        assert!(ids(&*begun.chat).await.is_empty(), "what was refused is cut off");
+
+        begun.lane.append(batch(), begun.position).await.unwrap();
+        for (name, cut) in power::states(&disk.ops()) {
+            let store = FileStore::on_disk(Box::new(cut), options());
+            let chat = store.open(&"a".parse().unwrap()).await.unwrap().unwrap();
+            assert_eq!(ids(&*chat).await, ["m1"], "{name}");
+        }
+    });
+}
+
+#[test]
+fn a_failed_write_that_cannot_be_cut_back_makes_the_chat_read_only_until_it_can() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let store = store_on(&disk);
+        let mut begun = Begun::new(&store, "a").await;
+        begun.say("m1").await;
+        disk.tear_writes(Some(EIO));
+        for attempt in 0..3 {
+            let refused = begun.lane.append(vec![message("m2", "x").into()], begun.position).await;
+            let Err(AppendError::Storage(error)) = refused else { panic!("{refused:?}") };
+            let expected = if attempt == 0 { "storage_io" } else { "storage_unsettled" };
+            assert_eq!(error.code(), expected, "{error}");
+            assert_eq!(ids(&*begun.chat).await, ["m1"], "a reader stops at the last whole batch");
+        }
+        disk.tear_writes(None);
+        begun.say("m3").await;
+        assert_eq!(ids(&*begun.chat).await, ["m1", "m3"]);
+    });
+}
+
+#[test]
+fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_space() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let store = store_on(&disk);
+        let mut begun = Begun::new(&store, "a").await;
+        begun.say("m1").await;
+        begun.chat.accept(entry("k1", "x")).await.unwrap();
+        disk.fail_writes(Some(ENOSPC));
+
+        let refused = begun.lane.append(vec![message("m2", "x").into()], begun.position).await;
+        let Err(AppendError::Storage(error @ StorageError::Full { .. })) = refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(error.code(), "storage_full");
+        assert!(error.to_string().contains("free some space"), "{error}");
+        let refused = begun.chat.accept(entry("k2", "x")).await;
+        assert!(
+            matches!(refused, Err(AcceptError::Storage(StorageError::Full { .. }))),
+            "{refused:?}"
+        );
+        let view = begun.chat.view().await.unwrap().unwrap();
+        let refused = begun.lane.rotate(compaction(&view, Vec::new(), view.position.seq)).await;
+        assert!(
+            matches!(refused, Err(RotateError::Storage(StorageError::Full { .. }))),
+            "{refused:?}"
+        );
+        assert_eq!(ids(&*begun.chat).await, ["m1"], "reading still works");
+
+        disk.fail_writes(None);
+        begun.say("m2").await;
+        begun.chat.accept(entry("k2", "x")).await.unwrap();
+        begun.compact("s1", begun.position.seq).await;
+        assert_eq!(ids(&*begun.chat).await, ["s1", "m2"]);
+        assert_eq!(ledger_keys(&*begun.chat).await, ["k1", "k2"]);
+        assert_eq!(begun.chat.verify().await.unwrap(), []);
+    });
+}
+
+#[test]
+fn a_read_only_disk_is_refused_by_name() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let store = store_on(&disk);
+        let mut begun = Begun::new(&store, "a").await;
+        begun.say("m1").await;
+        disk.fail_writes(Some(EROFS));
+        let refused = begun.lane.append(vec![message("m2", "x").into()], begun.position).await;
+        let Err(AppendError::Storage(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(error.code(), "storage_readonly");
+        assert!(error.to_string().contains("read-only"), "{error}");
+        let refused = store.create(&"b".parse().unwrap(), About::default()).await.map(|_| ());
+        let Err(OpenError::Storage(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(error.code(), "storage_readonly");
+        assert_eq!(ids(&*begun.chat).await, ["m1"]);
+    });
+}
+
+#[test]
+fn with_flush_nothing_is_synced_but_rotations() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let options = Options { durability: ship_store::Durability::Flush, ..options() };
+        let store = FileStore::on_disk(Box::new(disk.clone()), options);
+        let mut begun = Begun::new(&store, "a").await;
+        begun.chat.accept(entry("k1", "x")).await.unwrap();
+        let syncs = |ops: &[Op]| ops.iter().filter(|op| matches!(op, Op::Sync(_))).count();
+        let before = disk.ops_len();
+        begun.say("m1").await;
+        begun.chat.accept(entry("k2", "x")).await.unwrap();
+        assert_eq!(syncs(&disk.ops()[before..]), 0);
+        begun.compact("s1", begun.position.seq).await;
+        assert_eq!(syncs(&disk.ops()[before..]), 2, "the sealed log and the new one");
+    });
+}
+
+#[test]
+fn those_who_wait_share_a_sync() {
+    let disk = SimDisk::new();
+    let store = store_on(&disk);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    runtime.block_on(async {
+        let chat = store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
+        chat.accept(entry("first", "x")).await.unwrap();
+        disk.slow_syncs(std::time::Duration::from_millis(5));
+        let before = disk.ops_len();
+        let waiting: Vec<_> = (0..64)
+            .map(|number| {
+                let chat = chat.clone();
+                tokio::spawn(async move { chat.accept(entry(&format!("k{number}"), "x")).await })
+            })
+            .collect();
+        for answer in waiting {
+            assert!(answer.await.unwrap().unwrap().new);
+        }
+        let syncs = disk.ops()[before..].iter().filter(|op| matches!(op, Op::Sync(_))).count();
+        assert!(syncs <= 16, "{syncs} syncs for 64 entries");
+        assert_eq!(ledger_keys(&*chat).await.len(), 65);
+    });
+}
+
+#[test]
+fn a_write_that_nobody_waits_for_any_more_is_finished_before_the_lane_is_free() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let store = store_on(&disk);
+        let Begun { chat, lane, position } = Begun::new(&store, "a").await;
+        disk.slow_syncs(std::time::Duration::from_millis(60));
+        let before = disk.ops_len();
+        let append = lane.append(vec![message("m1", "x").into()], position);
+        // Long enough to begin, too short to end.
+        let begun = tokio::task::spawn_blocking(|| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        });
+        tokio::select! {
+            biased;
+            _ = append => panic!("a sync takes longer than that"),
+            _ = begun => {}
+        }
+        drop(lane);
+        let _next = chat.lane("next").await.unwrap();
+        assert!(disk.ops()[before..].iter().any(|op| matches!(op, Op::Sync(_))));
+        assert_eq!(ids(&*chat).await, ["m1"]);
+    });
+}
