@@ -77,9 +77,17 @@ pub fn bench_growth(report: &mut Report) {
         let growth = large.as_secs_f64() / small.as_secs_f64() / 8.0;
         report.ratio(&format!("read, validate, convert, write: {what}"), growth, Want::AtMost(2.0));
     }
-    let [small, large] = [10_000, 80_000].map(assemble);
-    let growth = large.as_secs_f64() / small.as_secs_f64() / 8.0;
-    report.ratio("put together: tool calls and deltas in one step", growth, Want::AtMost(2.0));
+    type MakeStream = fn(usize) -> Vec<Chunk>;
+    let streams: [(&str, MakeStream); 3] = [
+        ("tool calls in one step", many_calls),
+        ("two inputs that come by turns", inputs_by_turns),
+        ("metadata with every chunk", much_metadata),
+    ];
+    for (what, make) in streams {
+        let [small, large] = [10_000, 80_000].map(|size| assemble(&make(size)));
+        let growth = large.as_secs_f64() / small.as_secs_f64() / 8.0;
+        report.ratio(&format!("put together: {what}"), growth, Want::AtMost(2.0));
+    }
 }
 
 fn one_message(parts: &str) -> String {
@@ -100,30 +108,48 @@ fn through_everything(text: &str) -> Duration {
     })
 }
 
-/// Puts together a step of so many chunks: calls, each with a piece of input and an output.
-fn assemble(chunks: usize) -> Duration {
-    let stream: Vec<Chunk> = (0..chunks / 4)
-        .flat_map(|i| {
-            let tool = ToolChunk { call_id: format!("c{i}"), ..ToolChunk::default() };
-            let name = "w".to_owned();
-            [
-                Chunk::ToolInputStart {
-                    tool: tool.clone(),
-                    tool_name: name.clone(),
-                    input_encoding: None,
-                },
-                Chunk::ToolInputDelta { call_id: tool.call_id.clone(), delta: "{\"a\":1".into() },
-                Chunk::ToolInputAvailable {
-                    tool: tool.clone(),
-                    tool_name: name,
-                    input: Json::Null,
-                },
-                Chunk::ToolOutputAvailable { tool, output: Json::Null, preliminary: None },
-            ]
-        })
-        .collect();
+/// Calls, each with a piece of input and an output.
+fn many_calls(chunks: usize) -> Vec<Chunk> {
+    let call = |i: usize| {
+        let tool = ToolChunk { call_id: format!("c{i}"), ..ToolChunk::default() };
+        let name = "w".to_owned();
+        [
+            Chunk::ToolInputStart {
+                tool: tool.clone(),
+                tool_name: name.clone(),
+                input_encoding: None,
+            },
+            Chunk::ToolInputDelta { call_id: tool.call_id.clone(), delta: "{\"a\":1".into() },
+            Chunk::ToolInputAvailable { tool: tool.clone(), tool_name: name, input: Json::Null },
+            Chunk::ToolOutputAvailable { tool, output: Json::Null, preliminary: None },
+        ]
+    };
+    (0..chunks / 4).flat_map(call).collect()
+}
+
+/// Two calls whose inputs arrive piece by piece, one piece of each at a time.
+fn inputs_by_turns(chunks: usize) -> Vec<Chunk> {
+    let start = |id: &str| Chunk::ToolInputStart {
+        tool: ToolChunk { call_id: id.to_owned(), ..ToolChunk::default() },
+        tool_name: "w".to_owned(),
+        input_encoding: None,
+    };
+    let delta = |i: usize| Chunk::ToolInputDelta {
+        call_id: ["a", "b"][i % 2].to_owned(),
+        delta: if i < 2 { "[1" } else { ",1" }.into(),
+    };
+    [start("a"), start("b")].into_iter().chain((0..chunks).map(delta)).collect()
+}
+
+/// A new key of metadata with every chunk.
+fn much_metadata(chunks: usize) -> Vec<Chunk> {
+    let metadata = |i: usize| Json::Object([(format!("k{i}"), i as u64)].into_iter().collect());
+    (0..chunks).map(|i| Chunk::MessageMetadata(metadata(i))).collect()
+}
+
+fn assemble(stream: &[Chunk]) -> Duration {
     best(|| {
-        let stream = stream.clone();
+        let stream = stream.to_vec();
         let start = Instant::now();
         let mut assembler = Assembler::new("m", None);
         for chunk in stream {

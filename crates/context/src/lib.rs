@@ -7,6 +7,9 @@
 //! - [`shown_to_model`] says what a model is shown of what was said.
 //! - [`recover`] says what is to be done about a chat, from what its logs hold.
 
+// A new kind of part or chunk must stop the build wherever it matters.
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod blocks;
 mod journal;
 mod recover;

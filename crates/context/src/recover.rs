@@ -80,18 +80,11 @@ fn final_message(view: Option<&View>, journal: &Journal) -> Option<UiMessage> {
 
 /// A run is parked while a call waits for an answer from outside.
 fn is_parked(message: &UiMessage, tools: &dyn KnownTools) -> bool {
-    message.parts().iter().any(|part| match part {
-        UiPart::Tool(tool) => match tool.state() {
-            ToolState::ApprovalRequested => true,
-            ToolState::InputAvailable => tool.name().is_some_and(|name| tools.runs_on_client(name)),
-            ToolState::InputStreaming
-            | ToolState::ApprovalResponded
-            | ToolState::OutputAvailable
-            | ToolState::OutputError
-            | ToolState::OutputDenied
-            | ToolState::Unknown => false,
-        },
-        _ => false,
+    message.parts().iter().any(|part| {
+        let UiPart::Tool(tool) = part else { return false };
+        let on_client = || tool.name().is_some_and(|name| tools.runs_on_client(name));
+        tool.state() == ToolState::ApprovalRequested
+            || (tool.state() == ToolState::InputAvailable && on_client())
     })
 }
 

@@ -181,7 +181,14 @@ impl Assembler {
             }
             Chunk::Abort { .. } => {}
             Chunk::Error { error_text } => return Err(AssembleError::Sender(error_text)),
-            chunk => self.push_tool(chunk)?,
+            chunk @ (Chunk::ToolInputStart { .. }
+            | Chunk::ToolInputDelta { .. }
+            | Chunk::ToolInputAvailable { .. }
+            | Chunk::ToolInputError { .. }
+            | Chunk::ToolApprovalRequest { .. }
+            | Chunk::ToolOutputAvailable { .. }
+            | Chunk::ToolOutputError { .. }
+            | Chunk::ToolOutputDenied { .. }) => self.push_tool(chunk)?,
         }
         Ok(())
     }

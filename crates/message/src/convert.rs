@@ -160,15 +160,13 @@ fn system_message(message: &UiMessage) -> Result<ModelMessage<'_>, ConvertError>
     let mut content = JsString::default();
     let mut provider_options = Vec::new();
     for part in list_of_parts(message, "filter")? {
-        match part {
-            UiPart::Text(text) => {
-                coerce::join(text.field("text"), &mut content);
-                if let Some(metadata) = text.provider_metadata() {
-                    provider_options.extend(coerce::spread(metadata));
-                }
+        if let UiPart::Text(text) = part {
+            coerce::join(text.field("text"), &mut content);
+            if let Some(metadata) = text.provider_metadata() {
+                provider_options.extend(coerce::spread(metadata));
             }
-            UiPart::Unknown(Json::Null) => check_has_type(part)?,
-            _ => {}
+        } else if matches!(part, UiPart::Unknown(Json::Null)) {
+            check_has_type(part)?;
         }
     }
     let content = ModelContent::Text(content.into_string().into());

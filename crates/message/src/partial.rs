@@ -182,10 +182,10 @@ impl Scan<'_> {
             return;
         }
         self.stack.pop();
-        match self.top() {
-            State::ObjectAfterValue => self.after_object_value(char, end),
-            State::ArrayAfterValue => self.after_array_value(char, end),
-            _ => {}
+        if self.top() == State::ObjectAfterValue {
+            self.after_object_value(char, end);
+        } else if self.top() == State::ArrayAfterValue {
+            self.after_array_value(char, end);
         }
     }
 

@@ -195,9 +195,8 @@ impl UiMessage {
 
     /// The texts of the text parts, joined by newlines: what a person would read.
     pub fn text(&self) -> String {
-        let texts = self.parts().iter().filter_map(|part| match part {
-            UiPart::Text(text) => Some(text.text()),
-            _ => None,
+        let texts = self.parts().iter().filter_map(|part| {
+            if let UiPart::Text(text) = part { Some(text.text()) } else { None }
         });
         texts.collect::<Vec<_>>().join("\n")
     }

@@ -85,11 +85,11 @@ pub fn validate_ui_messages(
     messages: Json,
     options: &ValidateOptions<'_>,
 ) -> Result<Vec<UiMessage>, ValidateError> {
-    let list = match messages {
-        Json::Null => return Err(ValidateError::Missing),
-        Json::Array(list) if !list.is_empty() => list.into_vec(),
-        _ => return Err(ValidateError::NotAList),
-    };
+    if messages.is_null() {
+        return Err(ValidateError::Missing);
+    }
+    let Json::Array(list) = messages else { return Err(ValidateError::NotAList) };
+    let list = list.into_vec();
     let read = |(message, json)| {
         UiMessage::from_json(json)
             .map_err(|_| ValidateError::Message { message, reason: "it must be an object" })

@@ -15,9 +15,10 @@ impl Merger {
     /// changed, when `base` is neither object nor list but `overrides` has keys, which is an error in
     /// JavaScript.
     pub(super) fn merge(&mut self, base: &mut Json, overrides: Json) -> bool {
-        let mut overrides = match overrides {
-            Json::Object(object) => object,
-            other => spread(&other).into_iter().collect(),
+        let mut overrides = if let Json::Object(object) = overrides {
+            object
+        } else {
+            spread(&overrides).into_iter().collect()
         };
         overrides.retain(|key, _| !is_prototype_key(key));
         if !matches!(base, Json::Object(_) | Json::Array(_)) && !overrides.is_empty() {

@@ -159,7 +159,23 @@ impl Assembler {
                 object.set("state", "approval-requested");
                 object.set("approval", approval);
             }
-            _ => {}
+            Chunk::Start { .. }
+            | Chunk::StartStep
+            | Chunk::TextStart(_)
+            | Chunk::TextDelta(..)
+            | Chunk::TextEnd(_)
+            | Chunk::ReasoningStart(_)
+            | Chunk::ReasoningDelta(..)
+            | Chunk::ReasoningEnd(_)
+            | Chunk::SourceUrl { .. }
+            | Chunk::SourceDocument { .. }
+            | Chunk::File { .. }
+            | Chunk::Data(_)
+            | Chunk::MessageMetadata(_)
+            | Chunk::FinishStep
+            | Chunk::Finish { .. }
+            | Chunk::Abort { .. }
+            | Chunk::Error { .. } => {}
         }
         Ok(())
     }
@@ -287,9 +303,10 @@ impl Assembler {
 
     fn call_object(&mut self, call_id: &str) -> Result<&mut Object, AssembleError> {
         let at = self.find_call(call_id)?;
-        match &mut self.message.parts_mut()[at] {
-            UiPart::Tool(tool) => Ok(tool.object_mut()),
-            _ => Err(AssembleError::NoCall(call_id.to_owned())),
+        if let UiPart::Tool(tool) = &mut self.message.parts_mut()[at] {
+            Ok(tool.object_mut())
+        } else {
+            Err(AssembleError::NoCall(call_id.to_owned()))
         }
     }
 

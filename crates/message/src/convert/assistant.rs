@@ -109,10 +109,8 @@ fn result<'a>(
     run_by: RunBy,
     options: &ConvertOptions<'_>,
 ) -> Result<ModelPart<'a>, ConvertError> {
-    let shown = match part.state() {
-        ToolState::OutputAvailable => shown(part, options)?,
-        _ => Shown::AsIs,
-    };
+    let succeeded = part.state() == ToolState::OutputAvailable;
+    let shown = if succeeded { shown(part, options)? } else { Shown::AsIs };
     Ok(ModelPart::ToolResult(ToolResultModelPart::of(part, run_by, shown)))
 }
 

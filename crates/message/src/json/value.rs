@@ -253,7 +253,7 @@ fn copy_container(value: &Json) -> Json {
                 stack.push(Copying::Object(object.0.iter(), Vec::with_capacity(object.len())));
                 None
             }
-            scalar => Some(scalar.clone()),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => Some(current.clone()),
         };
         // Hand what is finished to its parent until a parent has another child to copy.
         current = loop {

@@ -95,7 +95,7 @@ impl ToolCallModelPart<'_> {
             Source::Ui(part) if part.state() == ToolState::OutputError => {
                 present(part.input()).or_else(|| part.field("rawInput"))
             }
-            source => source.get("input"),
+            Source::Ui(_) | Source::Given(_) => self.0.get("input"),
         };
         input.map(Value::Ref)
     }

@@ -46,7 +46,14 @@ pub(super) fn check_with_schemas(
                 *tool = as_dynamic(object);
             }
         }
-        _ => {}
+        UiPart::Text(_)
+        | UiPart::Reasoning(_)
+        | UiPart::File(_)
+        | UiPart::SourceUrl(_)
+        | UiPart::SourceDocument(_)
+        | UiPart::StepStart(_)
+        | UiPart::Tool(_)
+        | UiPart::Unknown(_) => {}
     }
     Ok(())
 }
@@ -72,10 +79,10 @@ fn check_tool(part: &ToolPart, tools: &dyn ToolChecks) -> Result<Kept, String> {
     let mut kept = Kept::AsIs;
     if let Err(reason) = check_input(part, state, tool) {
         let empty = part.input().and_then(Json::as_object).is_some_and(Object::is_empty);
-        match state {
-            ToolState::OutputError => kept = Kept::AsDynamic,
-            ToolState::OutputAvailable if empty => kept = Kept::AsDynamic,
-            _ => return Err(reason),
+        if state == ToolState::OutputError || (state == ToolState::OutputAvailable && empty) {
+            kept = Kept::AsDynamic;
+        } else {
+            return Err(reason);
         }
     }
     if state == ToolState::OutputAvailable {
@@ -88,11 +95,9 @@ fn check_input(part: &ToolPart, state: ToolState, tool: &dyn ToolCheck) -> Resul
     // An approval may carry the input as the model wrote it; reading that must give the stored input.
     let original = part.field("approval").and_then(|approval| approval.get("inputSchemaInput"));
     let input = part.input();
-    let unchecked = match state {
-        ToolState::InputStreaming => true,
-        ToolState::OutputError => original.is_none() && input.is_none(),
-        _ => false,
-    };
+    let failed_without_input =
+        state == ToolState::OutputError && original.is_none() && input.is_none();
+    let unchecked = state == ToolState::InputStreaming || failed_without_input;
     if unchecked {
         return Ok(());
     }
