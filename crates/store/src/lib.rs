@@ -1,1 +1,5 @@
 //! What keeps chats.
+
+mod clock;
+
+pub use clock::{Clock, SystemClock, Timestamp};
