@@ -1,5 +1,6 @@
 //! What keeps chats.
 
 mod clock;
+pub mod conversation;
 
 pub use clock::{Clock, SystemClock, Timestamp};
