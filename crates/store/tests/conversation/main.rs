@@ -9,6 +9,7 @@ mod crash;
 mod file;
 mod methods;
 mod note;
+mod synced;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
