@@ -93,13 +93,12 @@ pub(super) fn new_entries(
         takes_step: state.ends_with_result(),
         entries: Vec::new(),
     };
-    let mut recorded: Vec<_> = messages.iter().map(record::recorded_entries).collect();
-    if recorded.len() > 1 {
-        // Events alone are a message only where there is no other.
-        recorded
-            .iter_mut()
-            .for_each(|entries| *entries = entries.take_if(|entries| has_message(entries)));
-    }
+    // Events alone are a message only where there is no other.
+    let is_alone = messages.len() == 1;
+    let is_message = |entries: &Vec<ContextEntry>| is_alone || has_message(entries);
+    let recorded =
+        messages.iter().map(|message| record::recorded_entries(message).filter(is_message));
+    let recorded: Vec<_> = recorded.collect();
     // No id that comes later in the view may be given to a line before it.
     messages.iter().filter_map(UiMessage::id).for_each(|id| new.ids.observe(id));
     recorded.iter().flatten().flatten().for_each(|entry| new.ids.observe(entry.id()));
@@ -109,7 +108,7 @@ pub(super) fn new_entries(
     new.entries
 }
 
-fn has_message(entries: &mut [ContextEntry]) -> bool {
+fn has_message(entries: &[ContextEntry]) -> bool {
     entries.iter().any(|entry| entry.as_message().is_some())
 }
 
