@@ -4,7 +4,8 @@
 //! *context log* of what the model works in. All that ever happens to a context is one of two
 //! operations: [`append`](Lane::append) and [`rotate`](Lane::rotate), both atomic, both on disk before
 //! they return. [`FileStore`] keeps chats in the `.ship` folder of a project, in the format that
-//! `docs/format.md` describes byte by byte, or in memory.
+//! `docs/format.md` describes byte by byte, or in memory. [`conversation`] keeps one context in one file of
+//! its own, in lines that other programs read.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -29,6 +30,7 @@
 //! ```
 
 mod clock;
+pub mod conversation;
 pub mod disk;
 mod entry;
 mod error;

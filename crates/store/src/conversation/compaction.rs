@@ -1,0 +1,65 @@
+//! What a compaction covers, decided without writing anything.
+//!
+//! A range that would part a tool call from its result is refused rather than widened: the summary was
+//! written for the range that was asked for, and what it does not tell must stay.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use super::state::{State, call_ids};
+use super::{CompactError, EntryRole, MessageEntry};
+
+/// The messages that a compaction from `from` to `to` covers: all between the two, in the order in which
+/// a model is shown them, that are not compacted yet.
+pub(super) fn covered<'a>(
+    state: &'a State,
+    from: &str,
+    to: &str,
+) -> Result<Vec<&'a MessageEntry>, CompactError> {
+    let position =
+        |id: &str| state.position(id).ok_or_else(|| CompactError::Unknown { id: id.to_owned() });
+    let range = position(from)?..=position(to)?;
+    if range.is_empty() {
+        return Err(CompactError::Backwards { from: from.to_owned(), to: to.to_owned() });
+    }
+    check_calls_stay_whole(state, &range)?;
+    let inside = state.shown().filter(|(at, _)| range.contains(at)).map(|(_, message)| message);
+    let covered: Vec<_> = inside.filter(|message| !message.compacted).collect();
+    if covered.iter().all(|message| message.role == EntryRole::System) {
+        return Err(CompactError::Nothing { from: from.to_owned(), to: to.to_owned() });
+    }
+    Ok(covered)
+}
+
+fn check_calls_stay_whole(
+    state: &State,
+    range: &RangeInclusive<usize>,
+) -> Result<(), CompactError> {
+    let mut open: HashMap<&str, (usize, &MessageEntry)> = HashMap::new();
+    for (at, message) in state.shown() {
+        match message.role {
+            EntryRole::Tool => {
+                let call_id = message.tool_call_id.as_deref().unwrap_or_default();
+                let Some((called_at, call)) = open.remove(call_id) else { continue };
+                if range.contains(&called_at) != range.contains(&at) {
+                    return Err(CompactError::PartsToolCall {
+                        call_id: call_id.to_owned(),
+                        call: call.id.clone(),
+                        result: message.id.clone(),
+                    });
+                }
+            }
+            // Whoever speaks next has given up on calls without a result.
+            EntryRole::Assistant | EntryRole::User | EntryRole::System | EntryRole::Developer => {
+                open.clear();
+                open.extend(call_ids(message).map(|id| (id, (at, message))));
+            }
+        }
+    }
+    match open.into_iter().find(|(_, (at, _))| range.contains(at)) {
+        None => Ok(()),
+        Some((call_id, (_, call))) => {
+            Err(CompactError::OpenToolCall { call_id: call_id.to_owned(), call: call.id.clone() })
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The files: opened without following a link, locked while they are written, made all at once.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{self, Read, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::lines::Extent;
+use super::place::{OnDisk, Place as _, Prefix};
+use super::{CreateError, LoadError};
+
+/// Bytes that were cut from the end of a file, because a crash left them there half written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// How many bytes were cut.
+    pub cut_bytes: u64,
+    /// The file to whose end they were moved.
+    pub quarantine: PathBuf,
+}
+
+/// Opens a file to read it.
+pub(super) fn open_to_read(path: &Path) -> Result<OnDisk, LoadError> {
+    open_existing(path, OFlags::RDONLY)
+}
+
+/// Opens a file to append to it, and locks it until it is closed.
+pub(super) fn open_to_write(path: &Path) -> Result<OnDisk, LoadError> {
+    let opened = open_existing(path, OFlags::RDWR | OFlags::APPEND)?;
+    match opened.file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(LoadError::InUse { path: path.to_owned() }),
+        Err(TryLockError::Error(source)) => return Err(load_failed("lock", path, source)),
+    }
+    // What a killed writer left whole in the system's memory is about to be believed, and so is the name.
+    opened.file.sync_data().map_err(|source| load_failed("sync", path, source))?;
+    sync_folder(folder_of(path))
+        .map_err(|source| load_failed("sync the folder of", path, source))?;
+    Ok(opened)
+}
+
+fn open_existing(path: &Path, flags: OFlags) -> Result<OnDisk, LoadError> {
+    let file = match open(path, flags) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(LoadError::NotFound { path: path.to_owned() });
+        }
+        Err(error) if is_not_plain(&error) => {
+            return Err(LoadError::NotPlain { path: path.to_owned() });
+        }
+        Err(source) => return Err(load_failed("open", path, source)),
+    };
+    let metadata = file.metadata().map_err(|source| load_failed("look at", path, source))?;
+    if !metadata.is_file() {
+        return Err(LoadError::NotPlain { path: path.to_owned() });
+    }
+    Ok(OnDisk { file, path: path.to_owned() })
+}
+
+/// Moves a torn tail to the file's quarantine. It is there before it is gone here.
+pub(super) fn cut_tail_aside(place: &mut OnDisk, extent: Extent) -> Result<Repair, LoadError> {
+    let quarantine = beside(&place.path, ".quarantine");
+    let failed = |source| load_failed("set a torn tail aside in", &quarantine, source);
+    let mut tail = Vec::new();
+    let mut rest = Prefix { place, at: extent.whole, end: extent.total };
+    rest.read_to_end(&mut tail).map_err(failed)?;
+    tail.push(b'\n');
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let mut aside = open(&quarantine, flags).map_err(failed)?;
+    aside.write_all(&tail).map_err(failed)?;
+    aside.sync_data().map_err(failed)?;
+    sync_folder(folder_of(&quarantine)).map_err(failed)?;
+    place
+        .cut(extent.whole)
+        .map_err(|source| load_failed("cut a torn tail off", &place.path, source))?;
+    Ok(Repair { cut_bytes: extent.total - extent.whole, quarantine })
+}
+
+/// Makes a file with these bytes, open for writing and locked. It appears whole or not at all: the bytes
+/// are written and synced under another name in the same folder first.
+pub(super) fn publish(path: &Path, mut contents: impl Read) -> Result<OnDisk, CreateError> {
+    if path.file_name().is_none() {
+        return Err(CreateError::NoName { path: path.to_owned() });
+    }
+    if std::fs::symlink_metadata(path).is_ok() {
+        return Err(CreateError::Exists { path: path.to_owned() });
+    }
+    let folder = folder_of(path);
+    make_folder(folder).map_err(|source| create_failed("make the folder", folder, source))?;
+    let (staging, mut file) =
+        open_staging(folder).map_err(|source| create_failed("make a file in", folder, source))?;
+    let written = io::copy(&mut contents, &mut file).and_then(|_| {
+        file.sync_all()?;
+        // Nobody else can have the lock: nobody else knows the file.
+        file.lock()?;
+        std::fs::hard_link(&staging, path)
+    });
+    // Whatever became of it, the other name has served its turn; one that stays behind does no harm.
+    let _ = std::fs::remove_file(&staging);
+    match written {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(CreateError::Exists { path: path.to_owned() });
+        }
+        Err(source) => return Err(create_failed("write", path, source)),
+    }
+    if let Err(source) = sync_folder(folder) {
+        // The name may be gone after a power cut, so it is not ours to promise.
+        let _ = std::fs::remove_file(path);
+        return Err(create_failed("sync the folder of", path, source));
+    }
+    Ok(OnDisk { file, path: path.to_owned() })
+}
+
+/// Opens a new file under a name that nobody looks for.
+fn open_staging(folder: &Path) -> io::Result<(PathBuf, File)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!(".conversation-{}-{count}.new", std::process::id()));
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
+        match open(&path, flags) {
+            // Left behind by a process that had our number before us.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return Ok((path, opened?)),
+        }
+    }
+}
+
+/// Makes a folder and those above it, each one's name synced.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let above = folder_of(folder);
+    if above == folder {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    make_folder(above)?;
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => sync_folder(above),
+    }
+}
+
+/// Opens a file of ours: no link followed, nobody else's to read. NONBLOCK, because a pipe that somebody
+/// planted must not hang us before we see that it is one.
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let always = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let bits = Mode::from_raw_mode(0o600);
+    let opened = rustix::io::retry_on_intr(|| rustix::fs::open(path, flags | always, bits))?;
+    Ok(File::from(opened))
+}
+
+fn is_not_plain(error: &io::Error) -> bool {
+    let plain = [Errno::LOOP, Errno::ISDIR, Errno::NXIO].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|code| plain.contains(&code))
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn load_failed(doing: &'static str, path: &Path, source: io::Error) -> LoadError {
+    LoadError::Io { doing, path: path.to_owned(), source }
+}
+
+fn create_failed(doing: &'static str, path: &Path, source: io::Error) -> CreateError {
+    CreateError::Io { doing, path: path.to_owned(), source }
+}

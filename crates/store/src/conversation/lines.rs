@@ -1,0 +1,206 @@
+//! Bytes to entries and back.
+//!
+//! Entries that belong together, such as a skill's event, result and prompt, are one *batch*: written at
+//! once, and read all or not at all. Every line of a batch but the last ends with a tab before its
+//! newline. That is white space in JSON, so the lines are exactly those that any other program reads,
+//! and a file in which no batch was written has no such tab.
+//!
+//! Only the last batch of a file can be torn, because each one is synced before the next is written. A
+//! crash leaves it without its newline, without its last line, or with NULs where blocks never reached
+//! the disk; that is a torn tail, which was never acknowledged and is not read. A line that is whole and
+//! yet no entry cannot come from a crash, so it is an error, and nothing is repaired on a guess.
+
+use std::io::{self, BufRead};
+
+use ship_message::json::Json;
+
+use super::{ContextEntry, EntryError};
+
+/// Writes entries as one batch, and tells where in it each line begins.
+pub(super) fn write_batch(entries: &[ContextEntry]) -> (String, Vec<u64>) {
+    let mut text = String::new();
+    let mut offsets = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.iter().enumerate() {
+        offsets.push(text.len() as u64);
+        entry.to_json().write_to(&mut text);
+        text.push_str(if at + 1 < entries.len() { "\t\n" } else { "\n" });
+    }
+    (text, offsets)
+}
+
+/// How much of a file is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// The length of all whole batches.
+    pub(super) whole: u64,
+    /// The length with the torn tail.
+    pub(super) total: u64,
+}
+
+/// Why a file could not be read to its end.
+#[derive(Debug)]
+pub(super) enum ScanError {
+    /// The system said so.
+    Io(io::Error),
+    /// A line is no entry, and no crash can be the cause.
+    Damaged { line: u64, cause: EntryError },
+}
+
+/// Reads whole batches and gives each entry, with the offset of its line, to `each`.
+pub(super) fn scan(
+    mut bytes: impl BufRead,
+    each: impl FnMut(u64, ContextEntry),
+) -> Result<Extent, ScanError> {
+    let mut scan =
+        Scan { each, batch: Vec::new(), holed: None, batch_start: 0, offset: 0, line_count: 0 };
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        bytes.read_until(b'\n', &mut line).map_err(ScanError::Io)?;
+        if line.pop_if(|last| *last == b'\n').is_none() {
+            return scan.end(line.len());
+        }
+        scan.line(&line)?;
+    }
+}
+
+struct Scan<F> {
+    each: F,
+    /// The entries of the batch that is being read.
+    batch: Vec<(u64, ContextEntry)>,
+    /// The first line with NULs in that batch, and whether the batch has ended.
+    holed: Option<Holed>,
+    batch_start: u64,
+    offset: u64,
+    line_count: u64,
+}
+
+struct Holed {
+    line: u64,
+    cause: EntryError,
+    ended: bool,
+}
+
+impl<F: FnMut(u64, ContextEntry)> Scan<F> {
+    fn line(&mut self, line: &[u8]) -> Result<(), ScanError> {
+        self.check_nothing_follows_a_holed_batch()?;
+        self.line_count += 1;
+        let start = self.offset;
+        self.offset += line.len() as u64 + 1;
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            self.entry(start, line)?;
+        }
+        // A NUL at the end may have been the tab.
+        if !line.ends_with(b"\t") && !line.ends_with(b"\0") {
+            self.end_batch();
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, start: u64, line: &[u8]) -> Result<(), ScanError> {
+        match parse(line) {
+            Ok(entry) => self.batch.push((start, entry)),
+            Err(cause) if line.contains(&0) => {
+                let line = self.line_count;
+                self.holed.get_or_insert(Holed { line, cause, ended: false });
+            }
+            Err(cause) => return Err(ScanError::Damaged { line: self.line_count, cause }),
+        }
+        Ok(())
+    }
+
+    fn end_batch(&mut self) {
+        match &mut self.holed {
+            Some(holed) => holed.ended = true,
+            None => {
+                self.batch.drain(..).for_each(|(start, entry)| (self.each)(start, entry));
+                self.batch_start = self.offset;
+            }
+        }
+    }
+
+    /// A batch with NULs that is followed by anything was synced once, so no crash made the NULs.
+    fn check_nothing_follows_a_holed_batch(&mut self) -> Result<(), ScanError> {
+        match self.holed.take_if(|holed| holed.ended) {
+            Some(Holed { line, cause, .. }) => Err(ScanError::Damaged { line, cause }),
+            None => Ok(()),
+        }
+    }
+
+    fn end(mut self, fragment: usize) -> Result<Extent, ScanError> {
+        if fragment > 0 {
+            self.check_nothing_follows_a_holed_batch()?;
+        }
+        Ok(Extent { whole: self.batch_start, total: self.offset + fragment as u64 })
+    }
+}
+
+fn parse(line: &[u8]) -> Result<ContextEntry, EntryError> {
+    ContextEntry::from_json(Json::parse_bytes(line)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = r#"{"id":"m001","ts":"t","type":"msg","role":"user","content":"a"}"#;
+    const B: &str = r#"{"id":"m002","ts":"t","type":"msg","role":"user","content":"b"}"#;
+
+    /// The ids that are read, and how many bytes are cut; or the damaged line.
+    fn read(text: &str) -> Result<(Vec<String>, u64), u64> {
+        let mut ids = Vec::new();
+        match scan(text.as_bytes(), |_, entry| ids.push(entry.id().to_owned())) {
+            Ok(Extent { whole, total }) => Ok((ids, total - whole)),
+            Err(ScanError::Damaged { line, .. }) => Err(line),
+            Err(ScanError::Io(error)) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn whole_lines_are_read_and_blank_ones_skipped() {
+        assert_eq!(read(""), Ok((vec![], 0)));
+        assert_eq!(read(&format!("{A}\n\n{B}\r\n")), Ok((vec!["m001".into(), "m002".into()], 0)));
+    }
+
+    #[test]
+    fn a_torn_tail_is_not_read() {
+        let whole = format!("{A}\n");
+        for tail in [
+            B.to_owned(),
+            B[..20].to_owned(),
+            "\0\0\0".to_owned(),
+            format!("\0\0{}\n", &B[5..]),
+            format!("{B}\t\n"),
+            format!("{B}\t\n{}", &A[..9]),
+            format!("{B}\t\n\0\0\0{}\n", &A[9..]),
+            format!("\0\0\0{}\t\n{B}\n", &A[9..]),
+            format!("{A}\0\n{B}\n"),
+            " ".to_owned(),
+        ] {
+            let found = read(&format!("{whole}{tail}"));
+            assert_eq!(found, Ok((vec!["m001".into()], tail.len() as u64)), "{tail:?}");
+        }
+    }
+
+    #[test]
+    fn damage_that_no_crash_can_cause_is_an_error_that_names_the_line() {
+        for (text, line) in [
+            (format!("{A}\nnonsense\n{B}\n"), 2),
+            (format!("{A}\n{{}}\n"), 2),
+            (format!("\0\0{}\n{B}\n", &A[2..]), 1),
+            (format!("{A}\n\0\0{}\n{}", &A[2..], &B[..7]), 2),
+            (format!("{A}\n\0{A}\t\n{A}\n{B}\n"), 2),
+        ] {
+            assert_eq!(read(&text), Err(line), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_batch_is_read_whole_and_its_lines_are_plain_json() {
+        let entries = [A, B].map(|line| ContextEntry::parse(line).unwrap());
+        let (text, offsets) = write_batch(&entries);
+        assert_eq!(text, format!("{A}\t\n{B}\n"));
+        assert_eq!(offsets, [0, A.len() as u64 + 2]);
+        assert_eq!(read(&text), Ok((vec!["m001".into(), "m002".into()], 0)));
+    }
+}

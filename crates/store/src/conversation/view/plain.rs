@@ -1,0 +1,244 @@
+//! The plain rules: what a message is as entries, before ids and times.
+
+use std::collections::HashSet;
+
+use ship_message::json::{Json, Object};
+use ship_message::{PartFields as _, Role, StepStartPart, ToolPart, ToolState, UiMessage, UiPart};
+
+use crate::conversation::{EntryRole, MessageEntry};
+
+/// The part in front of all others that holds what a message has beside its parts.
+const OPENING: &str = "data-message";
+
+/// What the place of a message asks of its first entry.
+#[derive(Clone, Copy)]
+pub(super) struct Opening {
+    /// The entry has the id of the message.
+    pub(super) keeps_id: bool,
+    /// A tool's result stands before it, so an assistant's step would be taken to go on from there.
+    pub(super) could_be_taken_for_a_step: bool,
+}
+
+/// The entries that a message is, without ids and times.
+pub(super) fn entries(message: &UiMessage, opening: Opening) -> Vec<MessageEntry> {
+    let given = fields_to_give(message, opening);
+    if message.role() == Role::Assistant {
+        return steps(message.parts()).flat_map(with_results(given)).collect();
+    }
+    let role = if message.role() == Role::System { EntryRole::System } else { EntryRole::User };
+    let content = match message.parts() {
+        [UiPart::Text(text)] if given.is_none() && text.object().len() == 2 => {
+            text.field("text").filter(|text| text.as_str().is_some()).cloned()
+        }
+        _ => None,
+    };
+    let content = content.unwrap_or_else(|| list(given, message.parts()));
+    vec![MessageEntry::new("", "", role, content)]
+}
+
+/// What the opening part must hold; none if there is no need for one.
+fn fields_to_give(message: &UiMessage, opening: Opening) -> Option<Object> {
+    let mut given = Object::new();
+    for (key, is_usual) in [
+        ("id", opening.keeps_id),
+        ("role", message.role() != Role::Unknown),
+        ("parts", message.has_parts()),
+    ] {
+        if !is_usual {
+            given.set(key, message.field(key).cloned().unwrap_or_else(absent));
+        }
+    }
+    for (key, value) in message.fields().iter() {
+        if !["id", "role", "parts"].contains(&key) {
+            given.set(key.to_owned(), value.clone());
+        }
+    }
+    let first = message.parts().first();
+    let poses_as_opening = matches!(first, Some(UiPart::Data(data)) if is_opening(data.object()));
+    let poses_as_step = opening.could_be_taken_for_a_step
+        && message.role() == Role::Assistant
+        && matches!(first, Some(UiPart::StepStart(_)));
+    (!given.is_empty() || poses_as_opening || poses_as_step).then_some(given)
+}
+
+/// Gives a message the fields that an opening part holds.
+pub(super) fn with_given_fields(message: UiMessage, given: &Object) -> UiMessage {
+    let mut json = message.into_json();
+    if let Some(fields) = json.as_object_mut() {
+        for (key, value) in given.iter() {
+            let value = (*value != absent()).then(|| value.clone());
+            fields.set_or_remove(key.to_owned(), value);
+        }
+    }
+    UiMessage::from_json(json).unwrap_or_else(|_| UiMessage::new("", Role::Unknown, vec![]))
+}
+
+/// Stands for a field that a message does not have, though it should: an empty list, which is no id, no
+/// role, and no parts that anybody would have to name.
+fn absent() -> Json {
+    Json::from(Vec::new())
+}
+
+/// The opening part's fields, if the content of an entry begins with one.
+pub(super) fn opening(entry: &MessageEntry) -> Option<&Object> {
+    let list = entry.content.as_array().filter(|_| entry.role != EntryRole::Tool)?;
+    let part = list.first()?.as_object().filter(|part| is_opening(part))?;
+    part.get("data")?.as_object()
+}
+
+fn is_opening(part: &Object) -> bool {
+    part.str("type") == Some(OPENING)
+}
+
+/// Whether an assistant's content begins with the start of a step.
+pub(super) fn begins_step(content: &Json) -> bool {
+    let Json::Array(list) = content else { return true };
+    list.first().is_some_and(|part| part.get("type").and_then(Json::as_str) == Some("step-start"))
+}
+
+/// The parts of an assistant's message that make one entry with its results: some parts, then calls.
+struct Step<'a> {
+    head: &'a [UiPart],
+    calls: &'a [UiPart],
+}
+
+/// Cuts a message where a step begins and all calls of the one before it are answered, so that the
+/// entry of the next one is seen to go on from there.
+fn steps(parts: &[UiPart]) -> impl Iterator<Item = Step<'_>> {
+    let mut rest = Some(parts);
+    std::iter::from_fn(move || {
+        let parts = rest?;
+        let starts = (1..parts.len()).filter(|at| matches!(parts[*at], UiPart::StepStart(_)));
+        let cut = starts.into_iter().find(|at| ends_answered(&parts[..*at]));
+        rest = cut.map(|at| &parts[at..]);
+        let parts = &parts[..cut.unwrap_or(parts.len())];
+        let (head, calls) = parts.split_at(parts.len() - trailing_calls(parts));
+        Some(Step { head, calls })
+    })
+}
+
+fn ends_answered(parts: &[UiPart]) -> bool {
+    let calls = &parts[parts.len() - trailing_calls(parts)..];
+    !calls.is_empty() && calls.iter().filter_map(plain_call).all(is_answered)
+}
+
+/// How many parts at the end are plain calls, each with an id of its own.
+fn trailing_calls(parts: &[UiPart]) -> usize {
+    let mut ids = HashSet::new();
+    let calls = parts.iter().rev().map_while(plain_call);
+    calls.take_while(|call| ids.insert(call.call_id())).count()
+}
+
+/// The entries of a step: the assistant's, and one for each answered call.
+fn with_results(mut given: Option<Object>) -> impl FnMut(Step<'_>) -> Vec<MessageEntry> {
+    move |step| {
+        let content = step_content(given.take(), step.head);
+        let mut assistant = MessageEntry::new("", "", EntryRole::Assistant, content);
+        let calls: Vec<&ToolPart> = step.calls.iter().filter_map(plain_call).collect();
+        if !calls.is_empty() {
+            assistant.tool_calls = Some(calls.iter().map(|call| write_call(call)).collect());
+        }
+        let results = calls.into_iter().filter(|call| is_answered(call)).map(result);
+        std::iter::once(assistant).chain(results).collect()
+    }
+}
+
+fn step_content(given: Option<Object>, head: &[UiPart]) -> Json {
+    let rest = match head {
+        [UiPart::StepStart(start), rest @ ..] if given.is_none() && start.object().len() == 1 => {
+            rest
+        }
+        _ => return list(given, head),
+    };
+    match rest {
+        [] => Json::Null,
+        [UiPart::Text(text)] if text.object().len() == 3 && !text.text().is_empty() => {
+            let is_done = text.object().str("state") == Some("done");
+            text.field("text").filter(|_| is_done).cloned().unwrap_or_else(|| list(None, head))
+        }
+        _ => list(None, head),
+    }
+}
+
+fn list(given: Option<Object>, parts: &[UiPart]) -> Json {
+    let opening = given
+        .map(|given| Object::from([("type", Json::from(OPENING)), ("data", given.into())]).into());
+    opening
+        .into_iter()
+        .chain(parts.iter().cloned().map(UiPart::into_json))
+        .collect::<Vec<_>>()
+        .into()
+}
+
+/// A step of plain text; empty text is no part, because no provider takes it.
+pub(super) fn step(said: Option<Json>) -> Vec<UiPart> {
+    let said = said.filter(|said| said.as_str() != Some(""));
+    let done = said.map(|said| {
+        let fields = [("type", Json::from("text")), ("text", said), ("state", "done".into())];
+        UiPart::from_json(Object::from(fields).into())
+    });
+    [UiPart::StepStart(StepStartPart::new())].into_iter().chain(done).collect()
+}
+
+/// A text part, as a person's message has it.
+pub(super) fn text(said: Json) -> UiPart {
+    UiPart::from_json(Object::from([("type", Json::from("text")), ("text", said)]).into())
+}
+
+/// The call, if an entry's fields can hold all of it.
+fn plain_call(part: &UiPart) -> Option<&ToolPart> {
+    let UiPart::Tool(call) = part else { return None };
+    let extra = match call.state() {
+        ToolState::InputAvailable => 0,
+        ToolState::OutputAvailable => usize::from(call.output().is_some()),
+        ToolState::OutputError => usize::from(call.error_text().is_some()),
+        _ => return None,
+    };
+    let has_result = call.state() == ToolState::InputAvailable || extra == 1;
+    let has_id = call.field("toolCallId").and_then(Json::as_str).is_some();
+    let is_plain = !call.is_dynamic() && has_id && call.input().is_some() && has_result;
+    (is_plain && call.object().len() == 4 + extra).then_some(call)
+}
+
+fn is_answered(call: &ToolPart) -> bool {
+    call.state().is_terminal()
+}
+
+/// A call as a line has it.
+fn write_call(call: &ToolPart) -> Json {
+    let arguments = call.input().map(Json::to_string).unwrap_or_default();
+    let name = call.name().unwrap_or_default();
+    let function = Object::from([("name", name), ("arguments", &arguments)]);
+    let call = [
+        ("id", Json::from(call.call_id())),
+        ("type", "function".into()),
+        ("function", function.into()),
+    ];
+    Object::from(call).into()
+}
+
+/// Reads a call, also as other programs write it: without `function` around it, or with the input as it is.
+pub(super) fn read_call(call: &Json) -> Option<ToolPart> {
+    let function = call.get("function").unwrap_or(call);
+    let id = call.get("id")?.as_str()?;
+    let name = function.get("name")?.as_str()?;
+    let input = ["arguments", "args", "input"].iter().find_map(|key| function.get(key));
+    let input = match input {
+        None => Object::new().into(),
+        Some(Json::String(text)) if text.trim().is_empty() => Object::new().into(),
+        Some(Json::String(text)) => Json::parse(text).unwrap_or_else(|_| text.clone().into()),
+        Some(input) => input.clone(),
+    };
+    Some(ToolPart::new(name, id, input))
+}
+
+fn result(call: &ToolPart) -> MessageEntry {
+    let error = call.field("errorText").filter(|_| call.state() == ToolState::OutputError);
+    let content = error.or(call.output()).cloned().unwrap_or_default();
+    MessageEntry {
+        tool_call_id: Some(call.call_id().to_owned()),
+        tool_name: call.name().map(str::to_owned),
+        is_error: error.is_some(),
+        ..MessageEntry::new("", "", EntryRole::Tool, content)
+    }
+}
