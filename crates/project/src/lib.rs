@@ -3,8 +3,23 @@
 //! Nothing in this crate reads the process environment, the home folder or the clock by itself: they are
 //! arguments, so that two projects can live in one process and a test owns everything it sees.
 
+mod files;
+mod init;
+mod load;
+mod project;
+mod provider;
 mod root;
 mod secrets;
+mod settings;
 
+pub use init::{InitError, Made, MadeKind, init};
+pub use load::{DotEnvProblem, LoadError, Problem, ProblemKind, Source, Warning, WarningKind};
+pub use project::{Effective, Project};
+pub use provider::{Choice, ProviderKey, choose_provider};
 pub use root::find_root;
 pub use secrets::{Secret, Secrets};
+pub use settings::{
+    Adapters, Address, ChatEgress, ChatQueue, Context, Contexts, GroupAccess, History, Limits, Llm,
+    Lock, Memory, OnUncertain, ProviderName, QueueMode, Run, Settings, SkillSettings, Start,
+    Storage, Telegram, TelegramMode, TokenBudget, Tools,
+};
