@@ -11,7 +11,10 @@ mod provider;
 mod root;
 mod secrets;
 mod settings;
+mod skills;
+mod texts;
 
+pub use files::FileError;
 pub use init::{InitError, Made, MadeKind, init};
 pub use load::{DotEnvProblem, LoadError, Problem, ProblemKind, Source, Warning, WarningKind};
 pub use project::{Effective, Project};
@@ -23,3 +26,5 @@ pub use settings::{
     Lock, Memory, OnUncertain, ProviderName, QueueMode, Run, Settings, SkillSettings, Start,
     Storage, Telegram, TelegramMode, TokenBudget, Tools,
 };
+pub use skills::{Skill, SkillSource, SkillState, scan_skills};
+pub use texts::{SystemTexts, read_system_texts};
