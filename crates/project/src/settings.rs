@@ -225,7 +225,7 @@ settings! {
         "start.host" host: String = "127.0.0.1".to_owned();
         /// The port; 0 for any that is free.
         "start.port" port: u64 = 3000, 0..=65_535;
-        /// Origins of other web pages that may talk to it, such as "https://chat.example".
+        /// Origins of other web pages that may talk to it, such as `https://chat.example`.
         "start.allowedOrigins" allowed_origins: Vec<String> = Vec::new();
     }
 

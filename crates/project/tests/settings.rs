@@ -1,10 +1,8 @@
 //! What a project's files and its environment come to: defaults, sources, mistakes and their remedies.
 
 use std::fs;
-use std::path::Path;
 
 use proptest::prelude::*;
-use ship_message::json::Json;
 use ship_project::{LoadError, Project, ProviderName, Settings, Source, TokenBudget};
 
 /// A project folder with these two files, loaded under these variables.
@@ -443,11 +441,4 @@ proptest! {
         let open = key.replace('.', "\": {\"");
         let _ = load(&format!("{{\"{open}\": {value}{}", "}".repeat(key.matches('.').count() + 1)));
     }
-}
-
-#[test]
-fn the_root_is_the_folder_that_was_given() {
-    let folder = Folder::with("", "");
-    assert_eq!(folder.load(&[]).unwrap().root(), folder.0.path() as &Path);
-    assert_eq!(effective(&load("{}").unwrap(), "store").0, Json::Null.to_string());
 }
