@@ -102,8 +102,8 @@ settings! {
     History at (context.history) {
         /// This many messages stay word for word when the older ones are summarised.
         "context.history.keepLastMessages" keep_last_messages: u64 = 30, 0..=1_000_000;
-        /// The tokens of one request above which the history is summarised: a number, or "auto" for what the
-        /// model's window allows.
+        /// The tokens of one request above which the history is summarised; "auto" is what the model's window
+        /// allows.
         "context.history.maxInputTokensApprox" max_input_tokens_approx: TokenBudget = TokenBudget::Auto, 1..=1_000_000_000;
         /// Whether the original messages are kept when they are summarised.
         "context.history.archiveOnCompact" archive_on_compact: bool = true;
@@ -233,7 +233,7 @@ settings! {
     Storage at (storage) {
         /// A database, such as "postgres://…". Unset: files in the project folder.
         "store" url: Option<Address> = None;
-        /// What an accepted message survives: a power cut ("sync"), or only a killed process ("flush").
+        /// What an accepted message survives: a power cut, or only a killed process.
         "durability" durability: Durability = Durability::Sync;
     }
 }

@@ -6,7 +6,7 @@ use crate::settings::{GROUPS, Settings};
 
 const HEAD: &str = "\
 // Settings of this project. Nothing here is needed: each line shows a default, and counts once the // at its
-// beginning is gone. Keys and tokens belong into .env, and are written here as \"${NAME}\".
+// beginning is gone; null means not set. Keys and tokens belong into .env, and are written \"${NAME}\" here.
 ";
 
 /// Writes the file from the catalogue.
@@ -24,7 +24,13 @@ pub(super) fn ship_json() -> String {
             let name = key.name.rsplit('.').next().unwrap_or(key.name);
             let default = (key.show)(&defaults);
             // Cannot fail: writing to a `String`.
-            let _ = writeln!(out, "{indent}// \"{name}\": {default}, // {}", key.about.trim());
+            let _ = write!(out, "{indent}// \"{name}\": {default}, // {}", key.about.trim());
+            // Words cannot be guessed; what else a value may be is seen from the default.
+            let expected = (key.expected)();
+            if expected.starts_with('"') {
+                let _ = write!(out, " Either {expected}.");
+            }
+            out.push('\n');
         }
     }
     move_to(&[], &mut open, "", &mut out);
@@ -82,7 +88,8 @@ mod tests {
             "{\n  \"llm\": { // The model, and how it is reached.\n    // \"provider\": null, // Who answers.",
             "\n  \"context\": {\n    \"history\": { // What the model is shown",
             "\n    },\n  },\n  \"limits\": { // How large things may be.",
-            "\n  // \"durability\": \"sync\", // What an accepted message survives",
+            "\n  // \"durability\": \"sync\", // What an accepted message survives: a power cut, or only a \
+             killed process. Either \"sync\" or \"flush\".\n}\n",
         ] {
             assert!(text.contains(piece), "{piece}\nis not in\n{text}");
         }
