@@ -1,0 +1,97 @@
+//! The `ship.json` of a new project: every key, commented out, with its default and its purpose.
+
+use std::fmt::Write as _;
+
+use crate::settings::{GROUPS, Settings};
+
+const HEAD: &str = "\
+// Settings of this project. Nothing here is needed: each line shows a default, and counts once the // at its
+// beginning is gone; null means not set. Keys and tokens belong into .env, and are written \"${NAME}\" here.
+";
+
+/// Writes the file from the catalogue.
+pub(super) fn ship_json() -> String {
+    let defaults = Settings::default();
+    let mut out = format!("{HEAD}{{\n");
+    let mut open: Vec<&str> = Vec::new();
+    for group in GROUPS {
+        let Some(first) = group.keys.first() else { continue };
+        let mut place: Vec<&str> = first.name.split('.').collect();
+        place.pop();
+        move_to(&place, &mut open, group.about.trim(), &mut out);
+        let indent = "  ".repeat(open.len() + 1);
+        for key in group.keys {
+            let name = key.name.rsplit('.').next().unwrap_or(key.name);
+            let default = (key.show)(&defaults);
+            // Cannot fail: writing to a `String`.
+            let _ = write!(out, "{indent}// \"{name}\": {default}, // {}", key.about.trim());
+            // Words cannot be guessed; what else a value may be is seen from the default.
+            let expected = (key.expected)();
+            if expected.starts_with('"') {
+                let _ = write!(out, " Either {expected}.");
+            }
+            out.push('\n');
+        }
+    }
+    move_to(&[], &mut open, "", &mut out);
+    out.push_str("}\n");
+    out
+}
+
+/// Closes and opens objects until those of `place` are open.
+fn move_to<'a>(place: &[&'a str], open: &mut Vec<&'a str>, about: &str, out: &mut String) {
+    let shared = place.iter().zip(open.iter()).take_while(|(a, b)| a == b).count();
+    while open.len() > shared {
+        let _ = writeln!(out, "{}}},", "  ".repeat(open.len()));
+        open.pop();
+    }
+    for (at, name) in place.iter().enumerate().skip(shared) {
+        let indent = "  ".repeat(open.len() + 1);
+        let comment = if at + 1 == place.len() { format!(" // {about}") } else { String::new() };
+        let _ = writeln!(out, "{indent}\"{name}\": {{{comment}");
+        open.push(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::keys;
+    use crate::{Project, Source};
+
+    fn loaded(text: &str) -> Project {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("ship.json"), text).unwrap();
+        Project::load(folder.path(), []).unwrap()
+    }
+
+    #[test]
+    fn every_key_is_there_and_counts_once_its_slashes_are_gone() {
+        let text = ship_json();
+        let count = keys().count();
+        assert_eq!(text.matches("// \"").count(), count);
+
+        let project = loaded(&text.replace("// \"", "\""));
+        assert_eq!(project.warnings(), []);
+        assert_eq!(project.settings(), &Settings::default());
+        let from_file = |source: &Source| matches!(source, Source::ShipJson { .. });
+        let rows = project.effective();
+        // A default of `null` is as good as not there, and has no line.
+        let set = rows.iter().filter(|row| from_file(&row.source)).count();
+        assert_eq!(set + text.matches("\": null").count(), count);
+    }
+
+    #[test]
+    fn the_file_reads_pleasantly() {
+        let text = ship_json();
+        for piece in [
+            "{\n  \"llm\": { // The model, and how it is reached.\n    // \"provider\": null, // Who answers.",
+            "\n  \"context\": {\n    \"history\": { // What the model is shown",
+            "\n    },\n  },\n  \"limits\": { // How large things may be.",
+            "\n  // \"durability\": \"sync\", // What an accepted message survives: a power cut, or only a \
+             killed process. Either \"sync\" or \"flush\".\n}\n",
+        ] {
+            assert!(text.contains(piece), "{piece}\nis not in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What a project folder says and keeps beside its chats.
+//!
+//! - [`find_root`] tells which folder is the project, and [`init`] gives a new one its first files.
+//! - [`Project::load`] reads `ship.json` and `.env` under an environment: typed [`Settings`], where each
+//!   value came from, who answers, and the [`Secrets`] that must not be shown.
+//! - [`read_system_texts`] and [`scan_skills`] read what people write for the agent.
+//! - [`Logs`] keeps what happened, without secrets, and [`LogReader`] follows it.
+//!
+//! Nothing in this crate reads the process environment, the home folder or the clock by itself: they are
+//! arguments, so that two projects can live in one process and a test owns everything it sees.
+
+mod files;
+mod init;
+mod load;
+mod logs;
+mod project;
+mod provider;
+mod root;
+mod secrets;
+mod settings;
+mod skills;
+mod texts;
+
+pub use files::FileError;
+pub use init::{InitError, Made, MadeKind, init};
+pub use load::{DotEnvProblem, LoadError, Problem, ProblemKind, Source, Warning, WarningKind};
+pub use logs::{Level, LogEntry, LogOptions, LogReader, Logs};
+pub use project::{Effective, Project};
+pub use provider::{Choice, ProviderKey, choose_provider};
+pub use root::find_root;
+pub use secrets::{Secret, Secrets};
+pub use settings::{
+    Adapters, Address, ChatEgress, ChatQueue, Context, Contexts, GroupAccess, History, Limits, Llm,
+    Lock, Memory, OnUncertain, ProviderName, QueueMode, Run, Settings, SkillSettings, Start,
+    Storage, Telegram, TelegramMode, TokenBudget, Tools,
+};
+pub use skills::{Skill, SkillSource, SkillState, scan_skills};
+pub use texts::{SystemTexts, read_system_texts};

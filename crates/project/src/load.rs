@@ -1,0 +1,20 @@
+//! Reading what a project says: `.env`, then `ship.json`, then what the environment overrides.
+//!
+//! All mistakes are found in one go and told together, each with file, line, key and remedy. A key that
+//! nobody knows is a warning: an older program can read a newer file.
+
+mod document;
+mod dotenv;
+mod expand;
+mod nearest;
+mod problem;
+mod read;
+mod source;
+mod variables;
+
+pub use dotenv::DotEnvProblem;
+pub(crate) use dotenv::parse as parse_dotenv;
+pub use problem::{LoadError, Problem, ProblemKind, Warning, WarningKind};
+pub(crate) use read::{Loaded, Sources, load};
+pub use source::Source;
+pub(crate) use variables::Variables;

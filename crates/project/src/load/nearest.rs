@@ -1,0 +1,70 @@
+//! "Did you mean": the known key nearest to one that nobody knows.
+
+use crate::settings::{is_group, keys};
+
+/// Below this likeness two names have nothing to do with each other.
+const LIKENESS_MIN: f64 = 0.6;
+
+/// The key or group nearest to `unknown`, if any is near.
+pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
+    let groups = keys().flat_map(|key| {
+        let dots = key.name.match_indices('.').map(|(at, _)| at);
+        dots.map(|at| &key.name[..at]).collect::<Vec<_>>()
+    });
+    // A group is only meant where a group stands; below one, a key is.
+    let names = keys().map(|key| key.name).chain(groups);
+    let scored = names.map(|name| (likeness(unknown, name), name));
+    let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (best.0 >= LIKENESS_MIN).then_some(best.1)
+}
+
+/// How alike two names are, from 0 to 1. One at the right place or with the right last word is nearly it.
+fn likeness(unknown: &str, known: &str) -> f64 {
+    let (unknown, known) = (unknown.to_lowercase(), known.to_lowercase());
+    let whole = strsim::normalized_damerau_levenshtein(&unknown, &known);
+    let ((place, word), (known_place, known_word)) = (split(&unknown), split(&known));
+    // A name cut short or spelt out is as near as one with a few letters wrong.
+    let begins = word.len() > 3 && (known_word.starts_with(word) || word.starts_with(known_word));
+    let by_word = strsim::normalized_damerau_levenshtein(word, known_word).max(if begins {
+        0.7
+    } else {
+        0.0
+    });
+    match place == known_place {
+        true => by_word,
+        // `model` at the top is `llm.model`, but a group is not mistaken for a key of the same length.
+        false if by_word == 1.0 && !is_group(&known) => 0.9,
+        false => whole * 0.9,
+    }
+}
+
+fn split(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or(("", name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_or_misplaced_key_is_recognised() {
+        for (unknown, known) in [
+            ("llm.modle", Some("llm.model")),
+            ("llm.apikey", Some("llm.apiKey")),
+            ("llm.max_tokens", Some("llm.maxTokens")),
+            ("lmm", Some("llm")),
+            ("contexts", Some("context")),
+            ("model", Some("llm.model")),
+            ("port", Some("start.port")),
+            ("context.keepLastMessages", Some("context.history.keepLastMessages")),
+            ("context.history.keepLast", Some("context.history.keepLastMessages")),
+            ("context.chatqueue", Some("context.chatQueue")),
+            ("duarbility", Some("durability")),
+            ("zzz", None),
+            ("llm.frobnicate", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(unknown), known, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! From files and variables to settings.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use ship_message::json::Json;
+
+use super::document::{self, Node, Value};
+use super::expand::{ExpandError, expand};
+use super::nearest::nearest;
+use super::{
+    LoadError, Problem, ProblemKind, Source, Variables, Warning, WarningKind, parse_dotenv,
+};
+use crate::Secrets;
+use crate::files::{Bytes, is_missing, read_beginning};
+use crate::settings::{Key, Settings, TokenBudget, is_group, key, keys};
+
+/// A value that is wrong is shown up to this many characters.
+const FOUND_CHARS_MAX: usize = 60;
+
+/// Everything that was read.
+pub(crate) struct Loaded {
+    pub(crate) settings: Settings,
+    pub(crate) sources: Sources,
+    pub(crate) variables: Variables,
+    pub(crate) secrets: Secrets,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Where each value came from that is not the default.
+pub(crate) type Sources = BTreeMap<&'static str, Source>;
+
+/// Reads `.env` and `ship.json` of a project, and applies what the environment overrides.
+pub(crate) fn load(
+    root: &Path,
+    environment: impl IntoIterator<Item = (String, String)>,
+) -> Result<Loaded, LoadError> {
+    let mut warnings = Vec::new();
+    let variables = read_variables(&root.join(".env"), environment, &mut warnings)?;
+    let file = root.join("ship.json");
+    let document = read_document(&file, &mut warnings)?;
+
+    let texts = document.as_ref().map_or_else(Vec::new, named_texts);
+    let named = || variables.iter().chain(texts.iter().copied());
+    let known = Secrets::collect(named(), []);
+    let mut reading = Reading::new(file, &variables, &known);
+    reading.root(document.as_ref());
+    reading.override_by(&variables);
+    reading.check_together();
+    let Reading { settings, sources, problems, warnings: more, .. } = reading;
+    if !problems.is_empty() {
+        return Err(LoadError::new(problems));
+    }
+
+    warnings.extend(more);
+    let configured: Vec<String> = keys().flat_map(|key| (key.secrets)(&settings)).collect();
+    let secrets = Secrets::collect(named(), configured.iter().map(String::as_str));
+    Ok(Loaded { settings, sources, variables, secrets, warnings })
+}
+
+fn read_variables(
+    file: &Path,
+    environment: impl IntoIterator<Item = (String, String)>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Variables, LoadError> {
+    let text = read_text(file, warnings)?;
+    let lines = parse_dotenv(&text.unwrap_or_default()).map_err(|problems| {
+        let problem = |(line, problem)| Problem {
+            file: file.to_path_buf(),
+            line: Some(line),
+            kind: ProblemKind::DotEnv(problem),
+        };
+        LoadError::new(problems.into_iter().map(problem).collect())
+    })?;
+    Ok(Variables::new(environment, lines))
+}
+
+fn read_document(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<Node>, LoadError> {
+    let Some(text) = read_text(file, warnings)? else { return Ok(None) };
+    document::parse(&text).map_err(|error| {
+        let kind = ProblemKind::Syntax { column: error.column, what: error.what };
+        LoadError::new(vec![Problem { file: file.to_path_buf(), line: Some(error.line), kind }])
+    })
+}
+
+/// Reads a file of settings; `None` when there is none.
+fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>, LoadError> {
+    let problem =
+        |line, kind| LoadError::new(vec![Problem { file: file.to_path_buf(), line, kind }]);
+    let Bytes { bytes, cut } = match read_beginning(file) {
+        Ok(bytes) => bytes,
+        // A folder called `.env` is a Python environment, and says nothing to us.
+        Err(error) if is_missing(&error) || error.kind() == io::ErrorKind::IsADirectory => {
+            return Ok(None);
+        }
+        Err(error) => return Err(problem(None, ProblemKind::Unreadable(error))),
+    };
+    if cut {
+        return Err(problem(None, ProblemKind::TooLarge));
+    }
+    if file.metadata().is_ok_and(|found| found.permissions().mode() & 0o002 != 0) {
+        warnings.push(Warning {
+            file: file.to_path_buf(),
+            line: None,
+            kind: WarningKind::WritableByAll,
+        });
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = good.iter().filter(|&&byte| byte == b'\n').count() + 1;
+            Err(problem(Some(line), ProblemKind::NotText))
+        }
+    }
+}
+
+/// The texts of the file with the last word of their names, except those of keys that hold no secret:
+/// `maxInputTokensApprox` only sounds like one. A misspelt `apikey` still keeps its value to itself.
+fn named_texts(node: &Node) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    let mut pending = vec![(String::new(), "", node)];
+    while let Some((full, name, node)) = pending.pop() {
+        match &node.value {
+            Value::Object(entries) => pending.extend(entries.iter().map(|(name, node)| {
+                let full = if full.is_empty() { name.clone() } else { format!("{full}.{name}") };
+                (full, name.as_str(), node)
+            })),
+            Value::Plain(json) if key(&full).is_none_or(|key| key.hidden) => {
+                found.extend(json.as_str().map(|text| (name, text)));
+            }
+            Value::Plain(_) => {}
+        }
+    }
+    found
+}
+
+/// Settings being put together.
+struct Reading<'a> {
+    file: PathBuf,
+    variables: &'a Variables,
+    secrets: &'a Secrets,
+    settings: Settings,
+    sources: Sources,
+    warnings: Vec<Warning>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(file: PathBuf, variables: &'a Variables, secrets: &'a Secrets) -> Self {
+        let (settings, sources) = (Settings::default(), Sources::new());
+        Self { file, variables, secrets, settings, sources, warnings: vec![], problems: vec![] }
+    }
+
+    fn root(&mut self, document: Option<&Node>) {
+        match document {
+            None => {}
+            Some(Node { value: Value::Object(entries), .. }) => self.object("", entries),
+            Some(Node { line, value: Value::Plain(json) }) => {
+                let found = self.describe(json);
+                self.wrong_value(*line, "", found, "an object in braces".to_owned());
+            }
+        }
+    }
+
+    /// Reads the keys of one object; `place` is its name with a dot behind it.
+    fn object(&mut self, place: &str, entries: &[(String, Node)]) {
+        let mut seen = HashSet::new();
+        for (name, node) in entries {
+            let full = format!("{place}{name}");
+            if !seen.insert(name) {
+                self.warn(
+                    node.line,
+                    WarningKind::Twice { key: self.secrets.mask(&full).into_owned() },
+                );
+            }
+            match key(&full) {
+                Some(key) => self.value(key, node),
+                None if is_group(&full) => self.group(&full, node),
+                // What editors put there to know the keys.
+                None if full == "$schema" => {}
+                None => {
+                    let nearest = nearest(&full);
+                    let key = self.secrets.mask(&full).into_owned();
+                    self.warn(node.line, WarningKind::UnknownKey { key, nearest });
+                }
+            }
+        }
+    }
+
+    fn group(&mut self, name: &str, node: &Node) {
+        match &node.value {
+            Value::Object(entries) => self.object(&format!("{name}."), entries),
+            Value::Plain(Json::Null) => {}
+            Value::Plain(json) => {
+                let found = self.describe(json);
+                self.wrong_value(node.line, name, found, "an object in braces".to_owned());
+            }
+        }
+    }
+
+    fn value(&mut self, key: &'static Key, node: &Node) {
+        let line = node.line;
+        let json = match &node.value {
+            // Set to nothing is not set.
+            Value::Plain(Json::Null) => return,
+            Value::Plain(json) => json,
+            Value::Object(_) => {
+                return self.wrong_value(line, key.name, "an object".to_owned(), (key.expected)());
+            }
+        };
+        match self.expanded(json) {
+            Ok(candidates) => {
+                if candidates.iter().any(|json| (key.put)(&mut self.settings, json)) {
+                    self.sources.insert(key.name, Source::ShipJson { line });
+                    return;
+                }
+                let value = candidates.into_iter().next().unwrap_or_default();
+                let found =
+                    if key.hidden { kind_of(&value).to_owned() } else { self.describe(&value) };
+                self.wrong_value(line, key.name, found, (key.expected)());
+            }
+            Err(error) => {
+                let key = key.name.to_owned();
+                let kind = match error {
+                    ExpandError::Unset(variable) => ProblemKind::Unset { key, variable },
+                    ExpandError::NotAName => ProblemKind::NotAVariable { key },
+                };
+                self.problem(line, kind);
+            }
+        }
+    }
+
+    /// The value with its variables put in. A text that came out of a variable may be meant as a number:
+    /// `"port": "${PORT}"` has no other way to say it.
+    fn expanded(&self, json: &Json) -> Result<Vec<Json>, ExpandError> {
+        match json {
+            Json::String(text) => {
+                let expanded = expand(text, self.variables)?;
+                let as_number =
+                    expanded.had_variables.then(|| Json::parse(expanded.text.trim()).ok());
+                let as_text = Json::from(expanded.text);
+                Ok([Some(as_text), as_number.flatten()].into_iter().flatten().collect())
+            }
+            Json::Array(values) => {
+                let expand_one = |value: &Json| match value.as_str() {
+                    Some(text) => Ok(Json::from(expand(text, self.variables)?.text)),
+                    None => Ok(value.clone()),
+                };
+                let values: Result<Vec<Json>, ExpandError> =
+                    values.iter().map(expand_one).collect();
+                Ok(vec![values?.into()])
+            }
+            other => Ok(vec![other.clone()]),
+        }
+    }
+
+    /// What the environment may turn off whatever the file says: message text in logs.
+    fn override_by(&mut self, variables: &Variables) {
+        let off = |text: &str| {
+            matches!(text.trim().to_ascii_lowercase().as_str(), "0" | "false" | "off" | "no")
+        };
+        if let Some(variable) = variables.get("SMA_LOG_LLM_MESSAGES").filter(|v| off(&v.value)) {
+            self.settings.llm.log_messages = false;
+            self.sources.insert("llm.logMessages", variable.source.clone());
+        }
+    }
+
+    /// What is right by itself may be wrong together.
+    fn check_together(&mut self) {
+        let (budget, window) =
+            (self.settings.context.history.max_input_tokens_approx, self.settings.llm.window);
+        if let (TokenBudget::Tokens(tokens), Some(window)) = (budget, window)
+            && tokens > window
+        {
+            let name = "context.history.maxInputTokensApprox";
+            let Some(Source::ShipJson { line }) = self.sources.get(name) else { return };
+            let expected = format!("\"auto\" or at most {window}, which is `llm.window`");
+            self.wrong_value(*line, name, tokens.to_string(), expected);
+        }
+    }
+
+    fn wrong_value(&mut self, line: usize, key: &str, found: String, expected: String) {
+        self.problem(line, ProblemKind::Value { key: key.to_owned(), found, expected });
+    }
+
+    fn problem(&mut self, line: usize, kind: ProblemKind) {
+        self.problems.push(Problem { file: self.file.clone(), line: Some(line), kind });
+    }
+
+    fn warn(&mut self, line: usize, kind: WarningKind) {
+        self.warnings.push(Warning { file: self.file.clone(), line: Some(line), kind });
+    }
+
+    /// A value as an error may show it: masked first and shortened then, so that no part of a secret is left.
+    fn describe(&self, json: &Json) -> String {
+        let text = json.to_string();
+        let masked = self.secrets.mask(&text);
+        match masked.char_indices().nth(FOUND_CHARS_MAX) {
+            Some((at, _)) => format!("{}…", &masked[..at]),
+            None => masked.into_owned(),
+        }
+    }
+}
+
+/// What sort of value it is, for a value that must not be shown.
+fn kind_of(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Bool(_) => "true or false",
+        Json::Number(_) => "a number",
+        Json::String(text) if text.trim().is_empty() => "empty",
+        Json::String(_) => "another text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,167 @@
+//! One line of a log, and what of it may be written.
+
+use ship_message::json::{Json, Object};
+use ship_store::{ChatKey, Timestamp};
+
+use super::LogOptions;
+use crate::Secrets;
+
+/// Values nested deeper than this are written as the text of their JSON. Nobody reads deeper, and a
+/// hostile body must not cost the stack.
+const DEPTH_MAX: usize = 32;
+
+/// How much a line matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// For whoever mends the program.
+    Debug,
+    /// What happened.
+    Info,
+    /// Something is odd, and work goes on.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+impl Level {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A line to be written.
+///
+/// A field is plain, message text or payload. What a person or a model said is message text, and so is
+/// anything that may quote it: a provider's error, a tool's input and output.
+///
+/// ```
+/// use ship_project::{Level, LogEntry};
+///
+/// let entry = LogEntry::new(Level::Info, "llm_request")
+///     .request("r1")
+///     .plain("model", "small")
+///     .message("text", "What is the plan?");
+/// ```
+#[derive(Debug, Clone)]
+pub struct LogEntry {
+    level: Level,
+    kind: &'static str,
+    ids: [(&'static str, Option<String>); 3],
+    fields: Vec<(&'static str, Field)>,
+}
+
+#[derive(Debug, Clone)]
+enum Field {
+    Plain(Json),
+    Message(Json),
+    Payload(Json),
+}
+
+impl LogEntry {
+    /// Begins a line.
+    pub fn new(level: Level, kind: &'static str) -> Self {
+        let ids = [("chatKey", None), ("requestId", None), ("runId", None)];
+        Self { level, kind, ids, fields: Vec::new() }
+    }
+
+    /// Says which chat it belongs to.
+    #[must_use]
+    pub fn chat(mut self, key: &ChatKey) -> Self {
+        self.ids[0].1 = Some(key.as_str().to_owned());
+        self
+    }
+
+    /// Says which request it belongs to.
+    #[must_use]
+    pub fn request(mut self, id: impl Into<String>) -> Self {
+        self.ids[1].1 = Some(id.into());
+        self
+    }
+
+    /// Says which run it belongs to.
+    #[must_use]
+    pub fn run(mut self, id: impl Into<String>) -> Self {
+        self.ids[2].1 = Some(id.into());
+        self
+    }
+
+    /// Adds a field that holds nothing anyone said.
+    #[must_use]
+    pub fn plain(mut self, name: &'static str, value: impl Into<Json>) -> Self {
+        self.fields.push((name, Field::Plain(value.into())));
+        self
+    }
+
+    /// Adds a field that holds, or may quote, what somebody said. Left out when that is not wanted.
+    #[must_use]
+    pub fn message(mut self, name: &'static str, value: impl Into<Json>) -> Self {
+        self.fields.push((name, Field::Message(value.into())));
+        self
+    }
+
+    /// Adds a raw body. Left out unless it is asked for, and whenever message text is.
+    #[must_use]
+    pub fn payload(mut self, name: &'static str, value: impl Into<Json>) -> Self {
+        self.fields.push((name, Field::Payload(value.into())));
+        self
+    }
+
+    /// The line, with what is wanted and without secrets.
+    pub(super) fn into_line(
+        self,
+        now: Timestamp,
+        options: LogOptions,
+        secrets: &Secrets,
+    ) -> String {
+        let mut line = Object::with_capacity(6 + self.fields.len());
+        line.set("ts", now.to_string());
+        line.set("level", self.level.as_str());
+        line.set("kind", self.kind);
+        for (name, id) in self.ids {
+            if let Some(id) = id {
+                line.set(name, secrets.mask(&id).into_owned());
+            }
+        }
+        for (name, field) in self.fields {
+            let value = match field {
+                Field::Plain(value) => Some(value),
+                Field::Message(value) => options.messages.then_some(value),
+                Field::Payload(value) => (options.messages && options.payload).then_some(value),
+            };
+            // A field cannot pose as what every line has.
+            if let (Some(value), false) = (value, line.has(name)) {
+                line.set(name, masked(value, secrets, DEPTH_MAX));
+            }
+        }
+        let mut text = String::new();
+        Json::Object(line).write_to(&mut text);
+        text.push('\n');
+        text
+    }
+}
+
+/// The value without secrets. Strings are masked as they are meant, not as JSON writes them, so that a
+/// mask can never break the line.
+fn masked(value: Json, secrets: &Secrets, depth: usize) -> Json {
+    let below = |value| masked(value, secrets, depth - 1);
+    match value {
+        Json::String(text) => secrets.mask(&text).into_owned().into(),
+        Json::Array(_) | Json::Object(_) if depth == 0 => {
+            secrets.mask(&value.to_string()).into_owned().into()
+        }
+        Json::Array(values) => values.into_vec().into_iter().map(below).collect::<Vec<_>>().into(),
+        Json::Object(object) => {
+            let entries = object.into_entries().into_iter();
+            let masked: Object = entries
+                .map(|(key, value)| (secrets.mask(&key).into_owned(), below(value)))
+                .collect();
+            masked.into()
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => value,
+    }
+}

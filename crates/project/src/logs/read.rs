@@ -1,0 +1,169 @@
+//! Reading lines, and following what is added.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use ship_message::json::{Json, Object};
+
+use super::{FOLDER, SUFFIX};
+use crate::files::is_missing;
+
+/// About this much is handed out at a time, so that a year of logs is never in memory at once.
+const BATCH_BYTES: u64 = 1024 * 1024;
+
+/// Reads the logs of a project from one place on, across days, as far as they go by now.
+///
+/// Only whole lines are handed out; one that is being written comes with the next [`poll`](Self::poll).
+#[derive(Debug)]
+pub struct LogReader {
+    folder: PathBuf,
+    request: Option<String>,
+    /// How far each file has been read that may still grow.
+    read: BTreeMap<String, u64>,
+    unreadable: u64,
+}
+
+impl LogReader {
+    /// Reads from the first line of the first day on.
+    pub fn from_start(root: &Path) -> Self {
+        let folder = root.join(FOLDER[0]).join(FOLDER[1]);
+        Self { folder, request: None, read: BTreeMap::new(), unreadable: 0 }
+    }
+
+    /// Reads only what is added from now on.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be read.
+    pub fn from_end(root: &Path) -> io::Result<Self> {
+        let mut reader = Self::from_start(root);
+        for name in reader.days()? {
+            let length = fs::metadata(reader.folder.join(&name))?.len();
+            reader.read.insert(name, length);
+        }
+        reader.forget_old_days();
+        Ok(reader)
+    }
+
+    /// Hands out only lines of one request.
+    #[must_use]
+    pub fn of_request(mut self, id: impl Into<String>) -> Self {
+        self.request = Some(id.into());
+        self
+    }
+
+    /// Returns the next lines; none when all have been read, for now.
+    ///
+    /// # Errors
+    /// When a file cannot be read. What was read before is not handed out again.
+    pub fn poll(&mut self) -> io::Result<Vec<Object>> {
+        loop {
+            let mut lines = Vec::new();
+            let mut left = BATCH_BYTES;
+            for name in self.days()? {
+                let read = self.read_day(name, left, &mut lines)?;
+                left = left.saturating_sub(read);
+                if left == 0 {
+                    break;
+                }
+            }
+            let at_end = left > 0;
+            if at_end {
+                self.forget_old_days();
+            }
+            // A batch that held nothing of what was asked for is not the end.
+            if at_end || !lines.is_empty() {
+                return Ok(lines);
+            }
+        }
+    }
+
+    /// Returns how many lines were passed over because they are no lines of a log.
+    pub fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
+    /// The files that may have something new, oldest first.
+    fn days(&self) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if is_missing(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut days = names.collect::<io::Result<Vec<String>>>()?;
+        let oldest = self.read.keys().next();
+        days.retain(|name| is_day(name) && oldest.is_none_or(|oldest| name >= oldest));
+        days.sort_unstable();
+        Ok(days)
+    }
+
+    /// Yesterday's file may still get a line from a process that looked at the clock before midnight; the
+    /// ones before it are done.
+    fn forget_old_days(&mut self) {
+        while self.read.len() > 2 {
+            self.read.pop_first();
+        }
+    }
+
+    /// Reads whole lines of one file until it ends or `bytes_max` is passed, and returns how much was read.
+    fn read_day(
+        &mut self,
+        name: String,
+        bytes_max: u64,
+        lines: &mut Vec<Object>,
+    ) -> io::Result<u64> {
+        let path = self.folder.join(&name);
+        let begin = self.read.entry(name).or_insert(0);
+        let length = match fs::metadata(&path) {
+            Ok(found) if found.is_file() => found.len(),
+            Ok(_) => return Ok(0),
+            Err(error) if is_missing(&error) => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        if length < *begin {
+            // Somebody emptied or replaced it.
+            *begin = 0;
+        }
+        if length == *begin {
+            return Ok(0);
+        }
+        let mut file = BufReader::new(File::open(path)?);
+        file.seek(SeekFrom::Start(*begin))?;
+        let mut line = Vec::new();
+        let mut read = 0;
+        while read < bytes_max {
+            line.clear();
+            let length = file.read_until(b'\n', &mut line)?;
+            if line.pop() != Some(b'\n') {
+                break;
+            }
+            read += length as u64;
+            *begin += length as u64;
+            match Json::parse_bytes(&line) {
+                Ok(Json::Object(line)) if wanted(&line, self.request.as_deref()) => {
+                    lines.push(line)
+                }
+                Ok(Json::Object(_)) => {}
+                _ if line.is_empty() => {}
+                _ => self.unreadable += 1,
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn wanted(line: &Object, request: Option<&str>) -> bool {
+    request.is_none_or(|id| line.str("requestId") == Some(id))
+}
+
+/// Whether a file is that of a day: `2026-02-05.jsonl`.
+fn is_day(name: &str) -> bool {
+    let Some(day) = name.strip_suffix(SUFFIX) else { return false };
+    let digit_or_hyphen = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    day.len() == 10 && day.bytes().enumerate().all(digit_or_hyphen)
+}

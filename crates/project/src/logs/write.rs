@@ -1,0 +1,145 @@
+//! Appending lines.
+//!
+//! A line is one write to a file opened for appending, so lines of several processes never mix. The file is
+//! opened anew each time: that costs a few microseconds, and a log that somebody moved away or a new day
+//! needs no further thought.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+use rustix::io::Errno;
+use ship_store::{Clock, Timestamp};
+
+use super::{FOLDER, LogEntry, SUFFIX};
+use crate::{Project, Secrets};
+
+const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+const FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
+
+/// What of a line may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogOptions {
+    /// What people and models said.
+    pub messages: bool,
+    /// Raw bodies; never without `messages`, as they hold them.
+    pub payload: bool,
+}
+
+/// The logs of a project, to write to. Shared by all that work on it.
+pub struct Logs {
+    root: PathBuf,
+    clock: Arc<dyn Clock>,
+    secrets: Arc<Secrets>,
+    options: LogOptions,
+    failures: AtomicU64,
+    /// Whether the last line may have been written in part.
+    torn: AtomicBool,
+}
+
+impl Logs {
+    /// Makes the logs of a project, as its settings want them. Nothing is written yet.
+    pub fn new(project: &Project, clock: Arc<dyn Clock>) -> Self {
+        let options = LogOptions {
+            messages: project.settings().llm.log_messages,
+            payload: project.log_payload(),
+        };
+        Self {
+            root: project.root().to_path_buf(),
+            clock,
+            secrets: project.secrets().clone(),
+            options,
+            failures: AtomicU64::new(0),
+            torn: AtomicBool::new(false),
+        }
+    }
+
+    /// Writes a line. When that fails, the line is lost and counted, and nobody is bothered.
+    pub fn write(&self, entry: LogEntry) {
+        let now = self.clock.now();
+        let line = entry.into_line(now, self.options, &self.secrets);
+        if self.append(now, &line).is_err() {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns how many lines could not be written.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// Returns what of a line is written.
+    pub fn options(&self) -> LogOptions {
+        self.options
+    }
+
+    fn append(&self, now: Timestamp, line: &str) -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | PLAIN | OFlags::NONBLOCK;
+        let file = openat(folder(&self.root)?, file_name(now), flags, FILE_MODE)?;
+        let mut file = File::from(file);
+        if !file.metadata()?.is_file() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // What follows half a line would be lost with it.
+        let line = match self.torn.swap(false, Ordering::Relaxed) {
+            true => Cow::Owned(format!("\n{line}")),
+            false => Cow::Borrowed(line),
+        };
+        let written = loop {
+            match file.write(line.as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        if written < line.len() {
+            self.torn.store(true, Ordering::Relaxed);
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Logs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Logs")
+            .field("root", &self.root)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// No link is followed below the project folder.
+const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
+
+/// Opens the folder of logs, and makes it when it is not there.
+fn folder(root: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let mut folder = open(root, flags | OFlags::CLOEXEC, Mode::empty())?;
+    for name in FOLDER {
+        folder = match openat(&folder, name, flags | PLAIN, Mode::empty()) {
+            Err(Errno::NOENT) => {
+                match mkdirat(&folder, name, FOLDER_MODE) {
+                    // Another process was faster.
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                openat(&folder, name, flags | PLAIN, Mode::empty())?
+            }
+            result => result?,
+        };
+    }
+    Ok(folder)
+}
+
+/// The file of a day, by universal time: `2026-02-05.jsonl`.
+fn file_name(now: Timestamp) -> String {
+    let moment = now.to_string();
+    let day = moment.split_once('T').map_or(moment.as_str(), |(day, _)| day);
+    format!("{day}{SUFFIX}")
+}

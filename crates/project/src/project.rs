@@ -1,0 +1,160 @@
+//! A project: its folder, and what its files and the environment say.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ship_message::json::Json;
+
+use crate::load::{self, Loaded, Variables};
+use crate::provider::{Choice, choose_provider};
+use crate::settings::{Settings, keys};
+use crate::{LoadError, Secrets, Source, Warning};
+
+/// A project folder and what it says.
+///
+/// ```
+/// use ship_project::{Project, ProviderName, Source};
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("ship.json"), "{ \"start\": { \"port\": 8080 } } // mine")?;
+/// let environment = [("OPENAI_API_KEY".to_owned(), "sk-0123456789".to_owned())];
+///
+/// let project = Project::load(folder.path(), environment)?;
+///
+/// assert_eq!(project.settings().start.port, 8080);
+/// assert_eq!(project.settings().start.host, "127.0.0.1");
+/// assert_eq!(project.provider().provider, ProviderName::OpenAi);
+/// assert_eq!(project.secrets().mask("I use sk-0123456789"), "I use ****");
+/// let port = project.effective().into_iter().find(|row| row.key == "start.port").unwrap();
+/// assert_eq!(port.source, Source::ShipJson { line: 1 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Project {
+    root: PathBuf,
+    settings: Settings,
+    sources: load::Sources,
+    variables: Variables,
+    secrets: Arc<Secrets>,
+    warnings: Vec<Warning>,
+}
+
+/// A value in force, as `ship config` shows it: secrets are masked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effective {
+    /// The key, such as `llm.maxTokens`.
+    pub key: &'static str,
+    /// The value; `null` when there is none.
+    pub value: Json,
+    /// Where it came from.
+    pub source: Source,
+    /// What it is for.
+    pub about: &'static str,
+}
+
+impl Project {
+    /// Loads the project in `root`: `.env` and `ship.json`, as far as they are there, under `environment`.
+    ///
+    /// # Errors
+    /// When a file cannot be read or says something that cannot be meant. The error knows everything that
+    /// is wrong, and shows no secret.
+    pub fn load(
+        root: impl Into<PathBuf>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, LoadError> {
+        let root = root.into();
+        let Loaded { settings, sources, variables, secrets, warnings } =
+            load::load(&root, environment)?;
+        Ok(Self { root, settings, sources, variables, secrets: Arc::new(secrets), warnings })
+    }
+
+    /// Returns the folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Returns what looked wrong while loading.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Returns the secrets of the project, to take them out of texts.
+    pub fn secrets(&self) -> &Arc<Secrets> {
+        &self.secrets
+    }
+
+    /// Whether `SMA_LOG_LLM_PAYLOAD` asks for raw bodies in the logs.
+    pub fn log_payload(&self) -> bool {
+        let value = self.variables.get("SMA_LOG_LLM_PAYLOAD").map(|variable| variable.value.trim());
+        value.is_some_and(|value| {
+            ["1", "true", "on", "yes"].contains(&value.to_ascii_lowercase().as_str())
+        })
+    }
+
+    /// Decides who answers.
+    pub fn provider(&self) -> Choice {
+        choose_provider(&self.settings.llm, |name| {
+            self.variables.filled(name).map(|variable| variable.value.as_str())
+        })
+    }
+
+    /// Returns each value in force and where it came from, in the order of the catalogue.
+    pub fn effective(&self) -> Vec<Effective> {
+        let mut rows: Vec<Effective> = keys()
+            .map(|key| Effective {
+                key: key.name,
+                value: self.masked((key.show)(&self.settings)),
+                source: self.sources.get(key.name).cloned().unwrap_or(Source::Default),
+                about: key.about.trim(),
+            })
+            .collect();
+        self.show_choice(&mut rows);
+        rows
+    }
+
+    /// Who answers, and with which key, may follow from a variable.
+    fn show_choice(&self, rows: &mut [Effective]) {
+        let choice = self.provider();
+        let variable = choice.variable.and_then(|name| self.variables.get(name));
+        for row in rows {
+            let (value, decided) = match row.key {
+                "llm.provider" => {
+                    (Some(choice.provider.to_string()), self.settings.llm.provider.is_none())
+                }
+                "llm.apiKey" => (choice.key.masked(), variable.is_some()),
+                _ => continue,
+            };
+            if let (Some(value), true) = (value, decided) {
+                row.value = value.into();
+                row.source = variable.map_or(Source::Default, |variable| variable.source.clone());
+            }
+        }
+    }
+
+    /// A secret may also stand where none belongs, such as in the path of an address.
+    fn masked(&self, value: Json) -> Json {
+        match value {
+            Json::String(text) => self.secrets.mask(&text).into_owned().into(),
+            Json::Array(values) => {
+                values.into_vec().into_iter().map(|v| self.masked(v)).collect::<Vec<_>>().into()
+            }
+            other => other,
+        }
+    }
+}
+
+impl fmt::Debug for Project {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = self.effective();
+        let rows = rows.iter().map(|row| (row.key, &row.value));
+        write!(f, "Project {{ root: {:?}, settings: ", self.root)?;
+        f.debug_map().entries(rows).finish()?;
+        f.write_str(" }")
+    }
+}

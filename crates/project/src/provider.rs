@@ -1,0 +1,192 @@
+//! Who answers: decided by what is configured and which keys are there.
+
+use crate::Secret;
+use crate::settings::{Llm, ProviderName};
+
+/// Who answers, with which key, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// Who answers.
+    pub provider: ProviderName,
+    /// The key to use.
+    pub key: ProviderKey,
+    /// The variable that decided it or gave the key, if one did.
+    pub variable: Option<&'static str>,
+    /// Why, in a sentence for the person.
+    pub why: String,
+}
+
+/// The key of a provider.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProviderKey {
+    /// This one.
+    Given(Secret),
+    /// There is none, and none is needed: offline, or a server of one's own.
+    NotNeeded,
+    /// There is none, and the provider will refuse without.
+    Missing,
+}
+
+impl ProviderKey {
+    /// Returns what may be shown of the key.
+    pub fn masked(&self) -> Option<String> {
+        if let Self::Given(secret) = self { Some(secret.masked()) } else { None }
+    }
+}
+
+/// The variables that hold a key, in the order in which they are looked at.
+const KEY_VARIABLES: [(&str, ProviderName); 2] =
+    [("OPENAI_API_KEY", ProviderName::OpenAi), ("ANTHROPIC_API_KEY", ProviderName::Anthropic)];
+
+/// Decides who answers: the provider that is named; else the one whose key is there; else offline.
+///
+/// `variable` gives the value of a variable that is set and not empty. `llm.apiKey` belongs to a provider
+/// that is named: without one, nobody can know whose key it is.
+pub fn choose_provider<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> Choice {
+    match llm.provider {
+        Some(ProviderName::Offline) => Choice {
+            provider: ProviderName::Offline,
+            key: ProviderKey::NotNeeded,
+            variable: None,
+            why: "offline, because `llm.provider` says so".to_owned(),
+        },
+        Some(provider) => named(provider, llm, variable),
+        None => unnamed(llm, variable),
+    }
+}
+
+fn named<'a>(
+    provider: ProviderName,
+    llm: &Llm,
+    variable: impl Fn(&str) -> Option<&'a str>,
+) -> Choice {
+    let name = KEY_VARIABLES.iter().find(|(_, whose)| *whose == provider).map(|(name, _)| *name);
+    let from_variable = name.and_then(|name| Some((name, Secret::new(variable(name)?.trim()))));
+    let choice = |key, variable, why| Choice { provider, key, variable, why };
+    match (&llm.api_key, from_variable, name) {
+        (Some(key), _, _) => choice(
+            ProviderKey::Given(key.clone()),
+            None,
+            format!("{provider}, because `llm.provider` says so, with the key in `llm.apiKey`"),
+        ),
+        (None, Some((name, key)), _) => choice(
+            ProviderKey::Given(key),
+            Some(name),
+            format!("{provider}, because `llm.provider` says so, with the key in {name}"),
+        ),
+        (None, None, _) if llm.base_url.is_some() => choice(
+            ProviderKey::NotNeeded,
+            None,
+            format!(
+                "{provider}, because `llm.provider` says so, at `llm.baseUrl` and without a key"
+            ),
+        ),
+        (None, None, name) => choice(
+            ProviderKey::Missing,
+            None,
+            format!(
+                "{provider}, because `llm.provider` says so, but there is no key; put {}=… into .env",
+                name.unwrap_or("its key")
+            ),
+        ),
+    }
+}
+
+fn unnamed<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> Choice {
+    for (name, provider) in KEY_VARIABLES {
+        if let Some(key) = variable(name) {
+            return Choice {
+                provider,
+                key: ProviderKey::Given(Secret::new(key.trim())),
+                variable: Some(name),
+                why: format!("{provider}, because {name} is set"),
+            };
+        }
+    }
+    let unused = [("llm.apiKey", llm.api_key.is_some()), ("llm.baseUrl", llm.base_url.is_some())];
+    let why = match unused.iter().find(|(_, set)| *set) {
+        Some((key, _)) => format!(
+            "offline, because nothing says whom `{key}` is for; \
+             set `llm.provider` to \"openai\" or \"anthropic\""
+        ),
+        None => "offline, because no provider and no key is set; \
+                 put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env to have a real model"
+            .to_owned(),
+    };
+    Choice { provider: ProviderName::Offline, key: ProviderKey::NotNeeded, variable: None, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Address;
+
+    fn chosen(llm: &Llm, variables: &[(&str, &'static str)]) -> Choice {
+        choose_provider(llm, |name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| *v))
+    }
+
+    #[test]
+    fn without_a_name_the_key_that_is_there_decides_and_openai_comes_first() {
+        let (openai, anthropic) = (("OPENAI_API_KEY", "sk-o"), ("ANTHROPIC_API_KEY", "sk-a"));
+        for (variables, provider, key) in [
+            (&[openai, anthropic][..], ProviderName::OpenAi, Some("sk-o")),
+            (&[anthropic], ProviderName::Anthropic, Some("sk-a")),
+            (&[], ProviderName::Offline, None),
+        ] {
+            let choice = chosen(&Llm::default(), variables);
+            let expected =
+                key.map_or(ProviderKey::NotNeeded, |key| ProviderKey::Given(Secret::new(key)));
+            assert_eq!((choice.provider, choice.key), (provider, expected), "{variables:?}");
+        }
+        let by_key = chosen(&Llm::default(), &[openai]).why;
+        assert_eq!(by_key, "openai, because OPENAI_API_KEY is set");
+        let by_nothing = chosen(&Llm::default(), &[]).why;
+        assert!(by_nothing.starts_with("offline, because no provider and no key is set"));
+    }
+
+    #[test]
+    fn a_named_provider_wins_over_every_key() {
+        let named = |provider| Llm { provider: Some(provider), ..Llm::default() };
+        let variables = [("OPENAI_API_KEY", "sk-o")];
+
+        let anthropic = chosen(&named(ProviderName::Anthropic), &variables);
+        assert_eq!(
+            (anthropic.provider, anthropic.key),
+            (ProviderName::Anthropic, ProviderKey::Missing)
+        );
+        assert!(anthropic.why.contains("put ANTHROPIC_API_KEY=… into .env"), "{}", anthropic.why);
+
+        let openai = chosen(&named(ProviderName::OpenAi), &variables);
+        assert_eq!(openai.key, ProviderKey::Given(Secret::new("sk-o")));
+        assert_eq!(openai.variable, Some("OPENAI_API_KEY"));
+
+        let offline = chosen(&named(ProviderName::Offline), &variables);
+        assert_eq!(
+            (offline.provider, offline.key),
+            (ProviderName::Offline, ProviderKey::NotNeeded)
+        );
+    }
+
+    #[test]
+    fn the_configured_key_wins_over_the_variable_of_a_named_provider() {
+        let llm = Llm {
+            provider: Some(ProviderName::OpenAi),
+            api_key: Some(Secret::new("mine")),
+            ..Llm::default()
+        };
+        let choice = chosen(&llm, &[("OPENAI_API_KEY", "sk-o")]);
+        assert_eq!((choice.key, choice.variable), (ProviderKey::Given(Secret::new("mine")), None));
+    }
+
+    #[test]
+    fn a_server_of_ones_own_needs_no_key_but_a_name() {
+        let base_url = Address::new("http://127.0.0.1:11434/v1");
+        let mut llm = Llm { base_url, ..Llm::default() };
+        let unnamed = chosen(&llm, &[]);
+        assert_eq!(unnamed.provider, ProviderName::Offline);
+        assert!(unnamed.why.contains("whom `llm.baseUrl` is for"), "{}", unnamed.why);
+
+        llm.provider = Some(ProviderName::OpenAi);
+        assert_eq!(chosen(&llm, &[]).key, ProviderKey::NotNeeded);
+    }
+}

@@ -1,0 +1,79 @@
+//! Which folder is the project.
+//!
+//! A person may stand anywhere below it. The nearest parent that looks like a project is the one they
+//! mean; a folder that has nothing yet is a project too, because everything works without any file.
+
+use std::path::{Path, PathBuf};
+
+/// Finds the project that `start` is in: the nearest folder, upwards, with a `ship.json` or a
+/// `.ship/chat`; `start` itself when there is none.
+///
+/// `start` should be absolute, as only then its parents are known. The `.ship` of the `home` folder does
+/// not count: programs keep things for the whole account there, and a stray one would turn every folder of
+/// the account into one project.
+pub fn find_root(start: &Path, home: Option<&Path>) -> PathBuf {
+    let home = home.map(resolved);
+    let is_project = |folder: &&Path| {
+        folder.join("ship.json").is_file()
+            || (folder.join(".ship/chat").is_dir() && home != Some(resolved(folder)))
+    };
+    start.ancestors().find(is_project).unwrap_or(start).to_path_buf()
+}
+
+/// The folder by its one true name, so that a link to the home folder is the home folder.
+fn resolved(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A tree of folders and empty files, by their paths; a folder ends with a slash.
+    fn tree(paths: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for path in paths {
+            let full = root.path().join(path);
+            fs::create_dir_all(if path.ends_with('/') { &full } else { full.parent().unwrap() })
+                .unwrap();
+            if !path.ends_with('/') {
+                fs::write(full, "").unwrap();
+            }
+        }
+        root
+    }
+
+    #[test]
+    fn the_nearest_parent_with_ship_json_or_chats_is_the_project() {
+        for (files, start, root) in [
+            (&["a/b/c/", "a/ship.json"][..], "a/b/c", "a"),
+            (&["a/b/c/", "a/.ship/chat/"], "a/b/c", "a"),
+            (&["a/b/c/", "a/ship.json", "a/b/.ship/chat/"], "a/b/c", "a/b"),
+            (&["a/b/c/", "a/.ship/logs/"], "a/b/c", "a/b/c"),
+            (&["a/ship.json/", "a/b/"], "a/b", "a/b"),
+            (&["a/ship.json"], "a", "a"),
+            (&["a/b/"], "a/b", "a/b"),
+        ] {
+            let tree = tree(files);
+            let found = find_root(&tree.path().join(start), None);
+            assert_eq!(found, tree.path().join(root), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn the_home_folders_ship_folder_never_counts_but_its_ship_json_does() {
+        let tree = tree(&["home/work/", "home/.ship/chat/"]);
+        let home = tree.path().join("home");
+        assert_eq!(find_root(&home.join("work"), Some(&home)), home.join("work"));
+        assert_eq!(find_root(&home, Some(&home)), home);
+
+        let by_another_name = tree.path().join("link");
+        std::os::unix::fs::symlink(&home, &by_another_name).unwrap();
+        assert_eq!(find_root(&home.join("work"), Some(&by_another_name)), home.join("work"));
+
+        fs::write(home.join("ship.json"), "{}").unwrap();
+        assert_eq!(find_root(&home.join("work"), Some(&home)), home);
+    }
+}

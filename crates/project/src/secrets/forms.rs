@@ -1,0 +1,67 @@
+//! How a secret may be spelled.
+//!
+//! A secret travels in JSON bodies, in JSON quoted inside JSON, in URLs and in forms. Most keys are plain
+//! letters and look the same everywhere; those with a quote, a slash or a letter outside ASCII do not.
+
+use std::fmt::Write as _;
+
+use ship_message::json::Json;
+
+/// All spellings of a secret, itself first.
+pub(super) fn of(secret: &str) -> Vec<String> {
+    let json = in_json(secret);
+    let mut forms = vec![
+        secret.to_owned(),
+        in_json(&json),
+        json.replace('/', "\\/"),
+        ascii_json(&json, false),
+        ascii_json(&json, true),
+        json,
+        secret.escape_debug().to_string(),
+    ];
+    for upper in [true, false] {
+        // What `encodeURIComponent`, a strict encoder and a form leave as it is.
+        for (plain, space) in [("-_.!~*'()", "%20"), ("-_.~", "%20"), ("-_.*", "+")] {
+            forms.push(in_url(secret, plain, space, upper));
+        }
+    }
+    forms
+}
+
+/// The inside of the JSON string.
+fn in_json(text: &str) -> String {
+    let quoted = Json::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// JSON as programs write it that keep to ASCII.
+fn ascii_json(json: &str, upper: bool) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Cannot fail: writing to a `String`.
+            let _ = if upper { write!(out, "\\u{unit:04X}") } else { write!(out, "\\u{unit:04x}") };
+        }
+    }
+    out
+}
+
+fn in_url(text: &str, plain: &str, space: &str, upper: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b' ' => out.push_str(space),
+            _ if byte.is_ascii_alphanumeric() || plain.contains(char::from(byte)) => {
+                out.push(char::from(byte));
+            }
+            _ => {
+                let _ = if upper { write!(out, "%{byte:02X}") } else { write!(out, "%{byte:02x}") };
+            }
+        }
+    }
+    out
+}

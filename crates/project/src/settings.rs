@@ -1,0 +1,239 @@
+//! Every key of `ship.json`, in one catalogue.
+//!
+//! A row says all there is to say about a key: what it is for, its name, its type, its default and its
+//! bounds. The typed structs, the defaults, the reading, `ship config`, the commented file of `ship init`
+//! and "did you mean" are made from the rows, so they cannot disagree.
+
+mod address;
+mod choices;
+mod key;
+mod value;
+
+pub use address::Address;
+pub use choices::{GroupAccess, OnUncertain, ProviderName, QueueMode, TelegramMode, TokenBudget};
+use key::settings;
+pub(crate) use key::{Group, Key, is_group, key, keys};
+use ship_store::Durability;
+
+use crate::Secret;
+
+/// How long anything may be told to take: a week, in milliseconds.
+const WEEK_MS: u64 = 7 * 24 * 3_600_000;
+
+/// All settings of a project, as they are in force.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// `llm`
+    pub llm: Llm,
+    /// `context`
+    pub context: Context,
+    /// `limits`
+    pub limits: Limits,
+    /// `lock`
+    pub lock: Lock,
+    /// `tools`
+    pub tools: Tools,
+    /// `skills`
+    pub skills: SkillSettings,
+    /// `adapters`
+    pub adapters: Adapters,
+    /// `start`
+    pub start: Start,
+    /// `store` and `durability`
+    pub storage: Storage,
+}
+
+/// What a chat's contexts are bounded by.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Context {
+    /// `context.history`
+    pub history: History,
+    /// `context.contexts`
+    pub contexts: Contexts,
+    /// `context.chatQueue`
+    pub chat_queue: ChatQueue,
+    /// `context.chatEgress`
+    pub chat_egress: ChatEgress,
+    /// `context.memory`
+    pub memory: Memory,
+    /// `context.run`
+    pub run: Run,
+}
+
+/// The channels that are not built in.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Adapters {
+    /// `adapters.telegram`
+    pub telegram: Telegram,
+}
+
+settings! {
+    /// The model, and how it is reached.
+    Llm at (llm) {
+        /// Who answers. Unset: by the key that is there, OPENAI_API_KEY before ANTHROPIC_API_KEY, else offline.
+        "llm.provider" provider: Option<ProviderName> = None;
+        /// The model, as its provider names it.
+        "llm.model" model: Option<String> = None;
+        /// Where the provider is, when it is not where it always is; a local server, for instance.
+        "llm.baseUrl" base_url: Option<Address> = None;
+        /// The provider's key. Better kept in .env and written here as "${NAME}".
+        "llm.apiKey" api_key: Option<Secret> = None;
+        /// How many tokens the model can see at once. Unset: known by the model's name.
+        "llm.window" window: Option<u64> = None, 1..=1_000_000_000;
+        /// At most this many tokens in one answer.
+        "llm.maxTokens" max_tokens: u64 = 8192, 1..=1_000_000_000;
+        /// How freely the model chooses its words. Unset: as the provider likes.
+        "llm.temperature" temperature: Option<f64> = None, 0..=2;
+        /// Milliseconds to reach the provider.
+        "llm.connectMs" connect_ms: u64 = 10_000, 1..=WEEK_MS;
+        /// Milliseconds until an answer begins.
+        "llm.firstByteMs" first_byte_ms: u64 = 60_000, 1..=WEEK_MS;
+        /// Milliseconds of silence inside an answer.
+        "llm.idleMs" idle_ms: u64 = 60_000, 1..=WEEK_MS;
+        /// How often a failed call is tried again, within three minutes.
+        "llm.retries" retries: u64 = 4, 0..=100;
+        /// Whether logs may hold the text of messages. SMA_LOG_LLM_MESSAGES=0 turns it off as well.
+        "llm.logMessages" log_messages: bool = true;
+        /// Whether the request id stands in the first system block, which costs the prompt cache at every turn.
+        "llm.requestIdInSystem" request_id_in_system: bool = false;
+    }
+
+    /// What the model is shown of a chat, and when the older part is summarised.
+    History at (context.history) {
+        /// This many messages stay word for word when the older ones are summarised.
+        "context.history.keepLastMessages" keep_last_messages: u64 = 30, 0..=1_000_000;
+        /// The tokens of one request above which the history is summarised; "auto" is what the model's window
+        /// allows.
+        "context.history.maxInputTokensApprox" max_input_tokens_approx: TokenBudget = TokenBudget::Auto, 1..=1_000_000_000;
+        /// Whether the original messages are kept when they are summarised.
+        "context.history.archiveOnCompact" archive_on_compact: bool = true;
+    }
+
+    /// Named contexts inside one chat. None of these numbers cuts what is stored.
+    Contexts at (context.contexts) {
+        /// Whether a chat may have more than one context.
+        "context.contexts.enabled" enabled: bool = true;
+        /// `context show` and recall `recent` give at most this many messages.
+        "context.contexts.activeMaxMessages" active_max_messages: u64 = 80, 1..=1_000_000;
+        /// `context show` and recall `recent` give at most this many characters.
+        "context.contexts.activeMaxChars" active_max_chars: u64 = 24_000, 1..=1_000_000_000;
+        /// A snapshot and recall `full` hold at most this many turns.
+        "context.contexts.maxTurns" max_turns: u64 = 120, 1..=1_000_000;
+        /// A snapshot and recall `full` hold at most this many characters.
+        "context.contexts.maxChars" max_chars: u64 = 48_000, 1..=1_000_000_000;
+        /// At most this many characters of a context are searched when one is looked for by text.
+        "context.contexts.searchTextMaxChars" search_text_max_chars: u64 = 12_000, 1..=1_000_000_000;
+    }
+
+    /// How messages wait for their turn.
+    ChatQueue at (context.chat_queue) {
+        /// This many chats run side by side.
+        "context.chatQueue.maxConcurrency" max_concurrency: u64 = 8, 1..=100_000;
+        /// What a message does that arrives while its chat runs.
+        "context.chatQueue.mode" mode: QueueMode = QueueMode::Steer;
+        /// How long `collect` waits for more, in milliseconds.
+        "context.chatQueue.debounceMs" debounce_ms: u64 = 500, 0..=WEEK_MS;
+        /// This many messages may wait in one chat.
+        "context.chatQueue.maxQueued" max_queued: u64 = 1000, 1..=1_000_000_000;
+    }
+
+    /// What an agent may send.
+    ChatEgress at (context.chat_egress) {
+        /// The model may call `chat_send` this often in one run.
+        "context.chatEgress.chatSendMaxCallsPerRun" chat_send_max_calls_per_run: u64 = 10, 0..=1_000_000;
+        /// Whether the same text for the same message is sent only once.
+        "context.chatEgress.chatSendIdempotency" chat_send_idempotency: bool = true;
+        /// What to do with a message of which nobody knows whether it was delivered.
+        "context.chatEgress.onUncertain" on_uncertain: OnUncertain = OnUncertain::Resend;
+    }
+
+    /// What an agent remembers of a chat in `memory/Primary.md`.
+    Memory at (context.memory) {
+        /// Whether what is worth remembering is taken out of a chat before it is summarised; costs a model call.
+        "context.memory.autoExtractEnabled" auto_extract_enabled: bool = false;
+        /// From this many new messages on.
+        "context.memory.extractMinEntries" extract_min_entries: u64 = 40, 1..=1_000_000;
+        /// The memory holds at most this many characters.
+        "context.memory.maxPrimaryChars" max_primary_chars: u64 = 15_000, 1..=10_000_000;
+        /// Whether a memory that grew beyond that is rewritten shorter.
+        "context.memory.compressOnOverflow" compress_on_overflow: bool = true;
+        /// Whether the longer one is kept beside it.
+        "context.memory.backupBeforeCompress" backup_before_compress: bool = true;
+    }
+
+    /// One activation of the agent.
+    Run at (context.run) {
+        /// At most this many model calls.
+        "context.run.maxSteps" max_steps: u64 = 50, 1..=1_000_000;
+        /// A run ends after this many milliseconds.
+        "context.run.deadlineMs" deadline_ms: u64 = 1_800_000, 1..=WEEK_MS;
+        /// A tool call fails after this many milliseconds.
+        "context.run.toolDeadlineMs" tool_deadline_ms: u64 = 120_000, 1..=WEEK_MS;
+    }
+
+    /// How large things may be.
+    Limits at (limits) {
+        /// A message from outside, in bytes.
+        "limits.messageBytes" message_bytes: u64 = 8_388_608, 1..=1_073_741_824;
+        /// What the model is shown of a tool's output, in characters; the rest is kept beside it.
+        "limits.toolOutputChars" tool_output_chars: u64 = 12_000, 1..=1_000_000_000;
+    }
+
+    /// Several processes on one project.
+    Lock at (lock) {
+        /// How long to wait for another process, in milliseconds.
+        "lock.waitMs" wait_ms: u64 = 10_000, 0..=WEEK_MS;
+    }
+
+    /// Tools that need somebody else.
+    Tools at (tools) {
+        /// Names of tools that the client runs.
+        "tools.client" client: Vec<String> = Vec::new();
+        /// Names of tools that a person must approve each time.
+        "tools.approval" approval: Vec<String> = Vec::new();
+    }
+
+    /// Where skills are, besides `.claude/skills` and `.ship/skills`.
+    SkillSettings at (skills) {
+        /// Further folders of skills, from the project folder on.
+        "skills.paths" paths: Vec<String> = Vec::new();
+        /// Whether they may be outside the project.
+        "skills.allowExternalPaths" allow_external_paths: bool = false;
+    }
+
+    /// Telegram.
+    Telegram at (adapters.telegram) {
+        /// Whether `ship serve` connects to Telegram.
+        "adapters.telegram.enabled" enabled: bool = false;
+        /// The token that BotFather gave. Better kept in .env and written here as "${NAME}".
+        "adapters.telegram.botToken" bot_token: Option<Secret> = None;
+        /// Where the Bot API is, when it is not at Telegram.
+        "adapters.telegram.apiRoot" api_root: Option<Address> = None;
+        /// How messages come: asked for, or sent to POST /telegram/webhook.
+        "adapters.telegram.mode" mode: TelegramMode = TelegramMode::Poll;
+        /// What Telegram must send along with a webhook.
+        "adapters.telegram.webhookSecret" webhook_secret: Option<Secret> = None;
+        /// Which messages of a group the agent answers.
+        "adapters.telegram.groupAccess" group_access: GroupAccess = GroupAccess::Mention;
+        /// How long after an answer no new mention is needed, in milliseconds.
+        "adapters.telegram.followupWindowMs" followup_window_ms: u64 = 600_000, 0..=WEEK_MS;
+    }
+
+    /// Where `ship serve` listens.
+    Start at (start) {
+        /// The address.
+        "start.host" host: String = "127.0.0.1".to_owned();
+        /// The port; 0 for any that is free.
+        "start.port" port: u64 = 3000, 0..=65_535;
+        /// Origins of other web pages that may talk to it, such as `https://chat.example`.
+        "start.allowedOrigins" allowed_origins: Vec<String> = Vec::new();
+    }
+
+    /// Where chats are kept, and how safely.
+    Storage at (storage) {
+        /// A database, such as "postgres://…". Unset: files in the project folder.
+        "store" url: Option<Address> = None;
+        /// What an accepted message survives: a power cut, or only a killed process.
+        "durability" durability: Durability = Durability::Sync;
+    }
+}

@@ -1,0 +1,131 @@
+//! The shape of a row, and the macro that makes everything of the rows.
+
+use ship_message::json::Json;
+
+use super::{GROUPS, Settings};
+
+/// Keys that belong together.
+pub(crate) struct Group {
+    /// What they are about.
+    pub(crate) about: &'static str,
+    /// The keys, in the order in which they are shown.
+    pub(crate) keys: &'static [Key],
+}
+
+/// One key of `ship.json`.
+pub(crate) struct Key {
+    /// The full name, such as `llm.maxTokens`.
+    pub(crate) name: &'static str,
+    /// What it is for, in a sentence or two.
+    pub(crate) about: &'static str,
+    /// What a value must be, as a phrase behind "must be".
+    pub(crate) expected: fn() -> String,
+    /// Whether a wrong value may be a secret, so that no error shows it.
+    pub(crate) hidden: bool,
+    /// Sets the value; false when it is not what is expected.
+    pub(crate) put: fn(&mut Settings, &Json) -> bool,
+    /// The value as it may be shown.
+    pub(crate) show: fn(&Settings) -> Json,
+    /// The secrets in the value.
+    pub(crate) secrets: fn(&Settings) -> Vec<String>,
+}
+
+/// All keys, in the order in which they are shown.
+pub(crate) fn keys() -> impl Iterator<Item = &'static Key> {
+    GROUPS.iter().flat_map(|group| group.keys)
+}
+
+/// Finds a key by its full name.
+pub(crate) fn key(name: &str) -> Option<&'static Key> {
+    keys().find(|key| key.name == name)
+}
+
+/// Whether keys stand below `name`.
+pub(crate) fn is_group(name: &str) -> bool {
+    keys().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+}
+
+/// Makes a struct with its defaults of each group, and the catalogue of all.
+///
+/// A group is `Type at (place.in.settings) { rows }`, a row is `"full.name" field: Type = default, bounds;`
+/// with its purpose as documentation.
+macro_rules! settings {
+    ($(
+        $(#[doc = $group_about:literal])+
+        $group:ident at $place:tt {
+            $(
+                $(#[doc = $about:literal])+
+                $name:literal $field:ident: $type:ty = $default:expr $(, $bounds:expr)?;
+            )+
+        }
+    )+) => {
+        $(
+            $(#[doc = $group_about])+
+            #[derive(Debug, Clone, PartialEq)]
+            pub struct $group {
+                $(
+                    #[doc = concat!("`", $name, "`:")]
+                    $(#[doc = $about])+
+                    pub $field: $type,
+                )+
+            }
+
+            impl Default for $group {
+                fn default() -> Self {
+                    Self { $($field: $default,)+ }
+                }
+            }
+        )+
+
+        /// The catalogue.
+        pub(crate) const GROUPS: &[$crate::settings::Group] = &[$(
+            $crate::settings::Group {
+                about: concat!($($group_about),+),
+                keys: &[$(
+                    $crate::settings::Key {
+                        name: $name,
+                        about: concat!($($about),+),
+                        expected: || {
+                            <$type as $crate::settings::value::Value>::expected(
+                                &$crate::settings::key::bounds!($($bounds)?),
+                            )
+                        },
+                        hidden: <$type as $crate::settings::value::Value>::HIDDEN,
+                        put: |settings, json| {
+                            let bounds = $crate::settings::key::bounds!($($bounds)?);
+                            let value = $crate::settings::value::Value::read(json, &bounds);
+                            let Some(value) = value else { return false };
+                            $crate::settings::key::at!(settings, $place, $field) = value;
+                            true
+                        },
+                        show: |settings| {
+                            let value = &$crate::settings::key::at!(settings, $place, $field);
+                            $crate::settings::value::Value::show(value)
+                        },
+                        secrets: |settings| {
+                            let value = &$crate::settings::key::at!(settings, $place, $field);
+                            $crate::settings::value::Value::secrets(value)
+                        },
+                    },
+                )+],
+            },
+        )+];
+    };
+}
+
+/// A field of the settings, by the place of its group.
+macro_rules! at {
+    ($settings:ident, ($($place:ident).+), $field:ident) => { $settings.$($place).+.$field };
+}
+
+/// The bounds of a number; any whole one that a double holds exactly when none are given.
+macro_rules! bounds {
+    () => {
+        0..=9_007_199_254_740_992
+    };
+    ($bounds:expr) => {
+        $bounds
+    };
+}
+
+pub(super) use {at, bounds, settings};

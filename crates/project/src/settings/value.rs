@@ -1,0 +1,180 @@
+//! Reading a value of each type, and showing it.
+
+use std::ops::RangeInclusive;
+
+use ship_message::json::Json;
+
+use super::{Address, TokenBudget};
+use crate::Secret;
+
+/// A type that a key of `ship.json` may have.
+pub(super) trait Value: Sized {
+    /// Whether a wrong value may be a secret.
+    const HIDDEN: bool = false;
+
+    /// Reads the value; `None` when it is not what is expected.
+    fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self>;
+
+    /// The value as it may be shown to anyone.
+    fn show(&self) -> Json;
+
+    /// What is expected, as a phrase behind "must be".
+    fn expected(bounds: &RangeInclusive<u64>) -> String;
+
+    /// The secrets in the value.
+    fn secrets(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl Value for bool {
+    fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
+        json.as_bool()
+    }
+
+    fn show(&self) -> Json {
+        (*self).into()
+    }
+
+    fn expected(_: &RangeInclusive<u64>) -> String {
+        "true or false".to_owned()
+    }
+}
+
+impl Value for u64 {
+    fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
+        json.as_u64().filter(|number| bounds.contains(number))
+    }
+
+    fn show(&self) -> Json {
+        (*self).into()
+    }
+
+    fn expected(bounds: &RangeInclusive<u64>) -> String {
+        format!("a whole number from {} to {}", bounds.start(), bounds.end())
+    }
+}
+
+impl Value for f64 {
+    fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
+        let inside = *bounds.start() as Self..=*bounds.end() as Self;
+        json.as_number().filter(|number| inside.contains(number))
+    }
+
+    fn show(&self) -> Json {
+        (*self).into()
+    }
+
+    fn expected(bounds: &RangeInclusive<u64>) -> String {
+        format!("a number from {} to {}", bounds.start(), bounds.end())
+    }
+}
+
+impl Value for String {
+    fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
+        json.as_str().filter(|text| !text.trim().is_empty()).map(Self::from)
+    }
+
+    fn show(&self) -> Json {
+        self.as_str().into()
+    }
+
+    fn expected(_: &RangeInclusive<u64>) -> String {
+        "a text that is not empty".to_owned()
+    }
+}
+
+impl Value for Secret {
+    const HIDDEN: bool = true;
+
+    /// Without the white space around it, which comes from copying and is in no key.
+    fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
+        String::read(json, bounds).map(|text| Self::new(text.trim()))
+    }
+
+    fn show(&self) -> Json {
+        self.masked().into()
+    }
+
+    fn expected(bounds: &RangeInclusive<u64>) -> String {
+        String::expected(bounds)
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        vec![self.expose().to_owned()]
+    }
+}
+
+impl Value for Address {
+    const HIDDEN: bool = true;
+
+    fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
+        Self::new(json.as_str()?)
+    }
+
+    fn show(&self) -> Json {
+        self.masked().into()
+    }
+
+    fn expected(_: &RangeInclusive<u64>) -> String {
+        "an address with its scheme, such as \"https://host/path\"".to_owned()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        Self::secrets(self)
+    }
+}
+
+impl Value for TokenBudget {
+    fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
+        match json.as_str() {
+            Some(text) => (text == "auto").then_some(Self::Auto),
+            None => u64::read(json, bounds).map(Self::Tokens),
+        }
+    }
+
+    fn show(&self) -> Json {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Tokens(tokens) => tokens.show(),
+        }
+    }
+
+    fn expected(bounds: &RangeInclusive<u64>) -> String {
+        format!("\"auto\" or {}", u64::expected(bounds))
+    }
+}
+
+impl Value for Vec<String> {
+    fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
+        json.as_array()?.iter().map(|text| String::read(text, bounds)).collect()
+    }
+
+    fn show(&self) -> Json {
+        self.iter().map(|text| Json::from(text.as_str())).collect::<Vec<_>>().into()
+    }
+
+    fn expected(_: &RangeInclusive<u64>) -> String {
+        "a list of texts, such as [\"one\", \"two\"]".to_owned()
+    }
+}
+
+impl<V: Value> Value for Option<V> {
+    const HIDDEN: bool = V::HIDDEN;
+
+    fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
+        V::read(json, bounds).map(Some)
+    }
+
+    fn show(&self) -> Json {
+        self.as_ref().map_or(Json::Null, V::show)
+    }
+
+    fn expected(bounds: &RangeInclusive<u64>) -> String {
+        V::expected(bounds)
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.as_ref().map_or_else(Vec::new, V::secrets)
+    }
+}

@@ -1,0 +1,208 @@
+//! The lines between `---` and `---`, read as people write them.
+//!
+//! They should be YAML, and many are not: a description with a colon in it is the most common mistake. We
+//! need three flat fields, so we read just the forms that fields have in skills: a line, quotes, a block of
+//! lines (`|` or `>`), a list in brackets or with dashes. Whatever else a field holds is passed over. There
+//! are no references to expand, so no file can be larger than it is.
+
+/// A text that has been taken apart.
+#[derive(Debug, PartialEq)]
+pub(super) struct Parts<'a> {
+    /// The lines of the front matter, if there is one.
+    pub(super) front: Option<Vec<&'a str>>,
+    /// What follows it.
+    pub(super) body: &'a str,
+}
+
+/// Why a front matter cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum FrontMatterError {
+    #[error("its front matter begins with `---` and never ends; close it with another line `---`")]
+    Open,
+    #[error("line {line} of SKILL.md, in the front matter, is no `key: value`; mend it")]
+    NotAField { line: usize },
+}
+
+/// Takes a text apart; its lines end with `\n` alone.
+pub(super) fn split(text: &str) -> Result<Parts<'_>, FrontMatterError> {
+    let begin = text.trim_start();
+    let Some((first, rest)) = begin.split_once('\n') else {
+        return Ok(Parts { front: None, body: text });
+    };
+    if first.trim_end() != "---" {
+        return Ok(Parts { front: None, body: text });
+    }
+    let mut front = Vec::new();
+    let mut after = rest;
+    while !after.is_empty() {
+        let (line, next) = after.split_once('\n').unwrap_or((after, ""));
+        if matches!(line.trim_end(), "---" | "...") {
+            return Ok(Parts { front: Some(front), body: next });
+        }
+        front.push(line);
+        after = next;
+    }
+    Err(FrontMatterError::Open)
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Field {
+    Text(String),
+    List(Vec<String>),
+}
+
+/// Reads the fields in order, names in lower case. `first_line` is the line of the file they begin on.
+pub(super) fn fields(
+    lines: &[&str],
+    first_line: usize,
+) -> Result<Vec<(String, Field)>, FrontMatterError> {
+    let mut fields = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        if line.trim().is_empty() || line.trim_start().starts_with('#') {
+            continue;
+        }
+        let field = line.split_once(':').filter(|(name, _)| is_field_name(name));
+        let Some((name, value)) = field else {
+            return Err(FrontMatterError::NotAField { line: first_line + at - 1 });
+        };
+        let below = lines[at..].iter().take_while(|line| belongs_above(line)).count();
+        fields.push((name.trim().to_lowercase(), read(value.trim(), &lines[at..at + below])));
+        at += below;
+    }
+    Ok(fields)
+}
+
+fn is_field_name(name: &str) -> bool {
+    let name = name.trim_end().trim_matches(['"', '\'']);
+    !name.is_empty() && !name.starts_with(char::is_whitespace) && !name.starts_with('-')
+}
+
+/// Whether a line goes on with the field before it: it is set in, empty, or an item or the end of a list.
+fn belongs_above(line: &str) -> bool {
+    line.starts_with([' ', '\t', ']'])
+        || line.trim().is_empty()
+        || line.starts_with("- ")
+        || line == "-"
+}
+
+fn read(value: &str, below: &[&str]) -> Field {
+    let is_block = |mark: char| {
+        value.strip_prefix(mark).is_some_and(|rest| {
+            let rest = rest.split(" #").next().unwrap_or_default();
+            rest.trim().chars().all(|c| matches!(c, '+' | '-' | '0'..='9'))
+        })
+    };
+    if is_block('|') {
+        return Field::Text(block(below).join("\n").trim().to_owned());
+    }
+    if is_block('>') {
+        return Field::Text(folded(&block(below)));
+    }
+    let first_below = below.iter().map(|line| line.trim()).find(|line| !line.is_empty());
+    if value.is_empty() && first_below.is_some_and(|line| line.starts_with('-')) {
+        let items = below.iter().filter_map(|line| line.trim().strip_prefix('-'));
+        return Field::List(items.map(plain).filter(|item| !item.is_empty()).collect());
+    }
+    let whole = folded(&std::iter::once(value).chain(below.iter().copied()).collect::<Vec<_>>());
+    match whole.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
+        Some(items) => {
+            let items = separated(items, |c| c == ',');
+            Field::List(
+                items.iter().map(|item| plain(item)).filter(|item| !item.is_empty()).collect(),
+            )
+        }
+        None => Field::Text(plain(&whole)),
+    }
+}
+
+/// The lines of a block without what they are all set in by.
+fn block<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let indent = |line: &&str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let filled = lines.iter().filter(|line| !line.trim().is_empty());
+    let common = filled.map(indent).min().unwrap_or(0);
+    lines.iter().map(|line| line.get(common..).unwrap_or_default()).collect()
+}
+
+/// Lines as one, with a break where an empty line is.
+fn folded(lines: &[&str]) -> String {
+    let mut text = String::new();
+    for line in lines.iter().map(|line| line.trim()) {
+        match line {
+            "" if !text.is_empty() && !text.ends_with('\n') => text.push('\n'),
+            "" => {}
+            _ => {
+                if !text.is_empty() && !text.ends_with('\n') {
+                    text.push(' ');
+                }
+                text.push_str(line);
+            }
+        }
+    }
+    text.trim().to_owned()
+}
+
+/// A value without its quotes or the comment behind it. A quote that is never closed is a letter.
+fn plain(value: &str) -> String {
+    let value = value.trim();
+    for quote in ['"', '\''] {
+        if let Some(inside) = value.strip_prefix(quote).and_then(|rest| closed(rest, quote)) {
+            return inside;
+        }
+    }
+    let value = match value.find(" # ") {
+        Some(comment) => &value[..comment],
+        None => value,
+    };
+    match value.trim() {
+        "~" | "null" => String::new(),
+        text => text.to_owned(),
+    }
+}
+
+/// What stands before the closing quote; `None` when there is none, or more than a comment follows it.
+fn closed(text: &str, quote: char) -> Option<String> {
+    let mut inside = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if quote == '"' => match chars.next()? {
+                'n' => inside.push('\n'),
+                't' => inside.push('\t'),
+                c => inside.push(c),
+            },
+            '\'' if quote == '\'' && chars.as_str().starts_with('\'') => {
+                chars.next();
+                inside.push('\'');
+            }
+            _ if c == quote => {
+                let rest = chars.as_str().trim();
+                return (rest.is_empty() || rest.starts_with('#')).then_some(inside);
+            }
+            _ => inside.push(c),
+        }
+    }
+    None
+}
+
+/// Takes a text apart where `separates` says so, but not inside parentheses or double quotes.
+pub(super) fn separated(text: &str, separates: impl Fn(char) -> bool) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let (mut depth, mut quoted) = (0_usize, false);
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && !quoted && separates(c) {
+            items.push(String::new());
+        } else if let Some(item) = items.last_mut() {
+            item.push(c);
+        }
+    }
+    items
+}

@@ -1,0 +1,273 @@
+//! Looking for skills.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::parse::parse;
+use super::{Skill, SkillSource, SkillState};
+use crate::files::{Bytes, FileError, Links, TEXT_BYTES_MAX, is_missing, read_below};
+use crate::settings::SkillSettings;
+
+/// Finds all skills of a project: in `.claude/skills`, in `.ship/skills`, then in the folders of
+/// `skills.paths`; in each by name. The first usable one of a name wins.
+///
+/// Never fails: what cannot be used is listed with the reason.
+pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
+    let links = if settings.allow_external_paths { Links::Anywhere } else { Links::Inside };
+    let mut scan = Scan { root, links, seen: HashSet::new(), found: Vec::new() };
+    scan.folder(&root.join(".claude/skills"), SkillSource::Claude);
+    scan.folder(&root.join(".ship/skills"), SkillSource::Ship);
+    for path in &settings.paths {
+        scan.path(path);
+    }
+    shadow(&mut scan.found);
+    scan.found
+}
+
+/// Of the usable ones of a name, only the first stays so.
+fn shadow(skills: &mut [Skill]) {
+    let mut first: HashMap<String, PathBuf> = HashMap::new();
+    for skill in skills {
+        if !matches!(skill.state, SkillState::Usable { .. }) {
+            continue;
+        }
+        match first.get(&skill.name) {
+            Some(by) => skill.state = SkillState::Shadowed { by: by.clone() },
+            None => {
+                first.insert(skill.name.clone(), skill.folder.clone());
+            }
+        }
+    }
+}
+
+struct Scan<'a> {
+    root: &'a Path,
+    links: Links,
+    /// Files that were read, so that a folder which is named twice is listed once.
+    seen: HashSet<PathBuf>,
+    found: Vec<Skill>,
+}
+
+impl Scan<'_> {
+    /// A folder of `skills.paths`: of skills, or a skill itself. It is the user's wish, so it must be there.
+    fn path(&mut self, path: &str) {
+        let source = SkillSource::Path(path.to_owned());
+        let folder = self.root.join(path);
+        let reason = match (folder.canonicalize(), self.root.canonicalize()) {
+            (Err(error), _) if path.starts_with('~') && is_missing(&error) => {
+                "there is no such folder; write ${HOME} in place of ~".to_owned()
+            }
+            (Err(error), _) if is_missing(&error) => {
+                "there is no such folder; see `skills.paths`".to_owned()
+            }
+            (Err(error), _) | (_, Err(error)) => format!("the folder cannot be read: {error}"),
+            (Ok(target), Ok(root)) if self.links == Links::Inside && !target.starts_with(&root) => {
+                "the folder is outside the project; set `skills.allowExternalPaths` to true to use it".to_owned()
+            }
+            _ if folder.join("SKILL.md").is_file() => return self.skill(&folder, source),
+            _ => return self.folder(&folder, source),
+        };
+        self.unusable(&folder, source, reason);
+    }
+
+    fn folder(&mut self, folder: &Path, source: SkillSource) {
+        let names: io::Result<Vec<_>> =
+            fs::read_dir(folder).and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect());
+        match names {
+            Ok(mut folders) => {
+                folders.sort();
+                for folder in folders {
+                    self.skill(&folder, source.clone());
+                }
+            }
+            Err(error) if is_missing(&error) => {}
+            Err(error) => {
+                self.unusable(folder, source, format!("the folder cannot be read: {error}"))
+            }
+        }
+    }
+
+    /// A folder without a `SKILL.md` is no skill.
+    fn skill(&mut self, folder: &Path, source: SkillSource) {
+        let file = folder.join("SKILL.md");
+        let Bytes { bytes, cut } = match read_below(self.root, &file, self.links) {
+            Ok(None) => return,
+            Ok(Some(bytes)) => bytes,
+            Err(error) => return self.unusable(folder, source, reason(&error)),
+        };
+        if !self.seen.insert(file.canonicalize().unwrap_or(file)) {
+            return;
+        }
+        if cut {
+            let reason = format!("its SKILL.md is larger than {TEXT_BYTES_MAX} bytes; shorten it");
+            return self.unusable(folder, source, reason);
+        }
+        let Ok(text) = String::from_utf8(bytes) else {
+            return self.unusable(
+                folder,
+                source,
+                "its SKILL.md is not UTF-8; save it as such".to_owned(),
+            );
+        };
+        let parsed = parse(&text, &name_of(folder));
+        let state = match parsed.body {
+            Ok(body) => SkillState::Usable { body },
+            Err(error) => SkillState::Unusable { reason: error.to_string() },
+        };
+        self.found.push(Skill {
+            name: parsed.name,
+            description: parsed.description,
+            allowed_tools: parsed.allowed_tools,
+            folder: folder.to_path_buf(),
+            source,
+            state,
+        });
+    }
+
+    fn unusable(&mut self, folder: &Path, source: SkillSource, reason: String) {
+        self.found.push(Skill {
+            name: name_of(folder),
+            description: String::new(),
+            allowed_tools: None,
+            folder: folder.to_path_buf(),
+            source,
+            state: SkillState::Unusable { reason },
+        });
+    }
+}
+
+fn name_of(folder: &Path) -> String {
+    folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn reason(error: &FileError) -> String {
+    match error {
+        FileError::Outside { target, .. } => format!(
+            "its SKILL.md is a link out of the project, to {}; set `skills.allowExternalPaths` to true to use it",
+            target.display()
+        ),
+        FileError::NotAFile { .. } => "its SKILL.md is not a file".to_owned(),
+        FileError::Unreadable { source, .. } => format!("its SKILL.md cannot be read: {source}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        folder
+    }
+
+    /// One line a skill: `name (source): state`.
+    fn listed(root: &Path, paths: &[&str], allow_external_paths: bool) -> Vec<String> {
+        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        let skills = scan_skills(root, &SkillSettings { paths, allow_external_paths });
+        let line = |skill: Skill| {
+            let state = match skill.state {
+                SkillState::Usable { body } => body,
+                SkillState::Shadowed { by } => {
+                    format!("shadowed by {}", by.strip_prefix(root).unwrap_or(&by).display())
+                }
+                SkillState::Unusable { reason } => format!("unusable, {reason}"),
+            };
+            format!("{} ({}): {state}", skill.name, skill.source)
+        };
+        skills.into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn skills_are_found_in_order_and_the_first_of_a_name_wins() {
+        let project = project(&[
+            (".claude/skills/b/SKILL.md", "claude b"),
+            (".claude/skills/a/SKILL.md", "claude a"),
+            (".claude/skills/README.md", "no skill"),
+            (".claude/skills/empty/notes.md", "no skill"),
+            (".ship/skills/a/SKILL.md", "ship a"),
+            (".ship/skills/other/SKILL.md", "---\nname: b\n---\nship b"),
+            ("tools/one/SKILL.md", "own"),
+            ("single/SKILL.md", "itself"),
+        ]);
+        assert_eq!(
+            listed(project.path(), &["tools", "single", ".claude/skills"], false),
+            [
+                "a (.claude/skills): claude a",
+                "b (.claude/skills): claude b",
+                "a (.ship/skills): shadowed by .claude/skills/a",
+                "b (.ship/skills): shadowed by .claude/skills/b",
+                "one (tools): own",
+                "single (single): itself",
+            ]
+        );
+        assert!(listed(&project.path().join("nothing"), &[], false).is_empty());
+    }
+
+    #[test]
+    fn one_that_cannot_be_used_is_listed_with_the_reason_and_shadows_nobody() {
+        let huge = "x".repeat(TEXT_BYTES_MAX as usize + 1);
+        let project = project(&[
+            (".claude/skills/a/SKILL.md", "---\nname: a\n"),
+            (".claude/skills/folder/SKILL.md/x", ""),
+            (".claude/skills/huge/SKILL.md", &huge),
+            (".ship/skills/a/SKILL.md", "good a"),
+        ]);
+        fs::create_dir_all(project.path().join(".claude/skills/binary")).unwrap();
+        fs::write(project.path().join(".claude/skills/binary/SKILL.md"), b"\xff\xfe").unwrap();
+        let lines = listed(project.path(), &["missing", "~/skills"], false);
+        for (line, begin) in lines.iter().zip([
+            "a (.claude/skills): unusable, its front matter begins with `---` and never ends",
+            "binary (.claude/skills): unusable, its SKILL.md is not UTF-8",
+            "folder (.claude/skills): unusable, its SKILL.md is not a file",
+            "huge (.claude/skills): unusable, its SKILL.md is larger than 1048576 bytes",
+            "a (.ship/skills): good a",
+            "missing (missing): unusable, there is no such folder",
+            "skills (~/skills): unusable, there is no such folder; write ${HOME}",
+        ]) {
+            assert!(line.starts_with(begin), "{line}");
+        }
+        assert_eq!(lines.len(), 7);
+    }
+
+    #[test]
+    fn what_is_outside_the_project_is_used_only_when_that_is_allowed() {
+        let outside = project(&[("skills/far/SKILL.md", "far"), ("linked/SKILL.md", "linked")]);
+        let project = project(&[("shared/near/SKILL.md", "near"), (".claude/skills/x", "")]);
+        symlink(outside.path().join("linked"), project.path().join(".claude/skills/linked"))
+            .unwrap();
+        symlink("../../shared/near", project.path().join(".claude/skills/near")).unwrap();
+        let far = outside.path().join("skills");
+        let far = far.to_str().unwrap();
+
+        let refused = listed(project.path(), &[far, "../x"], false);
+        assert!(
+            refused[0]
+                .starts_with("linked (.claude/skills): unusable, its SKILL.md is a link out of"),
+            "{refused:?}"
+        );
+        assert_eq!(refused[1], "near (.claude/skills): near");
+        assert!(refused[2].contains(
+            "unusable, the folder is outside the project; set `skills.allowExternalPaths`"
+        ));
+        assert!(refused[3].contains("unusable, there is no such folder"), "{refused:?}");
+
+        let allowed = listed(project.path(), &[far], true);
+        assert_eq!(
+            allowed,
+            [
+                "linked (.claude/skills): linked".to_owned(),
+                "near (.claude/skills): near".to_owned(),
+                format!("far ({far}): far"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! Characters that people do not see and models read.
+//!
+//! Tag characters spell out whole sentences invisibly; controls of direction show a text in another order
+//! than it has. In a skill they are written as what they are.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Writes invisible characters as `[U+E0041]`.
+///
+/// Joiners, marks of direction and the selectors of emoji stay: words are written with them.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) {
+            // Cannot fail: writing to a `String`.
+            let _ = write!(shown, "[U+{:04X}]", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn is_hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        // Zero width, invisible operators, embedding and isolating of direction.
+        '\u{200B}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{202A}'..='\u{202E}'
+        | '\u{2066}'..='\u{206F}' => true,
+        '\u{FEFF}'
+        | '\u{FFF9}'..='\u{FFFB}'
+        | '\u{180E}'
+        | '\u{115F}'
+        | '\u{1160}'
+        | '\u{3164}' => true,
+        // Tags, and selectors by which any byte can be hidden behind a character.
+        '\u{E0000}'..='\u{E0FFF}' => true,
+        _ => c.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_written_as_what_it_is() {
+        for (text, shown) in [
+            ("plain\ttext\n密码 🏳️‍🌈 می\u{200C}خواهم", "plain\ttext\n密码 🏳️‍🌈 می\u{200C}خواهم"),
+            ("a\u{E0041}b", "a[U+E0041]b"),
+            ("a\u{200B}b\u{202E}c\u{FEFF}", "a[U+200B]b[U+202E]c[U+FEFF]"),
+            ("x\u{E0100}\u{1b}[0m", "x[U+E0100][U+001B][0m"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+        assert!(matches!(visible("plain"), Cow::Borrowed(_)));
+    }
+}

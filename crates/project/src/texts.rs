@@ -1,0 +1,147 @@
+//! The texts that people write for the agent: its role, the profile, and the memory of a chat.
+//!
+//! Each may be missing. One that cannot be read does not keep anyone from talking to the agent: it counts
+//! as missing, and the reason is handed along to be told.
+
+use std::path::Path;
+
+use crate::files::{Bytes, FileError, Links, TEXT_BYTES_MAX, read_below};
+use crate::init::DEFAULT_ROLE;
+
+/// The texts that go into the system blocks.
+#[derive(Debug)]
+pub struct SystemTexts {
+    /// `.ship/profile/Primary.md`
+    pub profile_primary: Option<String>,
+    /// `.ship/profile/other.md`
+    pub profile_other: Option<String>,
+    /// `memory/Primary.md` of the chat.
+    pub memory: Option<String>,
+    /// `Agent.md`, or a role that suits any project.
+    pub role: String,
+    /// Why a text is missing that is there.
+    pub problems: Vec<FileError>,
+}
+
+/// Reads the texts of a project, and of a chat when its folder is given.
+///
+/// Bytes that are not UTF-8 are replaced, what is beyond a megabyte is left out with a note saying so, and
+/// white space around a text does not count. A link that leads out of the project is refused, because
+/// whoever can plant one in a repository could read any file of the account with it.
+pub fn read_system_texts(root: &Path, chat: Option<&Path>) -> SystemTexts {
+    let mut problems = Vec::new();
+    let mut read = |file: &Path| {
+        read_text(root, file).unwrap_or_else(|problem| {
+            problems.push(problem);
+            None
+        })
+    };
+    SystemTexts {
+        profile_primary: read(&root.join(".ship/profile/Primary.md")),
+        profile_other: read(&root.join(".ship/profile/other.md")),
+        memory: chat.and_then(|chat| read(&chat.join("memory/Primary.md"))),
+        role: read(&root.join("Agent.md")).unwrap_or_else(|| DEFAULT_ROLE.trim().to_owned()),
+        problems,
+    }
+}
+
+fn read_text(root: &Path, file: &Path) -> Result<Option<String>, FileError> {
+    let Some(Bytes { mut bytes, cut }) = read_below(root, file, Links::Inside)? else {
+        return Ok(None);
+    };
+    if cut {
+        // The cut may be inside a character, which is at most four bytes long.
+        while bytes.last().is_some_and(|byte| byte & 0xC0 == 0x80) {
+            bytes.pop();
+        }
+        bytes.pop();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_start_matches('\u{FEFF}').trim();
+    let note = if cut {
+        format!("\n\n[The file is longer than {TEXT_BYTES_MAX} bytes; the rest is left out.]")
+    } else {
+        String::new()
+    };
+    Ok((!text.is_empty()).then(|| format!("{text}{note}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, bytes).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn without_any_file_there_is_the_default_role_and_nothing_else() {
+        let folder = folder(&[]);
+        let texts = read_system_texts(folder.path(), Some(&folder.path().join(".ship/chat/x")));
+        assert_eq!(texts.role, DEFAULT_ROLE.trim());
+        assert_eq!((texts.profile_primary, texts.profile_other, texts.memory), (None, None, None));
+        assert!(texts.problems.is_empty());
+    }
+
+    #[test]
+    fn every_text_that_is_there_is_read() {
+        let folder = folder(&[
+            ("Agent.md", b"\xEF\xBB\xBF# Pirate\n"),
+            (".ship/profile/Primary.md", b"Anna, Rust\n"),
+            (".ship/profile/other.md", b"  \n"),
+            (".ship/chat/terminal%3Amain/memory/Primary.md", b"likes \xFF tea"),
+        ]);
+        let chat = folder.path().join(".ship/chat/terminal%3Amain");
+        let texts = read_system_texts(folder.path(), Some(&chat));
+        assert_eq!(texts.role, "# Pirate");
+        assert_eq!(texts.profile_primary.as_deref(), Some("Anna, Rust"));
+        assert_eq!(texts.profile_other, None);
+        assert_eq!(texts.memory.as_deref(), Some("likes \u{FFFD} tea"));
+        assert!(read_system_texts(folder.path(), None).memory.is_none());
+    }
+
+    #[test]
+    fn a_link_inside_the_project_is_followed_and_one_outside_is_refused_and_told() {
+        let outside = folder(&[("secret.md", b"secret")]);
+        let folder = folder(&[("docs/role.md", b"from docs"), (".ship/profile/x", b"")]);
+        symlink("docs/role.md", folder.path().join("Agent.md")).unwrap();
+        symlink(outside.path().join("secret.md"), folder.path().join(".ship/profile/Primary.md"))
+            .unwrap();
+        symlink("nowhere", folder.path().join(".ship/profile/other.md")).unwrap();
+
+        let texts = read_system_texts(folder.path(), None);
+        assert_eq!(texts.role, "from docs");
+        assert_eq!((texts.profile_primary, texts.profile_other), (None, None));
+        let [problem] = &texts.problems[..] else { panic!("{:?}", texts.problems) };
+        assert!(problem.to_string().contains("leads out of the project"), "{problem}");
+    }
+
+    #[test]
+    fn a_folder_or_a_pipe_in_place_of_a_text_is_told_and_waits_for_nobody() {
+        let folder = folder(&[(".ship/profile/Primary.md/x", b"")]);
+        let pipe = folder.path().join("Agent.md");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let texts = read_system_texts(folder.path(), None);
+        assert_eq!(texts.problems.len(), 2);
+        assert_eq!(texts.role, DEFAULT_ROLE.trim());
+    }
+
+    #[test]
+    fn a_text_without_end_is_cut_between_characters_and_says_so() {
+        let mut long = b"x".to_vec();
+        long.extend("密".repeat(400_000).bytes());
+        let folder = folder(&[("Agent.md", &long)]);
+        let role = read_system_texts(folder.path(), None).role;
+        assert!(role.len() < TEXT_BYTES_MAX as usize + 100 && !role.contains('\u{FFFD}'));
+        assert!(role.ends_with("the rest is left out.]"));
+    }
+}
