@@ -11,6 +11,7 @@
 mod calls;
 mod events;
 mod inbound;
+mod open;
 mod run;
 mod skills;
 mod step;
@@ -21,6 +22,7 @@ mod work;
 
 pub use events::{Listener, Outcome, RunEvent};
 pub use inbound::{Answer, Inbound};
+pub use open::OpenAgentError;
 pub use run::{Agent, AgentParts, RunError, Stop};
 pub use skills::{SkillState, SkillText};
 pub use step::NextRequest;

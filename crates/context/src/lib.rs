@@ -5,6 +5,7 @@
 //!
 //! - [`system_blocks`] says what a model is told before anything was said.
 //! - [`shown_to_model`] says what a model is shown of what was said.
+//! - [`count_tokens`] says how much of a model's window a text takes.
 //! - [`recover`] says what is to be done about a chat, from what its logs hold.
 
 // A new kind of part or chunk must stop the build wherever it matters.
@@ -14,8 +15,10 @@ mod blocks;
 mod journal;
 mod recover;
 mod shown;
+mod tokens;
 
 pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks};
 pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, Recovery, recover};
 pub use shown::{Limits, shown_to_model};
+pub use tokens::count_tokens;

@@ -59,6 +59,7 @@ pub use ids::{
 pub use ledger::{
     Accepted, Delivery, DeliveryState, KEYS_KEPT_MS, LedgerBody, LedgerLine, NewEntry,
 };
+pub use name::chat_folder;
 pub use store::{
     About, Answer, BlobRef, Chat, ChatLook, Derived, DerivedState, Durability, Lane, Options,
     Store, Synced,

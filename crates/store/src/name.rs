@@ -4,12 +4,20 @@
 //! longer than 200 bytes is cut and gets a digest of the whole. The name is never turned back into a
 //! key: `chat.json` holds the truth, and a folder whose `chat.json` names another key is refused.
 
+use std::path::{Path, PathBuf};
+
 use sha2::{Digest, Sha256};
 
 use crate::ChatKey;
 
 /// Longer names are cut: file systems allow 255 bytes, and quarantined files add to theirs.
 const NAME_BYTES_MAX: usize = 200;
+
+/// Returns the folder in which a chat lives, below the project's. For texts that people put there; what the
+/// store keeps is the store's.
+pub fn chat_folder(key: &ChatKey) -> PathBuf {
+    Path::new(".ship/chat").join(folder_name(key))
+}
 
 /// Returns the name of the folder in which the chat lives.
 pub(crate) fn folder_name(key: &ChatKey) -> String {

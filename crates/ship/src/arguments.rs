@@ -1,0 +1,81 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+const EXAMPLES: &str = "Examples:
+  ship init                      make this folder a project
+  ship chat                      talk to the agent
+  ship send 'what is in here?'   one message, one answer
+  ship history --last 5          what was said
+  ship inspect                   what the model would be sent now";
+
+/// Turn a folder into an agent that never loses the thread.
+#[derive(Parser)]
+#[command(name = "ship", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    /// The project's folder [default: the nearest parent with ship.json or .ship/chat, else this folder]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) project: Option<PathBuf>,
+    /// The chat
+    #[arg(long, value_name = "KEY", global = true, default_value = "terminal:main")]
+    pub(crate) chat: String,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Make a folder a project: Agent.md, ship.json and lines for .gitignore; nothing is overwritten
+    Init {
+        /// The folder [default: --project, else this one]
+        folder: Option<PathBuf>,
+    },
+    /// Talk to the agent, line by line; piped lines are answered one after the other
+    #[command(after_help = "Examples:\n  ship chat\n  printf 'hello\\nbye\\n' | ship chat")]
+    Chat,
+    /// Send one message and print the answer
+    #[command(
+        after_help = "Examples:\n  ship send 'hello'\n  git diff | ship send -\n  ship send --json 'hello'"
+    )]
+    Send {
+        /// What to say; - reads it from standard input
+        text: String,
+    },
+    /// List the chats of the project
+    Chats,
+    /// Print what was said in a chat, oldest first, sealed logs included
+    #[command(
+        after_help = "Examples:\n  ship history --last 5\n  ship history --ledger\n  ship history --json | head"
+    )]
+    History {
+        /// How many of the newest to print
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        last: usize,
+        /// Print the ledger: what came in and went out
+        #[arg(long)]
+        ledger: bool,
+    },
+    /// Show what the model would be sent now, and how many tokens each piece of it takes
+    Inspect,
+    /// Look for damage in every chat; changes nothing
+    Verify,
+    /// Print every setting in force and where it came from
+    Config,
+    /// Print the log
+    #[command(
+        after_help = "Examples:\n  ship logs --follow\n  ship logs --request req_0123456789abcdef"
+    )]
+    Logs {
+        /// Go on printing as lines come
+        #[arg(long)]
+        follow: bool,
+        /// Only what belongs to this request
+        #[arg(long, value_name = "ID")]
+        request: Option<String>,
+    },
+}

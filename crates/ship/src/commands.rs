@@ -1,0 +1,12 @@
+//! The commands, one file each.
+
+pub(crate) mod chat;
+pub(crate) mod chats;
+pub(crate) mod config;
+pub(crate) mod history;
+pub(crate) mod init;
+pub(crate) mod inspect;
+pub(crate) mod logs;
+pub(crate) mod send;
+pub(crate) mod turn;
+pub(crate) mod verify;

@@ -1,0 +1,120 @@
+//! What the person types: with line editing on a terminal, as plain lines from a pipe.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+
+use rustyline::completion::{Completer, Pair};
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::Validator;
+use rustyline::{Context, Editor, Helper};
+
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// What was typed.
+pub(super) enum Typed {
+    Line(String),
+    /// Ctrl-C at the prompt.
+    Interrupted,
+    End,
+}
+
+/// Where lines come from.
+pub(super) enum Input {
+    Terminal { editor: Option<Box<Editor<Commands, FileHistory>>>, history: PathBuf },
+    Pipe,
+}
+
+impl Input {
+    pub(super) fn open(session: &Session) -> Result<Self, Failure> {
+        if !std::io::stdin().is_terminal() {
+            return Ok(Self::Pipe);
+        }
+        let mut editor = Editor::new().map_err(|error| Failure::from_error("terminal", &error))?;
+        editor.set_helper(Some(Commands));
+        let history = session.project.root().join(".ship/terminal_history");
+        // No history yet is an empty one.
+        let _ = editor.load_history(&history);
+        Ok(Self::Terminal { editor: Some(Box::new(editor)), history })
+    }
+
+    pub(super) fn is_interactive(&self) -> bool {
+        matches!(self, Self::Terminal { .. })
+    }
+
+    /// Waits for a line. Editing blocks, so it has a thread of its own.
+    pub(super) async fn next(&mut self, prompt: &'static str) -> Result<Typed, Failure> {
+        match self {
+            Self::Pipe => {
+                let read = tokio::task::spawn_blocking(read_piped_line);
+                read.await.map_err(|error| Failure::from_error("input", &error))?
+            }
+            Self::Terminal { editor, history } => {
+                let Some(mut taken) = editor.take() else { return Ok(Typed::End) };
+                let path = history.clone();
+                let read = tokio::task::spawn_blocking(move || {
+                    let typed = match taken.readline(prompt) {
+                        Ok(line) => {
+                            let _ = taken.add_history_entry(line.as_str());
+                            // A history that cannot be kept is no reason to stop talking.
+                            let _ = taken.save_history(&path);
+                            Ok(Typed::Line(line))
+                        }
+                        Err(ReadlineError::Interrupted) => Ok(Typed::Interrupted),
+                        Err(ReadlineError::Eof) => Ok(Typed::End),
+                        Err(error) => Err(Failure::from_error("terminal", &error)),
+                    };
+                    (taken, typed)
+                });
+                let (returned, typed) =
+                    read.await.map_err(|error| Failure::from_error("terminal", &error))?;
+                *editor = Some(returned);
+                typed
+            }
+        }
+    }
+}
+
+fn read_piped_line() -> Result<Typed, Failure> {
+    let mut bytes = Vec::new();
+    if std::io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
+        return Ok(Typed::End);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(Typed::Line(text.trim_end_matches(['\n', '\r']).to_owned()))
+}
+
+/// Completes the commands that begin with a slash.
+pub(super) struct Commands;
+
+impl Helper for Commands {}
+impl Highlighter for Commands {}
+impl Validator for Commands {}
+
+impl Hinter for Commands {
+    type Hint = String;
+}
+
+const COMMANDS: [&str; 4] = ["/help", "/history", "/inspect", "/exit"];
+
+impl Completer for Commands {
+    type Candidate = Pair;
+
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let typed = line.get(..at).unwrap_or_default();
+        let fits = |command: &&&str| typed.starts_with('/') && command.starts_with(typed);
+        let pair = |command: &&str| Pair {
+            display: (*command).to_owned(),
+            replacement: (*command).to_owned(),
+        };
+        Ok((0, COMMANDS.iter().filter(fits).map(pair).collect()))
+    }
+}

@@ -1,0 +1,81 @@
+//! What the person sees while the agent works.
+
+use std::pin::pin;
+
+use ship_agent::{Listener, RunEvent};
+use ship_message::Chunk;
+
+use super::markdown::Markdown;
+use crate::failure::Failure;
+use crate::output;
+use crate::style::Style;
+
+/// Shows the events of one run.
+pub(super) struct Screen {
+    listener: Listener,
+    style: Style,
+    markdown: Markdown,
+    /// Whether the cursor stands behind something on its line.
+    mid_line: bool,
+}
+
+impl Screen {
+    pub(super) fn new(listener: Listener) -> Self {
+        let style = Style::of_stdout();
+        Self { listener, style, markdown: Markdown::new(style.is_coloured()), mid_line: false }
+    }
+
+    /// Shows what happens until `running` ends, and gives what it came to.
+    pub(super) async fn follow<T>(
+        mut self,
+        running: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let mut running = pin!(running);
+        let result = loop {
+            tokio::select! {
+                biased;
+                Some(event) = self.listener.next() => self.show(&event)?,
+                result = &mut running => break result,
+            }
+        };
+        while let Some(event) = self.listener.try_next() {
+            self.show(&event)?;
+        }
+        self.new_line()?;
+        Ok(result)
+    }
+
+    fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
+        match event {
+            RunEvent::Chunk(Chunk::TextDelta(_, delta)) => {
+                let text = self.markdown.push(&output::visible(delta));
+                self.mid_line = !delta.ends_with('\n');
+                output::part(&text)
+            }
+            RunEvent::Chunk(Chunk::TextEnd(_)) => {
+                output::part(&self.markdown.end())?;
+                self.new_line()
+            }
+            RunEvent::Chunk(Chunk::ToolInputAvailable { tool_name, .. }) => {
+                self.note(&format!("[{}]", output::visible(tool_name)))
+            }
+            RunEvent::Chunk(Chunk::ToolOutputError { error_text, .. }) => {
+                self.note(&format!("[failed: {}]", output::visible(error_text)))
+            }
+            RunEvent::Sent(text) => {
+                self.new_line()?;
+                output::line(&output::visible(text))
+            }
+            RunEvent::Chunk(_) | RunEvent::Ended { .. } => Ok(()),
+        }
+    }
+
+    fn note(&mut self, text: &str) -> Result<(), Failure> {
+        self.new_line()?;
+        output::line(&self.style.cyan(text))
+    }
+
+    fn new_line(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.mid_line) { output::line("") } else { Ok(()) }
+    }
+}

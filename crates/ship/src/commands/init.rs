@@ -1,0 +1,45 @@
+//! `ship init`: make a folder a project.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use ship_message::json::{Json, Object};
+use ship_project::MadeKind;
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::output;
+use crate::style::Style;
+
+pub(crate) fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<ExitCode, Failure> {
+    let here = std::env::current_dir()?;
+    let root =
+        folder.or(arguments.project.as_deref()).map_or(here.clone(), |folder| here.join(folder));
+    let made = ship_project::init(&root)?;
+    if arguments.json {
+        let files: Vec<Json> = made
+            .iter()
+            .map(|made| {
+                let file = made.path.display().to_string();
+                Json::Object(Object::from([("file", file.as_str()), ("state", word(&made.kind))]))
+            })
+            .collect();
+        output::json(&Json::Object(Object::from([("files", files)])))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = Style::of_stdout();
+    for made in &made {
+        let name = made.path.strip_prefix(&root).unwrap_or(&made.path).display().to_string();
+        output::line(&format!("  {:<12} {}", name, style.dim(word(&made.kind))))?;
+    }
+    output::line(&format!("\n{} is a project. Next: {}", root.display(), style.bold("ship chat")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn word(kind: &MadeKind) -> &'static str {
+    match kind {
+        MadeKind::Created => "written",
+        MadeKind::Added(_) => "lines added",
+        MadeKind::Kept => "was there, left as it is",
+    }
+}

@@ -1,0 +1,100 @@
+//! What went wrong, for people and for programs.
+
+use std::io::Write;
+
+use ship_message::json::{Json, Object};
+
+use crate::style::Style;
+
+/// Why a command did not do what it was asked: a stable code, a sentence, and what to do about it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// An error with all that caused it, on one line.
+    pub(crate) fn from_error(
+        code: &'static str,
+        error: &(dyn std::error::Error + 'static),
+    ) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
+            cause = error.source();
+        }
+        Self::new(code, message)
+    }
+
+    /// Prints the failure: JSON on standard output, or words on standard error.
+    pub(crate) fn print(&self, json: bool) {
+        if json {
+            let mut error = Object::from([("code", self.code), ("message", &self.message)]);
+            error.set("hint", self.hint.as_deref().map_or(Json::Null, Json::from));
+            let error = Json::Object(Object::from([("error", error)]));
+            // Nobody is left to be told when standard output is gone.
+            let _ = writeln!(std::io::stdout(), "{error}");
+            return;
+        }
+        let style = Style::of_stderr();
+        let mut out = std::io::stderr();
+        let _ = writeln!(out, "{} {}", style.red("ship:"), self.message);
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(out, "{} {hint}", style.dim("hint:"));
+        }
+    }
+}
+
+/// Standard output that is gone ends a command; it is no failure worth a sentence of its own.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::from_error("io", &error)
+    }
+}
+
+macro_rules! from_errors {
+    ($($error:ty => $code:literal)*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::from_error($code, &error)
+            }
+        }
+    )*};
+}
+
+from_errors! {
+    ship_agent::RunError => "run"
+    ship_agent::OpenAgentError => "agent"
+    ship_store::ListError => "storage"
+    ship_store::OpenError => "storage"
+    ship_store::ReadError => "storage"
+    ship_store::ChatKeyError => "chat_key"
+    ship_project::InitError => "init"
+}
+
+impl From<ship_project::LoadError> for Failure {
+    fn from(error: ship_project::LoadError) -> Self {
+        let mut lines = Vec::new();
+        let mut hint = None;
+        for problem in error.problems() {
+            lines.push(problem.to_string());
+            hint.get_or_insert_with(|| problem.hint());
+        }
+        Self { code: "config", message: lines.join("\n      "), hint }
+    }
+}

@@ -1,0 +1,49 @@
+//! Colours, where somebody sees them.
+
+use std::io::IsTerminal;
+
+/// Whether to write colours.
+#[derive(Clone, Copy)]
+pub(crate) struct Style {
+    coloured: bool,
+}
+
+impl Style {
+    pub(crate) fn of_stdout() -> Self {
+        Self { coloured: std::io::stdout().is_terminal() && wants_colour() }
+    }
+
+    pub(crate) fn of_stderr() -> Self {
+        Self { coloured: std::io::stderr().is_terminal() && wants_colour() }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub(crate) fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    pub(crate) fn cyan(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+
+    pub(crate) fn is_coloured(self) -> bool {
+        self.coloured
+    }
+}
+
+/// <https://no-color.org>, and terminals that cannot.
+fn wants_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
