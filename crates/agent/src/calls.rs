@@ -126,7 +126,7 @@ async fn run_one(
         request_id: work.request_id.clone(),
         run_id: work.run_id.clone(),
         call_id: call.call_id().to_owned(),
-        view: view.into(),
+        view,
         current_user_message,
         operations: Arc::clone(work) as Arc<dyn Operations>,
     };

@@ -10,8 +10,10 @@
 
 mod calls;
 mod events;
+mod finish;
 mod inbound;
 mod open;
+mod request;
 mod run;
 mod skills;
 mod step;
@@ -23,10 +25,12 @@ mod work;
 pub use events::{Listener, Outcome, RunEvent};
 pub use inbound::{Answer, Inbound};
 pub use open::OpenAgentError;
+pub use request::NextRequest;
 pub use run::{Agent, AgentParts, RunError, Stop};
 pub use skills::{SkillState, SkillText};
-pub use step::NextRequest;
-pub use surroundings::{Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, Surroundings, Texts};
+pub use surroundings::{
+    Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, RunNote, Surroundings, Texts,
+};
 pub use tool::{Running, Tool, ToolContext};
 pub use tools::built_in_tools;
 

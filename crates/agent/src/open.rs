@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ship_context::OutputRules;
-use ship_message::json::{Json, Object};
 use ship_project::{
     Level, LogEntry, Logs, Project, ProviderName, SkillState as Found, read_system_texts,
     scan_skills,
@@ -14,8 +13,8 @@ use ship_provider::{Offline, Provider};
 use ship_store::{ChatKey, Clock, FileStore, OpenError, Options, Store, chat_folder};
 
 use crate::{
-    Agent, AgentParts, RandomIds, Rules, RunLog, SkillState, SkillText, Surroundings, Texts,
-    built_in_tools,
+    Agent, AgentParts, RandomIds, Rules, RunLog, RunNote, SkillState, SkillText, Surroundings,
+    Texts, built_in_tools,
 };
 
 /// Why an agent cannot be made of a project.
@@ -149,53 +148,19 @@ struct OfLogs {
     logs: Logs,
 }
 
-/// The names of fields that runs write. A log line's names are fixed, so that they can be searched for.
-const FIELDS: [&str; 9] = [
-    "runId",
-    "model",
-    "bytes",
-    "sha256",
-    "finishReason",
-    "inputTokens",
-    "outputTokens",
-    "error",
-    "text",
-];
-
-fn field(name: &str) -> Option<&'static str> {
-    FIELDS.into_iter().find(|field| *field == name)
-}
-
 impl RunLog for OfLogs {
-    fn write(&self, kind: &str, chat: &ChatKey, ids: &Object, fields: Object, texts: Object) {
-        let (level, kind) = match kind {
-            "llm_request" => (Level::Info, "llm_request"),
-            "llm_response" => (Level::Info, "llm_response"),
-            _ => (Level::Error, "error"),
-        };
-        let mut entry = LogEntry::new(level, kind).chat(chat);
-        for (key, value) in ids.iter() {
-            match (key, value.as_str()) {
-                ("requestId", Some(id)) => entry = entry.request(id),
-                ("runId", Some(id)) => entry = entry.run(id),
-                _ => {}
-            }
+    fn write(&self, chat: &ChatKey, note: RunNote) {
+        let level = if note.kind == "error" { Level::Error } else { Level::Info };
+        let mut entry = LogEntry::new(level, note.kind).chat(chat);
+        entry = entry.request(note.request_id).run(note.run_id);
+        for (name, value) in note.fields {
+            entry = entry.plain(name, value);
         }
-        let is_id = |key: &str| ids.has(key);
-        for (key, value) in fields.into_entries() {
-            if let Some(name) = field(&key).filter(|name| !is_id(name)) {
-                // What a provider says may quote what people said.
-                entry = if name == "error" {
-                    entry.message(name, value)
-                } else {
-                    entry.plain(name, value)
-                };
-            }
+        for (name, value) in note.texts {
+            entry = entry.message(name, value);
         }
-        for (key, value) in texts.into_entries() {
-            if let Some(name) = field(&key) {
-                entry = entry.message(name, Json::from(value.as_str().unwrap_or_default()));
-            }
+        if let Some(body) = note.payload {
+            entry = entry.payload("body", body);
         }
         self.logs.write(entry);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ship_context::{Journal, KnownTools, Recovery, RunStart, recover};
-use ship_message::json::{Json, Object};
+use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
     About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, ContextId, Head, LaneError,
@@ -211,8 +211,8 @@ impl Agent {
     ///
     /// # Errors
     /// When the chat cannot be read.
-    pub async fn inspect(&self, chat: &ChatKey) -> Result<crate::step::NextRequest, RunError> {
-        crate::step::next_request(&self.inner, chat).await
+    pub async fn inspect(&self, chat: &ChatKey) -> Result<crate::request::NextRequest, RunError> {
+        crate::request::next_request(&self.inner, chat).await
     }
 }
 
@@ -269,7 +269,7 @@ impl Held {
                 let journal = Journal::read(&self.chat.journal().await?);
                 if let (Some(journal), Some(view)) = (journal, view) {
                     let work = self.work(&view, &journal);
-                    crate::step::deliver(&work, &message).await?;
+                    crate::finish::deliver(&work, &message).await?;
                 }
                 Ok(Some(Outcome::Done))
             }
@@ -351,15 +351,4 @@ impl Held {
 /// The ledger key of what a run's answer told the person.
 pub(crate) fn answer_key(run_id: &str) -> String {
     format!("answer:{run_id}")
-}
-
-impl Inner {
-    /// Writes a line to the log about a run.
-    pub(crate) fn note(&self, work: &Work, kind: &str, fields: Object, texts: Object) {
-        let ids = Object::from([
-            ("requestId", work.request_id.as_str()),
-            ("runId", work.run_id.as_str()),
-        ]);
-        self.log.write(kind, work.chat.key(), &ids, fields, texts);
-    }
 }

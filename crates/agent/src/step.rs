@@ -2,29 +2,26 @@
 
 use std::sync::Arc;
 
-use ship_context::{
-    BlockSources, Journal, JournalLine, Limits, SystemBlock, shown_to_model, system_blocks,
-};
+use ship_context::{Journal, JournalLine};
 use ship_message::json::{Json, Object};
-use ship_message::{
-    Assembler, Chunk, ConvertOptions, FinishReason, Role, ToolState, UiMessage, UiPart,
-    convert_to_model_messages,
-};
-use ship_provider::{ProviderError, Request, ToolSpec};
-use ship_store::{ChatKey, Synced};
+use ship_message::{Assembler, Chunk, Role, ToolState, UiMessage, UiPart};
+use ship_provider::ProviderError;
+use ship_store::Synced;
 use tokio::time::Instant;
 
-use crate::calls;
 use crate::events::{Outcome, RunEvent};
-use crate::inbound::millis;
-use crate::run::{Inner, RunError, Stop, answer_key};
-use crate::skills;
-use crate::work::{Via, Work, messages};
+use crate::finish::finish;
+use crate::request::{Prepared, note_response, record_request};
+use crate::run::{RunError, Stop};
+use crate::work::Work;
+use crate::{RunNote, calls};
 
 /// A run on its way: the message it writes, and how much of it the journal has.
 pub(crate) struct Progress {
     pub(crate) assembler: Assembler,
     journaled: usize,
+    /// How many of the messages before this run a request of it has shown.
+    logged: usize,
     pub(crate) start: ship_context::RunStart,
     pub(crate) deadline: Instant,
 }
@@ -47,6 +44,7 @@ pub(crate) async fn run(
     let mut progress = Progress {
         assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
         journaled,
+        logged: seen_before(work).await,
         start: journal.start,
         deadline: Instant::now() + work.agent.rules.run_deadline,
     };
@@ -80,6 +78,12 @@ pub(crate) async fn run(
         }
     };
     finish(work, progress, outcome).await
+}
+
+/// The messages up to the last answer were in a request before.
+async fn seen_before(work: &Work) -> usize {
+    let (said, _) = work.context().await;
+    said.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
 }
 
 /// Tells what is to be done from the message alone, so that a run goes on where it was.
@@ -156,19 +160,23 @@ async fn ask(
     stop: &Stop,
 ) -> Result<Option<Outcome>, RunError> {
     let (said, loaded) = work.context().await;
+    let shown_ids: Vec<String> =
+        said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     let so_far = progress.assembler.message().clone();
     let request = Prepared::new(
         &work.agent,
         work.chat.key(),
         &about_channel(work).await?,
-        said,
-        Some(so_far),
+        &said,
+        Some(&so_far),
         &loaded,
     );
     progress.push(work, Chunk::StartStep);
     let request = request.request(work.agent.rules.max_tokens);
     let body = request.to_json();
-    record_request(work, &body).await?;
+    record_request(work, &body, &shown_ids, progress.logged).await?;
+    progress.logged = shown_ids.len();
+    let parts_before = progress.assembler.message().parts().len();
     let agent = Arc::clone(&work.agent);
     let answered = {
         let assembler = &mut progress.assembler;
@@ -186,25 +194,16 @@ async fn ask(
     match answered {
         None => Ok(Some(Outcome::Stopped)),
         Some(Err(error)) => {
-            work.agent.note(
-                work,
-                "error",
-                Object::from([("error", error.to_string())]),
-                Object::new(),
-            );
+            // What a provider says may quote what people said, so it counts as text.
+            let texts = vec![("error", Json::from(error.to_string()))];
+            work.note(RunNote { kind: "error", texts, ..RunNote::default() });
             Ok(Some(Outcome::Failed(format!(
                 "I could not answer: {error}. What you wrote is kept; send it again or try later."
             ))))
         }
         Some(Ok(answered)) => {
             progress.push(work, Chunk::FinishStep);
-            let usage = answered.usage.unwrap_or_default();
-            let mut fields = Object::from([("model", work.agent.provider.model())]);
-            fields.set("finishReason", answered.finish_reason.name());
-            fields.set("inputTokens", usage.input);
-            fields.set("outputTokens", usage.output);
-            let text = progress.assembler.message().text();
-            work.agent.note(work, "llm_response", fields, Object::from([("text", text)]));
+            note_response(work, progress, answered, parts_before);
             progress.journal_all(work).await?;
             // A model that says nothing and calls nothing has ended.
             let message = progress.assembler.message();
@@ -218,23 +217,6 @@ async fn about_channel(work: &Work) -> Result<Option<String>, RunError> {
     Ok(work.chat.about().await?.channel)
 }
 
-/// Records a model call, for the log and for `inspect`.
-async fn record_request(work: &Work, body: &Json) -> Result<(), RunError> {
-    let text = body.to_string();
-    let digest = crate::digest(text.as_bytes());
-    let mut record =
-        Object::from([("id", work.request_id.as_str()), ("runId", work.run_id.as_str())]);
-    record.set("ts", millis(work.agent.clock.now()));
-    record.set("model", work.agent.provider.model());
-    record.set("bytes", text.len() as u64);
-    record.set("sha256", digest);
-    let mut fields = record.clone();
-    fields.remove("id");
-    fields.remove("ts");
-    work.agent.note(work, "llm_request", fields, Object::new());
-    Ok(work.lane.record_request(record).await?)
-}
-
 /// A run that waits stays in its journal, and the lane is free.
 fn park(work: &Work, progress: &Progress) -> Result<Outcome, RunError> {
     work.tell(&RunEvent::Ended {
@@ -243,170 +225,4 @@ fn park(work: &Work, progress: &Progress) -> Result<Outcome, RunError> {
         outcome: Outcome::Parked,
     });
     Ok(Outcome::Parked)
-}
-
-/// Ends a run: its message goes into the log, and then the ledger learns what the person was told.
-async fn finish(
-    work: &Arc<Work>,
-    mut progress: Progress,
-    outcome: Outcome,
-) -> Result<Outcome, RunError> {
-    let finish_reason = match &outcome {
-        Outcome::Done | Outcome::Parked => FinishReason::Stop,
-        Outcome::Stopped => FinishReason::Other,
-        Outcome::Failed(sentence) => {
-            say(&mut progress, work, sentence);
-            work.tell(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
-            FinishReason::Error
-        }
-    };
-    let start = progress.start.clone();
-    let mut message = progress.assembler.into_message();
-    settle(&mut message);
-    message.set_metadata(metadata(work, &outcome));
-    let entry = message.to_json().as_object().cloned().unwrap_or_default();
-    work.append(vec![entry.into()]).await?;
-    work.lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?;
-    deliver(work, &message).await?;
-    work.tell(&RunEvent::Chunk(Chunk::Finish {
-        finish_reason: Some(finish_reason),
-        message_metadata: None,
-    }));
-    work.tell(&RunEvent::Ended {
-        run_id: start.run_id,
-        message_id: start.message_id,
-        outcome: outcome.clone(),
-    });
-    Ok(outcome)
-}
-
-/// The person reads the reason as the answer, so it is part of the message.
-fn say(progress: &mut Progress, work: &Work, sentence: &str) {
-    let chunk = || ship_message::TextChunk { id: "sentence".to_owned(), provider_metadata: None };
-    progress.push(work, Chunk::TextStart(chunk()));
-    progress.push(work, Chunk::TextDelta(chunk(), sentence.into()));
-    progress.push(work, Chunk::TextEnd(chunk()));
-}
-
-/// A step that brought nothing is left out, and a call that was cut off has failed.
-fn settle(message: &mut UiMessage) {
-    while matches!(message.parts().last(), Some(UiPart::StepStart(_))) {
-        message.parts_mut().pop();
-    }
-    for part in message.parts_mut() {
-        if let UiPart::Tool(tool) = part
-            && !tool.state().is_terminal()
-        {
-            tool.set_error("interrupted, outcome unknown");
-        }
-    }
-}
-
-fn metadata(work: &Work, outcome: &Outcome) -> Json {
-    let mut metadata = Object::from([
-        ("v", Json::from(1u64)),
-        ("ts", millis(work.agent.clock.now())),
-        ("chatKey", work.chat.key().as_str().into()),
-        ("requestId", work.request_id.as_str().into()),
-        ("runId", work.run_id.as_str().into()),
-        ("kind", "normal".into()),
-        ("source", "egress".into()),
-    ]);
-    match outcome {
-        Outcome::Done | Outcome::Parked => {}
-        Outcome::Stopped => metadata.set("interrupted", true),
-        Outcome::Failed(sentence) => metadata.set("error", sentence.as_str()),
-    }
-    Json::Object(metadata)
-}
-
-/// Records in the ledger what the person was told by the answer. Done once however often it is tried.
-pub(crate) async fn deliver(work: &Work, message: &UiMessage) -> Result<(), RunError> {
-    work.record_sent(answer_key(&work.run_id), &message.text(), Via::Answer).await?;
-    Ok(())
-}
-
-/// What a model is sent, before it is a request.
-struct Prepared {
-    blocks: Vec<SystemBlock>,
-    system: Vec<String>,
-    shown: Vec<UiMessage>,
-    tools: Vec<ToolSpec>,
-}
-
-impl Prepared {
-    fn new(
-        agent: &Inner,
-        chat: &ChatKey,
-        channel: &Option<String>,
-        mut said: Vec<UiMessage>,
-        so_far: Option<UiMessage>,
-        loaded: &[String],
-    ) -> Self {
-        said.extend(so_far.filter(|message| !message.parts().is_empty()));
-        let texts = agent.surroundings.texts(chat);
-        let all_skills = agent.surroundings.skills();
-        let chat_id = said.iter().rev().find(|message| message.role() == Role::User);
-        let chat_id = chat_id.and_then(|message| message.metadata()?.get("chatId")?.as_str());
-        let blocks = system_blocks(&BlockSources {
-            project_root: agent.surroundings.project_root(),
-            chat_key: chat.as_str().to_owned(),
-            channel: channel.clone(),
-            chat_id: chat_id.map(str::to_owned),
-            output_rules: agent.rules.output_rules,
-            profile_primary: texts.profile_primary,
-            profile_other: texts.profile_other,
-            memory: texts.memory,
-            agent: texts.agent,
-            skills: all_skills.iter().map(skills::line).collect(),
-            loaded: skills::loaded(loaded, &all_skills),
-        });
-        let limits = Limits { tool_output_chars: agent.rules.tool_output_chars };
-        Self {
-            system: blocks.iter().map(|block| block.text.clone()).collect(),
-            blocks,
-            shown: shown_to_model(&said, limits),
-            tools: agent.tools.values().map(|tool| tool.spec()).collect(),
-        }
-    }
-
-    fn request(&self, max_tokens: u64) -> Request<'_> {
-        // What the store holds is what we wrote or checked; a message that cannot be converted is left out
-        // rather than letting one bad line stop the chat.
-        let messages = self
-            .shown
-            .iter()
-            .filter_map(|message| {
-                let one = std::slice::from_ref(message);
-                convert_to_model_messages(one, &ConvertOptions::default()).ok()
-            })
-            .flatten()
-            .collect();
-        Request { system: &self.system, messages, tools: &self.tools, max_tokens }
-    }
-}
-
-/// What a model would be sent now.
-#[derive(Clone, Debug)]
-pub struct NextRequest {
-    /// The system blocks.
-    pub blocks: Vec<SystemBlock>,
-    /// The messages as shown.
-    pub messages: Vec<UiMessage>,
-    /// The tools.
-    pub tools: Vec<ToolSpec>,
-}
-
-pub(crate) async fn next_request(agent: &Inner, key: &ChatKey) -> Result<NextRequest, RunError> {
-    let (said, loaded, channel) = match agent.store.open(key).await? {
-        None => (Vec::new(), Vec::new(), None),
-        Some(chat) => {
-            let view = chat.view().await?;
-            let channel = chat.about().await?.channel;
-            let said = view.as_ref().map(messages).unwrap_or_default();
-            (said, view.as_ref().map(skills::loaded_names).unwrap_or_default(), channel)
-        }
-    };
-    let prepared = Prepared::new(agent, key, &channel, said, None, &loaded);
-    Ok(NextRequest { blocks: prepared.blocks, messages: prepared.shown, tools: prepared.tools })
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ship_context::OutputRules;
-use ship_message::json::Object;
+use ship_message::json::Json;
 use ship_store::ChatKey;
 
 use crate::SkillText;
@@ -114,11 +114,27 @@ impl Ids for RandomIds {
     }
 }
 
+/// Something for the log about a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunNote {
+    /// What kind of line it is: `llm_request`, `llm_response` or `error`.
+    pub kind: &'static str,
+    /// The request.
+    pub request_id: String,
+    /// The run.
+    pub run_id: String,
+    /// Sizes, names and counts.
+    pub fields: Vec<(&'static str, Json)>,
+    /// What people and models wrote. Whoever writes the line leaves it out when told to.
+    pub texts: Vec<(&'static str, Json)>,
+    /// The raw body of a request. Written only when asked for.
+    pub payload: Option<Json>,
+}
+
 /// Where a run tells what it does, for the log.
 pub trait RunLog: Send + Sync {
-    /// Writes one line. `texts` hold what people and models wrote; whoever writes the line leaves them out
-    /// when told to.
-    fn write(&self, kind: &str, chat: &ChatKey, ids: &Object, fields: Object, texts: Object);
+    /// Writes one line.
+    fn write(&self, chat: &ChatKey, note: RunNote);
 }
 
 /// No log.
@@ -126,5 +142,5 @@ pub trait RunLog: Send + Sync {
 pub struct NoLog;
 
 impl RunLog for NoLog {
-    fn write(&self, _: &str, _: &ChatKey, _: &Object, _: Object, _: Object) {}
+    fn write(&self, _: &ChatKey, _: RunNote) {}
 }

@@ -10,6 +10,7 @@ use ship_message::{UiMessage, UiPart};
 use ship_store::{AcceptError, AppendError, Chat, Entry, Lane, NewEntry, NewEvent, Position, View};
 use tokio::sync::Mutex;
 
+use crate::RunNote;
 use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::run::Inner;
@@ -37,7 +38,7 @@ pub(crate) struct Work {
 /// What is known of the log: kept up with every write, so that it is read once a run.
 struct Log {
     position: Position,
-    messages: Vec<UiMessage>,
+    messages: Arc<[UiMessage]>,
     loaded: Vec<String>,
     /// Texts that `chat_send` has delivered in this run.
     sent: Vec<String>,
@@ -53,7 +54,7 @@ impl Work {
     ) -> Self {
         let log = Log {
             position: view.position,
-            messages: messages(view),
+            messages: messages(view).into(),
             loaded: skills::loaded_names(view),
             sent: sent(&journal.message),
         };
@@ -62,9 +63,9 @@ impl Work {
     }
 
     /// What was said before this run, and the skills that are loaded.
-    pub(crate) async fn context(&self) -> (Vec<UiMessage>, Vec<String>) {
+    pub(crate) async fn context(&self) -> (Arc<[UiMessage]>, Vec<String>) {
         let log = self.log.lock().await;
-        (log.messages.clone(), log.loaded.clone())
+        (Arc::clone(&log.messages), log.loaded.clone())
     }
 
     /// Appends to the context log.
@@ -72,6 +73,12 @@ impl Work {
         let mut log = self.log.lock().await;
         log.position = self.lane.append(batch, log.position).await?;
         Ok(())
+    }
+
+    /// Writes a line to the log.
+    pub(crate) fn note(&self, note: RunNote) {
+        let (request_id, run_id) = (self.request_id.clone(), self.run_id.clone());
+        self.agent.log.write(self.chat.key(), RunNote { request_id, run_id, ..note });
     }
 
     pub(crate) fn tell(&self, event: &RunEvent) {
