@@ -150,9 +150,15 @@ struct OfLogs {
 
 impl RunLog for OfLogs {
     fn write(&self, chat: &ChatKey, note: RunNote) {
-        let level = if note.kind == "error" { Level::Error } else { Level::Info };
+        let level = match note.kind {
+            "error" => Level::Error,
+            "repair" => Level::Warn,
+            _ => Level::Info,
+        };
         let mut entry = LogEntry::new(level, note.kind).chat(chat);
-        entry = entry.request(note.request_id).run(note.run_id);
+        if !note.request_id.is_empty() {
+            entry = entry.request(note.request_id).run(note.run_id);
+        }
         for (name, value) in note.fields {
             entry = entry.plain(name, value);
         }

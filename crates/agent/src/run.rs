@@ -1,6 +1,6 @@
 //! Runs: one entry point for everything that an agent does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use ship_context::{Journal, KnownTools, Recovery, RunStart, recover};
@@ -11,12 +11,12 @@ use ship_store::{
     LedgerBody, LedgerLine, LedgerSeq, NewMessage, OnDamage, OpenError, ReadError, RotateError,
     Rotation, StorageError, Store, View,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 
 use crate::events::{Hub, Listener, Outcome};
 use crate::inbound::{Answer, Inbound, message_of};
 use crate::work::Work;
-use crate::{Ids, Rules, RunLog, Surroundings, Tool};
+use crate::{Ids, Rules, RunLog, RunNote, Surroundings, Tool};
 
 /// How many ledger lines are read at once.
 const LEDGER_PAGE: usize = 200;
@@ -57,6 +57,8 @@ pub(crate) struct Inner {
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) log: Arc<dyn RunLog>,
     pub(crate) hub: Hub,
+    /// The chats that this agent has looked after once.
+    repaired: Mutex<HashSet<ChatKey>>,
 }
 
 /// Stops a run: what was said until then is kept.
@@ -135,6 +137,7 @@ impl Agent {
             ids: parts.ids,
             log: parts.log,
             hub: Hub::default(),
+            repaired: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -167,6 +170,7 @@ impl Agent {
         let mut outcome = None;
         loop {
             let lane = chat.lane("run").await?;
+            self.inner.repair_once(&*chat).await?;
             let held = Held { agent: Arc::clone(&self.inner), chat: Arc::clone(&chat), lane };
             while let Some(next) = held.do_next(stop).await? {
                 let parked = next == Outcome::Parked;
@@ -213,6 +217,28 @@ impl Agent {
     /// When the chat cannot be read.
     pub async fn inspect(&self, chat: &ChatKey) -> Result<crate::request::NextRequest, RunError> {
         crate::request::next_request(&self.inner, chat).await
+    }
+}
+
+impl Inner {
+    /// Sets aside what a crash left half written, the first time this agent writes a chat. No repair is silent:
+    /// each is a line in the log.
+    async fn repair_once(&self, chat: &dyn Chat) -> Result<(), RunError> {
+        let new = self.repaired.lock().await.insert(chat.key().clone());
+        if !new {
+            return Ok(());
+        }
+        for problem in chat.repair().await? {
+            let fields = vec![
+                ("file", Json::from(problem.file)),
+                ("offset", problem.offset.into()),
+                ("problem", problem.kind.as_str().into()),
+                ("message", problem.message.into()),
+                ("remedy", problem.remedy.into()),
+            ];
+            self.log.write(chat.key(), RunNote { kind: "repair", fields, ..RunNote::default() });
+        }
+        Ok(())
     }
 }
 

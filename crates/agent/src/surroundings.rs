@@ -117,11 +117,11 @@ impl Ids for RandomIds {
 /// Something for the log about a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunNote {
-    /// What kind of line it is: `llm_request`, `llm_response` or `error`.
+    /// What kind of line it is: `llm_request`, `llm_response`, `repair` or `error`.
     pub kind: &'static str,
-    /// The request.
+    /// The request; empty when the line is about none.
     pub request_id: String,
-    /// The run.
+    /// The run; empty when the line is about none.
     pub run_id: String,
     /// Sizes, names and counts.
     pub fields: Vec<(&'static str, Json)>,
