@@ -101,3 +101,157 @@ fn settle_calls(journal: &mut Journal, tools: &dyn KnownTools) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ship_message::json::{Json, Object};
+    use ship_store::{
+        Body, ContextId, Gen, Head, LedgerSeq, Line, NewEntry, Position, Seq, Timestamp,
+    };
+
+    use super::*;
+
+    /// `safe` may run twice, `client` runs elsewhere.
+    struct Tools;
+
+    impl KnownTools for Tools {
+        fn is_safe_to_repeat(&self, name: &str) -> bool {
+            name == "safe"
+        }
+
+        fn runs_on_client(&self, name: &str) -> bool {
+            name == "client"
+        }
+    }
+
+    fn view(messages: &[(&str, &str)]) -> View {
+        let line = |(i, (id, role)): (usize, &(&str, &str))| Line {
+            seq: Seq::new(i as u64 + 2),
+            rev: 0,
+            inbox: None,
+            body: Body::Message(Object::from([("id", *id), ("role", *role)])),
+        };
+        View {
+            head: Head::new(ContextId::new(Timestamp::from_millis(0), 1)),
+            position: Position {
+                generation: Gen::new(0),
+                seq: Seq::new(messages.len() as u64 + 1),
+            },
+            crc: 0,
+            inbox: None,
+            lines: messages.iter().enumerate().map(line).collect(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn incoming(role: &str) -> LedgerLine {
+        let entry = NewEntry { key: "k".to_owned(), entry: Object::from([("role", role)]) };
+        LedgerLine { seq: LedgerSeq::FIRST, body: LedgerBody::Entry(entry) }
+    }
+
+    /// A journal of a run that writes message `a1` with one call in this state, begun or not.
+    fn journal(tool: &str, state: &str, begun: bool) -> Option<Journal> {
+        let start = Object::from([
+            ("kind", "start"),
+            ("runId", "r"),
+            ("messageId", "a1"),
+            ("requestId", "q"),
+        ]);
+        let part = format!(
+            r#"{{"kind":"part","at":0,"part":{{"type":"tool-{tool}","toolCallId":"c","state":"{state}","input":{{}}}}}}"#
+        );
+        let mut lines = vec![start];
+        let mut texts = vec![part];
+        if begun {
+            texts.push(r#"{"kind":"begun","at":0}"#.to_owned());
+        }
+        for text in texts {
+            let Ok(Json::Object(line)) = Json::parse(&text) else { panic!("an object") };
+            lines.push(line);
+        }
+        Journal::read(&lines)
+    }
+
+    fn decide(
+        view: &View,
+        lines: &[LedgerLine],
+        journal: Option<Journal>,
+        delivered: bool,
+    ) -> Recovery {
+        recover(Some(view), lines, journal, |_| delivered, &Tools)
+    }
+
+    #[test]
+    fn a_chat_with_nothing_waiting_is_idle_and_one_with_a_message_is_run() {
+        let answered = view(&[("u1", "user"), ("a1", "assistant")]);
+        assert_eq!(decide(&answered, &[], None, true), Recovery::Idle);
+        assert_eq!(decide(&answered, &[incoming("assistant")], None, true), Recovery::Idle);
+        assert_eq!(decide(&answered, &[incoming("user")], None, true), Recovery::RunPending);
+        assert_eq!(
+            recover(None, &[incoming("user")], None, |_| true, &Tools),
+            Recovery::RunPending
+        );
+    }
+
+    #[test]
+    fn a_question_without_an_answer_is_run() {
+        assert_eq!(decide(&view(&[("u1", "user")]), &[], None, true), Recovery::RunPending);
+    }
+
+    #[test]
+    fn a_run_that_ended_is_delivered_once() {
+        let view = view(&[("u1", "user"), ("a1", "assistant")]);
+        let ended = || journal("safe", "output-available", true);
+        assert!(
+            matches!(decide(&view, &[], ended(), false), Recovery::Deliver(m) if m.id() == Some("a1"))
+        );
+        assert_eq!(decide(&view, &[], ended(), true), Recovery::Idle);
+    }
+
+    #[test]
+    fn a_call_that_may_have_happened_is_unknown_unless_it_may_run_twice() {
+        for (tool, begun, error) in [
+            ("danger", true, Some(INTERRUPTED)),
+            ("danger", false, None),
+            ("safe", true, None),
+            ("safe", false, None),
+        ] {
+            let decided = decide(
+                &view(&[("u1", "user")]),
+                &[],
+                journal(tool, "input-available", begun),
+                false,
+            );
+            let Recovery::Continue(journal) = decided else { panic!("{tool} goes on") };
+            let UiPart::Tool(part) = &journal.message.parts()[0] else { panic!("a call") };
+            assert_eq!(part.error_text(), error, "{tool}, begun: {begun}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_waits_for_a_word_or_for_the_client_is_parked() {
+        let view = view(&[("u1", "user")]);
+        for (tool, state) in [("danger", "approval-requested"), ("client", "input-available")] {
+            assert!(matches!(
+                decide(&view, &[], journal(tool, state, false), false),
+                Recovery::Parked(_)
+            ));
+        }
+    }
+
+    #[test]
+    fn a_journal_that_breaks_off_is_believed_up_to_there() {
+        let mut lines = vec![Object::from([
+            ("kind", "start"),
+            ("runId", "r"),
+            ("messageId", "a1"),
+            ("requestId", "q"),
+        ])];
+        let part = |at: u64| {
+            Object::from([("kind", Json::from("part")), ("at", at.into()), ("part", Json::Null)])
+        };
+        lines.extend([part(0), part(2), part(1)]);
+        let journal = Journal::read(&lines).unwrap();
+        assert_eq!(journal.message.parts().len(), 1, "part 1 was missing when part 2 came");
+    }
+}
