@@ -230,6 +230,19 @@ pub enum Refused {
         /// What is allowed.
         max: usize,
     },
+    /// What names it is longer than any name.
+    #[error("an id or key has at most {max} bytes, and `{start}…` has {bytes}; shorten it")]
+    LongName {
+        /// How it begins.
+        start: String,
+        /// How long it is.
+        bytes: usize,
+        /// What is allowed.
+        max: usize,
+    },
+    /// It would replace a message that is not there.
+    #[error("no message `{0}` is there to be replaced; give `rev` 0 to say something new")]
+    NothingToReplace(String),
     /// The same id would stand in a log twice.
     #[error("`{0}` is there twice; hand in each message once")]
     Twice(String),

@@ -2,16 +2,12 @@
 //!
 //! `{"seq":7,"type":"msg","rev":1,"in":3,"batch":[7,8], …body… ,"blobs":{…},"crc":"0a1b2c3d"}`
 //!
-//! `seq` is first, so that a damaged stretch can be searched for the next line, and `crc` is last: the
-//! CRC-32C of every byte before `,"crc"`. A line without a newline after it is not a line.
+//! `seq` is first, for people who look at a log, and `crc` is last: the CRC-32C of every byte before `,"crc"`.
 
 use ship_message::json::{Json, Object};
 
 /// The fields that only the store writes. Content that holds one of them is refused.
 pub(crate) const RESERVED: [&str; 7] = ["seq", "type", "rev", "in", "batch", "blobs", "crc"];
-
-/// How every line begins.
-pub(crate) const LINE_START: &[u8] = b"{\"seq\":";
 
 /// `,"crc":"0a1b2c3d"}`
 const CRC_LEN: usize = 18;
@@ -148,12 +144,40 @@ fn checksum(line: &[u8]) -> Option<u32> {
     (digits == format!("{crc:08x}") && crc == crc32c::crc32c(content)).then_some(crc)
 }
 
-/// Where a complete line may end inside glued bytes: after each `,"crc":"xxxxxxxx"}`.
-pub(crate) fn line_ends(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    (CRC_LEN..=bytes.len()).filter(|&end| {
-        let field = &bytes[end - CRC_LEN..end];
-        field.starts_with(CRC_FIELD) && field.ends_with(b"\"}")
-    })
+/// Reads the line that `bytes` begin with, and tells where it ends; `None` if they begin with none.
+///
+/// What follows may be another line that lost its newline, so the end is found by the checksum: the first
+/// `,"crc":"xxxxxxxx"}` whose digits are those of everything before it. The checksum is carried along from
+/// one such place to the next, so that content full of them costs no more than one pass.
+pub(crate) fn decode_first(bytes: &[u8]) -> Option<(usize, RawLine)> {
+    let (mut crc, mut summed) = (0, 0);
+    let mut tries = 0;
+    for at in positions(bytes, CRC_FIELD) {
+        let Some(field) = bytes.get(at..at + CRC_LEN) else { break };
+        crc = crc32c::crc32c_append(crc, &bytes[summed..at]);
+        summed = at;
+        let digits = &field[CRC_FIELD.len()..CRC_LEN - 2];
+        if field.ends_with(b"\"}") && digits == format!("{crc:08x}").as_bytes() {
+            if let Some(line) = decode(&bytes[..at + CRC_LEN]) {
+                return Some((at + CRC_LEN, line));
+            }
+            // Content that knows the checksum of what stands before it was made to deceive.
+            tries += 1;
+            if tries == TRIES_MAX {
+                break;
+            }
+        }
+    }
+    None
+}
+
+/// How often something is taken for a line that turns out to be none, before the rest is given up: what is
+/// hostile must not cost more than one pass.
+const TRIES_MAX: usize = 16;
+
+/// Where `pattern` stands in `bytes`.
+fn positions<'a>(bytes: &'a [u8], pattern: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    bytes.windows(pattern.len()).enumerate().filter(move |(_, w)| *w == pattern).map(|(at, _)| at)
 }
 
 #[cfg(test)]

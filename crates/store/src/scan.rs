@@ -2,13 +2,13 @@
 //!
 //! A writer has at most one unsynced batch in a file, so a crash can only have hurt the bytes from the
 //! first line of the last batch on. Whatever is wrong there is a *torn tail*: half a line, a run of NUL
-//! bytes, a batch whose other lines are missing, a line without its newline. It was never acknowledged
-//! and is cut off before the next append. Whatever is wrong before it cannot come from a crash: it is
+//! bytes, a batch whose other lines are missing. It was never acknowledged and is cut off before the
+//! next append. Whatever is wrong before it cannot come from a crash: it is
 //! *damage*, which is named and left for somebody to look at, while the lines around it are read.
 //!
 //! All of this is a function of the bytes. Nothing here opens a file.
 
-use crate::line::{LINE_START, RawLine, decode, line_ends};
+use crate::line::{RawLine, decode, decode_first};
 
 /// A line and where it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,44 +114,47 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
     while offset < bytes.len() {
         let newline = bytes[offset..].iter().position(|&byte| byte == b'\n');
         let end = newline.map_or(bytes.len(), |at| offset + at);
-        match (newline, decode(&bytes[offset..end])) {
-            (Some(_), Some(line)) => {
-                items.push(Item::Line(Found { offset, len: end - offset, line }));
-            }
-            (Some(_), None) => unglue(bytes, offset, end, &mut items, glued),
+        match decode(&bytes[offset..end]) {
+            // A whole line is one, also when its newline is lost: its checksum covers all that it says.
+            Some(line) => items.push(Item::Line(Found { offset, len: end - offset, line })),
+            None if newline.is_some() => unglue(bytes, offset, end, &mut items, glued),
             // Whatever it is, it was never finished.
-            (None, _) => items.push(Item::Bad { offset, end }),
+            None => items.push(Item::Bad { offset, end }),
         }
         offset = end + usize::from(newline.is_some());
     }
     items
 }
 
-/// Finds the lines inside a stretch that is not one: after a lost newline two stand on one line, and
-/// after half a line the next may follow directly.
+/// Finds the lines in a stretch that is not one: after a lost newline two stand on one line.
+///
+/// What people write can look like a line, checksum and all, so nothing behind a bad byte is believed: lines
+/// are taken from the beginning, one directly behind the other, and the rest is bad.
 fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: &mut Vec<usize>) {
     let stretch = &bytes[start..end];
-    let starts = (0..stretch.len()).filter(|&at| stretch[at..].starts_with(LINE_START));
-    let mut bad_from = 0;
-    for at in starts {
-        if at < bad_from {
-            continue;
+    // A byte that became a newline inside a line would make its content the beginning of the next.
+    let after_bad = matches!(items.last(), Some(Item::Bad { .. }));
+    let before = (items.len(), glued.len());
+    let mut at = 0;
+    let mut next_seq = None;
+    while let Some((len, line)) = decode_first(&stretch[at..]) {
+        if next_seq.is_some_and(|next| next != line.seq) {
+            break;
         }
-        let whole = line_ends(&stretch[at..])
-            .map(|len| at + len)
-            .find_map(|to| decode(&stretch[at..to]).map(|line| (to, line)));
-        if let Some((to, line)) = whole {
-            if at > bad_from {
-                items.push(Item::Bad { offset: start + bad_from, end: start + at });
-            }
-            glued.push(start + at);
-            items.push(Item::Line(Found { offset: start + at, len: to - at, line }));
-            bad_from = to;
-        }
+        next_seq = Some(line.seq + 1);
+        glued.push(start + at);
+        items.push(Item::Line(Found { offset: start + at, len, line }));
+        at += len;
     }
-    if bad_from < stretch.len() || stretch.is_empty() {
-        items.push(Item::Bad { offset: start + bad_from, end: end + 1 });
+    if at == stretch.len() && !stretch.is_empty() {
+        return;
     }
+    if after_bad {
+        items.truncate(before.0);
+        glued.truncate(before.1);
+        at = 0;
+    }
+    items.push(Item::Bad { offset: start + at, end: end + 1 });
 }
 
 /// How many of the items are before the torn tail.
@@ -207,8 +210,9 @@ mod tests {
             let (mut bytes, ends) = log(&batches);
             bytes.truncate(cut.index(bytes.len() + 1));
             let scan = scan(&bytes, Some(1));
-            let whole = ends.iter().copied().filter(|&end| end <= bytes.len()).max().unwrap_or(0);
-            prop_assert_eq!(scan.good_len, whole);
+            // A line that lost nothing but its newline is whole.
+            let whole = ends.iter().copied().filter(|&end| end - 1 <= bytes.len()).max().unwrap_or(0);
+            prop_assert_eq!(scan.good_len, whole.min(bytes.len()));
             prop_assert!(scan.damage.is_empty());
         }
 
@@ -233,6 +237,68 @@ mod tests {
         fn any_bytes_scan_without_a_panic(bytes: Vec<u8>) {
             prop_assert!(scan(&bytes, None).good_len <= bytes.len());
         }
+    }
+
+    /// A line whose content holds something that is a line in every respect.
+    fn posing(seq: u64, posed: u64) -> Vec<u8> {
+        let mut inner = Vec::new();
+        let evil = Object::from([("id", Json::from("evil"))]);
+        Draft::new(Kind::Message, evil).write(posed, None, &mut inner);
+        let Ok(inner) = Json::parse_bytes(&inner) else { panic!("a line is JSON") };
+        let mut line = Vec::new();
+        let body = Object::from([("id", Json::from(format!("m{seq}"))), ("data", inner)]);
+        Draft::new(Kind::Message, body).write(seq, None, &mut line);
+        line
+    }
+
+    #[test]
+    fn content_can_never_pose_as_a_line_however_its_line_is_hurt() {
+        let (before, _) = log(&[1]);
+        for posed in [2, 3, 900] {
+            let line = posing(2, posed);
+            for hurt in 0..line.len() {
+                for byte in [0, b'\n', b'x'] {
+                    let mut bytes = [&before[..], &line].concat();
+                    if bytes[before.len() + hurt] == byte {
+                        continue;
+                    }
+                    bytes[before.len() + hurt] = byte;
+                    let found = scan(&bytes, Some(1));
+                    let evil = found.lines.iter().any(|f| f.line.body.str("id") == Some("evil"));
+                    assert!(!evil, "byte {hurt} as {byte}, posing as {posed}");
+                }
+            }
+            // The first bytes never reached the disk, the rest did.
+            for zeroed in 1..line.len() {
+                let mut bytes = [&before[..], &line].concat();
+                bytes[before.len()..before.len() + zeroed].fill(0);
+                assert_eq!(seqs(&scan(&bytes, Some(1))), [1], "{zeroed} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn content_full_of_beginnings_and_ends_of_lines_costs_one_pass() {
+        let (mut bytes, _) = log(&[1]);
+        let body = Object::from([
+            ("id", Json::from("m2")),
+            ("data", vec![Json::parse(r#"{"seq":2,"crc":"00000000"}"#).unwrap(); 100_000].into()),
+        ]);
+        Draft::new(Kind::Message, body).write(2, None, &mut bytes);
+        let at = bytes.len() / 2;
+        bytes[at] ^= 1;
+        // Looking at every pair of a beginning and an end would take hours.
+        assert_eq!(seqs(&scan(&bytes, Some(1))), [1]);
+    }
+
+    #[test]
+    fn a_line_that_lost_its_newline_is_read_and_so_is_what_follows_it() {
+        let (mut bytes, ends) = log(&[1, 1]);
+        bytes.pop();
+        assert_eq!(seqs(&scan(&bytes, Some(1))), [1, 2]);
+        bytes.extend(b"\0\0\n");
+        let found = scan(&bytes, Some(1));
+        assert_eq!((seqs(&found), found.good_len), (vec![1, 2], ends[1] - 1));
     }
 
     #[test]
@@ -270,12 +336,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_glued_to_half_a_line_is_read_and_the_half_is_damage() {
-        let (bytes, ends) = log(&[1, 1, 1]);
+    fn a_line_glued_to_half_a_line_is_damage_with_it() {
+        let (bytes, ends) = log(&[1, 1, 1, 1]);
         let mut glued = bytes[..ends[1] - 12].to_vec();
         glued.extend(&bytes[ends[1]..]);
         let scan = scan(&glued, Some(1));
-        assert_eq!((seqs(&scan), scan.damage.len(), scan.good_len), (vec![1, 3], 1, glued.len()));
+        assert_eq!((seqs(&scan), scan.damage.len(), scan.good_len), (vec![1, 4], 1, glued.len()));
     }
 
     #[test]

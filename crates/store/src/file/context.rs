@@ -13,7 +13,7 @@ use crate::line::{Draft, Kind, RawLine, decode};
 use crate::scan::{Scan, scan};
 use crate::{
     AppendError, Body, ChatKey, ContextId, Gen, Head, LedgerSeq, Line, MessageId, Position,
-    SealedName, Seq, StorageError, View,
+    Problem, ProblemKind, Refused, SealedName, Seq, StorageError, View,
 };
 
 /// What is kept in memory of a context log: where each id is, and how far the inbox was read.
@@ -119,13 +119,17 @@ fn add(
     let expected = batch.expected;
     let mut new: Vec<Prepared> = Vec::new();
     for line in batch.lines {
-        let within = new.iter().find(|other| other.id == line.id).map(|other| &other.draft);
+        // The newest of the same id counts, be it in this very batch.
+        let within = new.iter().rfind(|other| other.id == line.id).map(|other| &other.draft);
         let present = match (within, pending.get(&line.id)) {
             (Some(draft), _) => Some((end.seq.get() + 1, draft.clone())),
             (None, Some(known)) => Some(known.clone()),
             (None, None) => on_disk(writing, &line.id)?,
         };
         match present {
+            None if line.draft.rev > 0 => {
+                return Err(Refused::NothingToReplace(line.id.as_str().to_owned()).into());
+            }
             None => new.push(line),
             Some((_, present)) if same_content(&present, &line.draft) => {}
             Some((_, present)) if line.draft.rev == present.rev + 1 => new.push(line),
@@ -199,7 +203,17 @@ pub(crate) fn view(env: &Env, path: &Path) -> Result<Option<View>, StorageError>
     let mut lines = Vec::new();
     for mut raw in collapse(scan.lines.into_iter().skip(skip).map(|found| found.line)) {
         prepare::resolve(env, &mut raw, &file, &mut found)?;
-        lines.extend(to_line(raw));
+        let seq = raw.seq;
+        match to_line(raw) {
+            Some(line) => lines.push(line),
+            None => found.push(Problem {
+                file: file.clone(),
+                offset: 0,
+                kind: ProblemKind::Damage,
+                message: format!("line {seq} is whole, but its event lacks a field"),
+                remedy: "see what wrote it; the lines around it are read".to_owned(),
+            }),
+        }
     }
     let position = Position { generation: head.generation, seq };
     Ok(Some(View { head, position, crc, inbox, lines, problems: found }))

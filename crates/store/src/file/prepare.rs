@@ -17,6 +17,8 @@ use crate::{
 
 /// Longer strings are kept as blobs.
 pub(crate) const BLOB_BYTES_MIN: usize = 32 * 1024;
+/// What names a line, its `id` or its `key`, is compared with others, so it stays in the line whole.
+const NAME_BYTES_MAX: usize = 1000;
 /// How much of each end of a long string stays in the line.
 const PREVIEW_BYTES: usize = 512;
 
@@ -118,6 +120,10 @@ pub(crate) fn body(
     mut content: Object,
     name: &str,
 ) -> Result<Draft, PrepareError> {
+    if name.len() > NAME_BYTES_MAX {
+        let (start, bytes) = (name.chars().take(40).collect(), name.len());
+        return Err(Refused::LongName { start, bytes, max: NAME_BYTES_MAX }.into());
+    }
     if let Some(field) = RESERVED.iter().find(|field| content.has(field)) {
         return Err(Refused::Reserved((*field).to_owned()).into());
     }
