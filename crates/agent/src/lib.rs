@@ -9,8 +9,10 @@
 //! in when the agent is made.
 
 mod calls;
+mod conversation;
 mod events;
 mod inbound;
+mod names;
 mod open;
 mod run;
 mod skills;
@@ -20,6 +22,7 @@ mod tool;
 mod tools;
 mod work;
 
+pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
 pub use inbound::{Answer, Inbound};
 pub use open::OpenAgentError;
