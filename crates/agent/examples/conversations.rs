@@ -1,6 +1,6 @@
 //! One agent and several conversations: in memory, in a file, loaded again, and forked from a checkpoint.
 //!
-//! `cargo run -p ship-agent --example conversations [FOLDER]` writes the files to `FOLDER/chats`.
+//! `cargo run -p ship-agent --example conversations FOLDER` makes two files in `FOLDER`, and shows them.
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
@@ -29,9 +29,8 @@ impl Tool for Weather {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);
-    let (task, retry) =
-        (folder.join("chats/task-001.jsonl"), folder.join("chats/task-001-retry.jsonl"));
+    let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("name a folder for the files")?);
+    let (task, retry) = (folder.join("task-001.jsonl"), folder.join("task-001-retry.jsonl"));
 
     // In memory: a model and some tools are all that an agent needs.
     let agent = Agent::new(Offline, vec![Arc::new(Weather)]);
@@ -53,5 +52,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     agent.fork_conversation_from("before-the-plan", &retry).await?;
     println!("forked with {} messages", agent.messages().await?.len());
     println!("in the fork: {}", agent.say("Then let us go to the harbour.").await?.text());
+
+    println!("the original:\n{}", std::fs::read_to_string(&task)?);
+    println!("the fork:\n{}", std::fs::read_to_string(&retry)?);
     Ok(())
 }

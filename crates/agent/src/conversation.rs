@@ -4,39 +4,6 @@
 //! [`Agent::load_conversation`] and [`Agent::fork_conversation`] move it between files, each a
 //! [`Conversation`]; [`Agent::say`] says something in the one it is in.
 //!
-//! ```
-//! # tokio::runtime::Runtime::new()?.block_on(async {
-//! # let folder = tempfile::tempdir()?;
-//! # let path = folder.path().join("chats/task-001.jsonl");
-//! # let retry = folder.path().join("chats/task-001-retry.jsonl");
-//! use ship_agent::Agent;
-//! use ship_provider::Offline;
-//!
-//! let agent = Agent::new(Offline, vec![]);
-//! agent.say("This is in memory.").await?;
-//!
-//! agent.new_conversation(&path).await?;
-//! let reply = agent.say("This is in a file.").await?;
-//! assert!(reply.text().ends_with("You said: This is in a file."));
-//!
-//! agent.fork_conversation(&retry).await?;
-//! agent.say("This is in the copy alone.").await?;
-//!
-//! agent.load_conversation(&path).await?;
-//! assert_eq!(agent.messages().await?.len(), 2);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! # })?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! # What is promised
-//!
-//! What is said is on disk before the model is asked, and the answer, with all its steps and the tools'
-//! results, when [`Agent::say`] returns. Messages and active skills are there again when the file is
-//! loaded. One agent at a time is in a file. An agent that is killed while it answers leaves the question
-//! without an answer, and the next thing that is said is answered together with it; what tools had done by
-//! then is not in the file, for a conversation has no journal.
-//!
 //! The engine is that of chats. A conversation is a chat in a store of its own, whose context is the
 //! conversation and whose ledger and journal are in memory.
 
@@ -73,7 +40,16 @@ pub(crate) enum Current {
     Left(PathBuf),
 }
 
-/// An agent in a conversation. What is said goes on where it began, wherever the agent goes meanwhile.
+/// An agent in a conversation, in memory or in a file.
+///
+/// What is said is on disk before the model is asked, and the answer, with all its steps and the tools'
+/// results, when [`Agent::say`] returns. Messages and active skills are there again when the file is loaded.
+/// One agent at a time is in a file. What is being said is answered where it was said, wherever the agent
+/// goes meanwhile.
+///
+/// A conversation has no journal. An agent that is killed while it answers leaves the question without an
+/// answer, and the next thing that is said is answered together with it; what tools had done by then is not
+/// in the file.
 impl Agent {
     /// Makes an agent that needs no project: a model, and tools beside the built-in ones. It talks in
     /// memory until it is given a file.

@@ -18,6 +18,7 @@ use ship_store::{ChatKey, FileStore};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use tempfile::TempDir;
+use tokio::sync::Notify;
 
 /// The same id always: nothing in a file may depend on luck.
 struct OneId;
@@ -73,6 +74,8 @@ struct Watched {
     file: Option<PathBuf>,
     requests: Vec<String>,
     held: Vec<String>,
+    /// To be told when it is asked, and to wait before it answers.
+    wait: Option<(Arc<Notify>, Arc<Notify>)>,
 }
 
 impl Provider for Watching {
@@ -93,7 +96,14 @@ impl Provider for Watching {
         watched.requests.push(request.to_json().to_string());
         let held = watched.file.as_deref().map(|file| std::fs::read_to_string(file).unwrap());
         watched.held.extend(held);
-        Offline.answer(request, sink)
+        let wait = watched.wait.take();
+        Box::pin(async move {
+            if let Some((asked, go)) = wait {
+                asked.notify_one();
+                go.notified().await;
+            }
+            Offline.answer(request, sink).await
+        })
     }
 }
 
@@ -475,6 +485,22 @@ async fn things_that_are_said_at_once_are_answered_one_after_the_other() {
 }
 
 #[tokio::test]
+async fn an_answer_that_nobody_waited_for_is_finished_before_the_next() {
+    let test = Test::new();
+    test.agent.new_conversation(test.path("a.jsonl")).await.unwrap();
+    let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    test.model.0.lock().unwrap().wait = Some((Arc::clone(&asked), go));
+    tokio::select! {
+        _ = test.agent.say("one") => panic!("the model waits"),
+        () = asked.notified() => {}
+    }
+    test.say("two").await;
+    let said: Vec<String> = test.messages().await.iter().map(UiMessage::text).collect();
+    let answer = |text: &str| format!("{WHO} You said: {text}");
+    assert_eq!(said, ["one".to_owned(), answer("one"), "two".to_owned(), answer("two")]);
+}
+
+#[tokio::test]
 async fn whoever_follows_is_told_the_name_that_the_file_has() {
     let test = Test::new();
     let mut events = test.agent.follow();
@@ -488,4 +514,77 @@ async fn whoever_follows_is_told_the_name_that_the_file_has() {
     }
     assert_eq!(ended.as_deref(), reply.message.id());
     assert_eq!(ended.as_deref(), Some("m002"));
+}
+
+#[tokio::test]
+async fn a_question_that_was_left_without_an_answer_is_answered_with_the_next() {
+    let test = Test::new();
+    let path = test.path("a.jsonl");
+    let left = r#"{"id":"m001","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"left"}"#;
+    std::fs::write(&path, format!("{left}\n{{\"id\":\"m0")).unwrap();
+    let repair = test.agent.load_conversation(&path).await.unwrap().unwrap();
+    assert_eq!(repair.cut_bytes, 9);
+    test.say("next").await;
+    assert!(test.last_request().contains("left"));
+    assert_eq!(ids(&test.messages().await), ["m001", "m002", "m003"]);
+}
+
+#[tokio::test]
+async fn a_run_that_failed_or_was_stopped_says_so_after_a_load() {
+    let rules = Rules { max_steps: 1, ..Rules::default() };
+    let test = Test::in_folder(Arc::new(TempDir::new().unwrap()), rules);
+    let path = test.path("a.jsonl");
+    test.agent.new_conversation(&path).await.unwrap();
+    let failed = test.say("/tool look {}").await;
+    let Outcome::Failed(sentence) = &failed.outcome else { panic!("{failed:?}") };
+    let stop = Stop::default();
+    stop.stop();
+    test.model.0.lock().unwrap().wait = Some(Default::default());
+    let stopped = test.agent.say_until("hello", &stop).await.unwrap();
+    assert_eq!(stopped.outcome, Outcome::Stopped);
+
+    let test = test.again();
+    test.agent.load_conversation(&path).await.unwrap();
+    let messages = test.messages().await;
+    assert_eq!(messages[1], failed.message);
+    assert_eq!(messages[3], stopped.message);
+    let told = |message: &UiMessage, key| message.metadata().unwrap().get(key).cloned();
+    assert_eq!(told(&messages[1], "error"), Some(Json::from(sentence.as_str())));
+    assert_eq!(told(&messages[3], "interrupted"), Some(Json::Bool(true)));
+    test.say("go on").await;
+}
+
+#[tokio::test]
+async fn loading_the_file_in_which_something_is_being_said_is_refused_and_changes_nothing() {
+    let test = Test::new();
+    let path = test.path("a.jsonl");
+    test.agent.new_conversation(&path).await.unwrap();
+    let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    test.model.0.lock().unwrap().wait = Some((Arc::clone(&asked), Arc::clone(&go)));
+    let agent = test.agent.clone();
+    let saying = tokio::spawn(async move { agent.say("hello").await.unwrap() });
+    asked.notified().await;
+    let error = test.agent.load_conversation(&path).await.unwrap_err();
+    assert!(matches!(error, ConversationError::Load(LoadError::InUse { .. })));
+    go.notify_one();
+    saying.await.unwrap();
+    assert_eq!(test.messages().await.len(), 2);
+    test.agent.load_conversation(&path).await.unwrap();
+}
+
+#[tokio::test]
+async fn any_text_can_be_said() {
+    let test = Test::new();
+    let path = test.path("a.jsonl");
+    test.agent.new_conversation(&path).await.unwrap();
+    let texts = ["", " \n\t", "\u{0}\u{1f}\"\\", "/tool", "/tool look {", "[1]", "\u{2028}🚢"];
+    for text in texts {
+        test.say(text).await;
+    }
+    let said = test.messages().await;
+    let test = test.again();
+    test.agent.load_conversation(&path).await.unwrap();
+    assert_eq!(test.messages().await, said);
+    let asked: Vec<String> = said.iter().step_by(2).map(UiMessage::text).collect();
+    assert_eq!(asked, texts);
 }
