@@ -2,7 +2,7 @@
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
-use ship_store::{ChatKey, LedgerSeq, NewEntry, Timestamp};
+use ship_store::{ChatKey, NewEntry, Timestamp};
 
 /// A message as a channel hands it in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,11 +72,10 @@ pub(crate) fn millis(now: Timestamp) -> Json {
     Json::Number(now.millis() as f64)
 }
 
-/// The message that a ledger entry becomes in the context. Its id follows from its place, so that the same
-/// entry can only ever become the same message.
-pub(crate) fn message_of(entry: &NewEntry, seq: LedgerSeq) -> UiMessage {
+/// The message that a ledger entry becomes in the context.
+pub(crate) fn message_of(entry: &NewEntry, id: String) -> UiMessage {
     let text = entry.entry.str("text").unwrap_or_default();
-    let mut message = UiMessage::new(format!("u_{seq}"), Role::User, vec![UiPart::text(text)]);
+    let mut message = UiMessage::new(id, Role::User, vec![UiPart::text(text)]);
     let mut metadata = Object::new();
     for key in
         ["v", "ts", "chatKey", "channel", "chatId", "userId", "username", "messageId", "requestId"]

@@ -5,13 +5,43 @@
 //! with a run that was cut off, or answer what has come in. Each run is recorded part by part, so that a
 //! crash at any point loses nothing and repeats no effect; its message in the context log is what ends it.
 //!
+//! An agent needs no project either. [`Agent::new`] talks in memory, and in files that other programs read
+//! when it is given some:
+//!
+//! ```
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("chats/task-001.jsonl");
+//! # let retry = folder.path().join("chats/task-001-retry.jsonl");
+//! use ship_agent::Agent;
+//! use ship_provider::Offline;
+//!
+//! let agent = Agent::new(Offline, vec![]);
+//! agent.say("This is in memory.").await?;
+//!
+//! agent.new_conversation(&path).await?;
+//! let reply = agent.say("This is in a file.").await?;
+//! assert!(reply.text().ends_with("You said: This is in a file."));
+//!
+//! agent.fork_conversation(&retry).await?;
+//! agent.say("This is in the copy alone.").await?;
+//!
+//! agent.load_conversation(&path).await?;
+//! assert_eq!(agent.messages().await?.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come
 //! in when the agent is made.
 
 mod calls;
+mod conversation;
 mod events;
 mod finish;
 mod inbound;
+mod names;
 mod open;
 mod request;
 mod run;
@@ -22,6 +52,7 @@ mod tool;
 mod tools;
 mod work;
 
+pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
 pub use inbound::{Answer, Inbound};
 pub use open::OpenAgentError;

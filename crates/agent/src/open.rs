@@ -43,7 +43,7 @@ impl Agent {
     /// When the project asks for something that this program does not have, or its folder cannot be opened.
     pub fn open(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
         let store = Self::store(project, Arc::clone(&clock))?;
-        Ok(Self::new(AgentParts {
+        Ok(Self::from_parts(AgentParts {
             store,
             provider: provider(project)?,
             tools: built_in_tools(),

@@ -13,8 +13,10 @@ use ship_store::{
 };
 use tokio::sync::{Mutex, Notify};
 
+use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::inbound::{Answer, Inbound, message_of};
+use crate::names::{ByPlace, Names};
 use crate::work::Work;
 use crate::{Ids, Rules, RunLog, RunNote, Surroundings, Tool};
 
@@ -44,9 +46,12 @@ pub struct AgentParts {
 /// An agent.
 #[derive(Clone)]
 pub struct Agent {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
+    /// The conversation that it is in, the same for all its clones.
+    pub(crate) current: Arc<tokio::sync::Mutex<Current>>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) provider: Arc<dyn Provider>,
@@ -56,9 +61,10 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) log: Arc<dyn RunLog>,
-    pub(crate) hub: Hub,
+    pub(crate) names: Arc<dyn Names>,
+    pub(crate) hub: Arc<Hub>,
     /// The chats that this agent has looked after once.
-    repaired: Mutex<HashSet<ChatKey>>,
+    pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
 }
 
 /// Stops a run: what was said until then is kept.
@@ -124,8 +130,8 @@ impl KnownTools for Inner {
 }
 
 impl Agent {
-    /// Makes an agent. Of two tools of one name the later one counts.
-    pub fn new(parts: AgentParts) -> Self {
+    /// Makes an agent of all its parts. Of two tools of one name the later one counts.
+    pub fn from_parts(parts: AgentParts) -> Self {
         let tools = parts.tools.into_iter().map(|tool| (tool.spec().name, tool)).collect();
         let inner = Inner {
             store: parts.store,
@@ -136,10 +142,15 @@ impl Agent {
             clock: parts.clock,
             ids: parts.ids,
             log: parts.log,
-            hub: Hub::default(),
-            repaired: Mutex::default(),
+            names: Arc::new(ByPlace),
+            hub: Arc::default(),
+            repaired: Arc::default(),
         };
-        Self { inner: Arc::new(inner) }
+        Self::of(inner)
+    }
+
+    pub(crate) fn of(inner: Inner) -> Self {
+        Self { inner: Arc::new(inner), current: Arc::default() }
     }
 
     /// Follows what happens in a chat from now on.
@@ -344,15 +355,17 @@ impl Held {
 
     /// Puts what has come in into the context, in the ledger's order, exactly once.
     async fn promote(&self, view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
-        let entry = |line: &LedgerLine| match &line.body {
-            LedgerBody::Entry(entry) if is_message(line) => {
-                let message = message_of(entry, line.seq).into_json();
+        let said = lines.iter().filter(|line| is_message(line)).enumerate();
+        let entry = |(nth, line): (usize, &LedgerLine)| match &line.body {
+            LedgerBody::Entry(entry) => {
+                let id = self.agent.names.question(line.seq, nth);
+                let message = message_of(entry, id).into_json();
                 let message = message.as_object().cloned().unwrap_or_default();
                 Some(NewMessage { message, rev: 0, inbox: Some(line.seq) }.into())
             }
-            _ => None,
+            LedgerBody::Delivery(_) => None,
         };
-        let batch: Vec<ship_store::Entry> = lines.iter().filter_map(entry).collect();
+        let batch: Vec<ship_store::Entry> = said.filter_map(entry).collect();
         if batch.is_empty() {
             return Ok(view);
         }
@@ -367,7 +380,7 @@ impl Held {
             metadata.and_then(|metadata| metadata.get("requestId")).and_then(Json::as_str);
         RunStart {
             run_id: format!("run_{id:016x}"),
-            message_id: format!("a_{id:016x}"),
+            message_id: self.agent.names.answer(id),
             request_id: request_id.map_or_else(|| format!("req_{id:016x}"), str::to_owned),
             inbox: view.inbox,
         }

@@ -48,6 +48,11 @@ pub(crate) fn loaded_names(view: &View) -> Vec<String> {
     names
 }
 
+/// What a head carries when these skills are loaded.
+pub(crate) fn carried<'a>(names: impl Iterator<Item = &'a str>) -> Object {
+    Object::from([(CARRY, Json::from(names.map(Json::from).collect::<Vec<_>>()))])
+}
+
 /// The overview's line of a skill.
 pub(crate) fn line(skill: &SkillText) -> SkillLine {
     match &skill.state {

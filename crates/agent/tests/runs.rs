@@ -81,7 +81,7 @@ impl TestAgent {
         for (name, safe) in [("effect", false), ("look", true)] {
             tools.push(Arc::new(Counting { name, safe, count: Arc::clone(&effects) }));
         }
-        let agent = Agent::new(AgentParts {
+        let agent = Agent::from_parts(AgentParts {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider: Arc::new(Offline),
             tools,

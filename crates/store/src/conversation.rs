@@ -224,6 +224,11 @@ impl Conversation {
         self.commit(batch)
     }
 
+    /// Deactivates a skill: the event `skill_deactivated`. What its prompt said stays where it was said.
+    pub fn deactivate_skill(&mut self, skill: &str) -> Result<String, WriteError> {
+        self.record_event("skill_deactivated", Object::from([("skill", skill)]), None)
+    }
+
     /// Puts a summary in the place of the messages from `from` to `to`, both included, in the order of
     /// [`llm_messages`](Self::llm_messages), and returns the summary's id.
     ///
@@ -287,7 +292,13 @@ impl Conversation {
         Ok(entries)
     }
 
-    /// The skills that were activated, in that order.
+    /// The ids that the next messages get, in order: for who must name a message before it is appended.
+    pub fn next_ids(&self) -> impl Iterator<Item = String> {
+        let mut ids = self.state.ids();
+        std::iter::repeat_with(move || ids.message())
+    }
+
+    /// The skills that are active, in the order in which they were activated.
     pub fn active_skills(&self) -> impl Iterator<Item = &str> {
         self.state.skills().iter().map(String::as_str)
     }

@@ -62,6 +62,9 @@ impl State {
             "skill_activated" => {
                 self.skills.extend(text("skill").filter(|skill| !self.skills.contains(skill)))
             }
+            "skill_deactivated" => {
+                self.skills.retain(|skill| Some(skill.as_str()) != event.data.str("skill"));
+            }
             "checkpoint" => {
                 self.checkpoints.extend(text("name").map(|name| Checkpoint { name, offset }));
             }
@@ -151,7 +154,7 @@ impl State {
         self.ids
     }
 
-    /// The skills that were activated, in that order.
+    /// The skills that are active, in the order in which they were activated.
     pub(super) fn skills(&self) -> &[String] {
         &self.skills
     }

@@ -52,6 +52,35 @@ fn activate_skill_appends_event_result_and_prompt_in_this_order_and_survives_a_l
 }
 
 #[test]
+fn a_deactivated_skill_is_not_active_after_a_load_until_it_is_activated_again() {
+    let (_folder, path) = folder();
+    let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
+    let activated = || Object::from([("skill", "pptx")]);
+    chat.record_event("skill_activated", activated(), None).unwrap();
+    chat.deactivate_skill("pptx").unwrap();
+    chat.deactivate_skill("unknown").unwrap();
+    assert_eq!(
+        lines_after(&path, 1)[0],
+        r#"{"id":"e002","ts":"2026-01-28T10:00:01.000Z","type":"evt","event":"skill_deactivated","data":{"skill":"pptx"}}"#,
+    );
+    drop(chat);
+    let mut chat = load(&path);
+    assert_eq!(chat.active_skills().count(), 0);
+    chat.record_event("skill_activated", activated(), None).unwrap();
+    assert_eq!(chat.active_skills().collect::<Vec<_>>(), ["pptx"]);
+}
+
+#[test]
+fn the_next_ids_are_those_that_messages_get() {
+    let mut chat = in_memory();
+    talk(&mut chat);
+    let next: Vec<String> = chat.next_ids().take(2).collect();
+    assert_eq!(next, ["m006", "m007"]);
+    assert_eq!(chat.append(NewMessage::user("one")).unwrap(), next[0]);
+    assert_eq!(chat.append(NewMessage::user("two")).unwrap(), next[1]);
+}
+
+#[test]
 fn a_result_that_comes_after_a_skills_prompt_still_stands_with_its_call() {
     let mut chat = in_memory();
     chat.append(NewMessage::calls(vec![call("c1"), call("c2"), call("c3")])).unwrap();

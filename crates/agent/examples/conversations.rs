@@ -1,0 +1,59 @@
+//! One agent and several conversations: in memory, in a file, loaded again, and forked from a checkpoint.
+//!
+//! `cargo run -p ship-agent --example conversations FOLDER` makes two files in `FOLDER`, and shows them.
+
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ship_agent::{Agent, Running, Tool, ToolContext};
+use ship_message::json::{Json, Object};
+use ship_provider::{Offline, ToolSpec};
+
+/// A tool of our own.
+struct Weather;
+
+impl Tool for Weather {
+    fn spec(&self) -> ToolSpec {
+        let description = "Tells the weather in a city.".to_owned();
+        let input_schema = Json::Object(Object::from([("type", "object")]));
+        ToolSpec { name: "weather".to_owned(), description, input_schema }
+    }
+
+    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> Running {
+        let city = input.get("city").and_then(Json::as_str).unwrap_or("nowhere").to_owned();
+        Box::pin(async move { Ok(Json::from(format!("It rains in {city}."))) })
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("name a folder for the files")?);
+    let (task, retry) = (folder.join("task-001.jsonl"), folder.join("task-001-retry.jsonl"));
+
+    // In memory: a model and some tools are all that an agent needs.
+    let agent = Agent::new(Offline, vec![Arc::new(Weather)]);
+    println!("in memory: {}", agent.say("Hello!").await?.text());
+
+    // In a file: what we say is on disk before the model is asked, the answer when `say` returns.
+    agent.new_conversation(&task).await?;
+    println!("new: {}", agent.say("/tool weather {\"city\":\"Hamburg\"}").await?.text());
+    agent.checkpoint("before-the-plan").await?;
+    agent.say("Then let us go to a museum.").await?;
+
+    // Loaded again, as after a restart: another agent goes on where this one stopped.
+    drop(agent);
+    let agent = Agent::new(Offline, vec![Arc::new(Weather)]);
+    agent.load_conversation(&task).await?;
+    println!("resumed with {} messages", agent.messages().await?.len());
+
+    // Forked from the checkpoint: the copy knows nothing of the museum, and the original stays as it is.
+    agent.fork_conversation_from("before-the-plan", &retry).await?;
+    println!("forked with {} messages", agent.messages().await?.len());
+    println!("in the fork: {}", agent.say("Then let us go to the harbour.").await?.text());
+
+    println!("the original:\n{}", std::fs::read_to_string(&task)?);
+    println!("the fork:\n{}", std::fs::read_to_string(&retry)?);
+    Ok(())
+}

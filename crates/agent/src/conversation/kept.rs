@@ -1,0 +1,210 @@
+//! A conversation as the engine's context.
+//!
+//! The conversation is the only truth: what the engine reads is made from it, and what the engine appends
+//! is on disk there before anything else knows of it. So nothing can be in memory that is not in the file.
+//!
+//! A line tells id, time, role and content, in the words that other programs read. What else the engine
+//! knows of a message (the request, the run, the chat) is true for this process alone and is not written.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
+use ship_store::conversation::view::without_record;
+use ship_store::conversation::{Conversation, WriteError};
+use ship_store::{
+    AppendError, Body, ChatKey, ContextId, Entry, Gen, Head, LedgerSeq, Line, NewEvent, Position,
+    Refused, Seq, StorageError, Timestamp, View,
+};
+
+use crate::inbound::millis;
+use crate::names::Names;
+use crate::skills;
+
+/// What of a message's metadata is true wherever the message is read: how the run ended.
+const KEPT_METADATA: [&str; 2] = ["interrupted", "error"];
+
+/// A conversation that an agent is in. Clones share it.
+#[derive(Clone)]
+pub(super) struct Kept(Arc<Mutex<Context>>);
+
+/// The context: a conversation, and what the engine must know of it besides.
+pub(super) struct Context {
+    pub(super) conversation: Conversation,
+    id: ContextId,
+    /// How many lines the context has had, as the engine counts them.
+    lines: u64,
+    /// The last message of the ledger that is in the context, or will never be.
+    inbox: Option<LedgerSeq>,
+}
+
+impl Kept {
+    pub(super) fn new(conversation: Conversation, id: ContextId) -> Self {
+        let lines = conversation.view().len() as u64;
+        Self(Arc::new(Mutex::new(Context { conversation, id, lines, inbox: None })))
+    }
+
+    /// Works on the context where it may block. Runs to its end even if nobody waits for it any more.
+    pub(super) async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Context) -> T + Send + 'static,
+    ) -> T {
+        let kept = self.clone();
+        super::blocking(move || work(&mut kept.context())).await
+    }
+
+    fn context(&self) -> MutexGuard<'_, Context> {
+        // A conversation believes what it has written and nothing else, whatever panicked meanwhile.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The ids of the conversation's own count: `m001`, `m002`, …
+impl Names for Kept {
+    fn question(&self, _seq: LedgerSeq, nth: usize) -> String {
+        self.context().conversation.next_ids().nth(nth).unwrap_or_default()
+    }
+
+    fn answer(&self, _run: u64) -> String {
+        self.context().conversation.next_ids().next().unwrap_or_default()
+    }
+}
+
+impl Context {
+    /// The messages, each with its time.
+    pub(super) fn messages(&self) -> Vec<UiMessage> {
+        self.conversation.view().iter().map(with_time).collect()
+    }
+
+    /// The file, or where else the conversation is.
+    pub(super) fn place(&self) -> PathBuf {
+        self.conversation.path().map_or_else(|| "memory".into(), PathBuf::from)
+    }
+
+    pub(super) fn view(&self) -> View {
+        let active = self.conversation.active_skills();
+        let mut head = Head::new(self.id.clone());
+        head.carry = skills::carried(active);
+        let messages =
+            self.messages().into_iter().filter_map(|message| match message.into_json() {
+                Json::Object(message) => Some(message),
+                _ => None,
+            });
+        let line = |(seq, message)| Line {
+            seq: Seq::new(seq),
+            rev: 0,
+            inbox: None,
+            body: Body::Message(message),
+        };
+        View {
+            head,
+            position: self.position(),
+            crc: 0,
+            inbox: self.inbox,
+            lines: (1..).zip(messages).map(line).collect(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn position(&self) -> Position {
+        Position { generation: Gen::new(1), seq: Seq::new(self.lines) }
+    }
+
+    /// Appends messages, or an event: the two things that one batch of a conversation can be.
+    pub(super) fn append(
+        &mut self,
+        chat: &ChatKey,
+        batch: Vec<Entry>,
+        expected: Position,
+    ) -> Result<Position, AppendError> {
+        let found = self.position();
+        if found != expected {
+            return Err(AppendError::Moved { chat: chat.clone(), expected, found });
+        }
+        let lines = batch.len() as u64;
+        let mut inbox = self.inbox;
+        let mut messages = Vec::new();
+        let mut events = Vec::new();
+        for entry in batch {
+            match entry {
+                Entry::Message(new) => {
+                    inbox = inbox.max(new.inbox);
+                    messages.push(for_file(new.message)?);
+                }
+                Entry::Event(event) => events.push(event),
+            }
+        }
+        let written = match (messages.is_empty(), events.pop()) {
+            (false, None) => self.conversation.append_view(&messages).map(|_| ()),
+            (true, Some(event)) if events.is_empty() => self.record(event).map(|_| ()),
+            (true, None) => return Err(Refused::Empty.into()),
+            (_, Some(_)) => return Err(Refused::NotAMessage("an event among messages").into()),
+        };
+        written.map_err(|error| self.failed(error))?;
+        self.inbox = inbox;
+        self.lines += lines;
+        Ok(self.position())
+    }
+
+    /// Sees to it that a message of the ledger does not come in later. Tells whether it had come in.
+    pub(super) fn pass_over(&mut self, seq: LedgerSeq) -> bool {
+        let came_in = self.inbox >= Some(seq);
+        self.inbox = self.inbox.max(Some(seq));
+        came_in
+    }
+
+    /// Skills are activated and deactivated in the words of the file; any other event has its own.
+    fn record(&mut self, event: NewEvent) -> Result<String, WriteError> {
+        let name = match event.event.as_str() {
+            skills::LOADED => "skill_activated",
+            skills::UNLOADED => "skill_deactivated",
+            other => other,
+        };
+        let data = match event.data {
+            Json::Object(data) => data,
+            other => Object::from([("value", other)]),
+        };
+        let about = event.ref_msg_id.as_ref().map(|id| id.as_str());
+        self.conversation.record_event(name, data, about)
+    }
+
+    fn failed(&self, error: WriteError) -> AppendError {
+        let source = std::io::Error::other(error);
+        StorageError::Io { doing: "append to", path: self.place(), source }.into()
+    }
+}
+
+/// A message as the file has it.
+fn for_file(message: Object) -> Result<UiMessage, Refused> {
+    let metadata = message.get("metadata").and_then(Json::as_object);
+    let kept = metadata.into_iter().flat_map(Object::iter);
+    let kept: Object = kept
+        .filter(|(key, _)| KEPT_METADATA.contains(key))
+        .map(|(key, value)| (key.to_owned(), value.clone()))
+        .collect();
+    let mut message = message;
+    message.set_or_remove("metadata", (!kept.is_empty()).then(|| Json::Object(kept)));
+    UiMessage::from_json(message.into()).map_err(|_| Refused::NotAMessage("it is no object"))
+}
+
+/// A message as the engine has it: without the record of its lines, but with the time of the first.
+fn with_time(message: &UiMessage) -> UiMessage {
+    let said = said_at(message);
+    let mut message = without_record(message);
+    let metadata = message.metadata().and_then(Json::as_object).cloned();
+    if let Some(said) = said {
+        let mut metadata = metadata.unwrap_or_default();
+        metadata.set("ts", millis(said));
+        message.set_metadata(metadata.into());
+    }
+    message
+}
+
+fn said_at(message: &UiMessage) -> Option<Timestamp> {
+    let lines = message.metadata()?.get("conversation")?.get("entries")?.as_array()?;
+    let text = lines.first()?.get("ts")?.as_str()?;
+    // Other programs write whole seconds.
+    let in_seconds = || Timestamp::parse(&format!("{}.000Z", text.strip_suffix('Z')?));
+    Timestamp::parse(text).or_else(in_seconds)
+}

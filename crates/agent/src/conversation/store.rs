@@ -1,0 +1,181 @@
+//! The store of one conversation: its context is the conversation, all else is memory.
+//!
+//! The engine works on a chat, with a ledger and a journal beside its context. A conversation has neither,
+//! because its file is for anyone to read; they last as long as the agent is in it.
+
+use std::io;
+use std::sync::Arc;
+
+use ship_message::json::Object;
+use ship_store::{
+    About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
+    Delivery, Derived, DerivedState, Entry, FileStore, Lane, LaneError, LedgerLine, LedgerSeq,
+    ListError, NewEntry, OpenError, Position, Problem, ReadError, RotateError, Rotated, Rotation,
+    SealedLog, SealedName, StorageError, Store, Synced, View,
+};
+
+use super::kept::Kept;
+
+pub(super) struct ConversationStore {
+    pub(super) memory: FileStore,
+    pub(super) kept: Kept,
+}
+
+impl ConversationStore {
+    fn chat(&self, memory: Arc<dyn Chat>) -> Arc<dyn Chat> {
+        Arc::new(ConversationChat { memory, kept: self.kept.clone() })
+    }
+}
+
+impl Store for ConversationStore {
+    fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError> {
+        self.memory.chats()
+    }
+
+    fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError> {
+        let opening = self.memory.open(key);
+        Box::pin(async move { Ok(opening.await?.map(|memory| self.chat(memory))) })
+    }
+
+    fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError> {
+        let creating = self.memory.create(key, about);
+        Box::pin(async move { Ok(self.chat(creating.await?)) })
+    }
+
+    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> Answer<'_, BlobRef, BlobError> {
+        self.memory.put_blob(bytes, media_type)
+    }
+
+    fn blob(&self, sha256: &str) -> Answer<'_, Vec<u8>, BlobError> {
+        self.memory.blob(sha256)
+    }
+}
+
+struct ConversationChat {
+    memory: Arc<dyn Chat>,
+    kept: Kept,
+}
+
+impl Chat for ConversationChat {
+    fn key(&self) -> &ChatKey {
+        self.memory.key()
+    }
+
+    fn about(&self) -> Answer<'_, About, ReadError> {
+        self.memory.about()
+    }
+
+    fn set_about(&self, about: About) -> Answer<'_, (), OpenError> {
+        self.memory.set_about(about)
+    }
+
+    fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
+        let taking = self.memory.lane(purpose);
+        Box::pin(async move {
+            let (memory, kept) = (taking.await?, self.kept.clone());
+            let chat = self.key().clone();
+            Ok(Arc::new(ConversationLane { chat, memory, kept }) as Arc<dyn Lane>)
+        })
+    }
+
+    fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError> {
+        self.memory.accept(entry)
+    }
+
+    fn ledger_before(
+        &self,
+        before: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>, ReadError> {
+        self.memory.ledger_before(before, limit)
+    }
+
+    fn ledger_after(
+        &self,
+        after: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>, ReadError> {
+        self.memory.ledger_after(after, limit)
+    }
+
+    fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError> {
+        self.memory.open_deliveries()
+    }
+
+    fn view(&self) -> Answer<'_, Option<View>, ReadError> {
+        Box::pin(async move { Ok(Some(self.kept.with(|context| context.view()).await)) })
+    }
+
+    fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError> {
+        self.memory.sealed()
+    }
+
+    fn sealed_view(&self, name: &SealedName) -> Answer<'_, View, ReadError> {
+        self.memory.sealed_view(name)
+    }
+
+    fn journal(&self) -> Answer<'_, Vec<Object>, ReadError> {
+        self.memory.journal()
+    }
+
+    fn requests(&self, limit: usize) -> Answer<'_, Vec<Object>, ReadError> {
+        self.memory.requests(limit)
+    }
+
+    fn derived(&self, which: Derived) -> Answer<'_, Option<DerivedState>, ReadError> {
+        self.memory.derived(which)
+    }
+
+    fn put_derived(&self, which: Derived, state: DerivedState) -> Answer<'_, (), StorageError> {
+        self.memory.put_derived(which, state)
+    }
+
+    fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError> {
+        self.memory.verify()
+    }
+
+    fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError> {
+        self.memory.repair()
+    }
+}
+
+struct ConversationLane {
+    chat: ChatKey,
+    memory: Arc<dyn Lane>,
+    kept: Kept,
+}
+
+impl Lane for ConversationLane {
+    fn append(&self, batch: Vec<Entry>, expected: Position) -> Answer<'_, Position, AppendError> {
+        let chat = self.chat.clone();
+        Box::pin(self.kept.with(move |context| context.append(&chat, batch, expected)))
+    }
+
+    /// A conversation is never replaced: it has its context from the start, and is compacted by marks.
+    fn rotate(&self, _rotation: Rotation) -> Answer<'_, Rotated, RotateError> {
+        Box::pin(async move {
+            let path = self.kept.with(|context| context.place()).await;
+            let source = io::Error::new(
+                io::ErrorKind::Unsupported,
+                "a conversation's lines are only added to, never replaced",
+            );
+            Err(StorageError::Io { doing: "replace", path, source }.into())
+        })
+    }
+
+    fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {
+        self.memory.deliver(states)
+    }
+
+    fn begin_journal(&self, about: Object) -> Answer<'_, (), StorageError> {
+        self.memory.begin_journal(about)
+    }
+
+    fn journal(&self, parts: Vec<Object>, when: Synced) -> Answer<'_, (), StorageError> {
+        self.memory.journal(parts, when)
+    }
+
+    fn record_request(&self, request: Object) -> Answer<'_, (), StorageError> {
+        self.memory.record_request(request)
+    }
+}

@@ -1,0 +1,26 @@
+//! What the messages of a context are called, which whoever keeps the context decides.
+
+use ship_store::LedgerSeq;
+
+/// What the messages of a context are called.
+pub(crate) trait Names: Send + Sync {
+    /// The name of a message that came in, at `seq` in the ledger: the `nth` that is put into the context now.
+    fn question(&self, seq: LedgerSeq, nth: usize) -> String;
+
+    /// The name of what a run says, which begins now.
+    fn answer(&self, run: u64) -> String;
+}
+
+/// The names in a chat. A message's follows from its place in the ledger, so that the same entry can only
+/// ever become the same message.
+pub(crate) struct ByPlace;
+
+impl Names for ByPlace {
+    fn question(&self, seq: LedgerSeq, _nth: usize) -> String {
+        format!("u_{seq}")
+    }
+
+    fn answer(&self, run: u64) -> String {
+        format!("a_{run:016x}")
+    }
+}

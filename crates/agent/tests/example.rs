@@ -1,0 +1,56 @@
+//! The example `conversations` does what it says.
+
+#![expect(clippy::unwrap_used, reason = "an example that cannot be run fails the test")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// Runs the example, built now: cargo builds it for some ways of running tests and not for others.
+fn run(folder: &Path) -> String {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["run", "--quiet", "-p", "ship-agent", "--example", "conversations"]);
+    if profile.ends_with("release") {
+        cargo.arg("--release");
+    }
+    let output = cargo.arg("--target-dir").arg(profile.parent().unwrap()).arg("--").arg(folder);
+    let output = output.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A file's lines as `id role`, or `id event`.
+fn outline(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let outline = |line: &str| {
+        let json = ship_message::json::Json::parse(line).unwrap();
+        let of = |key: &str| json.get(key).and_then(|value| value.as_str()).map(str::to_owned);
+        format!("{} {}", of("id").unwrap(), of("role").or_else(|| of("event")).unwrap())
+    };
+    text.lines().map(outline).collect()
+}
+
+#[test]
+fn the_example_talks_in_memory_in_a_file_loads_it_again_and_forks_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run(folder.path());
+    let who = "I am the offline model, a small stand-in without a language model.";
+    let expected = format!(
+        "in memory: {who} You said: Hello!\n\
+         new: {who} The tools answered:\n- weather: It rains in Hamburg.\n\
+         resumed with 4 messages\n\
+         forked with 2 messages\n\
+         in the fork: {who} You said: Then let us go to the harbour.\n\
+         the original:\n"
+    );
+    assert!(told.starts_with(&expected), "{told}");
+
+    let before = ["m001 user", "m002 assistant", "m003 tool", "m004 assistant"];
+    let original = outline(&folder.path().join("task-001.jsonl"));
+    assert_eq!(original[..4], before);
+    assert_eq!(original[4..], ["e001 checkpoint", "m005 user", "m006 assistant"]);
+    let fork = outline(&folder.path().join("task-001-retry.jsonl"));
+    assert_eq!(fork[..4], before);
+    assert_eq!(fork[4..], ["m005 user", "m006 assistant"]);
+}
