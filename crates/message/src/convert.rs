@@ -69,6 +69,12 @@ impl ConvertError {
     }
 }
 
+impl From<coerce::NoText> for ConvertError {
+    fn from(_: coerce::NoText) -> Self {
+        Self::Malformed("Cannot convert object to primitive value".to_owned())
+    }
+}
+
 /// Converts messages as stored into messages for a model.
 ///
 /// # Errors
@@ -96,7 +102,7 @@ pub fn convert_to_model_messages<'a>(
             Role::User => converted.push(user_message(message, options)?),
             Role::Assistant => assistant::push_messages(message, options, &mut converted)?,
             Role::Unknown => {
-                let role = coerce::to_string(message.field("role"));
+                let role = coerce::to_string(message.field("role"))?;
                 return Err(ConvertError::UnsupportedRole { role });
             }
         }
@@ -161,7 +167,7 @@ fn system_message(message: &UiMessage) -> Result<ModelMessage<'_>, ConvertError>
     let mut provider_options = Vec::new();
     for part in list_of_parts(message, "filter")? {
         if let UiPart::Text(text) = part {
-            coerce::join(text.field("text"), &mut content);
+            coerce::join(text.field("text"), &mut content)?;
             if let Some(metadata) = text.provider_metadata() {
                 provider_options.extend(coerce::spread(metadata));
             }

@@ -94,7 +94,7 @@ impl Assembler {
             let partial = Partial {
                 text: match raw {
                     Some(Json::String(text)) => text.clone(),
-                    Some(other) => to_string(Some(other)).into(),
+                    Some(other) => to_string(Some(other)).unwrap_or_default().into(),
                     None => JsString::default(),
                 },
                 input_encoding: object.get("inputEncoding").cloned(),
@@ -105,7 +105,8 @@ impl Assembler {
                 behind: None,
                 shows_text: true,
             };
-            self.partials.insert(to_string(object.get("toolCallId")), partial);
+            let call_id = to_string(object.get("toolCallId")).unwrap_or_default();
+            self.partials.insert(call_id, partial);
         }
     }
 

@@ -2,22 +2,26 @@
 
 use crate::json::{JsString, Json, Key, write_number};
 
+/// A value that JavaScript cannot turn into text: an object that hides its own way of doing so.
+#[derive(Debug)]
+pub(crate) struct NoText;
+
 /// `String(value)`, where no value is `undefined`.
-pub(crate) fn to_string(value: Option<&Json>) -> String {
+pub(crate) fn to_string(value: Option<&Json>) -> Result<String, NoText> {
     match value {
-        None => "undefined".to_owned(),
-        Some(Json::Null) => "null".to_owned(),
+        None => Ok("undefined".to_owned()),
+        Some(Json::Null) => Ok("null".to_owned()),
         some => {
             let mut text = JsString::default();
-            join(some, &mut text);
-            text.into_string()
+            join(some, &mut text)?;
+            Ok(text.into_string())
         }
     }
 }
 
 /// Appends an element as `Array.prototype.join` does: null and undefined are empty. Halves of a pair that
 /// meet are joined.
-pub(super) fn join(value: Option<&Json>, out: &mut JsString) {
+pub(super) fn join(value: Option<&Json>, out: &mut JsString) -> Result<(), NoText> {
     // An array's own text is its elements joined by commas, however deep they are nested.
     enum Step<'a> {
         Value(&'a Json),
@@ -31,6 +35,7 @@ pub(super) fn join(value: Option<&Json>, out: &mut JsString) {
             Step::Value(Json::Bool(bool)) => out.push(&bool.to_string().into()),
             Step::Value(Json::Number(number)) => out.push(&number_to_string(*number).into()),
             Step::Value(Json::String(text)) => out.push(text),
+            Step::Value(Json::Object(object)) if object.has("toString") => return Err(NoText),
             Step::Value(Json::Object(_)) => out.push(&"[object Object]".into()),
             Step::Value(Json::Array(array)) => {
                 for (i, element) in array.iter().enumerate().rev() {
@@ -42,6 +47,7 @@ pub(super) fn join(value: Option<&Json>, out: &mut JsString) {
             }
         }
     }
+    Ok(())
 }
 
 fn number_to_string(number: f64) -> String {

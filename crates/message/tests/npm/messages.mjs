@@ -19,7 +19,7 @@ export function messageMaker(seed) {
     if (depth === 0 || r.chance(0.5)) return leaf();
     if (r.chance(0.4)) return r.many(3, () => json(depth - 1));
     const object = {};
-    for (const key of r.many(3, () => r.pick(['a', 'b', '2', '1', 'constructor', 'id', 'text', 'é'])))
+    for (const key of r.many(3, () => r.pick(['a', 'b', '2', '1', 'constructor', 'toString', 'id', 'text', 'é'])))
       object[key] = json(depth - 1);
     return object;
   };
@@ -101,14 +101,14 @@ export function messageMaker(seed) {
       () => object({ type: 'source-url', sourceId: 's', url: 'https://x', title: maybe(0.5, text), providerMetadata: maybe(0.2, metadata) }),
       () => object({ type: 'source-document', sourceId: 's', mediaType: 'a/b', title: 't', filename: maybe(0.5, text), providerMetadata: maybe(0.2, metadata) }),
       () => ({ type: 'step-start' }),
-      () => object({ type: r.pick(['data-x', 'data-', 'data-a-b']), id: maybe(0.5, id), data: json() }),
+      () => object({ type: r.pick(['data-x', 'data-', 'data-a-b', 'data-toString']), id: maybe(0.5, id), data: json() }),
       tool,
       tool,
       tool,
     ])();
   };
   const message = () => {
-    const role = r.chance(wild / 2) ? r.pick(['tool', 'developer', null, 5, ['a', 1]]) : r.pick(['user', 'assistant', 'assistant', 'assistant', 'system']);
+    const role = r.chance(wild / 2) ? r.pick(['tool', 'developer', null, 5, ['a', 1], { toString: 1 }, [{ a: 1 }]]) : r.pick(['user', 'assistant', 'assistant', 'assistant', 'system']);
     const parts = r.many(6, part);
     if (role === 'user' || role === 'system') parts.unshift({ type: 'text', text: text() });
     return object({ id: id(), role, metadata: maybe(0.4, json), parts: r.chance(wild / 3) ? r.pick([null, 'ab', '', 5, {}, undefined]) : parts });
