@@ -9,8 +9,9 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
-use rustyline::{Context, Editor, Helper};
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
+use super::slash::COMMANDS;
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -33,7 +34,9 @@ impl Input {
         if !std::io::stdin().is_terminal() {
             return Ok(Self::Pipe);
         }
-        let mut editor = Editor::new().map_err(|error| Failure::from_error("terminal", &error))?;
+        let config = Config::builder().completion_type(CompletionType::List).build();
+        let mut editor =
+            Editor::with_config(config).map_err(|error| Failure::from_error("terminal", &error))?;
         editor.set_helper(Some(Commands));
         let history = session.project.root().join(".ship/terminal_history");
         // No history yet is an empty one.
@@ -50,7 +53,10 @@ impl Input {
         match self {
             Self::Pipe => {
                 let read = tokio::task::spawn_blocking(read_piped_line);
-                read.await.map_err(|error| Failure::from_error("input", &error))?
+                tokio::select! {
+                    line = read => line.map_err(|error| Failure::from_error("input", &error))?,
+                    _ = tokio::signal::ctrl_c() => Ok(Typed::End),
+                }
             }
             Self::Terminal { editor, history } => {
                 let Some(mut taken) = editor.take() else { return Ok(Typed::End) };
@@ -83,8 +89,10 @@ fn read_piped_line() -> Result<Typed, Failure> {
     if std::io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
         return Ok(Typed::End);
     }
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(Typed::Line(text.trim_end_matches(['\n', '\r']).to_owned()))
+    let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // What is not UTF-8 is replaced once, here; everything behind keeps the text as it is.
+    Ok(Typed::Line(String::from_utf8_lossy(line).into_owned()))
 }
 
 /// Completes the commands that begin with a slash.
@@ -98,8 +106,6 @@ impl Hinter for Commands {
     type Hint = String;
 }
 
-const COMMANDS: [&str; 4] = ["/help", "/history", "/inspect", "/exit"];
-
 impl Completer for Commands {
     type Candidate = Pair;
 
@@ -110,11 +116,9 @@ impl Completer for Commands {
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let typed = line.get(..at).unwrap_or_default();
-        let fits = |command: &&&str| typed.starts_with('/') && command.starts_with(typed);
-        let pair = |command: &&str| Pair {
-            display: (*command).to_owned(),
-            replacement: (*command).to_owned(),
-        };
-        Ok((0, COMMANDS.iter().filter(fits).map(pair).collect()))
+        let fits = |name: &&str| typed.starts_with('/') && name.starts_with(typed);
+        let pair = |name: &str| Pair { display: name.to_owned(), replacement: name.to_owned() };
+        let names = COMMANDS.iter().map(|(name, ..)| *name);
+        Ok((0, names.filter(fits).map(pair).collect()))
     }
 }
