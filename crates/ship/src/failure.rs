@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ship_agent::RunError;
+use ship_agent::{OpenAgentError, RunError};
 use ship_message::json::{Json, Object};
 use ship_project::Secrets;
 use ship_store::AcceptError;
@@ -111,8 +111,19 @@ impl From<RunError> for Failure {
     }
 }
 
+impl From<OpenAgentError> for Failure {
+    fn from(error: OpenAgentError) -> Self {
+        if let OpenAgentError::NoProvider(name) = error {
+            let message =
+                format!("`llm.provider` is \"{name}\", which this version cannot use yet");
+            return Self::new("agent", message)
+                .hint("set it to \"offline\", or leave it out, to have the offline model");
+        }
+        Self::from_error("agent", &error)
+    }
+}
+
 from_errors! {
-    ship_agent::OpenAgentError => "agent"
     ship_store::ListError => "storage"
     ship_store::OpenError => "storage"
     ship_store::ReadError => "storage"

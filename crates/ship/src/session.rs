@@ -57,10 +57,10 @@ impl Session {
         let choice = self.project.provider();
         match (choice.provider, choice.variable) {
             (ProviderName::Offline, _) => {
-                "offline, a stand-in that needs no key and knows nothing".to_owned()
+                "offline model, a small stand-in that needs no key".to_owned()
             }
             (_, Some(variable)) => {
-                format!("offline; {variable} is set, but this version cannot use it yet")
+                format!("offline model: {variable} is set, but this version cannot use it yet")
             }
             (_, None) => choice.why,
         }

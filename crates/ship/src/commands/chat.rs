@@ -30,7 +30,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     // What a run that was cut off left to do comes first.
     chat.go_on().await?;
     loop {
-        match chat.input.next("> ").await? {
+        match chat.input.line().await? {
             Typed::End => return Ok(ExitCode::SUCCESS),
             Typed::Interrupted => chat.note("Ctrl-D leaves.")?,
             Typed::Line(line) => match slash::meant(&line) {
@@ -113,21 +113,21 @@ impl Chat<'_> {
 
     async fn say(&mut self, text: &str) -> Result<(), Failure> {
         let turn = Turn::new(self.session, self.agent);
-        let accepted = match turn.accept(text).await {
-            Ok(accepted) => accepted,
+        let interrupt = Interrupt::default();
+        let whole = async {
+            let accepted = turn.accept(text).await?;
+            turn.run(accepted, &interrupt).await
+        };
+        match interrupt.heeded(self.screen().follow(whole)).await.transpose()?.transpose() {
             // The message is at fault, not the chat: the person can say it another way.
             Err(failure) if failure.is_refusal() => {
                 failure.without(self.session.project.secrets()).print(self.session.json);
-                return Ok(());
+                Ok(())
             }
-            Err(failure) => return Err(failure),
-        };
-        let interrupt = Interrupt::default();
-        let running = self.screen().follow(turn.run(accepted, &interrupt));
-        match interrupt.heeded(running).await.transpose()?.transpose()? {
-            None => self.note("(left; your message is kept)"),
-            Some(Ended::Here(outcome)) => self.settle(outcome).await,
-            Some(Ended::Elsewhere(message)) => output::line(&output::visible(&message.text())),
+            Err(failure) => Err(failure),
+            Ok(None | Some(Ended::Left)) => self.note("(your message is kept)"),
+            Ok(Some(Ended::Here(outcome))) => self.settle(outcome).await,
+            Ok(Some(Ended::Elsewhere(message))) => output::line(&output::visible(&message.text())),
         }
     }
 

@@ -17,14 +17,17 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
     }
     let agent = session.agent()?;
     let turn = Turn::new(session, &agent);
-    let accepted = turn.accept(&text).await?;
     let interrupt = Interrupt::default();
-    let outcome = match interrupt.heeded(turn.run(accepted, &interrupt)).await.transpose()? {
-        None => None,
-        Some(Ended::Here(outcome)) => outcome,
-        Some(Ended::Elsewhere(_)) => Some(Outcome::Done),
+    let whole = async {
+        let accepted = turn.accept(&text).await?;
+        let outcome = match turn.run(accepted, &interrupt).await? {
+            Ended::Here(outcome) => outcome,
+            Ended::Elsewhere(_) => Some(Outcome::Done),
+            Ended::Left => None,
+        };
+        Ok::<_, Failure>((turn.answered(accepted).await?, outcome))
     };
-    let message = turn.answered(accepted).await?;
+    let (message, outcome) = interrupt.heeded(whole).await.transpose()?.unwrap_or_default();
     if message.is_none() && outcome == Some(Outcome::Parked) {
         let sentence = "your message is kept, but the agent waits for an answer about a tool first";
         return Err(Failure::new("waiting", sentence).hint("`ship chat` asks for it"));

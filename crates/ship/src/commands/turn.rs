@@ -27,6 +27,8 @@ pub(crate) enum Ended {
     Here(Option<Outcome>),
     /// Another process answered with this.
     Elsewhere(UiMessage),
+    /// Another process is at work, and the person does not wait for it.
+    Left,
 }
 
 impl<'a> Turn<'a> {
@@ -67,7 +69,7 @@ impl<'a> Turn<'a> {
                         return Ok(Ended::Elsewhere(message));
                     }
                     if by.was_asked() {
-                        return Ok(Ended::Here(None));
+                        return Ok(Ended::Left);
                     }
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
@@ -108,8 +110,10 @@ impl Interrupt {
     pub(crate) async fn heeded<T>(&self, running: impl Future<Output = T>) -> Option<T> {
         let mut running = pin!(running);
         tokio::select! {
-            result = &mut running => return Some(result),
+            // Listened to first, so that there is no moment in which Ctrl-C would end the program.
+            biased;
             _ = tokio::signal::ctrl_c() => {}
+            result = &mut running => return Some(result),
         }
         self.asked.store(true, Ordering::Relaxed);
         self.stop.stop();

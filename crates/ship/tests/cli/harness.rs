@@ -203,6 +203,17 @@ impl Running {
         rest
     }
 
+    /// Presses Ctrl-C, and gives how it ended and what it had printed.
+    pub(crate) fn interrupt(mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        assert!(
+            Command::new("/bin/sh").args(["-c", "kill -INT $0", &pid]).status().unwrap().success()
+        );
+        let mut out = String::new();
+        self.stdout.read_to_string(&mut out).unwrap();
+        (self.child.wait().unwrap().code(), out)
+    }
+
     /// Kills it as `kill -9` does.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();

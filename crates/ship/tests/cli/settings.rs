@@ -50,6 +50,6 @@ fn an_unknown_key_is_a_warning_with_the_nearest_name() {
 fn a_provider_that_is_not_there_is_said_plainly() {
     let ship = TestShip::with_settings("{ \"llm\": { \"provider\": \"openai\" } }");
     let complaint = ship.run(&["send", "hello"]).complaint();
-    assert!(complaint.contains("`llm.provider` is `openai`"), "{complaint}");
+    assert!(complaint.contains("`llm.provider` is \"openai\""), "{complaint}");
     assert!(!ship.root().join(".ship").exists(), "nothing was begun");
 }

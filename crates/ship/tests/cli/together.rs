@@ -2,6 +2,29 @@
 
 use crate::harness::{TestShip, array, echo, number};
 
+/// Waits until a message is accepted that nobody answers yet.
+fn until_queued(ship: &TestShip) {
+    while number(&array(&ship.run(&["chats", "--json"]).json(), "chats")[0], "queued") == 0 {}
+}
+
+#[test]
+fn ctrl_c_leaves_a_message_that_somebody_else_answers_and_loses_nothing() {
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 2000 } }");
+    let mut chat = ship.start(&["chat"]);
+    chat.say(&"long ".repeat(100_000));
+    chat.until("You said:");
+
+    let send = ship.start(&["send", "--json", "beside"]);
+    until_queued(&ship);
+    let (code, out) = send.interrupt();
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("\"code\":\"no_answer\""), "{out}");
+
+    chat.until(&echo("beside"));
+    chat.finish();
+    assert_eq!(ship.said().len(), 4);
+}
+
 #[test]
 fn a_send_beside_a_chat_at_work_is_accepted_and_follows_the_answer() {
     let ship = TestShip::new();
@@ -11,12 +34,7 @@ fn a_send_beside_a_chat_at_work_is_accepted_and_follows_the_answer() {
     chat.until("You said:");
 
     let mut send = ship.start(&["send", "beside"]);
-    loop {
-        let chats = ship.run(&["chats", "--json"]).json();
-        if number(&array(&chats, "chats")[0], "queued") == 1 {
-            break;
-        }
-    }
+    until_queued(&ship);
     chat.until(&echo("beside"));
     assert_eq!(send.line(), format!("{}\n", echo("beside")));
     assert_eq!(send.finish(), "");

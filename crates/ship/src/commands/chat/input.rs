@@ -23,6 +23,12 @@ pub(super) enum Typed {
     End,
 }
 
+/// Whether the Up key brings a line back.
+enum Remember {
+    Yes,
+    No,
+}
+
 /// Where lines come from.
 pub(super) enum Input {
     Terminal { editor: Option<Box<Editor<Commands, FileHistory>>>, history: PathBuf },
@@ -48,8 +54,18 @@ impl Input {
         matches!(self, Self::Terminal { .. })
     }
 
-    /// Waits for a line. Editing blocks, so it has a thread of its own.
-    pub(super) async fn next(&mut self, prompt: &'static str) -> Result<Typed, Failure> {
+    /// Waits for something to be said, and remembers it for the Up key.
+    pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
+        self.next("> ", Remember::Yes).await
+    }
+
+    /// Waits for the answer to a question.
+    pub(super) async fn answer(&mut self, question: &'static str) -> Result<Typed, Failure> {
+        self.next(question, Remember::No).await
+    }
+
+    /// Editing blocks, so it has a thread of its own.
+    async fn next(&mut self, prompt: &'static str, remember: Remember) -> Result<Typed, Failure> {
         match self {
             Self::Pipe => {
                 let read = tokio::task::spawn_blocking(read_piped_line);
@@ -64,9 +80,11 @@ impl Input {
                 let read = tokio::task::spawn_blocking(move || {
                     let typed = match taken.readline(prompt) {
                         Ok(line) => {
-                            let _ = taken.add_history_entry(line.as_str());
-                            // A history that cannot be kept is no reason to stop talking.
-                            let _ = taken.save_history(&path);
+                            if matches!(remember, Remember::Yes) {
+                                let _ = taken.add_history_entry(line.as_str());
+                                // A history that cannot be kept is no reason to stop talking.
+                                let _ = taken.save_history(&path);
+                            }
                             Ok(Typed::Line(line))
                         }
                         Err(ReadlineError::Interrupted) => Ok(Typed::Interrupted),

@@ -55,7 +55,7 @@ impl Question {
             Kind::Output => (format!("{tool} is yours to run, with {shown}"), "What did it give? "),
         };
         output::line(&sentence)?;
-        let Typed::Line(line) = input.next(prompt).await? else { return Ok(Reply::Later) };
+        let Typed::Line(line) = input.answer(prompt).await? else { return Ok(Reply::Later) };
         Ok(self.understood(line))
     }
 
