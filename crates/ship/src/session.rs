@@ -56,9 +56,7 @@ impl Session {
     pub(crate) fn who_answers(&self) -> String {
         let choice = self.project.provider();
         match (choice.provider, choice.variable) {
-            (ProviderName::Offline, _) => {
-                "offline model, a small stand-in that needs no key".to_owned()
-            }
+            (ProviderName::Offline, _) => "offline model, a stand-in without a key".to_owned(),
             (_, Some(variable)) => {
                 format!("offline model: {variable} is set, but this version cannot use it yet")
             }

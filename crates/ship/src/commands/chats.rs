@@ -49,7 +49,7 @@ fn print(rows: &[Object]) -> Result<(), Failure> {
             about.push_str(&format!(", {} waiting", number("queued")));
         }
         if let Some(updated) = row.get("updatedAt").and_then(Json::as_number) {
-            about.push_str(&format!(", last {}", output::moment(updated)));
+            about.push_str(&format!(", {}", output::moment(updated)));
         }
         output::line(&format!(
             "{}  {}",
