@@ -6,6 +6,7 @@
 pub mod message;
 pub mod message_soak;
 pub mod report;
+pub mod ship;
 pub mod store;
 pub mod store_soak;
 

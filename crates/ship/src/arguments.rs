@@ -15,7 +15,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Parser)]
 #[command(name = "ship", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
-    /// The project's folder [default: the nearest parent with ship.json or .ship/chat, else this folder]
+    /// The project's folder [default: this one, or the nearest above it that is a project]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) project: Option<PathBuf>,
     /// The chat
@@ -30,12 +30,12 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Make a folder a project: Agent.md, ship.json and lines for .gitignore; nothing is overwritten
+    /// Write Agent.md and ship.json into a folder; nothing is overwritten
     Init {
         /// The folder [default: --project, else this one]
         folder: Option<PathBuf>,
     },
-    /// Talk to the agent, line by line; piped lines are answered one after the other
+    /// Talk to the agent; piped lines are answered one by one
     #[command(after_help = "Examples:\n  ship chat\n  printf 'hello\\nbye\\n' | ship chat")]
     Chat,
     /// Send one message and print the answer
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     },
     /// List the chats of the project
     Chats,
-    /// Print what was said in a chat, oldest first, sealed logs included
+    /// Print what was said in a chat, oldest first
     #[command(
         after_help = "Examples:\n  ship history --last 5\n  ship history --ledger\n  ship history --json | head"
     )]
@@ -60,13 +60,13 @@ pub(crate) enum Command {
         #[arg(long)]
         ledger: bool,
     },
-    /// Show what the model would be sent now, and how many tokens each piece of it takes
+    /// Show what the model would be sent now, piece by piece with its tokens
     Inspect,
     /// Look for damage in every chat; changes nothing
     Verify,
     /// Print every setting in force and where it came from
     Config,
-    /// Print the log
+    /// Print what the agent did, line by line
     #[command(
         after_help = "Examples:\n  ship logs --follow\n  ship logs --request req_0123456789abcdef"
     )]

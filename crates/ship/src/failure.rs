@@ -2,8 +2,12 @@
 
 use std::io::Write;
 
+use ship_agent::{OpenAgentError, RunError};
 use ship_message::json::{Json, Object};
+use ship_project::Secrets;
+use ship_store::AcceptError;
 
+use crate::output;
 use crate::style::Style;
 
 /// Why a command did not do what it was asked: a stable code, a sentence, and what to do about it.
@@ -41,6 +45,23 @@ impl Failure {
         Self::new(code, message)
     }
 
+    /// The same failure without the project's secrets: a path or an answer from outside may quote one.
+    pub(crate) fn without(mut self, secrets: &Secrets) -> Self {
+        self.message = secrets.mask(&self.message).into_owned();
+        self.hint = self.hint.map(|hint| secrets.mask(&hint).into_owned());
+        self
+    }
+
+    /// Whether what was handed in is at fault, and everything else works.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.code == REFUSED
+    }
+
+    /// Whether nothing failed but that nobody reads the output any more.
+    pub(crate) fn is_reader_gone(&self) -> bool {
+        self.code == READER_GONE
+    }
+
     /// Prints the failure: JSON on standard output, or words on standard error.
     pub(crate) fn print(&self, json: bool) {
         if json {
@@ -53,17 +74,20 @@ impl Failure {
         }
         let style = Style::of_stderr();
         let mut out = std::io::stderr();
-        let _ = writeln!(out, "{} {}", style.red("ship:"), self.message);
+        let _ = writeln!(out, "{} {}", style.red("ship:"), output::visible(&self.message));
         if let Some(hint) = &self.hint {
-            let _ = writeln!(out, "{} {hint}", style.dim("hint:"));
+            let _ = writeln!(out, "{} {}", style.dim("hint:"), output::visible(hint));
         }
     }
 }
 
 /// Standard output that is gone ends a command; it is no failure worth a sentence of its own.
+const READER_GONE: &str = "reader_gone";
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::from_error("io", &error)
+        let gone = error.kind() == std::io::ErrorKind::BrokenPipe;
+        Self::from_error(if gone { READER_GONE } else { "io" }, &error)
     }
 }
 
@@ -77,9 +101,29 @@ macro_rules! from_errors {
     )*};
 }
 
+/// A message that cannot be accepted, because it is too long for example.
+const REFUSED: &str = "refused";
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let refused = matches!(error, RunError::Accept(AcceptError::Refused(_)));
+        Self::from_error(if refused { REFUSED } else { "run" }, &error)
+    }
+}
+
+impl From<OpenAgentError> for Failure {
+    fn from(error: OpenAgentError) -> Self {
+        if let OpenAgentError::NoProvider(name) = error {
+            let message =
+                format!("`llm.provider` is \"{name}\", which this version cannot use yet");
+            return Self::new("agent", message)
+                .hint("set it to \"offline\", or leave it out, to have the offline model");
+        }
+        Self::from_error("agent", &error)
+    }
+}
+
 from_errors! {
-    ship_agent::RunError => "run"
-    ship_agent::OpenAgentError => "agent"
     ship_store::ListError => "storage"
     ship_store::OpenError => "storage"
     ship_store::ReadError => "storage"

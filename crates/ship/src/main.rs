@@ -6,6 +6,7 @@ mod failure;
 mod output;
 mod session;
 mod style;
+mod table;
 
 use std::process::ExitCode;
 
@@ -18,34 +19,43 @@ use session::Session;
 fn main() -> ExitCode {
     // Clap prints help and usage itself, and ends with 0 or 2.
     let arguments = Arguments::parse();
-    let json = arguments.json;
     match run(&arguments) {
         Ok(code) => code,
+        // Whoever read the output has seen enough, as in `ship history | head -1`.
+        Err(failure) if failure.is_reader_gone() => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.print(json);
+            failure.without(&session::environment_secrets()).print(arguments.json);
             ExitCode::FAILURE
         }
     }
 }
 
-/// One thread is enough: what blocks is done on threads of its own.
-#[tokio::main(flavor = "current_thread")]
-async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Command::Init { folder } = &arguments.command {
         return commands::init::run(arguments, folder.as_deref());
     }
     let session = Session::open(arguments)?;
-    match &arguments.command {
+    // One thread is enough: what blocks is done on threads of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(command(&session, &arguments.command));
+    // A thread that waits for a line nobody will type must not hold up the end. Everything that was
+    // accepted is on disk by now.
+    runtime.shutdown_background();
+    result.map_err(|failure| failure.without(session.project.secrets()))
+}
+
+async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failure> {
+    match command {
         Command::Init { .. } => Ok(ExitCode::SUCCESS),
-        Command::Chat => commands::chat::run(&session).await,
-        Command::Send { text } => commands::send::run(&session, text).await,
-        Command::Chats => commands::chats::run(&session).await,
-        Command::History { last, ledger } => commands::history::run(&session, *last, *ledger).await,
-        Command::Inspect => commands::inspect::run(&session).await,
-        Command::Verify => commands::verify::run(&session).await,
-        Command::Config => commands::config::run(&session),
+        Command::Chat => commands::chat::run(session).await,
+        Command::Send { text } => commands::send::run(session, text).await,
+        Command::Chats => commands::chats::run(session).await,
+        Command::History { last, ledger } => commands::history::run(session, *last, *ledger).await,
+        Command::Inspect => commands::inspect::run(session).await,
+        Command::Verify => commands::verify::run(session).await,
+        Command::Config => commands::config::run(session),
         Command::Logs { follow, request } => {
-            commands::logs::run(&session, *follow, request.as_deref()).await
+            commands::logs::run(session, *follow, request.as_deref()).await
         }
     }
 }

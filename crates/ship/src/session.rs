@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use ship_agent::Agent;
-use ship_project::{Project, ProviderName, find_root};
+use ship_project::{Project, ProviderName, Secrets, find_root};
 use ship_store::{ChatKey, Clock, Store, SystemClock};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::style::Style;
+use crate::output;
 
 pub(crate) struct Session {
     pub(crate) project: Project,
@@ -18,7 +18,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Finds and loads the project. This is the one place where the environment is read.
+    /// Finds and loads the project.
     pub(crate) fn open(arguments: &Arguments) -> Result<Self, Failure> {
         let here = std::env::current_dir()?;
         let home = std::env::home_dir();
@@ -32,14 +32,9 @@ impl Session {
                 Failure::new("no_project", message).hint("name a folder that is there, or make it")
             );
         }
-        // Variables that are not UTF-8 cannot be ours.
-        let environment = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        let project = Project::load(root, environment)?;
-        let style = Style::of_stderr();
+        let project = Project::load(root, environment())?;
         for warning in project.warnings() {
-            eprintln!("{} {warning}", style.dim("warning:"));
+            output::warning(&project.secrets().mask(&warning.to_string()));
         }
         Ok(Self {
             project,
@@ -61,11 +56,23 @@ impl Session {
     pub(crate) fn who_answers(&self) -> String {
         let choice = self.project.provider();
         match (choice.provider, choice.variable) {
-            (ProviderName::Offline, _) => choice.why,
-            (_, Some(variable)) => format!(
-                "offline: {variable} is set, but this version of ship has only the offline model"
-            ),
+            (ProviderName::Offline, _) => "offline model, a stand-in without a key".to_owned(),
+            (_, Some(variable)) => {
+                format!("offline model: {variable} is set, but this version cannot use it yet")
+            }
             (_, None) => choice.why,
         }
     }
+}
+
+/// The environment. Variables that are not UTF-8 cannot be ours.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// The secrets that the environment alone holds, for failures from before there is a project.
+pub(crate) fn environment_secrets() -> Secrets {
+    let variables: Vec<(String, String)> = environment().collect();
+    Secrets::collect(variables.iter().map(|(name, value)| (name.as_str(), value.as_str())), [])
 }

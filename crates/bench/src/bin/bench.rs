@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use ship_bench::report::Report;
-use ship_bench::{message, store};
+use ship_bench::{message, ship, store};
 
-const PARTS: [&str; 2] = ["message", "store"];
+const PARTS: [&str; 3] = ["message", "store", "ship"];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
@@ -27,6 +27,9 @@ fn main() -> std::io::Result<ExitCode> {
         // Below the current folder: what is measured must be a disk, and the system's folder for temporary
         // files may be memory.
         store::bench(&std::env::current_dir()?.join("target"), &mut report)?;
+    }
+    if is_wanted("ship") {
+        ship::bench(&std::env::current_dir()?.join("target"), &mut report)?;
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

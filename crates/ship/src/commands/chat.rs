@@ -2,152 +2,161 @@
 
 mod input;
 mod markdown;
+mod question;
 mod screen;
+mod slash;
 
-use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::{Agent, Answer, Outcome, Stop};
-use ship_message::json::Json;
+use ship_agent::{Agent, Outcome, RunError};
 
-use super::turn::{Ended, Turn};
+use super::turn::{Ended, Interrupt, Turn, is_elsewhere};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 use input::{Input, Typed};
+use question::{Question, Reply};
 use screen::Screen;
-
-const HELP: &str = "\
-/help            this
-/history         what was said last
-/inspect         what the model would be sent now
-/exit            leave; Ctrl-D does it too
-Ctrl-C stops the answer; what was said is kept.";
+use slash::{Meant, Slash};
 
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
-    let mut input = Input::open(session)?;
-    if input.is_interactive() {
-        greet(session)?;
+    let mut chat = Chat { session, agent: &agent, input: Input::open(session)? };
+    if chat.input.is_interactive() {
+        chat.greet()?;
     }
     // What a run that was cut off left to do comes first.
-    go_on(session, &agent, &mut input).await?;
+    chat.go_on().await?;
     loop {
-        match input.next("> ").await? {
+        match chat.input.line().await? {
             Typed::End => return Ok(ExitCode::SUCCESS),
-            Typed::Interrupted => output::line("(Ctrl-D leaves)")?,
-            Typed::Line(line) if line.trim().is_empty() => {}
-            Typed::Line(line) => match line.trim() {
-                "/exit" | "/quit" => return Ok(ExitCode::SUCCESS),
-                "/help" => output::line(HELP)?,
-                "/history" => drop(super::history::run(session, 10, false).await),
-                "/inspect" => drop(super::inspect::run(session).await?),
-                command if is_unknown_command(command) => {
-                    output::line(&format!("There is no command `{command}`; /help lists them."))?;
+            Typed::Interrupted => chat.note("Ctrl-D leaves.")?,
+            Typed::Line(line) => match slash::meant(&line) {
+                Meant::Nothing => {}
+                Meant::Command(Slash::Exit) => return Ok(ExitCode::SUCCESS),
+                Meant::Command(command) => chat.obey(command).await?,
+                Meant::NoCommand => {
+                    let name = output::visible(line.trim());
+                    chat.note(&format!("There is no command {name}; /help lists them."))?;
                 }
-                text => say(session, &agent, &mut input, text).await?,
+                // As it was typed: spaces at its ends are the person's too.
+                Meant::Message => chat.say(&line).await?,
             },
         }
     }
 }
 
-/// A line that begins with a slash and a word is a command; `/tool` is for the offline model.
-fn is_unknown_command(line: &str) -> bool {
-    line.starts_with('/') && !line.starts_with("/tool") && !line.contains(' ')
+/// A person and an agent, talking.
+struct Chat<'a> {
+    session: &'a Session,
+    agent: &'a Agent,
+    input: Input,
 }
 
-fn greet(session: &Session) -> Result<(), Failure> {
-    let style = Style::of_stdout();
-    output::line(&format!("{} {}", style.bold("Shipmate"), style.dim(&session.who_answers())))?;
-    let where_ = format!(
-        "{} in {}. /help helps, Ctrl-D leaves.",
-        session.chat,
-        session.project.root().display()
-    );
-    output::line(&style.dim(&where_))
-}
-
-async fn go_on(session: &Session, agent: &Agent, input: &mut Input) -> Result<(), Failure> {
-    let stop = Stop::default();
-    let screen = Screen::new(agent.listen(&session.chat));
-    match screen.follow(agent.run(&session.chat, &stop)).await? {
-        // Somebody else runs the chat; what is typed here is accepted all the same.
-        Err(ship_agent::RunError::Lane(_)) => Ok(()),
-        Err(error) => Err(error.into()),
-        Ok(outcome) => settle(session, agent, input, outcome).await,
+impl Chat<'_> {
+    fn greet(&self) -> Result<(), Failure> {
+        let style = Style::of_stdout();
+        let root = self.session.project.root().display().to_string();
+        let lines = [
+            format!("{} {}", style.bold("Shipmate"), style.dim(&self.session.who_answers())),
+            style.dim(&table::fit(&format!("{} in {root}", self.session.chat), table::columns())),
+            style.dim("/help lists what you can do, Ctrl-D leaves."),
+        ];
+        output::line(&lines.join("\n"))
     }
-}
 
-async fn say(
-    session: &Session,
-    agent: &Agent,
-    input: &mut Input,
-    text: &str,
-) -> Result<(), Failure> {
-    let turn = Turn::new(session, agent);
-    let accepted = turn.accept(text).await?;
-    let stop = Stop::default();
-    let screen = Screen::new(agent.listen(&session.chat));
-    match stoppable(&stop, screen.follow(turn.run(accepted, &stop))).await?? {
-        Ended::Here(outcome) => settle(session, agent, input, outcome).await,
-        Ended::Elsewhere(message) => output::line(&output::visible(&message.text())),
+    /// A word from the program itself, told apart from what the agent says.
+    fn note(&self, text: &str) -> Result<(), Failure> {
+        output::line(&Style::of_stdout().dim(text))
     }
-}
 
-/// Lets Ctrl-C stop the run, and waits until it has kept what was said.
-async fn stoppable<T>(stop: &Stop, running: impl Future<Output = T>) -> T {
-    let mut running = pin!(running);
-    tokio::select! {
-        result = &mut running => return result,
-        _ = tokio::signal::ctrl_c() => stop.stop(),
-    }
-    running.await
-}
-
-/// Tells how a run ended, and asks what it waits for.
-async fn settle(
-    session: &Session,
-    agent: &Agent,
-    input: &mut Input,
-    mut outcome: Option<Outcome>,
-) -> Result<(), Failure> {
-    while outcome == Some(Outcome::Parked) {
-        let Some(answer) = ask(session, input).await? else {
-            return output::line("It waits; answer when you come back.");
+    /// Does a command. One that fails says so and ends nothing, unless nobody reads us any more.
+    async fn obey(&self, command: Slash) -> Result<(), Failure> {
+        let session = self.session;
+        let done = match command {
+            Slash::Help => return output::line(&slash::help(Style::of_stdout())),
+            Slash::History => super::history::run(session, 10, false).await,
+            Slash::Inspect => super::inspect::run(session).await,
+            Slash::Chats => super::chats::run(session).await,
+            Slash::Config => super::config::run(session),
+            Slash::Verify => super::verify::run(session).await,
+            Slash::Exit => return Ok(()),
         };
-        let stop = Stop::default();
-        let screen = Screen::new(agent.listen(&session.chat));
-        let answering = agent.answer(&session.chat, answer, &stop);
-        outcome = stoppable(&stop, screen.follow(answering)).await??;
+        match done {
+            Err(failure) if failure.is_reader_gone() => Err(failure),
+            Err(failure) => {
+                failure.without(session.project.secrets()).print(session.json);
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+        }
     }
-    if outcome == Some(Outcome::Stopped) {
-        output::line(&Style::of_stdout().dim("(stopped; what was said is kept)"))?;
-    }
-    Ok(())
-}
 
-/// Asks the person for what the run waits for; none when they do not say.
-async fn ask(session: &Session, input: &mut Input) -> Result<Option<Answer>, Failure> {
-    let Some(chat) = session.store()?.open(&session.chat).await? else { return Ok(None) };
-    let Some(journal) = ship_context::Journal::read(&chat.journal().await?) else {
-        return Ok(None);
-    };
-    let client = &session.project.settings().tools.client;
-    let Some((name, call_id, tool_input)) =
-        super::turn::waits_for(&journal.message).into_iter().next()
-    else {
-        return Ok(None);
-    };
-    let shown = output::visible(&tool_input.to_string());
-    if client.contains(&name) {
-        output::line(&format!("`{name}` runs with you. Its input is {shown}"))?;
-        let Typed::Line(line) = input.next("Its output: ").await? else { return Ok(None) };
-        let output = Json::parse(&line).unwrap_or_else(|_| Json::from(line));
-        return Ok(Some(Answer::Output { call_id, output: Ok(output) }));
+    fn screen(&self) -> Screen {
+        Screen::new(self.agent.listen(&self.session.chat))
     }
-    output::line(&format!("`{name}` wants to run with {shown}"))?;
-    let Typed::Line(line) = input.next("Allow it? [y/N] ").await? else { return Ok(None) };
-    let approved = matches!(line.trim().to_lowercase().as_str(), "y" | "yes");
-    Ok(Some(Answer::Approval { approval_id: format!("approve_{call_id}"), approved, reason: None }))
+
+    async fn go_on(&mut self) -> Result<(), Failure> {
+        let interrupt = Interrupt::default();
+        let running = self.agent.run(&self.session.chat, &interrupt.stop);
+        match interrupt.heeded(self.screen().follow(running)).await.transpose()? {
+            None => Ok(()),
+            // What is typed here is accepted all the same.
+            Some(Err(error)) if is_elsewhere(&error) => self
+                .note("Another ship is at work in this chat; what you say is kept and answered."),
+            Some(Err(error)) => Err(error.into()),
+            Some(Ok(outcome)) => self.settle(outcome).await,
+        }
+    }
+
+    async fn say(&mut self, text: &str) -> Result<(), Failure> {
+        let turn = Turn::new(self.session, self.agent);
+        let interrupt = Interrupt::default();
+        let whole = async {
+            let accepted = turn.accept(text).await?;
+            turn.run(accepted, &interrupt).await
+        };
+        match interrupt.heeded(self.screen().follow(whole)).await.transpose()?.transpose() {
+            // The message is at fault, not the chat: the person can say it another way.
+            Err(failure) if failure.is_refusal() => {
+                failure.without(self.session.project.secrets()).print(self.session.json);
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+            Ok(None | Some(Ended::Left)) => self.note("(your message is kept)"),
+            Ok(Some(Ended::Here(outcome))) => self.settle(outcome).await,
+            Ok(Some(Ended::Elsewhere(message))) => output::line(&output::visible(&message.text())),
+        }
+    }
+
+    /// Tells how a run ended, and asks what it waits for.
+    async fn settle(&mut self, mut outcome: Option<Outcome>) -> Result<(), Failure> {
+        while outcome == Some(Outcome::Parked) {
+            let Some(question) = Question::of(self.session).await? else { return Ok(()) };
+            let answer = match question.ask(&mut self.input).await? {
+                Reply::Answer(answer) => answer,
+                Reply::Later => return self.note("It waits; you are asked again next time."),
+                Reply::Message(text) => {
+                    Turn::new(self.session, self.agent).accept(&text).await?;
+                    self.note("Kept; it is answered once this is settled.")?;
+                    continue;
+                }
+            };
+            let interrupt = Interrupt::default();
+            let answering = self.agent.answer(&self.session.chat, answer, &interrupt.stop);
+            outcome = match interrupt.heeded(self.screen().follow(answering)).await.transpose()? {
+                None => return Ok(()),
+                Some(Err(RunError::NotWaiting { .. })) => {
+                    return self.note("It was answered elsewhere meanwhile.");
+                }
+                Some(result) => result?,
+            };
+        }
+        if outcome == Some(Outcome::Stopped) {
+            self.note("(stopped; what was said is kept)")?;
+        }
+        Ok(())
+    }
 }

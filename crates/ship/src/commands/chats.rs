@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_store::{Chat, ChatKey, LedgerBody, Store};
+use ship_store::{Chat, ChatKey, LedgerBody, LedgerLine, LedgerSeq, Store};
 
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let store = session.store()?;
@@ -16,16 +17,10 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     for look in store.chats().await? {
         match look.key {
             Ok(key) => rows.push(row(&*store, &key).await?),
-            Err(problem) => {
-                let style = Style::of_stderr();
-                eprintln!(
-                    "{} {}: {} ({})",
-                    style.dim("warning:"),
-                    problem.file,
-                    problem.message,
-                    problem.remedy
-                );
-            }
+            Err(problem) => output::warning(&format!(
+                "{}: {} ({})",
+                problem.file, problem.message, problem.remedy
+            )),
         }
     }
     if session.json {
@@ -36,18 +31,33 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     if rows.is_empty() {
         output::line("No chats yet. Begin one with: ship chat")?;
     }
-    let style = Style::of_stdout();
-    for row in &rows {
-        let number = |key: &str| row.get(key).and_then(Json::as_u64).unwrap_or_default();
-        let queued = match number("queued") {
-            0 => String::new(),
-            queued => format!(", {queued} waiting"),
-        };
-        let key = output::visible(row.str("chatKey").unwrap_or_default());
-        let about = format!("{} messages{queued}", number("messageCount"));
-        output::line(&format!("{}  {}", style.bold(&key), style.dim(&about)))?;
-    }
+    print(&rows)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn print(rows: &[Object]) -> Result<(), Failure> {
+    let style = Style::of_stdout();
+    let key = |row: &Object| output::visible(row.str("chatKey").unwrap_or_default());
+    let width = rows.iter().map(|row| table::width(&key(row))).max().unwrap_or_default();
+    for row in rows {
+        let number = |key: &str| row.get(key).and_then(Json::as_u64).unwrap_or_default();
+        let mut about = match number("messageCount") {
+            1 => "1 message".to_owned(),
+            count => format!("{count} messages"),
+        };
+        if number("queued") > 0 {
+            about.push_str(&format!(", {} waiting", number("queued")));
+        }
+        if let Some(updated) = row.get("updatedAt").and_then(Json::as_number) {
+            about.push_str(&format!(", {}", output::moment(updated)));
+        }
+        output::line(&format!(
+            "{}  {}",
+            style.bold(&table::pad(&key(row), width)),
+            style.dim(&about)
+        ))?;
+    }
+    Ok(())
 }
 
 async fn row(store: &dyn Store, key: &ChatKey) -> Result<Object, Failure> {
@@ -70,16 +80,25 @@ async fn row(store: &dyn Store, key: &ChatKey) -> Result<Object, Failure> {
 }
 
 /// How many messages wait behind the inbox cursor.
-async fn queued(chat: &dyn Chat, inbox: Option<ship_store::LedgerSeq>) -> Result<u64, Failure> {
+async fn queued(chat: &dyn Chat, inbox: Option<LedgerSeq>) -> Result<u64, Failure> {
+    let waits = |line: &&LedgerLine| matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"));
+    Ok(unread(chat, inbox).await?.iter().filter(waits).count() as u64)
+}
+
+/// Everything in the ledger behind the inbox cursor.
+pub(super) async fn unread(
+    chat: &dyn Chat,
+    inbox: Option<LedgerSeq>,
+) -> Result<Vec<LedgerLine>, Failure> {
     const PAGE: usize = 500;
-    let (mut count, mut after) = (0, inbox);
+    let (mut lines, mut after) = (Vec::new(), inbox);
     loop {
-        let lines = chat.ledger_after(after, PAGE).await?;
-        let waits = |body: &LedgerBody| matches!(body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"));
-        count += lines.iter().filter(|line| waits(&line.body)).count() as u64;
-        if lines.len() < PAGE {
-            return Ok(count);
+        let page = chat.ledger_after(after, PAGE).await?;
+        let full = page.len() == PAGE;
+        after = page.last().map(|line| line.seq).or(after);
+        lines.extend(page);
+        if !full {
+            return Ok(lines);
         }
-        after = lines.last().map(|line| line.seq);
     }
 }

@@ -29,6 +29,6 @@ pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
         let source = style.dim(&row.source.to_string());
         output::line(&format!("{:<width$}  {:<24} {source}", row.key, value))?;
     }
-    output::line(&format!("\nAnswers: {}", session.who_answers()))?;
+    output::line(&format!("\nModel: {}", session.who_answers()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,24 +5,31 @@ use std::process::ExitCode;
 
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
-use ship_message::{PartFields, UiMessage};
-use ship_store::{Chat, LedgerBody, Timestamp};
+use ship_message::{ToolState, UiMessage};
+use ship_store::{Chat, LedgerBody, LedgerLine};
 
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 
 pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<ExitCode, Failure> {
     let Some(chat) = session.store()?.open(&session.chat).await? else {
         return Err(Failure::new("no_chat", format!("there is no chat `{}`", session.chat))
-            .hint("ship chats lists them"));
+            .hint("`ship chats` lists them"));
     };
     if ledger {
         print_ledger(session, &*chat, last).await?;
         return Ok(ExitCode::SUCCESS);
     }
-    let messages = newest(&*chat, last).await?;
+    // What waits is read first: what is answered meanwhile is then seen twice, and shown once.
+    let waiting = waiting(&*chat).await?;
+    let mut messages = newest(&*chat, last).await?;
+    let is_known = |new: &Object| messages.iter().any(|old| old.str("id") == new.str("id"));
+    let waiting: Vec<Object> = waiting.into_iter().filter(|new| !is_known(new)).collect();
+    messages.extend(waiting);
+    messages.drain(..messages.len().saturating_sub(last));
     let style = Style::of_stdout();
     for message in &messages {
         if session.json {
@@ -63,24 +70,49 @@ async fn newest(chat: &dyn Chat, last: usize) -> Result<Vec<Object>, Failure> {
     Ok(found)
 }
 
+/// The messages that were accepted and are in no context yet, marked as queued.
+async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
+    let inbox = chat.view().await?.and_then(|view| view.inbox);
+    let message = |line: LedgerLine| {
+        let LedgerBody::Entry(entry) = line.body else { return None };
+        let mut metadata = entry.entry;
+        (metadata.str("role") == Some("user")).then_some(())?;
+        metadata.remove("role");
+        let text = metadata.remove("text").unwrap_or_default();
+        metadata.set("queued", true);
+        let part = Object::from([("type", Json::from("text")), ("text", text)]);
+        Some(Object::from([
+            ("id", Json::from(format!("u_{}", line.seq))),
+            ("role", "user".into()),
+            ("parts", vec![Json::Object(part)].into()),
+            ("metadata", metadata.into()),
+        ]))
+    };
+    Ok(super::chats::unread(chat, inbox).await?.into_iter().filter_map(message).collect())
+}
+
 fn print_message(message: &Object, style: Style) -> Result<(), Failure> {
     let Ok(message) = UiMessage::from_json(Json::Object(message.clone())) else { return Ok(()) };
-    let when = message.metadata().and_then(|metadata| metadata.get("ts")).and_then(Json::as_number);
-    let when =
-        when.map(|millis| Timestamp::from_millis(millis as i64).to_string()).unwrap_or_default();
-    let who = message.role().name().unwrap_or("?");
-    output::line(&format!("{} {}", style.bold(who), style.dim(&when)))?;
+    let about = |key: &str| message.metadata().and_then(|metadata| metadata.get(key));
+    let mut when = about("ts").and_then(Json::as_number).map(output::moment).unwrap_or_default();
+    if about("queued").is_some() {
+        when.push_str(" (queued)");
+    }
+    let who = match (message.role().name(), about("username").and_then(Json::as_str)) {
+        (Some("user"), Some(name)) => output::visible(name),
+        (role, _) => role.unwrap_or("?").to_owned(),
+    };
+    output::line(&format!("{} {}", style.bold(&who), style.dim(&when)))?;
     for part in message.parts() {
         match part {
             UiPart::Text(text) => output::line(&output::visible(text.text()))?,
             UiPart::Tool(tool) => {
-                let name = tool.name().unwrap_or("?");
-                let state = tool.field("state").and_then(Json::as_str).unwrap_or("?");
-                output::line(&style.cyan(&format!("[{name}: {state}]")))?;
+                let name = output::visible(tool.name().unwrap_or("?"));
+                output::line(&style.cyan(&format!("[{name}: {}]", became(tool.state()))))?;
             }
-            UiPart::File(file) => {
-                output::line(&style.cyan(&format!("[file {}]", file.media_type())))?
-            }
+            UiPart::File(file) => output::line(
+                &style.cyan(&format!("[file {}]", output::visible(file.media_type()))),
+            )?,
             UiPart::Reasoning(_)
             | UiPart::SourceUrl(_)
             | UiPart::SourceDocument(_)
@@ -90,6 +122,20 @@ fn print_message(message: &Object, style: Style) -> Result<(), Failure> {
         }
     }
     output::line("")
+}
+
+/// What became of a call, in a word.
+fn became(state: ToolState) -> &'static str {
+    match state {
+        ToolState::OutputAvailable => "done",
+        ToolState::OutputError => "failed",
+        ToolState::OutputDenied => "not allowed",
+        ToolState::ApprovalRequested => "waits for your word",
+        ToolState::InputStreaming
+        | ToolState::InputAvailable
+        | ToolState::ApprovalResponded
+        | ToolState::Unknown => "not finished",
+    }
 }
 
 async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result<(), Failure> {
@@ -102,9 +148,11 @@ async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result
             output::json(&Json::Object(object))?;
             continue;
         }
-        let role = entry.entry.str("role").unwrap_or("?");
+        let role = table::pad(entry.entry.str("role").unwrap_or("?"), 9);
         let text = output::visible(entry.entry.str("text").unwrap_or_default());
-        output::line(&format!("{:>5} {} {text}", line.seq.get(), style.bold(role)))?;
+        // Further lines stand under the first, so that a text cannot pose as an entry.
+        let text = text.replace('\n', &format!("\n{:17}", ""));
+        output::line(&format!("{:>5}  {} {text}", line.seq.get(), style.bold(&role)))?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 
 /// What a model whose window we do not know is held to.
 const UNKNOWN_WINDOW_BUDGET: u64 = 12_000;
@@ -100,51 +101,51 @@ fn print(
     sums: &Sums,
 ) -> Result<(), Failure> {
     let style = Style::of_stdout();
-    let heading = |text: &str, tokens: u64| {
-        format!("{} {}", style.bold(text), style.dim(&format!("{tokens} tokens")))
+    output::line(&format!("Project  {}", session.project.root().display()))?;
+    output::line(&format!("Chat     {}", session.chat))?;
+    output::line(&format!("Model    {}", session.who_answers()))?;
+    let text = |json: &Json, key: &str| {
+        json.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
     };
-    output::line(&format!("Project {}", session.project.root().display()))?;
-    output::line(&format!("Chat    {}", session.chat))?;
-    output::line(&format!("Model   {}\n", session.who_answers()))?;
-    output::line(&heading("System", sums.system))?;
-    for (name, tokens, text) in system {
-        output::line(&format!(
-            "  {tokens:>6}  {} {}",
-            style.cyan(name),
-            style.dim(&first_line(text))
-        ))?;
+    let system: Vec<Row> =
+        system.iter().map(|(n, t, text)| (*t, n.clone(), text.clone())).collect();
+    let tools: Vec<Row> =
+        tools.iter().map(|(t, tool)| (*t, text(tool, "name"), text(tool, "description"))).collect();
+    let messages: Vec<Row> =
+        messages.iter().map(|(t, message)| (*t, text(message, "role"), said(message))).collect();
+    for (title, tokens, rows) in [
+        ("System", sums.system, system),
+        ("Tools", sums.tools, tools),
+        ("Messages", sums.messages, messages),
+    ] {
+        let tokens = style.dim(&format!("{tokens} tokens"));
+        output::line(&format!("\n{} {tokens}", style.bold(title)))?;
+        print_rows(&rows, style)?;
     }
-    output::line(&heading("Tools", sums.tools))?;
-    for (tokens, tool) in tools {
-        let text = |key: &str| tool.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
-        output::line(&format!(
-            "  {tokens:>6}  {} {}",
-            style.cyan(&text("name")),
-            style.dim(&first_line(&text("description")))
-        ))?;
-    }
-    output::line(&heading("Messages", sums.messages))?;
-    for (tokens, message) in messages {
-        let role = message.get("role").and_then(Json::as_str).unwrap_or("?");
-        let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
-        let text =
-            parts.iter().rev().find_map(|part| part.get("text")?.as_str()).unwrap_or("(no text)");
-        output::line(&format!(
-            "  {tokens:>6}  {} {}",
-            style.cyan(role),
-            style.dim(&first_line(text))
-        ))?;
-    }
-    output::line(&format!("\nTotal {} of a budget of {} tokens", sums.total(), sums.budget))
+    output::line(&format!("\nTotal {} tokens, of a budget of {}", sums.total(), sums.budget))
 }
 
-/// The beginning of a text, on one line.
-fn first_line(text: &str) -> String {
-    const CHARS: usize = 70;
-    let line = output::visible(text.trim().lines().next().unwrap_or_default());
-    if line.chars().count() > CHARS {
-        line.chars().take(CHARS).chain(['…']).collect()
-    } else {
-        line
+/// Tokens, what it is, and what it says.
+type Row = (u64, String, String);
+
+fn print_rows(rows: &[Row], style: Style) -> Result<(), Failure> {
+    let width = rows.iter().map(|(_, name, _)| table::width(name)).max().unwrap_or_default();
+    // Six digits and the spaces between the columns; a narrow terminal still shows how a text begins.
+    let room = table::columns().saturating_sub(width + 12).clamp(16, 70);
+    for (tokens, name, text) in rows {
+        let first = output::visible(text.trim().lines().next().unwrap_or_default());
+        output::line(&format!(
+            "  {tokens:>6}  {}  {}",
+            style.cyan(&table::pad(&output::visible(name), width)),
+            style.dim(&table::fit(&first, room))
+        ))?;
     }
+    Ok(())
+}
+
+/// The last text of a message; what stands before it tells only who wrote it and when.
+fn said(message: &Json) -> String {
+    let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
+    let text = parts.iter().rev().find_map(|part| part.get("text")?.as_str());
+    text.unwrap_or("(no text)").to_owned()
 }

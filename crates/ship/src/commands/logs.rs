@@ -55,6 +55,8 @@ fn print(session: &Session, line: &Object) -> Result<(), Failure> {
     for (key, value) in line.iter() {
         if !matches!(key, "ts" | "level" | "kind") {
             let value = value.as_str().map_or_else(|| value.to_string(), output::visible);
+            // One line of the log is one line here.
+            let value = value.replace('\n', "\\n");
             rest.push_str(&format!(" {}{value}", style.dim(&format!("{key}="))));
         }
     }

@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::process::ExitCode;
 
-use ship_agent::{Outcome, Stop};
+use ship_agent::Outcome;
 
-use super::turn::{Ended, Turn};
+use super::turn::{Ended, Interrupt, Turn};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -17,25 +17,24 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
     }
     let agent = session.agent()?;
     let turn = Turn::new(session, &agent);
-    let accepted = turn.accept(&text).await?;
-    let stop = Stop::default();
-    let on_signal = stop.clone();
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            on_signal.stop();
-        }
-    });
-    let (message, outcome) = match turn.run(accepted, &stop).await? {
-        Ended::Here(outcome) => (turn.last_answer().await?, outcome),
-        Ended::Elsewhere(message) => (Some(message), Some(Outcome::Done)),
+    let interrupt = Interrupt::default();
+    let whole = async {
+        let accepted = turn.accept(&text).await?;
+        let outcome = match turn.run(accepted, &interrupt).await? {
+            Ended::Here(outcome) => outcome,
+            Ended::Elsewhere(_) => Some(Outcome::Done),
+            Ended::Left => None,
+        };
+        Ok::<_, Failure>((turn.answered(accepted).await?, outcome))
     };
-    if outcome == Some(Outcome::Parked) {
-        return Err(Failure::new("waiting", "the agent waits for your word on a tool")
-            .hint("answer it in `ship chat`"));
+    let (message, outcome) = interrupt.heeded(whole).await.transpose()?.unwrap_or_default();
+    if message.is_none() && outcome == Some(Outcome::Parked) {
+        let sentence = "your message is kept, but the agent waits for an answer about a tool first";
+        return Err(Failure::new("waiting", sentence).hint("`ship chat` asks for it"));
     }
     let Some(message) = message else {
-        return Err(Failure::new("no_answer", "the message is kept, but there is no answer yet")
-            .hint("ship history"));
+        return Err(Failure::new("no_answer", "your message is kept, but there is no answer yet")
+            .hint("`ship chat` goes on with it; `ship history` shows it"));
     };
     if session.json {
         output::json(&message.to_json())?;

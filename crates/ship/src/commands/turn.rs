@@ -1,11 +1,13 @@
 //! One turn: a message is accepted, and its answer followed.
 
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ship_agent::{Agent, Inbound, Outcome, RunError, Stop};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
-use ship_store::{ChatKey, LedgerSeq, Store};
+use ship_store::{ChatKey, LaneError, LedgerSeq, StorageError, Store};
 
 use crate::failure::Failure;
 use crate::session::Session;
@@ -25,6 +27,8 @@ pub(crate) enum Ended {
     Here(Option<Outcome>),
     /// Another process answered with this.
     Elsewhere(UiMessage),
+    /// Another process is at work, and the person does not wait for it.
+    Left,
 }
 
 impl<'a> Turn<'a> {
@@ -51,34 +55,72 @@ impl<'a> Turn<'a> {
     }
 
     /// Runs the chat until nothing is to be done, or follows whoever runs it.
-    pub(crate) async fn run(&self, accepted: LedgerSeq, stop: &Stop) -> Result<Ended, Failure> {
+    pub(crate) async fn run(&self, accepted: LedgerSeq, by: &Interrupt) -> Result<Ended, Failure> {
         loop {
-            match self.agent.run(self.chat(), stop).await {
+            match self.agent.run(self.chat(), &by.stop).await {
+                Ok(None) => {
+                    let message = self.answered(accepted).await?;
+                    return Ok(message.map_or(Ended::Here(None), Ended::Elsewhere));
+                }
                 Ok(outcome) => return Ok(Ended::Here(outcome)),
                 // Somebody else has the lane, and will find the message in the ledger.
-                Err(RunError::Lane(_)) => {
+                Err(error) if is_elsewhere(&error) => {
                     if let Some(message) = self.answered(accepted).await? {
                         return Ok(Ended::Elsewhere(message));
                     }
+                    if by.was_asked() {
+                        return Ok(Ended::Left);
+                    }
+                    tokio::time::sleep(LOOK_EVERY).await;
                 }
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// The answer to a message, once it is in the context.
-    async fn answered(&self, accepted: LedgerSeq) -> Result<Option<UiMessage>, Failure> {
-        tokio::time::sleep(LOOK_EVERY).await;
+    /// The answer to a message, once it is in the context. Others may have been answered since, so it is
+    /// not the newest one that counts but the first behind the question.
+    pub(crate) async fn answered(&self, accepted: LedgerSeq) -> Result<Option<UiMessage>, Failure> {
         let messages = messages(&*self.session.store()?, self.chat()).await?;
         let question = format!("u_{accepted}");
         let at = messages.iter().position(|message| message.id() == Some(&question));
         Ok(at.and_then(|at| messages.into_iter().skip(at + 1).find(is_answer)))
     }
+}
 
-    /// The newest answer of the assistant.
-    pub(crate) async fn last_answer(&self) -> Result<Option<UiMessage>, Failure> {
-        let messages = messages(&*self.session.store()?, self.chat()).await?;
-        Ok(messages.into_iter().rev().find(is_answer))
+/// Whether an error says only that another process runs the chat.
+pub(crate) fn is_elsewhere(error: &RunError) -> bool {
+    matches!(error, RunError::Lane(LaneError::Storage(StorageError::Busy(_))))
+}
+
+/// The person's wish to stop, by Ctrl-C: the run ends and keeps what was said.
+#[derive(Default)]
+pub(crate) struct Interrupt {
+    pub(crate) stop: Stop,
+    asked: AtomicBool,
+}
+
+impl Interrupt {
+    fn was_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Lets Ctrl-C stop what is running, and waits until it has kept what was said. A second Ctrl-C does
+    /// not wait: whatever is on its way then is gone on with the next time.
+    pub(crate) async fn heeded<T>(&self, running: impl Future<Output = T>) -> Option<T> {
+        let mut running = pin!(running);
+        tokio::select! {
+            // Listened to first, so that there is no moment in which Ctrl-C would end the program.
+            biased;
+            _ = tokio::signal::ctrl_c() => {}
+            result = &mut running => return Some(result),
+        }
+        self.asked.store(true, Ordering::Relaxed);
+        self.stop.stop();
+        tokio::select! {
+            result = running => Some(result),
+            _ = tokio::signal::ctrl_c() => None,
+        }
     }
 }
 

@@ -9,8 +9,9 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
-use rustyline::{Context, Editor, Helper};
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
+use super::slash::COMMANDS;
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -20,6 +21,12 @@ pub(super) enum Typed {
     /// Ctrl-C at the prompt.
     Interrupted,
     End,
+}
+
+/// Whether the Up key brings a line back.
+enum Remember {
+    Yes,
+    No,
 }
 
 /// Where lines come from.
@@ -33,7 +40,9 @@ impl Input {
         if !std::io::stdin().is_terminal() {
             return Ok(Self::Pipe);
         }
-        let mut editor = Editor::new().map_err(|error| Failure::from_error("terminal", &error))?;
+        let config = Config::builder().completion_type(CompletionType::List).build();
+        let mut editor =
+            Editor::with_config(config).map_err(|error| Failure::from_error("terminal", &error))?;
         editor.set_helper(Some(Commands));
         let history = session.project.root().join(".ship/terminal_history");
         // No history yet is an empty one.
@@ -45,12 +54,25 @@ impl Input {
         matches!(self, Self::Terminal { .. })
     }
 
-    /// Waits for a line. Editing blocks, so it has a thread of its own.
-    pub(super) async fn next(&mut self, prompt: &'static str) -> Result<Typed, Failure> {
+    /// Waits for something to be said, and remembers it for the Up key.
+    pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
+        self.next("> ", Remember::Yes).await
+    }
+
+    /// Waits for the answer to a question.
+    pub(super) async fn answer(&mut self, question: &'static str) -> Result<Typed, Failure> {
+        self.next(question, Remember::No).await
+    }
+
+    /// Editing blocks, so it has a thread of its own.
+    async fn next(&mut self, prompt: &'static str, remember: Remember) -> Result<Typed, Failure> {
         match self {
             Self::Pipe => {
                 let read = tokio::task::spawn_blocking(read_piped_line);
-                read.await.map_err(|error| Failure::from_error("input", &error))?
+                tokio::select! {
+                    line = read => line.map_err(|error| Failure::from_error("input", &error))?,
+                    _ = tokio::signal::ctrl_c() => Ok(Typed::End),
+                }
             }
             Self::Terminal { editor, history } => {
                 let Some(mut taken) = editor.take() else { return Ok(Typed::End) };
@@ -58,9 +80,11 @@ impl Input {
                 let read = tokio::task::spawn_blocking(move || {
                     let typed = match taken.readline(prompt) {
                         Ok(line) => {
-                            let _ = taken.add_history_entry(line.as_str());
-                            // A history that cannot be kept is no reason to stop talking.
-                            let _ = taken.save_history(&path);
+                            if matches!(remember, Remember::Yes) {
+                                let _ = taken.add_history_entry(line.as_str());
+                                // A history that cannot be kept is no reason to stop talking.
+                                let _ = taken.save_history(&path);
+                            }
                             Ok(Typed::Line(line))
                         }
                         Err(ReadlineError::Interrupted) => Ok(Typed::Interrupted),
@@ -83,8 +107,10 @@ fn read_piped_line() -> Result<Typed, Failure> {
     if std::io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
         return Ok(Typed::End);
     }
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(Typed::Line(text.trim_end_matches(['\n', '\r']).to_owned()))
+    let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // What is not UTF-8 is replaced once, here; everything behind keeps the text as it is.
+    Ok(Typed::Line(String::from_utf8_lossy(line).into_owned()))
 }
 
 /// Completes the commands that begin with a slash.
@@ -98,8 +124,6 @@ impl Hinter for Commands {
     type Hint = String;
 }
 
-const COMMANDS: [&str; 4] = ["/help", "/history", "/inspect", "/exit"];
-
 impl Completer for Commands {
     type Candidate = Pair;
 
@@ -110,11 +134,9 @@ impl Completer for Commands {
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let typed = line.get(..at).unwrap_or_default();
-        let fits = |command: &&&str| typed.starts_with('/') && command.starts_with(typed);
-        let pair = |command: &&str| Pair {
-            display: (*command).to_owned(),
-            replacement: (*command).to_owned(),
-        };
-        Ok((0, COMMANDS.iter().filter(fits).map(pair).collect()))
+        let fits = |name: &&str| typed.starts_with('/') && name.starts_with(typed);
+        let pair = |name: &str| Pair { display: name.to_owned(), replacement: name.to_owned() };
+        let names = COMMANDS.iter().map(|(name, ..)| *name);
+        Ok((0, names.filter(fits).map(pair).collect()))
     }
 }

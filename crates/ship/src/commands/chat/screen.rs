@@ -31,13 +31,20 @@ impl Screen {
         running: impl Future<Output = T>,
     ) -> Result<T, Failure> {
         let mut running = pin!(running);
+        // Whoever looks on may go away; the run goes to its end all the same, and is kept.
+        let mut shown = Ok(());
         let result = loop {
             tokio::select! {
                 biased;
-                Some(event) = self.listener.next() => self.show(&event)?,
+                Some(event) = self.listener.next() => {
+                    if shown.is_ok() {
+                        shown = self.show(&event);
+                    }
+                }
                 result = &mut running => break result,
             }
         };
+        shown?;
         while let Some(event) = self.listener.try_next() {
             self.show(&event)?;
         }

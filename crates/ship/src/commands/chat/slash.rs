@@ -1,0 +1,92 @@
+//! What can be said to `ship chat` itself, with a slash before it.
+
+use crate::style::Style;
+use crate::table;
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slash {
+    Help,
+    History,
+    Inspect,
+    Chats,
+    Config,
+    Verify,
+    Exit,
+}
+
+/// Each name, its command, and what it does. Help and completion follow from this.
+pub(super) const COMMANDS: [(&str, Slash, &str); 7] = [
+    ("/help", Slash::Help, "this list"),
+    ("/history", Slash::History, "what was said last"),
+    ("/inspect", Slash::Inspect, "what the model would be sent now"),
+    ("/chats", Slash::Chats, "the chats of this project"),
+    ("/config", Slash::Config, "the settings in force"),
+    ("/verify", Slash::Verify, "look for damage"),
+    ("/exit", Slash::Exit, "leave, as Ctrl-D does"),
+];
+
+/// What a line means.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meant {
+    /// Nothing.
+    Nothing,
+    /// Do this.
+    Command(Slash),
+    /// There is no such command.
+    NoCommand,
+    /// Say it to the agent.
+    Message,
+}
+
+/// Tells what a line means. A path such as `/etc/hosts` and a line for the offline model (`/tool …`) are
+/// messages: what cannot be a command is said to the agent, not thrown away.
+pub(super) fn meant(line: &str) -> Meant {
+    let line = line.trim();
+    if line.is_empty() {
+        return Meant::Nothing;
+    }
+    let name = if line == "/quit" { "/exit" } else { line };
+    if let Some((_, command, _)) = COMMANDS.iter().find(|(known, ..)| *known == name) {
+        return Meant::Command(*command);
+    }
+    let is_word = |rest: &str| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphabetic());
+    match name.strip_prefix('/') {
+        Some(rest) if is_word(rest) && rest != "tool" => Meant::NoCommand,
+        _ => Meant::Message,
+    }
+}
+
+pub(super) fn help(style: Style) -> String {
+    let mut lines: Vec<String> = COMMANDS
+        .iter()
+        .map(|(name, _, about)| format!("  {} {about}", style.cyan(&table::pad(name, 10))))
+        .collect();
+    lines.push("Tab completes, Up brings back what you typed, Ctrl-C stops an answer.".to_owned());
+    lines.push("Everything else is said to the agent, and kept.".to_owned());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_slash_and_a_word_alone_is_a_command() {
+        for (line, expected) in [
+            ("", Meant::Nothing),
+            ("  \t", Meant::Nothing),
+            ("/help", Meant::Command(Slash::Help)),
+            (" /exit ", Meant::Command(Slash::Exit)),
+            ("/quit", Meant::Command(Slash::Exit)),
+            ("/hlep", Meant::NoCommand),
+            ("/etc/hosts", Meant::Message),
+            ("/tool chat_send {}", Meant::Message),
+            ("/help me with this", Meant::Message),
+            ("/", Meant::Message),
+            ("1/2", Meant::Message),
+        ] {
+            assert_eq!(meant(line), expected, "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `ship init`.
+
+use crate::harness::{TestShip, array, text};
+
+#[test]
+fn init_writes_three_files_and_a_second_time_changes_nothing() {
+    let ship = TestShip::new();
+    let first = ship.run(&["init"]).text();
+    assert!(first.contains("Agent.md     written"), "{first}");
+    let before = ship.contents("");
+    let second = ship.run(&["init"]).text();
+    assert!(second.contains("Agent.md     was there, left as it is"), "{second}");
+    assert_eq!(ship.contents(""), before);
+    let ran = ship.run(&["send", "hello"]);
+    assert_eq!((ran.code(), ran.err()), (0, String::new()), "what init wrote is without a warning");
+}
+
+#[test]
+fn init_makes_the_folder_it_is_given_and_tells_programs_what_it_did() {
+    let ship = TestShip::new();
+    let json = ship.run(&["init", "--json", "new/place"]).json();
+    let states: Vec<String> =
+        array(&json, "files").iter().map(|file| text(file, "state")).collect();
+    assert_eq!(states, ["written", "written", "written"]);
+    assert!(ship.root().join("new/place/ship.json").is_file());
+
+    ship.write("file", "");
+    let error = ship.run(&["init", "--json", "file/below"]).error();
+    assert_eq!(text(&error, "code"), "init");
+}

@@ -1,0 +1,13 @@
+//! The `ship` command from the outside: the real program, in folders of its own.
+
+mod chat;
+#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+mod harness;
+mod init;
+mod pipes;
+mod print;
+mod questions;
+mod secrets;
+mod settings;
+mod system;
+mod together;

@@ -1,0 +1,83 @@
+//! Pipes that end, break, or carry what is no text.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::harness::{TestShip, echo, talk};
+
+#[test]
+fn piped_lines_are_answered_one_by_one_and_the_end_is_no_failure() {
+    let ship = TestShip::new();
+    let out = ship.piped(&["chat"], "one\n\n  two\r\nthree").text();
+    assert_eq!(out, format!("{}\n{}\n{}\n", echo("one"), echo("two"), echo("three")));
+    let said = ship.said();
+    assert_eq!(said[2], ("user".to_owned(), "  two".to_owned()), "spaces are the person's too");
+    assert_eq!(ship.piped(&["chat"], "").text(), "");
+}
+
+#[test]
+fn closed_standard_input_is_an_empty_one() {
+    let ship = TestShip::new();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec \"$0\" chat <&-", env!("CARGO_BIN_EXE_ship")]);
+    command.current_dir(ship.root()).env_clear().env("HOME", ship.home());
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_replaced_and_answered() {
+    let ship = TestShip::new();
+    let _ = ship.piped(&["chat"], b"caf\xe9\n").text();
+    let _ = ship.piped(&["send", "-"], b"\xff\xfe").text();
+    let said = ship.said();
+    assert_eq!((said[0].1.as_str(), said[2].1.as_str()), ("caf\u{fffd}", "\u{fffd}\u{fffd}"));
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_failure() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "hello"]).text();
+    for arguments in [
+        &["history"][..],
+        &["history", "--json"],
+        &["config"],
+        &["inspect"],
+        &["logs"],
+        &["chats"],
+        &["verify"],
+        &["send", "again"],
+        &["--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = ship.command(arguments).stdout(writer).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+    }
+    assert_eq!(ship.said().len(), 4, "what was sent is answered, seen or not");
+}
+
+#[test]
+fn an_answer_that_nobody_reads_is_kept_all_the_same() {
+    let ship = TestShip::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut child = ship.command(&["chat"]).stdin(Stdio::piped()).stdout(writer).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"hello\n").unwrap();
+    let mut complaint = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(complaint, "");
+    assert_eq!(ship.said(), talk(&[("user", "hello"), ("assistant", &echo("hello"))]));
+}
+
+#[test]
+fn a_broken_standard_error_is_no_panic() {
+    let ship = TestShip::with_settings("{ \"unknown\": 1 }");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = ship.command(&["send", "hello"]).stderr(writer).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+}

@@ -1,0 +1,106 @@
+//! Runs that wait for a person, and programs that are killed meanwhile.
+
+use crate::harness::{TestShip, array, echo, talk, text};
+
+const APPROVAL: &str = "{ \"tools\": { \"approval\": [\"chat_send\"] } }";
+const CLIENT: &str = "{ \"tools\": { \"client\": [\"skills_list\"] } }";
+const SEND: &str = "/tool chat_send {\"text\":\"the parcel\"}";
+
+/// The state of the tool call in the last message.
+fn last_call(ship: &TestShip) -> String {
+    let messages = ship.run(&["history", "--json", "--last", "1"]).json_lines();
+    let parts = array(&messages[0], "parts");
+    let call = parts.iter().find(|part| text(part, "type").starts_with("tool-"));
+    text(call.expect("a tool call"), "state")
+}
+
+/// Starts a chat whose run waits for an answer, and kills it there.
+fn parked(settings: &str, message: &str, question: &str) -> TestShip {
+    let ship = TestShip::with_settings(settings);
+    let mut chat = ship.start(&["chat"]);
+    chat.say(message);
+    chat.until(question);
+    chat.kill();
+    ship
+}
+
+#[test]
+fn an_approval_is_asked_again_after_a_kill_and_then_the_tool_runs_once() {
+    let ship = parked(APPROVAL, SEND, "chat_send wants to run with");
+    let out = ship.piped(&["chat"], "y\nmore\n").text();
+    assert_eq!(out.matches("\nthe parcel\n").count(), 1, "{out}");
+    assert!(out.ends_with(&format!("{}\n", echo("more"))), "{out}");
+    let roles: Vec<String> = ship.said().into_iter().map(|(role, _)| role).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+    let delivered = ship.run(&["history", "--ledger", "--json"]).json_lines();
+    assert_eq!(delivered.iter().filter(|line| text(line, "text") == "the parcel").count(), 1);
+}
+
+#[test]
+fn a_no_is_kept_and_the_tool_does_not_run() {
+    let ship = parked(APPROVAL, SEND, "wants to run");
+    let out = ship.piped(&["chat"], "n\n").text();
+    assert!(!out.contains("\nthe parcel\n"), "{out}");
+    assert_eq!(last_call(&ship), "output-denied");
+}
+
+#[test]
+fn what_is_no_answer_is_a_message_and_is_answered_afterwards() {
+    let ship = parked(APPROVAL, SEND, "wants to run");
+    let out = ship.piped(&["chat"], "by the way\ny\n").text();
+    assert!(out.contains("Kept; it is answered once this is settled."), "{out}");
+    assert!(out.ends_with(&format!("{}\n", echo("by the way"))), "{out}");
+}
+
+#[test]
+fn the_end_of_input_leaves_the_question_open() {
+    let ship = parked(APPROVAL, SEND, "wants to run");
+    let out = ship.piped(&["chat"], "").text();
+    assert!(out.ends_with("It waits; you are asked again next time.\n"), "{out}");
+    let _ = ship.piped(&["chat"], "yes\n").text();
+    assert_eq!(last_call(&ship), "output-available");
+}
+
+#[test]
+fn a_send_to_a_chat_that_waits_is_kept_and_says_why_there_is_no_answer() {
+    let ship = parked(APPROVAL, SEND, "wants to run");
+    let error = ship.run(&["send", "--json", "hello"]).error();
+    assert_eq!(text(&error, "code"), "waiting");
+    let history = ship.run(&["history"]).text();
+    assert!(history.contains(" (queued)\nhello\n"), "{history}");
+
+    let _ = ship.piped(&["chat"], "y\n").text();
+    let said = ship.said();
+    assert_eq!(said[said.len() - 2..], talk(&[("user", "hello"), ("assistant", &echo("hello"))]));
+}
+
+#[test]
+fn a_tool_of_the_client_gets_its_output_from_the_person_after_a_kill() {
+    let ship = parked(CLIENT, "/tool skills_list {}", "skills_list is yours to run, with {}");
+    let out = ship.piped(&["chat"], "[\"mine\"]\n").text();
+    assert!(out.contains("- skills_list: [\"mine\"]"), "{out}");
+    assert_eq!(last_call(&ship), "output-available");
+}
+
+#[test]
+fn a_turn_that_is_killed_while_it_speaks_is_spoken_again_once() {
+    let ship = TestShip::new();
+    // More than a pipe holds: the program is still printing when it is killed.
+    let long = "long ".repeat(100_000);
+    let mut chat = ship.start(&["chat"]);
+    chat.say(&long);
+    chat.until("You said:");
+    chat.kill();
+    assert_eq!(ship.said(), talk(&[("user", &long)]));
+
+    let out = ship.piped(&["chat"], "again\n").text();
+    assert!(out.ends_with(&format!("{}\n", echo("again"))));
+    let expected = [
+        ("user", long.as_str()),
+        ("assistant", &echo(&long)),
+        ("user", "again"),
+        ("assistant", &echo("again")),
+    ];
+    assert_eq!(ship.said(), talk(&expected));
+    assert_eq!(ship.run(&["verify"]).code(), 0);
+}

@@ -1,0 +1,75 @@
+//! Several programs on one chat.
+
+use crate::harness::{TestShip, array, echo, number};
+
+/// Waits until a message is accepted that nobody answers yet.
+fn until_queued(ship: &TestShip) {
+    while number(&array(&ship.run(&["chats", "--json"]).json(), "chats")[0], "queued") == 0 {}
+}
+
+#[test]
+fn ctrl_c_leaves_a_message_that_somebody_else_answers_and_loses_nothing() {
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 2000 } }");
+    let mut chat = ship.start(&["chat"]);
+    chat.say(&"long ".repeat(100_000));
+    chat.until("You said:");
+
+    let send = ship.start(&["send", "--json", "beside"]);
+    until_queued(&ship);
+    let (code, out) = send.interrupt();
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("\"code\":\"no_answer\""), "{out}");
+
+    chat.until(&echo("beside"));
+    chat.finish();
+    assert_eq!(ship.said().len(), 4);
+}
+
+#[test]
+fn a_send_beside_a_chat_at_work_is_accepted_and_follows_the_answer() {
+    let ship = TestShip::new();
+    // The answer is more than a pipe holds, so this one has the chat until it is read on.
+    let mut chat = ship.start(&["chat"]);
+    chat.say(&"long ".repeat(100_000));
+    chat.until("You said:");
+
+    let mut send = ship.start(&["send", "beside"]);
+    until_queued(&ship);
+    chat.until(&echo("beside"));
+    assert_eq!(send.line(), format!("{}\n", echo("beside")));
+    assert_eq!(send.finish(), "");
+    assert_eq!(chat.finish(), "\n");
+    let roles: Vec<String> = ship.said().into_iter().map(|(role, _)| role).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+}
+
+#[test]
+fn sends_at_once_are_all_answered_and_kept_in_the_ledgers_order() {
+    let ship = TestShip::new();
+    let texts: Vec<String> = (0..6).map(|number| format!("at once {number}")).collect();
+    let running: Vec<_> = texts.iter().map(|text| ship.start(&["send", text])).collect();
+    for send in running {
+        assert!(send.finish().contains("You said: at once"), "each has an answer");
+    }
+    let ledger = ship.run(&["history", "--ledger", "--json"]).json_lines();
+    let asked = |line: &&ship_message::json::Json| crate::harness::text(line, "role") == "user";
+    let ledger: Vec<String> =
+        ledger.iter().filter(asked).map(|line| crate::harness::text(line, "text")).collect();
+    let said = ship.said();
+    let users: Vec<&String> =
+        said.iter().filter(|(role, _)| role == "user").map(|(_, text)| text).collect();
+    assert_eq!(users, ledger.iter().collect::<Vec<_>>());
+    let mut sorted = ledger.clone();
+    sorted.sort();
+    assert_eq!(sorted, texts, "each message is there once");
+    assert_eq!(said.last().unwrap().0, "assistant");
+}
+
+#[test]
+fn whoever_asked_gets_the_answer_to_their_own_question() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "first"]).text();
+    for text in ["second", "third"] {
+        assert_eq!(ship.run(&["send", text]).text(), format!("{}\n", echo(text)));
+    }
+}
