@@ -34,8 +34,9 @@ pub(crate) async fn finish(
     message.set_metadata(metadata(work, &outcome));
     let entry = message.to_json().as_object().cloned().unwrap_or_default();
     work.append(vec![entry.into()]).await?;
-    work.lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?;
     deliver(work, &message).await?;
+    // Last of all, so that a run that says it ended has nothing left to do.
+    work.lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?;
     work.tell(&RunEvent::Chunk(Chunk::Finish {
         finish_reason: Some(finish_reason),
         message_metadata: None,

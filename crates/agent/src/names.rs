@@ -9,6 +9,11 @@ pub(crate) trait Names: Send + Sync {
 
     /// The name of what a run says, which begins now.
     fn answer(&self, run: u64) -> String;
+
+    /// Whether a message that was put into the context is read back as it was handed in.
+    fn keeps_messages_whole(&self) -> bool {
+        true
+    }
 }
 
 /// The names in a chat. A message's follows from its place in the ledger, so that the same entry can only

@@ -7,9 +7,9 @@ use ship_context::{Journal, KnownTools, Recovery, RunStart, recover};
 use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, ContextId, Head, LaneError,
-    LedgerBody, LedgerLine, LedgerSeq, NewMessage, OnDamage, OpenError, ReadError, RotateError,
-    Rotation, StorageError, Store, View,
+    About, AcceptError, Accepted, AppendError, Body, Chat, ChatKey, Clock, ContextId, Head,
+    LaneError, LedgerBody, LedgerLine, LedgerSeq, Line, NewMessage, OnDamage, OpenError, ReadError,
+    RotateError, Rotation, Seq, StorageError, Store, View,
 };
 use tokio::sync::{Mutex, Notify};
 
@@ -183,16 +183,11 @@ impl Agent {
             let lane = chat.lane("run").await?;
             self.inner.repair_once(&*chat).await?;
             let held = Held { agent: Arc::clone(&self.inner), chat: Arc::clone(&chat), lane };
-            while let Some(next) = held.do_next(stop).await? {
-                let parked = next == Outcome::Parked;
-                outcome = Some(next);
-                if parked {
-                    return Ok(outcome);
-                }
-            }
+            let done = held.do_all(stop).await?;
+            outcome = done.outcome.or(outcome);
             drop(held);
             // What came in between the last look and the release would wait for nobody.
-            if !is_waiting(&*chat).await? {
+            if outcome == Some(Outcome::Parked) || !is_waiting(&*chat, done.inbox).await? {
                 return Ok(outcome);
             }
         }
@@ -254,8 +249,7 @@ impl Inner {
 }
 
 /// Whether messages wait behind the inbox cursor.
-async fn is_waiting(chat: &dyn Chat) -> Result<bool, ReadError> {
-    let inbox = chat.view().await?.and_then(|view| view.inbox);
+async fn is_waiting(chat: &dyn Chat, inbox: Option<LedgerSeq>) -> Result<bool, ReadError> {
     Ok(new_lines(chat, inbox).await?.iter().any(is_message))
 }
 
@@ -288,43 +282,73 @@ struct Held {
     lane: Arc<dyn ship_store::Lane>,
 }
 
+/// What was done about a chat, and how far its ledger was read.
+struct Done {
+    outcome: Option<Outcome>,
+    inbox: Option<LedgerSeq>,
+}
+
 impl Held {
-    /// Does the next thing that is to be done; `None` when nothing is.
-    async fn do_next(&self, stop: &Stop) -> Result<Option<Outcome>, RunError> {
+    /// Does whatever is to be done, until nothing is or the run waits for somebody. The chat is read once for
+    /// each run: what a run leaves to do can only be what came in meanwhile.
+    async fn do_all(&self, stop: &Stop) -> Result<Done, RunError> {
+        let mut last = None;
+        loop {
+            let done = self.do_next(stop).await?;
+            let ended = done.outcome.is_none() || done.outcome == Some(Outcome::Parked);
+            last = done.outcome.or(last);
+            if ended || !is_waiting(&*self.chat, done.inbox).await? {
+                return Ok(Done { outcome: last, inbox: done.inbox });
+            }
+        }
+    }
+
+    /// Does the next thing that is to be done; no outcome when nothing is.
+    async fn do_next(&self, stop: &Stop) -> Result<Done, RunError> {
         let view = self.chat.view().await?;
-        let lines = new_lines(&*self.chat, view.as_ref().and_then(|view| view.inbox)).await?;
+        let mut inbox = view.as_ref().and_then(|view| view.inbox);
+        let lines = new_lines(&*self.chat, inbox).await?;
         let journal = Journal::read(&self.chat.journal().await?);
-        let recent = self.chat.ledger_before(None, LEDGER_PAGE).await?;
-        let delivered = |start: &RunStart| {
-            let key = answer_key(&start.run_id);
-            recent.iter().any(|line| matches!(&line.body, LedgerBody::Entry(e) if e.key == key))
-        };
-        match recover(view.as_ref(), &lines, journal, delivered, &*self.agent) {
-            Recovery::Idle => Ok(None),
-            Recovery::Parked(_) => Ok(Some(Outcome::Parked)),
+        let delivered = self.is_delivered(journal.as_ref()).await?;
+        let outcome = match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.agent) {
+            Recovery::Idle => None,
+            Recovery::Parked(_) => Some(Outcome::Parked),
             Recovery::Deliver(message) => {
                 let journal = Journal::read(&self.chat.journal().await?);
                 if let (Some(journal), Some(view)) = (journal, view) {
                     let work = self.work(&view, &journal);
                     crate::finish::deliver(&work, &message).await?;
                 }
-                Ok(Some(Outcome::Done))
+                Some(Outcome::Done)
             }
             Recovery::Continue(journal) => {
                 let view = self.first_context(view).await?;
                 let work = self.work(&view, &journal);
-                Ok(Some(crate::step::run(&work, journal, stop).await?))
+                Some(crate::step::run(&work, journal, stop).await?)
             }
             Recovery::RunPending => {
                 let view = self.first_context(view).await?;
                 let view = self.promote(view, &lines).await?;
+                inbox = view.inbox;
                 let start = self.start_run(&view);
                 self.lane.begin_journal(start.to_object()).await?;
-                let Some(journal) = Journal::read(&[start.to_object()]) else { return Ok(None) };
+                let journal = Journal::read(&[start.to_object()]);
+                let journal = journal.expect("what was just made can be read");
                 let work = self.work(&view, &journal);
-                Ok(Some(crate::step::run(&work, journal, stop).await?))
+                Some(crate::step::run(&work, journal, stop).await?)
             }
-        }
+        };
+        Ok(Done { outcome, inbox })
+    }
+
+    /// Whether the ledger has what the last run has said. A run that says that it ended had told the ledger
+    /// before; only one that was cut off must be looked for.
+    async fn is_delivered(&self, journal: Option<&Journal>) -> Result<bool, RunError> {
+        let Some(journal) = journal.filter(|journal| !journal.ended) else { return Ok(true) };
+        let key = answer_key(&journal.start.run_id);
+        let recent = self.chat.ledger_before(None, LEDGER_PAGE).await?;
+        let is_it = |line: &LedgerLine| matches!(&line.body, LedgerBody::Entry(e) if e.key == key);
+        Ok(recent.iter().any(is_it))
     }
 
     fn work(&self, view: &View, journal: &Journal) -> Arc<Work> {
@@ -354,23 +378,29 @@ impl Held {
     }
 
     /// Puts what has come in into the context, in the ledger's order, exactly once.
-    async fn promote(&self, view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
-        let said = lines.iter().filter(|line| is_message(line)).enumerate();
-        let entry = |(nth, line): (usize, &LedgerLine)| match &line.body {
-            LedgerBody::Entry(entry) => {
-                let id = self.agent.names.question(line.seq, nth);
-                let message = message_of(entry, id).into_json();
-                let message = message.as_object().cloned().unwrap_or_default();
-                Some(NewMessage { message, rev: 0, inbox: Some(line.seq) }.into())
-            }
-            LedgerBody::Delivery(_) => None,
-        };
-        let batch: Vec<ship_store::Entry> = said.filter_map(entry).collect();
+    async fn promote(&self, mut view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
+        let mut batch: Vec<ship_store::Entry> = Vec::new();
+        let mut promoted: Vec<Line> = Vec::new();
+        for (nth, line) in lines.iter().filter(|line| is_message(line)).enumerate() {
+            let LedgerBody::Entry(entry) = &line.body else { continue };
+            let id = self.agent.names.question(line.seq, nth);
+            let Json::Object(message) = message_of(entry, id).into_json() else { continue };
+            let seq = Seq::new(view.position.seq.get() + 1 + promoted.len() as u64);
+            let inbox = Some(line.seq);
+            promoted.push(Line { seq, rev: 0, inbox, body: Body::Message(message.clone()) });
+            batch.push(NewMessage { message, rev: 0, inbox }.into());
+        }
         if batch.is_empty() {
             return Ok(view);
         }
-        self.lane.append(batch, view.position).await?;
-        self.read_view().await
+        // The view is what it was and what was just appended; reading it again would cost the window twice.
+        view.position = self.lane.append(batch, view.position).await?;
+        if !self.agent.names.keeps_messages_whole() {
+            return self.read_view().await;
+        }
+        view.inbox = view.inbox.max(promoted.last().and_then(|line| line.inbox));
+        view.lines.extend(promoted);
+        Ok(view)
     }
 
     fn start_run(&self, view: &View) -> RunStart {

@@ -69,6 +69,11 @@ impl Names for Kept {
     fn answer(&self, _run: u64) -> String {
         self.context().conversation.next_ids().next().unwrap_or_default()
     }
+
+    /// Its lines have no room for the engine's own metadata.
+    fn keeps_messages_whole(&self) -> bool {
+        false
+    }
 }
 
 impl Context {
