@@ -40,7 +40,7 @@ impl FileStore {
     /// Opens the store on a disk of your own.
     pub fn on_disk(disk: Box<dyn Disk>, options: Options) -> Self {
         let open = Arc::new(Mutex::new(HashMap::new()));
-        Self { env: Arc::new(Env { disk, options }), open }
+        Self { env: Arc::new(Env::new(disk, options)), open }
     }
 
     /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.

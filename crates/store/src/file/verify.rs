@@ -106,17 +106,20 @@ fn log(chat: &ChatFiles, path: &Path, found: &mut Vec<Problem>) -> Result<(), St
     Ok(())
 }
 
-/// Files that an interrupted write left.
+/// Files that an interrupted write left, in the chat and among the blobs.
 pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     let mut found = Vec::new();
+    let left_over = |path: &Path| {
+        let message = "an interrupted write left this file; nobody reads it";
+        problem(path, ProblemKind::Leftover, message, "nothing to do: a repair removes it")
+    };
     for folder in ["", "conversations", "messages", "contexts", "contexts/archive", "quarantine"] {
         let folder = chat.paths.chat.join(folder);
         for name in chat.env.list(&folder)?.iter().filter(|name| name.ends_with(UNFINISHED)) {
-            let message = "an interrupted write left this file; nobody reads it";
-            let remedy = "nothing to do: a repair removes it";
-            found.push(problem(&folder.join(name), ProblemKind::Leftover, message, remedy));
+            found.push(left_over(&folder.join(name)));
         }
     }
+    found.extend(blobs::leftovers(&chat.env)?.iter().map(|path| left_over(path)));
     Ok(found)
 }
 
