@@ -319,6 +319,16 @@ pub enum AppendError {
         /// Where the log ends.
         found: Position,
     },
+    /// A message names a ledger entry that is not there.
+    #[error(
+        "chat `{chat}` has no ledger entry {entry}; read the ledger again and promote what is there"
+    )]
+    NoEntry {
+        /// The chat.
+        chat: ChatKey,
+        /// The entry that was named.
+        entry: LedgerSeq,
+    },
     /// The chat has no context yet.
     #[error("chat `{chat}` has no context yet; begin one with a rotation")]
     NoContext {
@@ -363,6 +373,16 @@ pub enum RotateError {
         expected: Option<Gen>,
         /// What is there.
         found: Option<Gen>,
+    },
+    /// A message names a ledger entry that is not there.
+    #[error(
+        "chat `{chat}` has no ledger entry {entry}; read the ledger again and promote what is there"
+    )]
+    NoEntry {
+        /// The chat.
+        chat: ChatKey,
+        /// The entry that was named.
+        entry: LedgerSeq,
     },
     /// Lines are damaged, and a rotation would hide it.
     #[error(

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ship_store::disk::{Disk, MemoryDisk, Mode};
-use ship_store::{FileStore, ProblemKind, Store};
-use ship_testkit::chat::{Begun, options};
+use ship_store::{Durability, FileStore, LedgerSeq, NewMessage, Options, ProblemKind, Store};
+use ship_testkit::chat::{Begun, entry, message, options};
 use ship_testkit::power;
 use ship_testkit::sim::SimDisk;
 use ship_testkit::sweep::block_on;
@@ -114,5 +114,44 @@ fn unfinished_blobs_are_left_alone_while_fresh_and_go_with_a_repair_when_old() {
         assert_eq!(problems[0].kind, ProblemKind::Leftover);
         chat.repair().await.unwrap();
         assert_eq!((disk.look(&fresh).is_ok(), disk.look(&old).is_ok()), (true, false));
+    });
+}
+
+#[test]
+fn what_is_promoted_from_the_ledger_is_as_durable_as_the_promotion() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let store = store_on(disk.clone());
+        let begun = Begun::new(&store, "a").await;
+        begun.chat.accept(entry("k1", "x")).await.unwrap();
+        // Another process, which does not come to syncing.
+        let flush = Options { durability: Durability::Flush, ..options() };
+        let other = FileStore::on_disk(Box::new(disk.clone()), flush);
+        let other = other.open(&"a".parse().unwrap()).await.unwrap().unwrap();
+        let seq = other.accept(entry("k2", "x")).await.unwrap().seq;
+        let promoted = NewMessage { message: message("m1", "x"), rev: 0, inbox: Some(seq) };
+        begun.lane.append(vec![promoted.into()], begun.position).await.unwrap();
+        for (name, cut) in power::states(&disk.ops()) {
+            let chat = store_on(cut).open(&"a".parse().unwrap()).await.unwrap().unwrap();
+            let cursor = chat.view().await.unwrap().unwrap().inbox;
+            let last = chat.ledger_before(None, 1).await.unwrap();
+            assert_eq!(cursor, last.first().map(|line| line.seq), "{name}");
+        }
+    });
+}
+
+#[test]
+fn the_number_of_an_entry_that_was_taken_back_is_given_to_no_other() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let store = store_on(disk.clone());
+        let chat = Begun::new(&store, "a").await.chat;
+        let first = chat.accept(entry("k1", "x")).await.unwrap().seq;
+        disk.fail_next_sync(EIO);
+        chat.accept(entry("k2", "x")).await.unwrap_err();
+        let next = chat.accept(entry("k3", "x")).await.unwrap().seq;
+        assert_eq!(next, LedgerSeq::new(first.get() + 2));
+        assert_eq!(chat.ledger_after(Some(first), 9).await.unwrap().len(), 1);
+        assert_eq!(chat.verify().await.unwrap(), []);
     });
 }

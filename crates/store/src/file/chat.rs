@@ -63,6 +63,12 @@ impl Paths {
     }
 }
 
+/// Why a ledger entry cannot be promoted.
+enum PromoteError {
+    NoEntry(LedgerSeq),
+    Storage(StorageError),
+}
+
 /// One chat, shared by all in this process that have it open.
 pub(crate) struct ChatFiles {
     pub(crate) env: Arc<Env>,
@@ -210,11 +216,42 @@ impl ChatFiles {
         let count = waiting.len();
         let right = self.right("append");
         let writing = right.and_then(|right| Ok((self.context.writing(&right)?, right)));
-        match writing {
-            Ok((mut writing, _right)) => {
-                context::append(&mut writing, &self.key, waiting, self.env.syncs())
-            }
-            Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
+        let (mut writing, right) = match writing {
+            Ok(writing) => writing,
+            Err(error) => return (0..count).map(|_| Err(error.share().into())).collect(),
+        };
+        let promotes = |batch: &Batch| batch.lines.iter().filter_map(|line| line.draft.inbox).max();
+        let mut checked: Vec<Result<(), AppendError>> = Vec::with_capacity(count);
+        let mut good = Vec::with_capacity(count);
+        for batch in waiting {
+            let refused = self.check_promotion(&right, promotes(&batch)).err();
+            checked.push(match refused {
+                Some(PromoteError::NoEntry(entry)) => {
+                    Err(AppendError::NoEntry { chat: self.key.clone(), entry })
+                }
+                Some(PromoteError::Storage(error)) => Err(error.into()),
+                None => {
+                    good.push(batch);
+                    Ok(())
+                }
+            });
+        }
+        let appended = context::append(&mut writing, &self.key, good, self.env.syncs());
+        let mut appended = appended.into_iter();
+        let result = |checked: Result<(), AppendError>| {
+            checked.and_then(|()| appended.next().expect("a result for each batch"))
+        };
+        checked.into_iter().map(result).collect()
+    }
+
+    /// Refuses to build on a ledger entry that is not there for good. Whoever promotes it may have read
+    /// it before it was synced, or before its sync failed.
+    fn check_promotion(&self, right: &Held, promoted: Option<u64>) -> Result<(), PromoteError> {
+        let Some(promoted) = promoted else { return Ok(()) };
+        let ledger = self.ledger.writing(right).map_err(PromoteError::Storage)?;
+        match ledger.known().is_some_and(|known| promoted <= known.last_seq) {
+            true => Ok(()),
+            false => Err(PromoteError::NoEntry(LedgerSeq::new(promoted))),
         }
     }
 
@@ -225,6 +262,10 @@ impl ChatFiles {
         if writing.known().is_none() {
             self.check_first()?;
         }
+        self.check_promotion(&right, ready.promotes()).map_err(|error| match error {
+            PromoteError::NoEntry(entry) => RotateError::NoEntry { chat: self.key.clone(), entry },
+            PromoteError::Storage(error) => error.into(),
+        })?;
         let archive = &self.paths.archive;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
         if rotated.position.generation == Gen::new(0) {

@@ -133,14 +133,16 @@ impl Adding<'_, '_> {
         if let Err(error) = self.begin() {
             return waiting.iter().map(|_| Err(error.share().into())).collect();
         }
-        let mut next = self.writing.known().map_or(1, |known| known.last_seq + 1);
-        let mut drafts = Vec::new();
+        // A number that somebody may have read is not given to another entry.
+        let mut drafts: Vec<Draft> = (0..self.writing.taken_back()).map(|_| void()).collect();
+        let voids = drafts.len();
+        let mut next = self.writing.known().map_or(1, |known| known.last_seq + 1) + voids as u64;
         let mut pending: HashMap<String, LedgerSeq> = HashMap::new();
         let mut results = Vec::with_capacity(waiting.len());
         for addition in waiting {
             results.push(self.place(addition, &mut pending, &mut drafts, &mut next));
         }
-        if drafts.is_empty() {
+        if drafts.len() == voids {
             return results;
         }
         match self.writing.append(&drafts, sync) {
@@ -308,6 +310,11 @@ impl Adding<'_, '_> {
     }
 }
 
+/// A line that says nothing, in the place of one that was written and taken back.
+fn void() -> Draft {
+    Draft::new(Kind::Event, Object::from([("event", Json::from("void"))]))
+}
+
 /// Reading the ledger and its archives. Nothing is kept in memory, and nothing is changed.
 pub(crate) struct Reading<'a> {
     pub(crate) env: &'a Env,
@@ -323,7 +330,7 @@ impl Reading<'_> {
     fn lines(&self, path: &Path) -> Result<Vec<RawLine>, StorageError> {
         let Some((_, bytes)) = self.env.read(path)? else { return Ok(Vec::new()) };
         let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
-        Ok(lines.filter(|line| line.event() != Some("head")).collect())
+        Ok(lines.filter(|line| !matches!(line.event(), Some("head" | "void"))).collect())
     }
 
     /// All files of the ledger, the newest first.

@@ -48,6 +48,9 @@ struct State<F> {
     failed: Option<String>,
     /// Whether a sync of what others wrote failed, so that no later one can be believed either.
     unsyncable: bool,
+    /// The highest number that was ever written, though it may have been taken back: a reader may have
+    /// seen it.
+    shown: u64,
     /// What repairs were made since somebody asked.
     notes: Vec<Problem>,
 }
@@ -75,7 +78,8 @@ pub(crate) struct Writing<'a, F> {
 
 impl<F: Fold> LogFile<F> {
     pub(crate) fn new(env: Arc<Env>, path: PathBuf, quarantine: PathBuf) -> Self {
-        let state = State { known: None, failed: None, unsyncable: false, notes: Vec::new() };
+        let state =
+            State { known: None, failed: None, unsyncable: false, shown: 0, notes: Vec::new() };
         Self { env, path, quarantine, state: Mutex::new(state) }
     }
 
@@ -115,6 +119,11 @@ impl<F: Fold> Writing<'_, F> {
     /// What the owner keeps of the log, to change it.
     pub(crate) fn fold_mut(&mut self) -> Option<&mut F> {
         self.state.known.as_mut().map(|known| &mut known.fold)
+    }
+
+    /// How many numbers after the last line were given to lines that were taken back.
+    pub(crate) fn taken_back(&self) -> u64 {
+        self.known().map_or(0, |known| self.state.shown.saturating_sub(known.last_seq))
     }
 
     /// Reads the bytes of a line.
@@ -252,6 +261,7 @@ impl<F: Fold> Writing<'_, F> {
         let (first, count) = (known.last_seq + 1, drafts.len() as u64);
         let batch = (count > 1).then_some((first, first + count - 1));
         let (bytes, spans) = encode(drafts, first, batch, known.len);
+        self.state.shown = self.state.shown.max(first + count - 1);
         let file = self.file.as_ref().expect("a log that is known is open");
         let written = write_all(&**file, &bytes).map_err(self.log.failed("write"));
         let written = written.and_then(|()| match sync {

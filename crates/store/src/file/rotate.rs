@@ -40,6 +40,17 @@ enum ReadyPiece {
     New(Prepared),
 }
 
+impl Ready {
+    /// The highest ledger position that it promotes.
+    pub(crate) fn promotes(&self) -> Option<u64> {
+        let inbox = |piece: &ReadyPiece| match piece {
+            ReadyPiece::New(new) => new.draft.inbox,
+            ReadyPiece::Keep(..) => None,
+        };
+        self.pieces.iter().filter_map(inbox).max()
+    }
+}
+
 /// Checks what a rotation brings, and keeps its blobs.
 pub(crate) fn prepare(env: &Env, rotation: Rotation) -> Result<Ready, RotateError> {
     let Rotation { expected, head, pieces, damage } = rotation;
