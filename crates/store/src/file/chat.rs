@@ -355,11 +355,31 @@ impl ChatFiles {
         match writing {
             Ok((writing, _right)) => {
                 let (env, folder) = (&*self.env, &*self.paths.conversations);
-                let mut adding = Adding { env, chat: &self.key, folder, writing };
+                let promoted = || self.promoted();
+                let chat = &self.key;
+                let mut adding = Adding { env, chat, folder, writing, promoted: &promoted };
                 adding.add(waiting, self.env.syncs())
             }
             Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
         }
+    }
+
+    /// How far the context has promoted entries of the ledger.
+    fn promoted(&self) -> Result<Option<LedgerSeq>, StorageError> {
+        match self.view() {
+            Ok(view) => Ok(view.and_then(|view| view.inbox)),
+            Err(ReadError::Storage(error)) => Err(error),
+            Err(ReadError::NoSealedLog { .. }) => Ok(None),
+        }
+    }
+
+    /// Whether there is no ledger, though there was one.
+    pub(crate) fn ledger_lost(&self) -> Result<bool, StorageError> {
+        let folder = &self.paths.conversations;
+        if self.env.look(&ledger::live(folder))?.is_some() {
+            return Ok(false);
+        }
+        Ok(ledger::newest_archive(&self.env, folder)? > 0 || self.promoted()?.is_some())
     }
 
     fn reading(&self) -> Reading<'_> {
@@ -470,10 +490,12 @@ impl ChatFiles {
             rotate::mend(&self.env, writing, &self.key, live, archive)?;
             self.mended(live);
         }
-        if headless(self.ledger.writing(&right))? {
+        if self.ledger_lost()? || headless(self.ledger.writing(&right))? {
             let (env, folder) = (&*self.env, &*self.paths.conversations);
             let writing = self.ledger.replacing(&right)?;
-            Adding { env, chat: &self.key, folder, writing }.mend()?;
+            let (chat, promoted) = (&self.key, || self.promoted());
+            let mut adding = Adding { env, chat, folder, writing, promoted: &promoted };
+            adding.mend(&self.paths.chat.join("quarantine"))?;
             self.mended(&self.paths.conversations.join("history.jsonl"));
         }
         for log in [&self.run, &self.requests] {

@@ -325,9 +325,45 @@ impl<F: Fold> Writing<'_, F> {
             Some(name) if name == sealed => {}
             // An interrupted rotation left a second name; it becomes the right one.
             Some(name) => env.disk.rename(&name, sealed).map_err(failed)?,
-            None => env.disk.link(&self.log.path, sealed).map_err(failed)?,
+            None => {
+                if self.is_left_over(sealed)? {
+                    self.put_away(sealed)?;
+                }
+                env.disk.link(&self.log.path, sealed).map_err(failed)?;
+            }
         }
         env.sync_folder(sealed.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Whether a name that this log could be sealed under belongs to something else.
+    pub(crate) fn is_taken(&self, sealed: &Path) -> Result<bool, StorageError> {
+        Ok(self.log.env.look(sealed)?.is_some() && !self.is_left_over(sealed)?)
+    }
+
+    /// Whether an interrupted sealing left this file: it is the log, or was until the log was published
+    /// anew or copied, and holds nothing that the log does not.
+    fn is_left_over(&self, sealed: &Path) -> Result<bool, StorageError> {
+        let Some((look, bytes)) = self.log.env.read(sealed)? else { return Ok(false) };
+        let Some(file) = &self.file else { return Ok(false) };
+        let live = file.look().map_err(self.log.failed("look at"))?;
+        if look.file == live.file {
+            return Ok(true);
+        }
+        let end = (bytes.len() as u64).min(live.len);
+        let begins = read_from(&**file, 0, end).map_err(self.log.failed("read"))?;
+        Ok(begins == bytes)
+    }
+
+    /// Moves a file into the quarantine, durably.
+    fn put_away(&self, path: &Path) -> Result<(), StorageError> {
+        let (env, folder) = (&self.log.env, path.parent().unwrap_or(Path::new("")));
+        env.ensure_folder(&self.log.quarantine)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let aside = self.log.quarantine.join(format!("{}-{name}", env.options.now().file_name()));
+        let renamed = env.disk.rename(path, &aside);
+        renamed.map_err(|error| StorageError::io("rename to", &aside, error))?;
+        env.sync_folder(&self.log.quarantine)?;
+        env.sync_folder(folder)
     }
 
     fn second_name(&self, live: Look, sealed: &Path) -> Result<Option<PathBuf>, StorageError> {

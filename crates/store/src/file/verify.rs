@@ -7,9 +7,10 @@ use ship_message::json::Json;
 
 use super::chat::ChatFiles;
 use super::env::UNFINISHED;
+use super::keys::ledger_path;
 use super::log::{check_head, problems};
 use super::rotate::sealed_path;
-use super::{blobs, context};
+use super::{blobs, context, ledger};
 use crate::disk::Node;
 use crate::scan::scan;
 use crate::{Problem, ProblemKind, StorageError};
@@ -37,6 +38,20 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
         let remedy =
             "nothing to do: an interrupted rotation left it, and its lines are elsewhere too";
         found.push(problem(&path, ProblemKind::Unreferenced, message, remedy));
+    }
+    // The context log was looked at above; whether it tells of the ledger is all that counts here.
+    if chat.ledger_lost().unwrap_or(false) {
+        let path = ledger::live(&chat.paths.conversations);
+        let remedy =
+            "restore it from a copy, or let a repair go on above the numbers that were given";
+        found.push(problem(&path, ProblemKind::Missing, &ledger::lost(), remedy));
+    }
+    for number in ledger::sealed_before(&chat.env, &chat.paths.conversations)? {
+        let path = ledger_path(&chat.paths.conversations, number);
+        if chat.env.look(&path)?.is_none() {
+            let remedy = "restore it from a copy";
+            found.push(problem(&path, ProblemKind::Missing, "a sealed ledger is missing", remedy));
+        }
     }
     for name in chat.env.list(&chat.paths.conversations)? {
         if name.ends_with(".jsonl") {
