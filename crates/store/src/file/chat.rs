@@ -13,14 +13,15 @@ use super::env::Env;
 use super::group::Group;
 use super::journal::{self, Journal};
 use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
-use super::log::LogFile;
+use super::log::{LogFile, first_line};
 use super::right::{Held, RightFile};
 use super::rotate::{self, sealed_path};
 use super::{prepare, verify};
 use crate::name::folder_name;
+use crate::scan::scan;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, Delivery, Derived, DerivedState, Entry,
-    FORMAT_VERSION, Gen, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem,
+    FORMAT_VERSION, Gen, Head, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem,
     ProblemKind, ReadError, Refused, Right, RotateError, Rotated, Rotation, SealedLog, SealedName,
     Seq, StorageError, Synced, View,
 };
@@ -176,8 +177,24 @@ impl ChatFiles {
         let _right = self.right("create")?;
         match self.read_about()? {
             Some(_) => Ok(()),
-            None => Ok(self.write_about(about)?),
+            None => {
+                self.check_logs()?;
+                Ok(self.write_about(about)?)
+            }
         }
+    }
+
+    /// Refuses to make a chat of logs that belong to another.
+    fn check_logs(&self) -> Result<(), StorageError> {
+        for path in [self.paths.live.clone(), ledger::live(&self.paths.conversations)] {
+            let head = first_line(&self.env, &path)?;
+            let owner = head
+                .and_then(|line| Some(line.body.get("data")?.get("chatKey")?.as_str()?.to_owned()));
+            if let Some(owner) = owner.filter(|owner| owner != self.key.as_str()) {
+                return Err(StorageError::OtherChat { path, owner, wanted: self.key.clone() });
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn set_about(&self, about: &About) -> Result<(), OpenError> {
@@ -307,28 +324,57 @@ impl ChatFiles {
         Ok(sealed)
     }
 
+    /// The sealed logs that can be read. The chain is followed past one that cannot: a verification names
+    /// it, and the folder tells which was before it.
     pub(crate) fn sealed(&self) -> Result<Vec<SealedLog>, ReadError> {
-        let head = match context::read_head(&self.env, &self.paths.live)? {
-            Some(head) => Some(head),
-            None => self.view()?.map(|view| view.head),
-        };
-        let mut before = head.and_then(|head| head.sealed);
+        let mut before = self.newest_sealed()?;
         let mut sealed: Vec<SealedLog> = Vec::new();
         while let Some(name) = before.take() {
             let path = sealed_path(&self.paths.archive, &name);
-            let head = match context::read_head(&self.env, &path)? {
-                Some(head) => Some(head),
-                None => context::view(&self.env, &path)?.map(|view| view.head),
-            };
-            let head = head.ok_or_else(|| StorageError::Damaged {
-                path,
-                what: "it is missing, though a later log refers to it".to_owned(),
-            })?;
-            // Every log goes back to an older one; a circle could only be forged.
-            before = head.sealed.clone().filter(|older| older.range().1 < name.range().0);
-            sealed.push(SealedLog { name, head });
+            match self.sealed_head(&path)? {
+                Some(head) => {
+                    // Every log goes back to an older one; a circle could only be forged.
+                    let older = |older: &SealedName| older.range().1 < name.range().0;
+                    before = head.sealed.clone().filter(older);
+                    sealed.push(SealedLog { name, head });
+                }
+                None => before = self.sealed_before(Some(name.range().0))?,
+            }
         }
         Ok(sealed)
+    }
+
+    /// The head of a sealed log; `None` if it is missing or cannot be read.
+    pub(crate) fn sealed_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
+        if let Some(head) = context::read_head(&self.env, path)? {
+            return Ok(Some(head));
+        }
+        match context::view(&self.env, path) {
+            Ok(view) => Ok(view.map(|view| view.head)),
+            Err(StorageError::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The sealed log that the live one goes back to: its head tells, and if that is lost, the folder.
+    pub(crate) fn newest_sealed(&self) -> Result<Option<SealedName>, StorageError> {
+        if let Some(head) = context::read_head(&self.env, &self.paths.live)? {
+            return Ok(head.sealed);
+        }
+        let Some((_, bytes)) = self.env.read(&self.paths.live)? else {
+            return self.sealed_before(None);
+        };
+        let first = scan(&bytes, None).lines.first().map(|found| Seq::new(found.line.seq));
+        self.sealed_before(first)
+    }
+
+    /// The newest sealed log in the folder that ends before a line.
+    pub(crate) fn sealed_before(
+        &self,
+        seq: Option<Seq>,
+    ) -> Result<Option<SealedName>, StorageError> {
+        let before = |name: &SealedName| seq.is_none_or(|seq| name.range().1 < seq);
+        Ok(self.sealed_names()?.into_iter().rfind(before))
     }
 
     pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
@@ -430,10 +476,17 @@ impl ChatFiles {
     }
 
     pub(crate) fn requests(&self, limit: usize) -> Result<Vec<Object>, ReadError> {
-        let mut requests = journal::read(&self.requests)?;
-        // The first is what the journal is about: nothing.
-        requests.drain(..requests.len().min(1));
-        Ok(requests.split_off(requests.len().saturating_sub(limit)))
+        let mut files = journal::sealed(&self.requests, &self.paths.archive)?;
+        files.push(self.requests.path.clone());
+        let mut newest_first: Vec<(u64, Object)> = Vec::new();
+        while let Some(path) = files.pop().filter(|_| newest_first.len() < limit) {
+            // An interrupted sealing gives one file two names.
+            let oldest = newest_first.last().map_or(u64::MAX, |(seq, _)| *seq);
+            let parts = journal::parts(&self.env, &path)?.into_iter().rev();
+            let left = limit - newest_first.len();
+            newest_first.extend(parts.filter(|(seq, _)| *seq < oldest).take(left));
+        }
+        Ok(newest_first.into_iter().rev().map(|(_, request)| request).collect())
     }
 
     pub(crate) fn derived(&self, which: &Derived) -> Result<Option<DerivedState>, ReadError> {
@@ -481,15 +534,37 @@ impl ChatFiles {
         });
     }
 
+    /// Gives the context log a head, and if nothing of it can be read, the lines of the newest sealed log.
+    fn repair_context(&self, right: &Held) -> Result<(), StorageError> {
+        let (live, archive) = (&self.paths.live, &self.paths.archive);
+        let missing = self.env.look(live)?.is_none() && !self.sealed_names()?.is_empty();
+        if !missing && !headless(self.context.writing(right))? {
+            return Ok(());
+        }
+        let writing = self.context.replacing(right)?;
+        let read = self.env.read(live)?.is_some_and(|(_, b)| !scan(&b, None).lines.is_empty());
+        let mut newest = self.sealed_names()?.into_iter().rev();
+        let from = match read {
+            true => None,
+            false => newest.find(|name| {
+                self.sealed_head(&sealed_path(archive, name)).is_ok_and(|head| head.is_some())
+            }),
+        };
+        match from {
+            Some(name) => {
+                let aside = self.paths.chat.join("quarantine");
+                rotate::begin_again(&self.env, writing, &self.key, archive, name, &aside)?;
+            }
+            None => rotate::mend(&self.env, writing, &self.key, live, archive)?,
+        }
+        self.mended(live);
+        Ok(())
+    }
+
     /// Brings every log up to date, which cuts what is torn, and takes leftovers away.
     pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
         let right = self.right("repair")?;
-        if headless(self.context.writing(&right))? {
-            let (live, archive) = (&self.paths.live, &self.paths.archive);
-            let writing = self.context.replacing(&right)?;
-            rotate::mend(&self.env, writing, &self.key, live, archive)?;
-            self.mended(live);
-        }
+        self.repair_context(&right)?;
         if self.ledger_lost()? || headless(self.ledger.writing(&right))? {
             let (env, folder) = (&*self.env, &*self.paths.conversations);
             let writing = self.ledger.replacing(&right)?;

@@ -1,6 +1,6 @@
 //! The run journal and the records of model calls: logs that nothing is folded out of.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ship_message::json::{Json, Object};
 
@@ -106,6 +106,32 @@ fn head(env: &Env, about: Object) -> Draft {
     body.set("event", "head");
     body.set("data", data);
     Draft::new(Kind::Event, body)
+}
+
+/// The sealed files of a journal, the oldest first.
+pub(crate) fn sealed(journal: &Journal, archive: &Path) -> Result<Vec<PathBuf>, StorageError> {
+    let stem = journal.path.file_stem().unwrap_or_default().to_string_lossy();
+    let first = |name: &String| -> Option<u64> {
+        let range = name.strip_prefix(&*stem)?.strip_prefix('-')?.strip_suffix(".jsonl")?;
+        range.split_once('-')?.0.parse().ok()
+    };
+    let names = journal.env.list(archive)?;
+    let mut sealed: Vec<_> = names.iter().filter_map(|name| Some((first(name)?, name))).collect();
+    sealed.sort_unstable();
+    Ok(sealed.into_iter().map(|(_, name)| archive.join(name)).collect())
+}
+
+/// Reads the objects of one file of a journal with their numbers, whatever became of its head.
+pub(crate) fn parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, StorageError> {
+    let Some((_, bytes)) = env.read(path)? else { return Ok(Vec::new()) };
+    let mut parts = Vec::new();
+    for mut line in scan(&bytes, None).lines.into_iter().map(|found| found.line) {
+        prepare::resolve(env, &mut line, "", &mut Vec::new())?;
+        if let (Some("part"), Some(Json::Object(part))) = (line.event(), line.body.get("data")) {
+            parts.push((line.seq, part.clone()));
+        }
+    }
+    Ok(parts)
 }
 
 /// Reads the objects of a journal, what it is about first.

@@ -133,6 +133,36 @@ pub(crate) fn mend(
     writing.publish(&drafts, next, Some(&sealed_path(archive, &sealed)))
 }
 
+/// Goes on from a sealed log, its lines copied, after the live one was lost. What remains of that goes to
+/// the folder `aside`.
+pub(crate) fn begin_again(
+    env: &Env,
+    mut writing: Writing<'_, ContextFold>,
+    chat: &ChatKey,
+    archive: &Path,
+    name: SealedName,
+    aside: &Path,
+) -> Result<(), StorageError> {
+    let path = sealed_path(archive, &name);
+    let Some(view) = super::context::view(env, &path)? else { return Ok(()) };
+    let Some((_, bytes)) = env.read(&path)? else { return Ok(()) };
+    let now = env.options.now();
+    let next = view.position.seq.max(name.range().1).next().get();
+    let head = Head {
+        generation: view.head.generation.next(),
+        sealed: Some(name),
+        inbox: view.inbox,
+        ..view.head
+    };
+    let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
+    let kept = collapse(lines.filter(|line| line.event() != Some("head")));
+    let mut drafts = vec![head_line(&head, chat, next, now)];
+    drafts.extend(kept.into_iter().map(RawLine::into_draft));
+    env.ensure_folder(aside)?;
+    let aside = aside.join(format!("{}-history.jsonl", now.file_name()));
+    writing.publish(&drafts, next, Some(&aside))
+}
+
 /// A checkpoint in the log that is being sealed gets the name of it.
 fn place_checkpoints(head: &Head, sealed: Option<&SealedName>) -> Vec<crate::Checkpoint> {
     let mut checkpoints = head.checkpoints.clone();

@@ -1,7 +1,7 @@
 //! The file store behind the traits: each call moves to a thread that may block.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ship_message::json::{Json, Object};
@@ -10,7 +10,8 @@ use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::env::Env;
 use super::right::Held;
-use crate::disk::{Disk, MemoryDisk, RealDisk};
+use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
+use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
     Delivery, Derived, DerivedState, Entry, Lane, LaneError, LedgerLine, LedgerSeq, ListError,
@@ -59,36 +60,50 @@ impl FileStore {
         chat
     }
 
-    fn look(&self, folder: &str) -> Result<Option<ChatLook>, StorageError> {
+    /// Looks at a folder below `.ship/chat`; `None` if it is none of ours. What is wrong with one chat is
+    /// told of that chat, and the others are listed all the same.
+    fn look(&self, folder: &str) -> Option<ChatLook> {
         let paths = Paths::new(folder);
-        let size = |path: PathBuf| {
-            Ok::<u64, StorageError>(self.env.look(&path)?.map_or(0, |look| look.len))
-        };
-        let bytes = match self.env.read(&paths.about) {
-            Ok(Some((_, bytes))) => bytes,
-            // A chat is there once its `chat.json` is.
-            Ok(None) => return Ok(None),
-            Err(error) => return Ok(Some(unreadable(&paths, &error.to_string()))),
+        match self.look_into(folder, &paths) {
+            Ok(look) => look,
+            Err(error) => Some(unreadable(&paths, ProblemKind::Damage, &error.to_string())),
+        }
+    }
+
+    fn look_into(&self, folder: &str, paths: &Paths) -> Result<Option<ChatLook>, StorageError> {
+        // A stray file is nobody's chat.
+        if self.env.look(&paths.chat)?.is_none_or(|look| look.node == Node::File) {
+            return Ok(None);
+        }
+        let size =
+            |path: &Path| Ok::<u64, StorageError>(self.env.look(path)?.map_or(0, |look| look.len));
+        let (context_bytes, ledger_bytes) =
+            (size(&paths.live)?, size(&paths.conversations.join("history.jsonl"))?);
+        let Some((_, bytes)) = self.env.read(&paths.about)? else {
+            // A chat is there once its `chat.json` is; one that has said something has lost it.
+            let message = "it is missing, though the chat has logs";
+            let lost = context_bytes > 0 || ledger_bytes > 0;
+            return Ok(lost.then(|| unreadable(paths, ProblemKind::Missing, message)));
         };
         let about = Json::parse_bytes(&bytes).ok();
-        let key = about.and_then(|about| about.get("chatKey")?.as_str()?.parse().ok());
+        let key = about.and_then(|about| about.get("chatKey")?.as_str()?.parse::<ChatKey>().ok());
         let Some(key) = key else {
-            return Ok(Some(unreadable(&paths, "it holds no chat key")));
+            return Ok(Some(unreadable(paths, ProblemKind::Damage, "it holds no chat key")));
         };
-        Ok(Some(ChatLook {
-            key: Ok(key),
-            context_bytes: size(paths.live.clone())?,
-            ledger_bytes: size(paths.conversations.join("history.jsonl"))?,
-            journal_bytes: size(paths.messages.join("run.jsonl"))?,
-        }))
+        if folder_name(&key) != folder {
+            let message = format!("it names chat `{key}`, whose folder is another");
+            return Ok(Some(unreadable(paths, ProblemKind::Damage, &message)));
+        }
+        let journal_bytes = size(&paths.messages.join("run.jsonl"))?;
+        Ok(Some(ChatLook { key: Ok(key), context_bytes, ledger_bytes, journal_bytes }))
     }
 }
 
-fn unreadable(paths: &Paths, message: &str) -> ChatLook {
+fn unreadable(paths: &Paths, kind: ProblemKind, message: &str) -> ChatLook {
     let problem = Problem {
         file: paths.about.display().to_string(),
         offset: 0,
-        kind: ProblemKind::Damage,
+        kind,
         message: message.to_owned(),
         remedy: "restore it from a copy; `chat.json` tells which chat this is".to_owned(),
     };
@@ -116,11 +131,8 @@ impl Store for FileStore {
     fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError> {
         let store = self.clone();
         blocking(move || {
-            let mut chats = Vec::new();
-            for folder in store.env.list(Path::new(".ship/chat"))? {
-                chats.extend(store.look(&folder)?);
-            }
-            Ok(chats)
+            let folders = store.env.list(Path::new(".ship/chat"))?;
+            Ok(folders.iter().filter_map(|folder| store.look(folder)).collect())
         })
     }
 

@@ -10,7 +10,7 @@ use super::env::UNFINISHED;
 use super::keys::ledger_path;
 use super::log::{check_head, problems};
 use super::rotate::sealed_path;
-use super::{blobs, context, ledger};
+use super::{blobs, ledger};
 use crate::disk::Node;
 use crate::scan::scan;
 use crate::{Problem, ProblemKind, StorageError};
@@ -27,8 +27,13 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
             return Ok(found);
         }
     }
-    if let Err(error) = chat.read_about() {
-        found.push(of_error(&chat.paths.about, &error));
+    match chat.read_about() {
+        Ok(Some(_)) => {}
+        Ok(None) => {
+            let remedy = "restore it from a copy; it tells which chat this is";
+            found.push(problem(&chat.paths.about, ProblemKind::Missing, "it is missing", remedy));
+        }
+        Err(error) => found.push(of_error(&chat.paths.about, &error)),
     }
     log(chat, &chat.paths.live, &mut found)?;
     let referenced = sealed(chat, &mut found)?;
@@ -68,14 +73,11 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
 /// Follows the sealed logs back from the live one, checks each, and returns their names.
 fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>, StorageError> {
     let mut names = HashSet::new();
-    let mut before = context::read_head(&chat.env, &chat.paths.live)?.and_then(|head| head.sealed);
-    if chat.env.look(&chat.paths.live)?.is_none()
-        && let Some(newest) = chat.sealed_names()?.last()
-    {
+    let mut before = chat.newest_sealed()?;
+    if chat.env.look(&chat.paths.live)?.is_none() && before.is_some() {
         let message = "the live log is missing, though there are sealed ones";
-        let remedy = "restore it from a copy, or begin again from the newest sealed log";
+        let remedy = "restore it from a copy, or let a repair go on from the newest sealed log";
         found.push(problem(&chat.paths.live, ProblemKind::Missing, message, remedy));
-        before = Some(newest.clone());
     }
     while let Some(name) = before.take() {
         let path = sealed_path(&chat.paths.archive, &name);
@@ -84,8 +86,10 @@ fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>,
             found.push(problem(&path, ProblemKind::Missing, "a sealed log is missing", remedy));
         }
         log(chat, &path, found)?;
-        let head = context::read_head(&chat.env, &path)?;
-        before = head.and_then(|head| head.sealed).filter(|older| older.range().1 < name.range().0);
+        before = match chat.sealed_head(&path)? {
+            Some(head) => head.sealed.filter(|older| older.range().1 < name.range().0),
+            None => chat.sealed_before(Some(name.range().0))?,
+        };
         names.insert(name.as_str().to_owned());
     }
     Ok(names)
