@@ -44,7 +44,8 @@ fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
         Some(look) if look.node != Node::File => {
             return Err(StorageError::NotPlain { path: path.to_owned(), expected: "file" });
         }
-        Some(look) if look.len == bytes.len() as u64 && !env.is_doubted(path) => {}
+        Some(_) if path.ancestors().take(2).any(|path| env.is_doubted(path)) => return Ok(false),
+        Some(look) if look.len == bytes.len() as u64 => {}
         Some(_) | None => return Ok(false),
     }
     // What cannot be read is not kept: it is written anew.

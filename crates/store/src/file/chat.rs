@@ -155,6 +155,11 @@ impl ChatFiles {
                 return Err(StorageError::Newer { path, found, known });
             }
         }
+        for folder in FOLDERS.map(|name| self.paths.chat.join(name)) {
+            if self.env.look(&folder)?.is_none() {
+                self.env.ensure_folder(&folder)?;
+            }
+        }
         if self.env.syncs() {
             let above = ["", ".ship", ".ship/chat"].map(PathBuf::from);
             let own = ["", "conversations", "messages"].map(|name| self.paths.chat.join(name));
@@ -176,6 +181,8 @@ impl ChatFiles {
         }
         let _right = self.right("create")?;
         match self.read_about()? {
+            // Its name may not last, though it is there: only a new one can be made to.
+            Some(known) if self.env.is_doubted(&self.paths.chat) => Ok(self.write_about(&known)?),
             Some(_) => Ok(()),
             None => {
                 self.check_logs()?;
@@ -209,7 +216,9 @@ impl ChatFiles {
         object.set_or_remove("channel", about.channel.as_deref().map(Json::from));
         object.set_or_remove("target", about.target.clone());
         let text = format!("{}\n", Json::from(object));
-        self.env.replace(&self.paths.about, text.as_bytes())
+        self.env.replace(&self.paths.about, text.as_bytes())?;
+        self.env.trust(&self.paths.chat);
+        Ok(())
     }
 
     pub(crate) fn take_lane(&self, purpose: &str) -> Result<Held, StorageError> {
@@ -285,12 +294,14 @@ impl ChatFiles {
         })?;
         let archive = &self.paths.archive;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
-        if rotated.position.generation == Gen::new(0) {
-            // For people and scripts; nothing of ours reads it.
-            let link = self.paths.chat.join("contexts/active.jsonl");
-            let _ = self.env.disk.symlink("../messages/history.jsonl", &link);
-        }
+        self.link_active();
         Ok(rotated)
+    }
+
+    /// For people and scripts; nothing of ours reads it. Fails where it is there already.
+    fn link_active(&self) {
+        let link = self.paths.chat.join("contexts/active.jsonl");
+        let _ = self.env.disk.symlink("../messages/history.jsonl", &link);
     }
 
     /// A chat with sealed logs has had a live one: it is missing, not new.
@@ -565,6 +576,7 @@ impl ChatFiles {
     pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
         let right = self.right("repair")?;
         self.repair_context(&right)?;
+        self.link_active();
         if self.ledger_lost()? || headless(self.ledger.writing(&right))? {
             let (env, folder) = (&*self.env, &*self.paths.conversations);
             let writing = self.ledger.replacing(&right)?;

@@ -15,7 +15,8 @@ use crate::{Durability, Options, StorageError};
 pub(crate) struct Env {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) options: Options,
-    /// Files of which a sync failed: they may be good in memory alone, whatever a later sync says.
+    /// Files and folders of which a sync failed: they may be good in memory alone, whatever a later sync
+    /// says.
     doubted: Mutex<HashSet<PathBuf>>,
 }
 
@@ -24,12 +25,12 @@ impl Env {
         Self { disk, options, doubted: Mutex::default() }
     }
 
-    /// Remembers that a sync of a file failed.
+    /// Remembers that a sync of a file or a folder failed.
     pub(crate) fn doubt(&self, path: &Path) {
         self.doubted().insert(path.to_owned());
     }
 
-    /// Forgets it: another file has the name now.
+    /// Forgets it: what was in doubt was written anew.
     pub(crate) fn trust(&self, path: &Path) {
         self.doubted().remove(path);
     }
@@ -66,6 +67,9 @@ impl Env {
     /// Makes the names in a folder last.
     pub(crate) fn sync_folder(&self, path: &Path) -> Result<(), StorageError> {
         let synced = self.disk.sync_folder(path);
+        if synced.is_err() {
+            self.doubt(path);
+        }
         synced.map_err(|error| StorageError::io("sync folder", path, error))
     }
 

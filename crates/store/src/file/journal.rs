@@ -72,7 +72,7 @@ pub(crate) fn append(
     sync: bool,
 ) -> Result<(), StorageError> {
     let env = &journal.env;
-    let draft = |part: Object| wrapped(env, part);
+    let draft = |part: Object| wrapped(journal, part);
     let drafts = parts.into_iter().map(draft).collect::<Result<Vec<_>, _>>()?;
     let mut writing = journal.writing(right)?;
     if writing.known().is_none() {
@@ -85,15 +85,14 @@ pub(crate) fn append(
 }
 
 /// An object stands whole under `data`, so that it may hold any field.
-fn wrapped(env: &Env, part: Object) -> Result<Draft, StorageError> {
+fn wrapped(journal: &Journal, part: Object) -> Result<Draft, StorageError> {
     let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
-    prepare::body(env, Kind::Event, body, "journal part").map_err(|error| match error {
+    let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
+    prepare::body(&journal.env, Kind::Event, body, &name).map_err(|error| match error {
         PrepareError::Storage(error) => error,
-        PrepareError::Refused(refused) => StorageError::Io {
-            doing: "write",
-            path: "messages/run.jsonl".into(),
-            source: std::io::Error::new(std::io::ErrorKind::InvalidInput, refused),
-        },
+        PrepareError::Refused(refused) => {
+            StorageError::Refused { path: journal.path.clone(), refused }
+        }
     })
 }
 

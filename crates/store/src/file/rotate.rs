@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::context::{ContextFold, collapse, head_line};
 use super::env::Env;
-use super::log::Writing;
+use super::log::{Known, Writing};
 use super::prepare::{self, PrepareError, Prepared};
 use crate::line::{Draft, RawLine};
 use crate::scan::scan;
@@ -88,7 +88,7 @@ pub(crate) fn rotate(
     let head = Head {
         generation: found.map_or(Gen::new(0), Gen::next),
         sealed: sealed.clone(),
-        inbox: known.and_then(|known| known.fold.inbox()).max(ready.head.inbox),
+        inbox: known.and_then(|known| known.fold.inbox()),
         checkpoints: place_checkpoints(&ready.head, sealed.as_ref()),
         ..ready.head
     };
@@ -191,6 +191,7 @@ fn body(
                 drafts.push(draft);
             }
             ReadyPiece::Keep(first, last) => {
+                check_range(writing, first, last)?;
                 let wanted = |seq: u64| seq >= first.get() && last.is_none_or(|l| seq <= l.get());
                 for line in old.iter_mut() {
                     // A line that an earlier range took is not taken again.
@@ -204,4 +205,20 @@ fn body(
         }
     }
     Ok(drafts)
+}
+
+/// Refuses to keep lines that the log does not have.
+fn check_range(
+    writing: &Writing<'_, ContextFold>,
+    first: Seq,
+    last: Option<Seq>,
+) -> Result<(), Refused> {
+    let Some(last) = last else { return Ok(()) };
+    let there = |known: &Known<ContextFold>| {
+        known.first_seq <= first.get() && first <= last && last.get() <= known.last_seq
+    };
+    match writing.known().is_some_and(there) {
+        true => Ok(()),
+        false => Err(Refused::NoLines { first, last }),
+    }
 }

@@ -143,12 +143,17 @@ pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> 
 }
 
 fn of_error(path: &Path, error: &StorageError) -> Problem {
-    let kind = match error {
-        StorageError::Newer { .. } => ProblemKind::Newer,
-        StorageError::NotPlain { .. } => ProblemKind::NotPlain,
-        _ => ProblemKind::Damage,
+    let (kind, remedy) = match error {
+        StorageError::Newer { .. } => (ProblemKind::Newer, "use a newer program to write"),
+        StorageError::NotPlain { .. } => {
+            (ProblemKind::NotPlain, "replace it by the plain file or folder itself")
+        }
+        StorageError::OtherChat { .. } => {
+            (ProblemKind::Damage, "restore it from a copy, or rename one of the two chats")
+        }
+        _ => (ProblemKind::Damage, "restore it from a copy, or let a repair set it aside"),
     };
-    problem(path, kind, &error.to_string(), "see the message")
+    problem(path, kind, &error.to_string(), remedy)
 }
 
 fn problem(path: &Path, kind: ProblemKind, message: &str, remedy: &str) -> Problem {
