@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
@@ -667,5 +668,30 @@ fn errors_name_the_thing_that_is_wrong() {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
         let told = chat.accept(entry("k1", "x")).await.unwrap_err().to_string();
         assert!(told.contains("is not a plain file"), "{told}");
+    });
+}
+
+#[test]
+fn those_who_wait_for_a_lane_are_in_nobodys_way() {
+    let patient = Options { lock_wait_ms: 5000, ..options() };
+    let store = FileStore::in_memory(patient);
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().max_blocking_threads(2).build().unwrap();
+    runtime.block_on(async {
+        let Begun { chat, lane, .. } = Begun::new(&store, "a").await;
+        let other = Begun::new(&store, "b").await.chat;
+        let waiting: Vec<_> = (0..8)
+            .map(|_| {
+                let chat = chat.clone();
+                tokio::spawn(async move { chat.lane("waiting").await.map(drop) })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let accepted = other.accept(entry("k1", "x"));
+        tokio::time::timeout(Duration::from_secs(2), accepted).await.unwrap().unwrap();
+        drop(lane);
+        for waiter in waiting {
+            waiter.await.unwrap().unwrap();
+        }
     });
 }

@@ -14,7 +14,7 @@ use super::group::Group;
 use super::journal::{self, Journal};
 use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
 use super::log::{LogFile, first_line};
-use super::right::{Held, RightFile};
+use super::right::{Attempt, Held, RightFile};
 use super::rotate::{self, sealed_path};
 use super::{prepare, verify};
 use crate::name::folder_name;
@@ -221,8 +221,12 @@ impl ChatFiles {
         Ok(())
     }
 
-    pub(crate) fn take_lane(&self, purpose: &str) -> Result<Held, StorageError> {
-        self.lane.take(purpose)
+    pub(crate) fn try_lane(
+        &self,
+        purpose: &str,
+        attempt: Attempt,
+    ) -> Result<Option<Held>, StorageError> {
+        self.lane.try_take(purpose, attempt)
     }
 
     pub(crate) fn append(

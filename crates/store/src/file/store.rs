@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use ship_message::json::{Json, Object};
 
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::env::Env;
-use super::right::Held;
+use super::right::{Attempt, Held};
 use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
 use crate::name::folder_name;
 use crate::{
@@ -19,7 +20,11 @@ use crate::{
     Rotation, SealedLog, SealedName, StorageError, Store, Synced, View,
 };
 
-/// A store in the `.ship` folder of a project. Clones share it. Needs a tokio runtime around it.
+/// How long at most between two looks at a lane that another has.
+const LANE_PAUSE_MAX: Duration = Duration::from_millis(10);
+
+/// A store in the `.ship` folder of a project. Clones share it. Needs a tokio runtime with a timer around
+/// it.
 #[derive(Clone)]
 pub struct FileStore {
     env: Arc<Env>,
@@ -127,6 +132,25 @@ where
     })
 }
 
+/// Takes the lane, waiting up to `lock.waitMs`. No thread waits with it: a run may hold a lane for long,
+/// and there are only so many threads for everybody else.
+async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<Held, StorageError> {
+    let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let attempt = match Instant::now() < deadline {
+            true => Attempt::MoreToCome,
+            false => Attempt::Last,
+        };
+        let (chat, purpose) = (Arc::clone(chat), purpose.to_owned());
+        if let Some(held) = blocking(move || chat.try_lane(&purpose, attempt)).await? {
+            return Ok(held);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LANE_PAUSE_MAX);
+    }
+}
+
 impl Store for FileStore {
     fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError> {
         let store = self.clone();
@@ -190,8 +214,8 @@ impl Chat for FileChat {
 
     fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
         let (chat, purpose) = (Arc::clone(&self.0), purpose.to_owned());
-        blocking(move || {
-            let held = chat.take_lane(&purpose)?;
+        Box::pin(async move {
+            let held = wait_for_lane(&chat, &purpose).await?;
             Ok(Arc::new(FileLane { chat: Self(chat), held: Arc::new(held) }) as Arc<dyn Lane>)
         })
     }
