@@ -695,3 +695,24 @@ fn those_who_wait_for_a_lane_are_in_nobodys_way() {
         }
     });
 }
+
+#[test]
+fn a_torn_tail_is_in_quarantine_for_good_before_it_is_cut() {
+    let disk = SimDisk::new();
+    block_on(async {
+        Begun::new(&store_on(disk.clone()), "a").await.say("m1").await;
+        let live = Path::new(".ship/chat/a/messages/history.jsonl");
+        disk.open(live, Mode::Append).unwrap().write(b"{\"seq\":3,\"ty").unwrap();
+        let before = disk.ops_len();
+        let chat = store_on(disk.clone()).open(&"a".parse().unwrap()).await.unwrap().unwrap();
+        chat.repair().await.unwrap();
+        let ops = disk.ops().split_off(before);
+        let cut = ops.iter().position(|op| matches!(op, Op::Truncate(..))).unwrap();
+        let aside = Path::new(".ship/chat/a/quarantine");
+        let kept = ops
+            .iter()
+            .position(|op| matches!(op, Op::SyncFolder(folder) if folder == aside))
+            .unwrap();
+        assert!(kept < cut, "{ops:?}");
+    });
+}
