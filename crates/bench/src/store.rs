@@ -34,7 +34,7 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     report.section(
         "Store: 1.5 KB records, beside a bare write and sync, and a chat of 1,000,000 messages",
     );
-    let runtime = tokio::runtime::Builder::new_multi_thread().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build()?;
     let folder = tempfile::tempdir_in(folder)?;
     runtime.block_on(async {
         let young = Aged::new(&folder.path().join("young"), YOUNG).await?;

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use ship_message::json::{Array, Json, Object};
 use ship_store::{
     About, AppendError, Chat, Clock as _, ContextId, FileStore, Head, OnDamage, Options, Piece,
-    Position, Rotation, Store, SystemClock, View,
+    Position, ProblemKind, Rotation, Store, SystemClock, View,
 };
 
 const USAGE: &str = "usage: soak write DIR [--n N] [--chats K] [--rotate EVERY] [--tag T]
@@ -275,9 +275,19 @@ async fn verify_chat(chat: &dyn Chat) -> Result<(), Failure> {
         logs.push(chat.sealed_view(&sealed.name).await?);
     }
     logs.extend(live);
+    // A log that is gone or unreadable is in no list.
+    for problem in chat.verify().await? {
+        let (file, offset) = (&problem.file, problem.offset);
+        if matches!(
+            problem.kind,
+            ProblemKind::Missing | ProblemKind::NotPlain | ProblemKind::Damage
+        ) {
+            say(&format!("ERR {key} {file} at {offset}: {}", one_line(&problem.message)));
+        }
+    }
     let mut seen = HashSet::new();
     for view in &logs {
-        for problem in &view.problems {
+        for problem in view.problems.iter().filter(|told| told.kind != ProblemKind::Damage) {
             say(&format!("ERR {key} {} at {}: {}", problem.file, problem.offset, problem.message));
         }
         for message in view.messages() {

@@ -131,6 +131,14 @@ pub enum StorageError {
         /// What failed.
         cause: String,
     },
+    /// What was handed in for this file is at fault.
+    #[error("nothing was written to {}: {refused}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        refused: Refused,
+    },
     /// Anything else the system said.
     #[error("failed to {doing} {}; check the disk, then try again", path.display())]
     Io {
@@ -153,6 +161,7 @@ impl StorageError {
             | io::ErrorKind::FileTooLarge => Self::Full { path, source },
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, source },
             io::ErrorKind::NotADirectory => Self::NotPlain { path, expected: "folder" },
+            io::ErrorKind::IsADirectory => Self::NotPlain { path, expected: "file" },
             // What O_NOFOLLOW answers to a symbolic link.
             _ if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
                 Self::NotPlain { path, expected: "file" }
@@ -172,6 +181,7 @@ impl StorageError {
             Self::OtherChat { .. } => "storage_other_chat",
             Self::Damaged { .. } => "storage_damaged",
             Self::Unsettled { .. } => "storage_unsettled",
+            Self::Refused { .. } => "storage_refused",
             Self::Io { .. } => "storage_io",
         }
     }
@@ -200,6 +210,9 @@ impl StorageError {
             }
             Self::Unsettled { path, cause } => {
                 Self::Unsettled { path: path.clone(), cause: cause.clone() }
+            }
+            Self::Refused { path, refused } => {
+                Self::Refused { path: path.clone(), refused: refused.clone() }
             }
             Self::Io { doing, path, source } => {
                 Self::Io { doing, path: path.clone(), source: copy(source) }
@@ -246,6 +259,14 @@ pub enum Refused {
     /// The same id would stand in a log twice.
     #[error("`{0}` is there twice; hand in each message once")]
     Twice(String),
+    /// Lines shall be kept that the log does not have.
+    #[error("the log has no lines {first} to {last}; read it again and keep what is there")]
+    NoLines {
+        /// The first.
+        first: Seq,
+        /// The last.
+        last: Seq,
+    },
     /// There is nothing in it.
     #[error("there is nothing to write; hand in at least one line")]
     Empty,
@@ -332,6 +353,16 @@ pub enum AppendError {
         /// Where the log ends.
         found: Position,
     },
+    /// A message names a ledger entry that is not there.
+    #[error(
+        "chat `{chat}` has no ledger entry {entry}; read the ledger again and promote what is there"
+    )]
+    NoEntry {
+        /// The chat.
+        chat: ChatKey,
+        /// The entry that was named.
+        entry: LedgerSeq,
+    },
     /// The chat has no context yet.
     #[error("chat `{chat}` has no context yet; begin one with a rotation")]
     NoContext {
@@ -376,6 +407,16 @@ pub enum RotateError {
         expected: Option<Gen>,
         /// What is there.
         found: Option<Gen>,
+    },
+    /// A message names a ledger entry that is not there.
+    #[error(
+        "chat `{chat}` has no ledger entry {entry}; read the ledger again and promote what is there"
+    )]
+    NoEntry {
+        /// The chat.
+        chat: ChatKey,
+        /// The entry that was named.
+        entry: LedgerSeq,
     },
     /// Lines are damaged, and a rotation would hide it.
     #[error(

@@ -139,7 +139,11 @@ fn with_flush_nothing_is_synced_but_rotations() {
 fn those_who_wait_share_a_sync() {
     let disk = SimDisk::new();
     let store = store_on(&disk);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let chat = store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
         chat.accept(entry("first", "x")).await.unwrap();

@@ -24,6 +24,7 @@ macro_rules! store_contract {
                 a_rotation_with_another_generation_is_refused,
                 a_rotation_keeps_the_newest_revision_at_its_place,
                 numbers_go_on_through_rotations,
+                what_is_not_in_the_ledger_is_not_promoted,
                 the_inbox_cursor_never_goes_back,
                 a_checkpoint_learns_where_it_was_sealed,
                 the_same_key_is_the_same_entry,
@@ -78,7 +79,9 @@ pub mod promises {
         Synced, Timestamp,
     };
 
-    use crate::chat::{Begun, compaction, entry, everything, id, ids, ledger_keys, message, text};
+    use crate::chat::{
+        Begun, compaction, entry, everything, first_context, id, ids, ledger_keys, message, text,
+    };
 
     const NOON: Timestamp = Timestamp::from_millis(1_770_292_800_000);
 
@@ -317,12 +320,33 @@ pub mod promises {
         assert_eq!(seqs, [4, 5, 6]);
     }
 
+    fn promoted(id: &str, place: u64) -> Entry {
+        let inbox = Some(LedgerSeq::new(place));
+        NewMessage { message: message(id, id), rev: 0, inbox }.into()
+    }
+
+    pub async fn what_is_not_in_the_ledger_is_not_promoted(store: &dyn Store) {
+        let begun = Begun::new(store, "a").await;
+        let refused = begun.lane.append(vec![promoted("m1", 2)], begun.position).await;
+        assert!(matches!(refused, Err(AppendError::NoEntry { .. })), "{refused:?}");
+        let seq = begun.chat.accept(entry("k1", "x")).await.unwrap().seq.get();
+        let refused = begun.lane.append(vec![promoted("m1", seq + 1)], begun.position).await;
+        assert!(matches!(refused, Err(AppendError::NoEntry { .. })), "{refused:?}");
+        let rotation = Rotation {
+            expected: Some(begun.position.generation),
+            pieces: vec![Piece::New(promoted("m1", seq + 1))],
+            ..first_context()
+        };
+        let refused = begun.lane.rotate(rotation).await;
+        assert!(matches!(refused, Err(RotateError::NoEntry { .. })), "{refused:?}");
+        begun.lane.append(vec![promoted("m1", seq)], begun.position).await.unwrap();
+    }
+
     pub async fn the_inbox_cursor_never_goes_back(store: &dyn Store) {
         let mut begun = Begun::new(store, "a").await;
-        let promoted = |id: &str, place: u64| -> Entry {
-            let inbox = Some(LedgerSeq::new(place));
-            NewMessage { message: message(id, id), rev: 0, inbox }.into()
-        };
+        for number in 2..=9 {
+            begun.chat.accept(entry(&format!("k{number}"), "x")).await.unwrap();
+        }
         let batch = vec![promoted("m1", 7), promoted("m2", 9)];
         begun.position = begun.lane.append(batch, begun.position).await.unwrap();
         let view = begun.chat.view().await.unwrap().unwrap();

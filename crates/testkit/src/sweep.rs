@@ -313,7 +313,7 @@ async fn go_on(disk: &MemoryDisk, record: &Record) -> Result<(), String> {
 
 /// Runs a future to its end on a small runtime.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     runtime.expect("a runtime needs no more than memory").block_on(future)
 }
 

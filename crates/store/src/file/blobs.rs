@@ -2,71 +2,110 @@
 //!
 //! `blobs/sha256/<2 hex>/<64 hex>`. A blob is complete before it has its name, and is never changed.
 
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
-use super::env::{Env, write_all};
-use crate::disk::{Mode, Node};
+use super::env::{Env, UNFINISHED, write_all};
+use crate::disk::{DiskFile, Mode, Node};
 use crate::name::hex;
 use crate::{BlobError, BlobRef, StorageError};
 
-/// Names of unfinished blobs differ by process and by this.
-static UNFINISHED: AtomicU64 = AtomicU64::new(0);
+const FOLDER: &str = ".ship/blobs/sha256";
+/// An unfinished blob of this age has no writer any more.
+const LEFT_OVER_MS: i64 = 60 * 60 * 1000;
 
 /// Keeps bytes under their digest, durably.
 pub(crate) fn put(env: &Env, bytes: &[u8], media_type: &str) -> Result<BlobRef, StorageError> {
     let sha256 = hex(&Sha256::digest(bytes));
     let path = blob_path(&sha256);
     let folder = path.parent().unwrap_or(Path::new(""));
-    for above in [".ship", ".ship/blobs", ".ship/blobs/sha256"] {
+    for above in [".ship", ".ship/blobs", FOLDER] {
         env.ensure_folder(Path::new(above))?;
     }
     env.ensure_folder(folder)?;
-    match env.look(&path)? {
-        Some(look) if look.node == Node::File && look.len == bytes.len() as u64 => {
-            // Perhaps of another process that has not come to syncing it.
-            sync_known(env, &path)?;
-        }
-        Some(look) if look.node != Node::File => {
-            return Err(StorageError::NotPlain { path, expected: "file" });
-        }
-        Some(_) | None => write_new(env, folder, &path, bytes)?,
+    if !is_kept(env, &path, bytes)? {
+        write_new(env, folder, &path, bytes)?;
+    }
+    // The folders too may be of another process that has not come to syncing them.
+    if env.syncs() {
+        path.ancestors().skip(1).try_for_each(|folder| env.sync_folder(folder))?;
     }
     Ok(BlobRef { sha256, size: bytes.len() as u64, media_type: media_type.to_owned() })
 }
 
-fn sync_known(env: &Env, path: &Path) -> Result<(), StorageError> {
-    if !env.syncs() {
-        return Ok(());
+/// Whether these very bytes are there already, for good. A name and a length prove nothing, and neither
+/// does a sync that follows one that failed.
+fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
+    match env.look(path)? {
+        Some(look) if look.node != Node::File => {
+            return Err(StorageError::NotPlain { path: path.to_owned(), expected: "file" });
+        }
+        Some(_) if path.ancestors().take(2).any(|path| env.is_doubted(path)) => return Ok(false),
+        Some(look) if look.len == bytes.len() as u64 => {}
+        Some(_) | None => return Ok(false),
     }
-    if let Some(file) = env.open(path, Mode::Read)? {
-        file.sync().map_err(|error| StorageError::io("sync", path, error))?;
+    // What cannot be read is not kept: it is written anew.
+    let same = env.read(path).is_ok_and(|read| read.is_some_and(|(_, found)| found == bytes));
+    if !same || !env.syncs() {
+        return Ok(same);
     }
-    sync_folders(env, path)
+    let Some(file) = env.open(path, Mode::Read)? else { return Ok(false) };
+    let synced = file.sync().is_ok();
+    if !synced {
+        env.doubt(path);
+    }
+    Ok(synced)
 }
 
 fn write_new(env: &Env, folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
-    let number = UNFINISHED.fetch_add(1, Ordering::Relaxed);
-    let aside = folder.join(format!("{}-{number}.tmp", std::process::id()));
-    env.remove(&aside)?;
-    let written = env.disk.open(&aside, Mode::Create).and_then(|file| {
-        write_all(&*file, bytes)?;
-        file.sync()?;
-        env.disk.rename(&aside, path)
-    });
+    let failed = |error| StorageError::io("write", path, error);
+    let (aside, file) = unfinished(env, folder).map_err(failed)?;
+    let written = write_all(&*file, bytes)
+        .and_then(|()| file.sync())
+        .and_then(|()| env.disk.rename(&aside, path));
     if let Err(error) = written {
         // Nobody reads a name like this; what stays is reported as left over.
         let _ = env.disk.remove(&aside);
-        return Err(StorageError::io("write", path, error));
+        return Err(failed(error));
     }
-    sync_folders(env, path)
+    env.trust(path);
+    env.sync_folder(folder)
 }
 
-/// The name of a blob, and the folders that another process may have just made.
-fn sync_folders(env: &Env, path: &Path) -> Result<(), StorageError> {
-    path.ancestors().skip(1).try_for_each(|folder| env.sync_folder(folder))
+/// Makes a file under a name that nobody else has, in this process or any other: a process number would
+/// not do, because two containers may share a folder and a number.
+fn unfinished(env: &Env, folder: &Path) -> io::Result<(PathBuf, Box<dyn DiskFile>)> {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let random = RandomState::new().hash_one(MADE.fetch_add(1, Ordering::Relaxed));
+        let millis = env.options.now().millis();
+        let aside = folder.join(format!("{millis}-{random:016x}{UNFINISHED}"));
+        match env.disk.open(&aside, Mode::Create) {
+            Ok(file) => return Ok((aside, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Unfinished blobs whose writer must be gone: their names tell when they were begun.
+pub(crate) fn leftovers(env: &Env) -> Result<Vec<PathBuf>, StorageError> {
+    let oldest = env.options.now().millis() - LEFT_OVER_MS;
+    let is_old = |name: &&String| {
+        let begun = name.strip_suffix(UNFINISHED).and_then(|name| name.split('-').next());
+        begun.is_some_and(|begun| begun.parse().is_ok_and(|begun: i64| begun < oldest))
+    };
+    let mut found = Vec::new();
+    for folder in env.list(Path::new(FOLDER))?.iter().map(|name| Path::new(FOLDER).join(name)) {
+        if env.look(&folder)?.is_some_and(|look| look.node == Node::Folder) {
+            found.extend(env.list(&folder)?.iter().filter(is_old).map(|name| folder.join(name)));
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the bytes of a digest.
@@ -86,5 +125,5 @@ pub(crate) fn get(env: &Env, sha256: &str) -> Result<Vec<u8>, BlobError> {
 }
 
 fn blob_path(sha256: &str) -> PathBuf {
-    Path::new(".ship/blobs/sha256").join(&sha256[..2]).join(sha256)
+    Path::new(FOLDER).join(&sha256[..2]).join(sha256)
 }

@@ -13,14 +13,15 @@ use super::env::Env;
 use super::group::Group;
 use super::journal::{self, Journal};
 use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
-use super::log::LogFile;
-use super::right::{Held, RightFile};
+use super::log::{LogFile, first_line};
+use super::right::{Attempt, Held, RightFile};
 use super::rotate::{self, sealed_path};
 use super::{prepare, verify};
 use crate::name::folder_name;
+use crate::scan::scan;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, Delivery, Derived, DerivedState, Entry,
-    FORMAT_VERSION, Gen, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem,
+    FORMAT_VERSION, Gen, Head, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem,
     ProblemKind, ReadError, Refused, Right, RotateError, Rotated, Rotation, SealedLog, SealedName,
     Seq, StorageError, Synced, View,
 };
@@ -61,6 +62,12 @@ impl Paths {
             Derived::Context(id) => self.chat.join(format!("contexts/archive/{id}.json")),
         }
     }
+}
+
+/// Why a ledger entry cannot be promoted.
+enum PromoteError {
+    NoEntry(LedgerSeq),
+    Storage(StorageError),
 }
 
 /// One chat, shared by all in this process that have it open.
@@ -148,6 +155,11 @@ impl ChatFiles {
                 return Err(StorageError::Newer { path, found, known });
             }
         }
+        for folder in FOLDERS.map(|name| self.paths.chat.join(name)) {
+            if self.env.look(&folder)?.is_none() {
+                self.env.ensure_folder(&folder)?;
+            }
+        }
         if self.env.syncs() {
             let above = ["", ".ship", ".ship/chat"].map(PathBuf::from);
             let own = ["", "conversations", "messages"].map(|name| self.paths.chat.join(name));
@@ -169,9 +181,27 @@ impl ChatFiles {
         }
         let _right = self.right("create")?;
         match self.read_about()? {
+            // Its name may not last, though it is there: only a new one can be made to.
+            Some(known) if self.env.is_doubted(&self.paths.chat) => Ok(self.write_about(&known)?),
             Some(_) => Ok(()),
-            None => Ok(self.write_about(about)?),
+            None => {
+                self.check_logs()?;
+                Ok(self.write_about(about)?)
+            }
         }
+    }
+
+    /// Refuses to make a chat of logs that belong to another.
+    fn check_logs(&self) -> Result<(), StorageError> {
+        for path in [self.paths.live.clone(), ledger::live(&self.paths.conversations)] {
+            let head = first_line(&self.env, &path)?;
+            let owner = head
+                .and_then(|line| Some(line.body.get("data")?.get("chatKey")?.as_str()?.to_owned()));
+            if let Some(owner) = owner.filter(|owner| owner != self.key.as_str()) {
+                return Err(StorageError::OtherChat { path, owner, wanted: self.key.clone() });
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn set_about(&self, about: &About) -> Result<(), OpenError> {
@@ -186,11 +216,17 @@ impl ChatFiles {
         object.set_or_remove("channel", about.channel.as_deref().map(Json::from));
         object.set_or_remove("target", about.target.clone());
         let text = format!("{}\n", Json::from(object));
-        self.env.replace(&self.paths.about, text.as_bytes())
+        self.env.replace(&self.paths.about, text.as_bytes())?;
+        self.env.trust(&self.paths.chat);
+        Ok(())
     }
 
-    pub(crate) fn take_lane(&self, purpose: &str) -> Result<Held, StorageError> {
-        self.lane.take(purpose)
+    pub(crate) fn try_lane(
+        &self,
+        purpose: &str,
+        attempt: Attempt,
+    ) -> Result<Option<Held>, StorageError> {
+        self.lane.try_take(purpose, attempt)
     }
 
     pub(crate) fn append(
@@ -210,11 +246,42 @@ impl ChatFiles {
         let count = waiting.len();
         let right = self.right("append");
         let writing = right.and_then(|right| Ok((self.context.writing(&right)?, right)));
-        match writing {
-            Ok((mut writing, _right)) => {
-                context::append(&mut writing, &self.key, waiting, self.env.syncs())
-            }
-            Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
+        let (mut writing, right) = match writing {
+            Ok(writing) => writing,
+            Err(error) => return (0..count).map(|_| Err(error.share().into())).collect(),
+        };
+        let promotes = |batch: &Batch| batch.lines.iter().filter_map(|line| line.draft.inbox).max();
+        let mut checked: Vec<Result<(), AppendError>> = Vec::with_capacity(count);
+        let mut good = Vec::with_capacity(count);
+        for batch in waiting {
+            let refused = self.check_promotion(&right, promotes(&batch)).err();
+            checked.push(match refused {
+                Some(PromoteError::NoEntry(entry)) => {
+                    Err(AppendError::NoEntry { chat: self.key.clone(), entry })
+                }
+                Some(PromoteError::Storage(error)) => Err(error.into()),
+                None => {
+                    good.push(batch);
+                    Ok(())
+                }
+            });
+        }
+        let appended = context::append(&mut writing, &self.key, good, self.env.syncs());
+        let mut appended = appended.into_iter();
+        let result = |checked: Result<(), AppendError>| {
+            checked.and_then(|()| appended.next().expect("a result for each batch"))
+        };
+        checked.into_iter().map(result).collect()
+    }
+
+    /// Refuses to build on a ledger entry that is not there for good. Whoever promotes it may have read
+    /// it before it was synced, or before its sync failed.
+    fn check_promotion(&self, right: &Held, promoted: Option<u64>) -> Result<(), PromoteError> {
+        let Some(promoted) = promoted else { return Ok(()) };
+        let ledger = self.ledger.writing(right).map_err(PromoteError::Storage)?;
+        match ledger.known().is_some_and(|known| promoted <= known.last_seq) {
+            true => Ok(()),
+            false => Err(PromoteError::NoEntry(LedgerSeq::new(promoted))),
         }
     }
 
@@ -225,14 +292,20 @@ impl ChatFiles {
         if writing.known().is_none() {
             self.check_first()?;
         }
+        self.check_promotion(&right, ready.promotes()).map_err(|error| match error {
+            PromoteError::NoEntry(entry) => RotateError::NoEntry { chat: self.key.clone(), entry },
+            PromoteError::Storage(error) => error.into(),
+        })?;
         let archive = &self.paths.archive;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
-        if rotated.position.generation == Gen::new(0) {
-            // For people and scripts; nothing of ours reads it.
-            let link = self.paths.chat.join("contexts/active.jsonl");
-            let _ = self.env.disk.symlink("../messages/history.jsonl", &link);
-        }
+        self.link_active();
         Ok(rotated)
+    }
+
+    /// For people and scripts; nothing of ours reads it. Fails where it is there already.
+    fn link_active(&self) {
+        let link = self.paths.chat.join("contexts/active.jsonl");
+        let _ = self.env.disk.symlink("../messages/history.jsonl", &link);
     }
 
     /// A chat with sealed logs has had a live one: it is missing, not new.
@@ -266,28 +339,57 @@ impl ChatFiles {
         Ok(sealed)
     }
 
+    /// The sealed logs that can be read. The chain is followed past one that cannot: a verification names
+    /// it, and the folder tells which was before it.
     pub(crate) fn sealed(&self) -> Result<Vec<SealedLog>, ReadError> {
-        let head = match context::read_head(&self.env, &self.paths.live)? {
-            Some(head) => Some(head),
-            None => self.view()?.map(|view| view.head),
-        };
-        let mut before = head.and_then(|head| head.sealed);
+        let mut before = self.newest_sealed()?;
         let mut sealed: Vec<SealedLog> = Vec::new();
         while let Some(name) = before.take() {
             let path = sealed_path(&self.paths.archive, &name);
-            let head = match context::read_head(&self.env, &path)? {
-                Some(head) => Some(head),
-                None => context::view(&self.env, &path)?.map(|view| view.head),
-            };
-            let head = head.ok_or_else(|| StorageError::Damaged {
-                path,
-                what: "it is missing, though a later log refers to it".to_owned(),
-            })?;
-            // Every log goes back to an older one; a circle could only be forged.
-            before = head.sealed.clone().filter(|older| older.range().1 < name.range().0);
-            sealed.push(SealedLog { name, head });
+            match self.sealed_head(&path)? {
+                Some(head) => {
+                    // Every log goes back to an older one; a circle could only be forged.
+                    let older = |older: &SealedName| older.range().1 < name.range().0;
+                    before = head.sealed.clone().filter(older);
+                    sealed.push(SealedLog { name, head });
+                }
+                None => before = self.sealed_before(Some(name.range().0))?,
+            }
         }
         Ok(sealed)
+    }
+
+    /// The head of a sealed log; `None` if it is missing or cannot be read.
+    pub(crate) fn sealed_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
+        if let Some(head) = context::read_head(&self.env, path)? {
+            return Ok(Some(head));
+        }
+        match context::view(&self.env, path) {
+            Ok(view) => Ok(view.map(|view| view.head)),
+            Err(StorageError::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The sealed log that the live one goes back to: its head tells, and if that is lost, the folder.
+    pub(crate) fn newest_sealed(&self) -> Result<Option<SealedName>, StorageError> {
+        if let Some(head) = context::read_head(&self.env, &self.paths.live)? {
+            return Ok(head.sealed);
+        }
+        let Some((_, bytes)) = self.env.read(&self.paths.live)? else {
+            return self.sealed_before(None);
+        };
+        let first = scan(&bytes, None).lines.first().map(|found| Seq::new(found.line.seq));
+        self.sealed_before(first)
+    }
+
+    /// The newest sealed log in the folder that ends before a line.
+    pub(crate) fn sealed_before(
+        &self,
+        seq: Option<Seq>,
+    ) -> Result<Option<SealedName>, StorageError> {
+        let before = |name: &SealedName| seq.is_none_or(|seq| name.range().1 < seq);
+        Ok(self.sealed_names()?.into_iter().rfind(before))
     }
 
     pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
@@ -314,11 +416,31 @@ impl ChatFiles {
         match writing {
             Ok((writing, _right)) => {
                 let (env, folder) = (&*self.env, &*self.paths.conversations);
-                let mut adding = Adding { env, chat: &self.key, folder, writing };
+                let promoted = || self.promoted();
+                let chat = &self.key;
+                let mut adding = Adding { env, chat, folder, writing, promoted: &promoted };
                 adding.add(waiting, self.env.syncs())
             }
             Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
         }
+    }
+
+    /// How far the context has promoted entries of the ledger.
+    fn promoted(&self) -> Result<Option<LedgerSeq>, StorageError> {
+        match self.view() {
+            Ok(view) => Ok(view.and_then(|view| view.inbox)),
+            Err(ReadError::Storage(error)) => Err(error),
+            Err(ReadError::NoSealedLog { .. }) => Ok(None),
+        }
+    }
+
+    /// Whether there is no ledger, though there was one.
+    pub(crate) fn ledger_lost(&self) -> Result<bool, StorageError> {
+        let folder = &self.paths.conversations;
+        if self.env.look(&ledger::live(folder))?.is_some() {
+            return Ok(false);
+        }
+        Ok(ledger::newest_archive(&self.env, folder)? > 0 || self.promoted()?.is_some())
     }
 
     fn reading(&self) -> Reading<'_> {
@@ -369,10 +491,17 @@ impl ChatFiles {
     }
 
     pub(crate) fn requests(&self, limit: usize) -> Result<Vec<Object>, ReadError> {
-        let mut requests = journal::read(&self.requests)?;
-        // The first is what the journal is about: nothing.
-        requests.drain(..requests.len().min(1));
-        Ok(requests.split_off(requests.len().saturating_sub(limit)))
+        let mut files = journal::sealed(&self.requests, &self.paths.archive)?;
+        files.push(self.requests.path.clone());
+        let mut newest_first: Vec<(u64, Object)> = Vec::new();
+        while let Some(path) = files.pop().filter(|_| newest_first.len() < limit) {
+            // An interrupted sealing gives one file two names.
+            let oldest = newest_first.last().map_or(u64::MAX, |(seq, _)| *seq);
+            let parts = journal::parts(&self.env, &path)?.into_iter().rev();
+            let left = limit - newest_first.len();
+            newest_first.extend(parts.filter(|(seq, _)| *seq < oldest).take(left));
+        }
+        Ok(newest_first.into_iter().rev().map(|(_, request)| request).collect())
     }
 
     pub(crate) fn derived(&self, which: &Derived) -> Result<Option<DerivedState>, ReadError> {
@@ -420,19 +549,44 @@ impl ChatFiles {
         });
     }
 
+    /// Gives the context log a head, and if nothing of it can be read, the lines of the newest sealed log.
+    fn repair_context(&self, right: &Held) -> Result<(), StorageError> {
+        let (live, archive) = (&self.paths.live, &self.paths.archive);
+        let missing = self.env.look(live)?.is_none() && !self.sealed_names()?.is_empty();
+        if !missing && !headless(self.context.writing(right))? {
+            return Ok(());
+        }
+        let writing = self.context.replacing(right)?;
+        let read = self.env.read(live)?.is_some_and(|(_, b)| !scan(&b, None).lines.is_empty());
+        let mut newest = self.sealed_names()?.into_iter().rev();
+        let from = match read {
+            true => None,
+            false => newest.find(|name| {
+                self.sealed_head(&sealed_path(archive, name)).is_ok_and(|head| head.is_some())
+            }),
+        };
+        match from {
+            Some(name) => {
+                let aside = self.paths.chat.join("quarantine");
+                rotate::begin_again(&self.env, writing, &self.key, archive, name, &aside)?;
+            }
+            None => rotate::mend(&self.env, writing, &self.key, live, archive)?,
+        }
+        self.mended(live);
+        Ok(())
+    }
+
     /// Brings every log up to date, which cuts what is torn, and takes leftovers away.
     pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
         let right = self.right("repair")?;
-        if headless(self.context.writing(&right))? {
-            let (live, archive) = (&self.paths.live, &self.paths.archive);
-            let writing = self.context.replacing(&right)?;
-            rotate::mend(&self.env, writing, &self.key, live, archive)?;
-            self.mended(live);
-        }
-        if headless(self.ledger.writing(&right))? {
+        self.repair_context(&right)?;
+        self.link_active();
+        if self.ledger_lost()? || headless(self.ledger.writing(&right))? {
             let (env, folder) = (&*self.env, &*self.paths.conversations);
             let writing = self.ledger.replacing(&right)?;
-            Adding { env, chat: &self.key, folder, writing }.mend()?;
+            let (chat, promoted) = (&self.key, || self.promoted());
+            let mut adding = Adding { env, chat, folder, writing, promoted: &promoted };
+            adding.mend(&self.paths.chat.join("quarantine"))?;
             self.mended(&self.paths.conversations.join("history.jsonl"));
         }
         for log in [&self.run, &self.requests] {

@@ -3,8 +3,10 @@
 //! A name is durable when its folder has been synced, and bytes when their file has. So a new folder
 //! syncs its parent, and a replaced file is written aside, synced, renamed, and its folder synced.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::disk::{Disk, DiskFile, Look, Mode, Node};
 use crate::{Durability, Options, StorageError};
@@ -13,9 +15,34 @@ use crate::{Durability, Options, StorageError};
 pub(crate) struct Env {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) options: Options,
+    /// Files and folders of which a sync failed: they may be good in memory alone, whatever a later sync
+    /// says.
+    doubted: Mutex<HashSet<PathBuf>>,
 }
 
 impl Env {
+    pub(crate) fn new(disk: Box<dyn Disk>, options: Options) -> Self {
+        Self { disk, options, doubted: Mutex::default() }
+    }
+
+    /// Remembers that a sync of a file or a folder failed.
+    pub(crate) fn doubt(&self, path: &Path) {
+        self.doubted().insert(path.to_owned());
+    }
+
+    /// Forgets it: what was in doubt was written anew.
+    pub(crate) fn trust(&self, path: &Path) {
+        self.doubted().remove(path);
+    }
+
+    pub(crate) fn is_doubted(&self, path: &Path) -> bool {
+        self.doubted().contains(path)
+    }
+
+    fn doubted(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
+        self.doubted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether an acknowledged write must survive a power cut.
     pub(crate) fn syncs(&self) -> bool {
         self.options.durability == Durability::Sync
@@ -40,6 +67,9 @@ impl Env {
     /// Makes the names in a folder last.
     pub(crate) fn sync_folder(&self, path: &Path) -> Result<(), StorageError> {
         let synced = self.disk.sync_folder(path);
+        if synced.is_err() {
+            self.doubt(path);
+        }
         synced.map_err(|error| StorageError::io("sync folder", path, error))
     }
 

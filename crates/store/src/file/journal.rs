@@ -1,6 +1,6 @@
 //! The run journal and the records of model calls: logs that nothing is folded out of.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ship_message::json::{Json, Object};
 
@@ -72,7 +72,7 @@ pub(crate) fn append(
     sync: bool,
 ) -> Result<(), StorageError> {
     let env = &journal.env;
-    let draft = |part: Object| wrapped(env, part);
+    let draft = |part: Object| wrapped(journal, part);
     let drafts = parts.into_iter().map(draft).collect::<Result<Vec<_>, _>>()?;
     let mut writing = journal.writing(right)?;
     if writing.known().is_none() {
@@ -85,15 +85,14 @@ pub(crate) fn append(
 }
 
 /// An object stands whole under `data`, so that it may hold any field.
-fn wrapped(env: &Env, part: Object) -> Result<Draft, StorageError> {
+fn wrapped(journal: &Journal, part: Object) -> Result<Draft, StorageError> {
     let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
-    prepare::body(env, Kind::Event, body, "journal part").map_err(|error| match error {
+    let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
+    prepare::body(&journal.env, Kind::Event, body, &name).map_err(|error| match error {
         PrepareError::Storage(error) => error,
-        PrepareError::Refused(refused) => StorageError::Io {
-            doing: "write",
-            path: "messages/run.jsonl".into(),
-            source: std::io::Error::new(std::io::ErrorKind::InvalidInput, refused),
-        },
+        PrepareError::Refused(refused) => {
+            StorageError::Refused { path: journal.path.clone(), refused }
+        }
     })
 }
 
@@ -106,6 +105,32 @@ fn head(env: &Env, about: Object) -> Draft {
     body.set("event", "head");
     body.set("data", data);
     Draft::new(Kind::Event, body)
+}
+
+/// The sealed files of a journal, the oldest first.
+pub(crate) fn sealed(journal: &Journal, archive: &Path) -> Result<Vec<PathBuf>, StorageError> {
+    let stem = journal.path.file_stem().unwrap_or_default().to_string_lossy();
+    let first = |name: &String| -> Option<u64> {
+        let range = name.strip_prefix(&*stem)?.strip_prefix('-')?.strip_suffix(".jsonl")?;
+        range.split_once('-')?.0.parse().ok()
+    };
+    let names = journal.env.list(archive)?;
+    let mut sealed: Vec<_> = names.iter().filter_map(|name| Some((first(name)?, name))).collect();
+    sealed.sort_unstable();
+    Ok(sealed.into_iter().map(|(_, name)| archive.join(name)).collect())
+}
+
+/// Reads the objects of one file of a journal with their numbers, whatever became of its head.
+pub(crate) fn parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, StorageError> {
+    let Some((_, bytes)) = env.read(path)? else { return Ok(Vec::new()) };
+    let mut parts = Vec::new();
+    for mut line in scan(&bytes, None).lines.into_iter().map(|found| found.line) {
+        prepare::resolve(env, &mut line, "", &mut Vec::new())?;
+        if let (Some("part"), Some(Json::Object(part))) = (line.event(), line.body.get("data")) {
+            parts.push((line.seq, part.clone()));
+        }
+    }
+    Ok(parts)
 }
 
 /// Reads the objects of a journal, what it is about first.

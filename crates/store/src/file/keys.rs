@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use ship_message::json::Json;
 
-use super::env::{Env, read_from};
-use crate::disk::Mode;
-use crate::line::{Kind, RawLine, decode};
+use super::env::Env;
+use super::log::line_at;
+use crate::line::{Kind, RawLine};
 use crate::scan::scan;
 use crate::{LedgerSeq, StorageError, Timestamp};
 
@@ -57,7 +57,7 @@ impl Keys {
         Ok(None)
     }
 
-    /// Writes the keys beside their ledger. Not synced: it can be made anew.
+    /// Writes the keys beside their ledger.
     pub(crate) fn save(&self, env: &Env, folder: &Path) -> Result<(), StorageError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(self.sealed_at.millis().to_le_bytes());
@@ -115,21 +115,4 @@ pub(crate) fn ledger_path(folder: &Path, number: u64) -> PathBuf {
 
 fn keys_path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("archive-{number}.keys"))
-}
-
-/// Reads the line that begins at `offset`.
-fn line_at(env: &Env, path: &Path, offset: u64) -> Result<Option<RawLine>, StorageError> {
-    const BLOCK: u64 = 16 * 1024;
-    let Some(file) = env.open(path, Mode::Read)? else { return Ok(None) };
-    let mut bytes: Vec<u8> = Vec::new();
-    loop {
-        let from = offset + bytes.len() as u64;
-        let block = read_from(&*file, from, from + BLOCK)
-            .map_err(|error| StorageError::io("read", path, error))?;
-        let newline = block.iter().position(|&byte| byte == b'\n');
-        bytes.extend_from_slice(&block[..newline.unwrap_or(block.len())]);
-        if newline.is_some() || block.is_empty() {
-            return Ok(decode(&bytes));
-        }
-    }
 }

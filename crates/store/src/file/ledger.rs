@@ -18,7 +18,7 @@ use crate::line::{Draft, Kind, RawLine, decode};
 use crate::scan::scan;
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, LedgerBody, LedgerLine, LedgerSeq,
-    NewEntry, Problem, Refused, StorageError, Timestamp,
+    NewEntry, Refused, StorageError, Timestamp,
 };
 
 /// A larger ledger is sealed before the next entry.
@@ -33,6 +33,17 @@ impl From<PrepareError> for AcceptError {
     }
 }
 
+/// What is still to be delivered, by entry and id.
+type Outbox = BTreeMap<(u64, String), Open>;
+
+/// A platform message that is not done.
+#[derive(Clone)]
+struct Open {
+    delivery: Delivery,
+    /// Where the whole of its long strings is, by JSON pointer into its body.
+    blobs: Vec<(String, Json)>,
+}
+
 /// What is kept in memory of the live ledger.
 #[derive(Default)]
 pub(crate) struct LedgerFold {
@@ -41,8 +52,8 @@ pub(crate) struct LedgerFold {
     began: Option<Timestamp>,
     /// Digest of a key → where its line is.
     keys: HashMap<u64, Vec<Span>>,
-    /// What is still to be delivered, by entry and id.
-    open: BTreeMap<(u64, String), Delivery>,
+    /// What is still to be delivered.
+    open: Outbox,
     /// The keys of sealed ledgers that are young enough, once somebody asked.
     sealed: Option<Vec<Keys>>,
 }
@@ -51,31 +62,40 @@ impl Fold for LedgerFold {
     fn apply(&mut self, line: &RawLine, span: Span) {
         match (entry_key(line), line.event()) {
             (Some(key), _) => self.keys.entry(digest(key)).or_default().push(span),
-            (None, Some("head")) => self.begin(&line.body),
-            (None, Some("delivery")) => self.follow(Delivery::from_body(&line.body)),
+            (None, Some("head")) => self.begin(line),
+            (None, Some("delivery")) => self.follow(&line.body, line, ""),
             (None, _) => {}
         }
     }
 }
 
 impl LedgerFold {
-    fn begin(&mut self, body: &Object) {
-        self.began = body.str("ts").and_then(Timestamp::parse);
-        let data = body.get("data").and_then(Json::as_object);
+    fn begin(&mut self, head: &RawLine) {
+        self.began = head.body.str("ts").and_then(Timestamp::parse);
+        let data = head.body.get("data").and_then(Json::as_object);
         self.archives = data.and_then(|data| data.get("archives")?.as_u64()).unwrap_or(0);
         let open = data.and_then(|data| data.get("open")?.as_array()).unwrap_or_default();
-        for delivery in open {
-            self.follow(delivery.as_object().and_then(Delivery::from_body));
+        for (place, body) in open.iter().enumerate() {
+            if let Some(body) = body.as_object() {
+                self.follow(body, head, &format!("/data/open/{place}"));
+            }
         }
     }
 
-    fn follow(&mut self, delivery: Option<Delivery>) {
-        let Some(delivery) = delivery else { return };
+    /// Takes in a delivery that stands at `pointer` in a line.
+    fn follow(&mut self, body: &Object, line: &RawLine, pointer: &str) {
+        let Some(delivery) = Delivery::from_body(body) else { return };
         let name = (delivery.entry.get(), delivery.id.clone());
-        match delivery.state.is_open() {
-            true => self.open.insert(name, delivery),
-            false => self.open.remove(&name),
+        if !delivery.state.is_open() {
+            self.open.remove(&name);
+            return;
+        }
+        let own = |(at, blob): (&str, &Json)| {
+            let at = at.strip_prefix(pointer).filter(|at| at.starts_with('/'))?;
+            Some((at.to_owned(), blob.clone()))
         };
+        let blobs = line.blobs.iter().flat_map(|blobs| blobs.iter()).filter_map(own).collect();
+        self.open.insert(name, Open { delivery, blobs });
     }
 }
 
@@ -121,6 +141,8 @@ pub(crate) struct Adding<'a, 'w> {
     pub(crate) chat: &'a ChatKey,
     pub(crate) folder: &'a Path,
     pub(crate) writing: Writing<'w, LedgerFold>,
+    /// How far the context has promoted entries; asked only when the ledger is not there.
+    pub(crate) promoted: &'a dyn Fn() -> Result<Option<LedgerSeq>, StorageError>,
 }
 
 impl Adding<'_, '_> {
@@ -133,14 +155,16 @@ impl Adding<'_, '_> {
         if let Err(error) = self.begin() {
             return waiting.iter().map(|_| Err(error.share().into())).collect();
         }
-        let mut next = self.writing.known().map_or(1, |known| known.last_seq + 1);
-        let mut drafts = Vec::new();
+        // A number that somebody may have read is not given to another entry.
+        let mut drafts: Vec<Draft> = (0..self.writing.taken_back()).map(|_| void()).collect();
+        let voids = drafts.len();
+        let mut next = self.writing.known().map_or(1, |known| known.last_seq + 1) + voids as u64;
         let mut pending: HashMap<String, LedgerSeq> = HashMap::new();
         let mut results = Vec::with_capacity(waiting.len());
         for addition in waiting {
             results.push(self.place(addition, &mut pending, &mut drafts, &mut next));
         }
-        if drafts.is_empty() {
+        if drafts.len() == voids {
             return results;
         }
         match self.writing.append(&drafts, sync) {
@@ -239,6 +263,7 @@ impl Adding<'_, '_> {
     /// Makes the ledger if there is none, and seals it if it is large.
     fn begin(&mut self) -> Result<(), StorageError> {
         let Some(known) = self.writing.known() else {
+            self.check_first()?;
             return self.publish(0, &BTreeMap::new(), 1, None);
         };
         if known.len <= LEDGER_BYTES_MAX {
@@ -250,7 +275,7 @@ impl Adding<'_, '_> {
             Some(known) => (known.last_seq + 1, &known.fold),
             None => return Ok(()),
         };
-        let number = known.archives + 1;
+        let number = self.free_number(known.archives + 1)?;
         let pairs = known
             .keys
             .iter()
@@ -270,26 +295,52 @@ impl Adding<'_, '_> {
         Ok(())
     }
 
-    /// Seals a ledger that has lost its head as it is, and begins the next.
-    pub(crate) fn mend(&mut self) -> Result<(), StorageError> {
-        let live = self.folder.join("history.jsonl");
-        let Some((_, bytes)) = self.env.read(&live)? else { return Ok(()) };
-        let mut fold = LedgerFold::default();
-        let lines = scan(&bytes, None).lines;
-        lines.iter().for_each(|found| fold.apply(&found.line, Span { offset: 0, len: 0 }));
-        let Some(last) = lines.last() else {
-            let what = "no line of it can be read".to_owned();
-            return Err(StorageError::Damaged { path: live, what });
-        };
-        let number = newest_archive(self.env, self.folder)? + 1;
-        let path = ledger_path(self.folder, number);
-        self.publish(number, &fold.open, last.line.seq + 1, Some(&path))
+    /// A chat that has had a ledger has lost it: it is not new, and its numbers are given.
+    fn check_first(&self) -> Result<(), StorageError> {
+        let (archives, promoted) = (newest_archive(self.env, self.folder)?, self.promoted()?);
+        match archives > 0 || promoted > 0 {
+            true => Err(StorageError::Damaged { path: live(self.folder), what: lost() }),
+            false => Ok(()),
+        }
+    }
+
+    /// The first number from `number` on under which the ledger can be sealed.
+    fn free_number(&self, mut number: u64) -> Result<u64, StorageError> {
+        while self.writing.is_taken(&ledger_path(self.folder, number))? {
+            number += 1;
+        }
+        Ok(number)
+    }
+
+    fn promoted(&self) -> Result<u64, StorageError> {
+        (self.promoted)().map(|promoted| promoted.map_or(0, LedgerSeq::get))
+    }
+
+    /// Seals a ledger that has lost its head as it is, and begins the next. One of which nothing can be
+    /// read, or that is gone, is set aside; the next goes on above all that is known.
+    pub(crate) fn mend(&mut self, aside: &Path) -> Result<(), StorageError> {
+        let reading = Reading { env: self.env, folder: self.folder };
+        let open = reading.fold()?.open;
+        if let Some(last) = last_seq(self.env, &live(self.folder))? {
+            let number = self.free_number(newest_archive(self.env, self.folder)? + 1)?;
+            let path = ledger_path(self.folder, number);
+            return self.publish(number, &open, last + 1, Some(&path));
+        }
+        let archives = newest_archive(self.env, self.folder)?;
+        let mut last = self.promoted()?;
+        for number in 1..=archives {
+            let sealed = last_seq(self.env, &ledger_path(self.folder, number))?;
+            last = last.max(sealed.unwrap_or(0));
+        }
+        self.env.ensure_folder(aside)?;
+        let aside = aside.join(format!("{}-ledger.jsonl", self.env.options.now().file_name()));
+        self.publish(archives, &open, last + 1, Some(&aside))
     }
 
     fn publish(
         &mut self,
         archives: u64,
-        open: &BTreeMap<(u64, String), Delivery>,
+        open: &Outbox,
         first: u64,
         seal: Option<&Path>,
     ) -> Result<(), StorageError> {
@@ -297,15 +348,28 @@ impl Adding<'_, '_> {
         data.set("v", FORMAT_VERSION);
         data.set("chatKey", self.chat.as_str());
         data.set("archives", archives);
-        let open: Array = open.values().map(|delivery| delivery.to_body().into()).collect();
+        let mut blobs = Object::new();
+        for (place, open) in open.values().enumerate() {
+            for (at, blob) in &open.blobs {
+                blobs.set(format!("/data/open/{place}{at}"), blob.clone());
+            }
+        }
+        let open: Array = open.values().map(|open| open.delivery.to_body().into()).collect();
         data.set("open", open);
         let mut body = Object::new();
         body.set("id", format!("l{first}"));
         body.set("ts", self.env.options.now().to_string());
         body.set("event", "head");
         body.set("data", data);
-        self.writing.publish(&[Draft::new(Kind::Event, body)], first, seal)
+        let blobs = (!blobs.is_empty()).then(|| Json::from(blobs).to_string());
+        let head = Draft { blobs, ..Draft::new(Kind::Event, body) };
+        self.writing.publish(&[head], first, seal)
     }
+}
+
+/// A line that says nothing, in the place of one that was written and taken back.
+fn void() -> Draft {
+    Draft::new(Kind::Event, Object::from([("event", Json::from("void"))]))
 }
 
 /// Reading the ledger and its archives. Nothing is kept in memory, and nothing is changed.
@@ -315,27 +379,37 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn live(&self) -> PathBuf {
-        self.folder.join("history.jsonl")
-    }
-
     /// The lines of one file, its head left out.
     fn lines(&self, path: &Path) -> Result<Vec<RawLine>, StorageError> {
         let Some((_, bytes)) = self.env.read(path)? else { return Ok(Vec::new()) };
         let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
-        Ok(lines.filter(|line| line.event() != Some("head")).collect())
+        Ok(lines.filter(|line| !matches!(line.event(), Some("head" | "void"))).collect())
     }
 
     /// All files of the ledger, the newest first.
     fn files(&self) -> Result<Vec<PathBuf>, StorageError> {
-        let head = first_line(self.env, &self.live())?;
-        let archives = head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64());
-        let archives = match archives {
-            Some(archives) => archives,
-            None => newest_archive(self.env, self.folder)?,
-        };
-        let sealed = (1..=archives).rev().map(|n| ledger_path(self.folder, n));
-        Ok(std::iter::once(self.live()).chain(sealed).collect())
+        let sealed = sealed_before(self.env, self.folder)?;
+        let sealed = sealed.into_iter().map(|number| ledger_path(self.folder, number));
+        Ok(std::iter::once(live(self.folder)).chain(sealed).collect())
+    }
+
+    /// What the ledger comes to: its live file, and where the head of that is lost, those before it.
+    fn fold(&self) -> Result<LedgerFold, StorageError> {
+        let mut files = Vec::new();
+        for path in self.files()? {
+            let head = first_line(self.env, &path)?;
+            files.push(path);
+            if head.is_some_and(|line| line.event() == Some("head")) {
+                break;
+            }
+        }
+        let mut fold = LedgerFold::default();
+        for path in files.iter().rev() {
+            let Some((_, bytes)) = self.env.read(path)? else { continue };
+            let lines = scan(&bytes, None).lines;
+            lines.iter().for_each(|found| fold.apply(&found.line, Span { offset: 0, len: 0 }));
+        }
+        Ok(fold)
     }
 
     pub(crate) fn before(
@@ -364,9 +438,10 @@ impl Reading<'_> {
         let after = after.map_or(0, LedgerSeq::get);
         let mut files = Vec::new();
         for path in self.files()? {
-            let first = first_line(self.env, &path)?.map_or(0, |line| line.seq);
+            // One whose head is lost may begin anywhere.
+            let first = first_line(self.env, &path)?.map_or(u64::MAX, |line| line.seq);
             files.push(path);
-            if first <= after + 1 {
+            if first <= after.saturating_add(1) {
                 break;
             }
         }
@@ -382,32 +457,81 @@ impl Reading<'_> {
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, StorageError> {
-        let Some((_, bytes)) = self.env.read(&self.live())? else { return Ok(Vec::new()) };
-        let mut fold = LedgerFold::default();
-        for found in scan(&bytes, None).lines {
-            fold.apply(&found.line, Span { offset: 0, len: 0 });
-        }
-        Ok(fold.open.into_values().collect())
+        let whole = |open: Open| {
+            if open.blobs.is_empty() {
+                return Ok(Some(open.delivery));
+            }
+            let (kind, body) = (Kind::Event, open.delivery.to_body());
+            let blobs = Some(open.blobs.into_iter().collect());
+            let (seq, rev, crc, inbox, batch) = (0, 0, 0, None, None);
+            let mut line = RawLine { seq, kind, rev, inbox, batch, blobs, crc, body };
+            prepare::resolve(self.env, &mut line, "", &mut Vec::new())?;
+            Ok(Delivery::from_body(&line.body))
+        };
+        let open = self.fold()?.open.into_values();
+        open.filter_map(|open| whole(open).transpose()).collect()
     }
 
     fn resolve(&self, lines: Vec<RawLine>) -> Result<Vec<LedgerLine>, StorageError> {
-        let mut problems: Vec<Problem> = Vec::new();
-        let file = self.live().display().to_string();
         let mut resolved = Vec::with_capacity(lines.len());
         for mut line in lines {
-            prepare::resolve(self.env, &mut line, &file, &mut problems)?;
+            // What is missing stays a preview; a verification names it.
+            prepare::resolve(self.env, &mut line, "", &mut Vec::new())?;
             resolved.extend(to_line(line));
         }
         Ok(resolved)
     }
 }
 
+/// Where the live ledger is.
+pub(crate) fn live(folder: &Path) -> PathBuf {
+    folder.join("history.jsonl")
+}
+
+/// What is wrong with a ledger that is not there though it was.
+pub(crate) fn lost() -> String {
+    "it is missing, though the chat has sealed ledgers or has promoted entries of it".to_owned()
+}
+
 /// The number of the newest sealed ledger, as the folder tells it.
-fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageError> {
+pub(crate) fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageError> {
     let names = env.list(folder)?;
     let number =
         |name: &String| name.strip_prefix("archive-")?.strip_suffix(".jsonl")?.parse::<u64>().ok();
     Ok(names.iter().filter_map(number).max().unwrap_or(0))
+}
+
+/// The numbers of the sealed ledgers before the live one, the newest first: its head tells, and if that is
+/// lost, the folder. There, an interrupted sealing may have left one that is the live ledger itself.
+pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, StorageError> {
+    let live = live(folder);
+    let head = first_line(env, &live)?.filter(|line| line.event() == Some("head"));
+    let told = head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64());
+    if let Some(archives) = told {
+        return Ok((1..=archives).rev().collect());
+    }
+    let first = match env.read(&live)? {
+        Some((_, bytes)) => scan(&bytes, None).lines.first().map(|found| found.line.seq),
+        None => None,
+    };
+    let mut sealed = Vec::new();
+    for number in (1..=newest_archive(env, folder)?).rev() {
+        let Some((_, bytes)) = env.read(&ledger_path(folder, number))? else {
+            sealed.push(number);
+            continue;
+        };
+        let begins = scan(&bytes, None).lines.first().map(|found| found.line.seq);
+        if first.zip(begins).is_none_or(|(first, begins)| begins < first) {
+            sealed.push(number);
+        }
+    }
+    Ok(sealed)
+}
+
+/// The number of the last line that can be read of a ledger.
+fn last_seq(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
+    let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
+    Ok(scan(&bytes, None).lines.last().map(|found| found.line.seq))
 }
 
 fn to_line(mut line: RawLine) -> Option<LedgerLine> {

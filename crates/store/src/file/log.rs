@@ -46,8 +46,12 @@ struct State<F> {
     known: Option<Known<F>>,
     /// Why nothing behind `known.len` is to be believed.
     failed: Option<String>,
-    /// Whether a sync of what others wrote failed, so that no later one can be believed either.
+    /// Whether a sync of what is good, or of its name, failed, so that no later one can be believed
+    /// either: the good part is to be published anew.
     unsyncable: bool,
+    /// The highest number that was ever written, though it may have been taken back: a reader may have
+    /// seen it.
+    shown: u64,
     /// What repairs were made since somebody asked.
     notes: Vec<Problem>,
 }
@@ -59,6 +63,8 @@ pub(crate) struct Known<F> {
     pub(crate) len: u64,
     /// Whether the good part is on disk.
     synced: bool,
+    /// Whether lines were added since the last sync that need not be on disk yet.
+    loose: bool,
     pub(crate) first_seq: u64,
     pub(crate) last_seq: u64,
     pub(crate) damaged: usize,
@@ -75,7 +81,8 @@ pub(crate) struct Writing<'a, F> {
 
 impl<F: Fold> LogFile<F> {
     pub(crate) fn new(env: Arc<Env>, path: PathBuf, quarantine: PathBuf) -> Self {
-        let state = State { known: None, failed: None, unsyncable: false, notes: Vec::new() };
+        let state =
+            State { known: None, failed: None, unsyncable: false, shown: 0, notes: Vec::new() };
         Self { env, path, quarantine, state: Mutex::new(state) }
     }
 
@@ -115,6 +122,11 @@ impl<F: Fold> Writing<'_, F> {
     /// What the owner keeps of the log, to change it.
     pub(crate) fn fold_mut(&mut self) -> Option<&mut F> {
         self.state.known.as_mut().map(|known| &mut known.fold)
+    }
+
+    /// How many numbers after the last line were given to lines that were taken back.
+    pub(crate) fn taken_back(&self) -> u64 {
+        self.known().map_or(0, |known| self.state.shown.saturating_sub(known.last_seq))
     }
 
     /// Reads the bytes of a line.
@@ -194,6 +206,7 @@ impl<F: Fold> Writing<'_, F> {
             file: look.file,
             len: 0,
             synced: false,
+            loose: false,
             first_seq,
             last_seq: 0,
             damaged: 0,
@@ -211,7 +224,8 @@ impl<F: Fold> Writing<'_, F> {
 
     /// What another process wrote may not be on disk, nor the name of the file.
     fn sync_adopted(&mut self) -> Result<(), StorageError> {
-        if self.known().is_none_or(|known| known.synced) || !self.log.env.syncs() {
+        let synced = self.known().is_none_or(|known| known.synced) || !self.log.env.syncs();
+        if synced && !(self.state.unsyncable && self.known().is_some()) {
             return Ok(());
         }
         let file = self.file.as_ref().expect("a file that is known is open");
@@ -219,11 +233,11 @@ impl<F: Fold> Writing<'_, F> {
             true => self.publish_anew(),
             false => file.sync().map_err(self.log.failed("sync")),
         };
+        let synced = synced.and_then(|()| self.log.env.sync_folder(self.log.folder()));
         self.state.unsyncable = synced.is_err();
         synced?;
-        self.log.env.sync_folder(self.log.folder())?;
         if let Some(known) = &mut self.state.known {
-            known.synced = true;
+            (known.synced, known.loose) = (true, false);
         }
         Ok(())
     }
@@ -249,9 +263,10 @@ impl<F: Fold> Writing<'_, F> {
     /// Appends lines as one batch, all or nothing. Returns the number of the first.
     pub(crate) fn append(&mut self, drafts: &[Draft], sync: bool) -> Result<u64, StorageError> {
         let known = self.state.known.as_ref().expect("an append follows a look at the log");
-        let (first, count) = (known.last_seq + 1, drafts.len() as u64);
+        let (first, count, loose) = (known.last_seq + 1, drafts.len() as u64, known.loose);
         let batch = (count > 1).then_some((first, first + count - 1));
         let (bytes, spans) = encode(drafts, first, batch, known.len);
+        self.state.shown = self.state.shown.max(first + count - 1);
         let file = self.file.as_ref().expect("a log that is known is open");
         let written = write_all(&**file, &bytes).map_err(self.log.failed("write"));
         let written = written.and_then(|()| match sync {
@@ -259,10 +274,13 @@ impl<F: Fold> Writing<'_, F> {
             false => Ok(()),
         });
         if let Err(error) = written {
+            // What was to be synced with it may be good in memory alone.
+            self.state.unsyncable |= sync && loose;
             self.take_back(&error);
             return Err(error);
         }
         let known = self.state.known.as_mut().expect("an append follows a look at the log");
+        known.loose = !sync;
         known.len += bytes.len() as u64;
         known.last_seq += count;
         known.take_in(&bytes, &spans);
@@ -285,8 +303,8 @@ impl<F: Fold> Writing<'_, F> {
         first: u64,
         seal: Option<&Path>,
     ) -> Result<(), StorageError> {
-        if let (Some(file), Some(sealed)) = (&self.file, seal) {
-            self.seal(&**file, sealed)?;
+        if let Some(sealed) = seal.filter(|_| self.file.is_some()) {
+            self.seal(sealed)?;
         }
         let (bytes, spans) = encode(drafts, first, None, 0);
         let (aside, look) = self.log.env.write_aside(&self.log.path, &bytes)?;
@@ -294,30 +312,88 @@ impl<F: Fold> Writing<'_, F> {
         self.state.known = None;
         let env = &self.log.env;
         env.disk.rename(&aside, &self.log.path).map_err(self.log.failed("rename to"))?;
-        env.sync_folder(self.log.folder())?;
+        let synced = env.sync_folder(self.log.folder());
+        self.state.unsyncable = synced.is_err();
+        synced?;
         self.file = env.open(&self.log.path, Mode::Append)?;
         let last_seq = first + drafts.len() as u64 - 1;
-        let (len, synced, damaged, fold) = (bytes.len() as u64, true, 0, F::default());
-        let mut known =
-            Known { file: look.file, len, synced, first_seq: first, last_seq, damaged, fold };
+        let (len, synced, loose) = (bytes.len() as u64, true, false);
+        let (damaged, fold) = (0, F::default());
+        let mut known = Known {
+            file: look.file,
+            len,
+            synced,
+            loose,
+            first_seq: first,
+            last_seq,
+            damaged,
+            fold,
+        };
         known.take_in(&bytes, &spans);
         self.state.known = Some(known);
         Ok(())
     }
 
     /// Gives the whole file a second name, durably.
-    fn seal(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
-        let env = &self.log.env;
-        file.sync().map_err(self.log.failed("sync"))?;
+    fn seal(&mut self, sealed: &Path) -> Result<(), StorageError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        if let Err(error) = file.sync() {
+            self.state.unsyncable = true;
+            return Err(self.log.failed("sync")(error));
+        }
+        let (env, folder) = (&self.log.env, sealed.parent().unwrap_or(Path::new("")));
         let failed = |error| StorageError::io("seal as", sealed, error);
         let look = file.look().map_err(self.log.failed("look at"))?;
         match self.second_name(look, sealed)? {
+            // A sync of that name failed: only a new one can be made to last.
+            Some(name) if env.is_doubted(folder) => {
+                env.remove(&name)?;
+                env.disk.link(&self.log.path, sealed).map_err(failed)?;
+            }
             Some(name) if name == sealed => {}
             // An interrupted rotation left a second name; it becomes the right one.
             Some(name) => env.disk.rename(&name, sealed).map_err(failed)?,
-            None => env.disk.link(&self.log.path, sealed).map_err(failed)?,
+            None => {
+                if self.is_left_over(sealed)? {
+                    self.put_away(sealed)?;
+                }
+                env.disk.link(&self.log.path, sealed).map_err(failed)?;
+            }
         }
-        env.sync_folder(sealed.parent().unwrap_or(Path::new("")))
+        env.sync_folder(folder)?;
+        env.trust(folder);
+        Ok(())
+    }
+
+    /// Whether a name that this log could be sealed under belongs to something else.
+    pub(crate) fn is_taken(&self, sealed: &Path) -> Result<bool, StorageError> {
+        Ok(self.log.env.look(sealed)?.is_some() && !self.is_left_over(sealed)?)
+    }
+
+    /// Whether an interrupted sealing left this file: it is the log, or was until the log was published
+    /// anew or copied, and holds nothing that the log does not.
+    fn is_left_over(&self, sealed: &Path) -> Result<bool, StorageError> {
+        let Some((look, bytes)) = self.log.env.read(sealed)? else { return Ok(false) };
+        let Some(file) = &self.file else { return Ok(false) };
+        let live = file.look().map_err(self.log.failed("look at"))?;
+        if look.file == live.file {
+            return Ok(true);
+        }
+        let end = (bytes.len() as u64).min(live.len);
+        let begins = read_from(&**file, 0, end).map_err(self.log.failed("read"))?;
+        Ok(begins == bytes)
+    }
+
+    /// Moves a file into the quarantine, durably.
+    fn put_away(&self, path: &Path) -> Result<(), StorageError> {
+        let (env, folder) = (&self.log.env, path.parent().unwrap_or(Path::new("")));
+        env.ensure_folder(&self.log.quarantine)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let aside = self.log.quarantine.join(format!("{}-{name}", env.options.now().file_name()));
+        let renamed = env.disk.rename(path, &aside);
+        renamed.map_err(|error| StorageError::io("rename to", &aside, error))?;
+        env.sync_folder(&self.log.quarantine)?;
+        env.sync_folder(folder)
     }
 
     fn second_name(&self, live: Look, sealed: &Path) -> Result<Option<PathBuf>, StorageError> {
@@ -438,11 +514,20 @@ pub(crate) fn problems(path: &Path, bytes: &[u8], scan: &Scan, from: u64) -> Vec
 
 /// Reads the first line of a log, without the rest; `None` if there is no file or no such line.
 pub(crate) fn first_line(env: &Env, path: &Path) -> Result<Option<RawLine>, StorageError> {
-    const BLOCK: u64 = 64 * 1024;
+    line_at(env, path, 0)
+}
+
+/// Reads the line that begins at `offset`; `None` if there is no file or no such line.
+pub(crate) fn line_at(
+    env: &Env,
+    path: &Path,
+    offset: u64,
+) -> Result<Option<RawLine>, StorageError> {
+    const BLOCK: u64 = 16 * 1024;
     let Some(file) = env.open(path, Mode::Read)? else { return Ok(None) };
-    let mut bytes = Vec::new();
+    let mut bytes: Vec<u8> = Vec::new();
     loop {
-        let from = bytes.len() as u64;
+        let from = offset + bytes.len() as u64;
         let block = read_from(&*file, from, from + BLOCK)
             .map_err(|error| StorageError::io("read", path, error))?;
         let newline = block.iter().position(|&byte| byte == b'\n');

@@ -30,6 +30,13 @@ pub(crate) struct RightFile {
     freed: Condvar,
 }
 
+/// Whether somebody who does not get a right will ask again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Attempt {
+    MoreToCome,
+    Last,
+}
+
 /// A right, held until this is dropped.
 pub(crate) struct Held {
     source: Arc<RightFile>,
@@ -62,6 +69,35 @@ impl RightFile {
         self.leave_note(&*file, purpose);
         held.file = Some(file);
         Ok(held)
+    }
+
+    /// Takes the right if it is free now; the last attempt says who has it.
+    pub(crate) fn try_take(
+        self: &Arc<Self>,
+        purpose: &str,
+        attempt: Attempt,
+    ) -> Result<Option<Held>, StorageError> {
+        let taken = {
+            let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *taken, true)
+        };
+        let failed = |error| StorageError::io("lock", &self.path, error);
+        if !taken {
+            let mut held = Held { source: Arc::clone(self), file: None };
+            let file = self.env.disk.open(&self.path, Mode::Lock).map_err(failed)?;
+            if file.try_lock().map_err(failed)? {
+                self.leave_note(&*file, purpose);
+                held.file = Some(file);
+                return Ok(Some(held));
+            }
+        }
+        match attempt {
+            Attempt::MoreToCome => Ok(None),
+            Attempt::Last => {
+                let file = self.env.open(&self.path, Mode::Read)?;
+                Err(self.busy(file.and_then(|file| read_note(&*file))))
+            }
+        }
     }
 
     /// Says who holds the right, unless the last holder was this process, for the same, a moment ago: a

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::context::{ContextFold, collapse, head_line};
 use super::env::Env;
-use super::log::Writing;
+use super::log::{Known, Writing};
 use super::prepare::{self, PrepareError, Prepared};
 use crate::line::{Draft, RawLine};
 use crate::scan::scan;
@@ -38,6 +38,17 @@ pub(crate) struct Ready {
 enum ReadyPiece {
     Keep(Seq, Option<Seq>),
     New(Prepared),
+}
+
+impl Ready {
+    /// The highest ledger position that it promotes.
+    pub(crate) fn promotes(&self) -> Option<u64> {
+        let inbox = |piece: &ReadyPiece| match piece {
+            ReadyPiece::New(new) => new.draft.inbox,
+            ReadyPiece::Keep(..) => None,
+        };
+        self.pieces.iter().filter_map(inbox).max()
+    }
 }
 
 /// Checks what a rotation brings, and keeps its blobs.
@@ -77,7 +88,7 @@ pub(crate) fn rotate(
     let head = Head {
         generation: found.map_or(Gen::new(0), Gen::next),
         sealed: sealed.clone(),
-        inbox: known.and_then(|known| known.fold.inbox()).max(ready.head.inbox),
+        inbox: known.and_then(|known| known.fold.inbox()),
         checkpoints: place_checkpoints(&ready.head, sealed.as_ref()),
         ..ready.head
     };
@@ -122,6 +133,36 @@ pub(crate) fn mend(
     writing.publish(&drafts, next, Some(&sealed_path(archive, &sealed)))
 }
 
+/// Goes on from a sealed log, its lines copied, after the live one was lost. What remains of that goes to
+/// the folder `aside`.
+pub(crate) fn begin_again(
+    env: &Env,
+    mut writing: Writing<'_, ContextFold>,
+    chat: &ChatKey,
+    archive: &Path,
+    name: SealedName,
+    aside: &Path,
+) -> Result<(), StorageError> {
+    let path = sealed_path(archive, &name);
+    let Some(view) = super::context::view(env, &path)? else { return Ok(()) };
+    let Some((_, bytes)) = env.read(&path)? else { return Ok(()) };
+    let now = env.options.now();
+    let next = view.position.seq.max(name.range().1).next().get();
+    let head = Head {
+        generation: view.head.generation.next(),
+        sealed: Some(name),
+        inbox: view.inbox,
+        ..view.head
+    };
+    let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
+    let kept = collapse(lines.filter(|line| line.event() != Some("head")));
+    let mut drafts = vec![head_line(&head, chat, next, now)];
+    drafts.extend(kept.into_iter().map(RawLine::into_draft));
+    env.ensure_folder(aside)?;
+    let aside = aside.join(format!("{}-history.jsonl", now.file_name()));
+    writing.publish(&drafts, next, Some(&aside))
+}
+
 /// A checkpoint in the log that is being sealed gets the name of it.
 fn place_checkpoints(head: &Head, sealed: Option<&SealedName>) -> Vec<crate::Checkpoint> {
     let mut checkpoints = head.checkpoints.clone();
@@ -150,6 +191,7 @@ fn body(
                 drafts.push(draft);
             }
             ReadyPiece::Keep(first, last) => {
+                check_range(writing, first, last)?;
                 let wanted = |seq: u64| seq >= first.get() && last.is_none_or(|l| seq <= l.get());
                 for line in old.iter_mut() {
                     // A line that an earlier range took is not taken again.
@@ -163,4 +205,20 @@ fn body(
         }
     }
     Ok(drafts)
+}
+
+/// Refuses to keep lines that the log does not have.
+fn check_range(
+    writing: &Writing<'_, ContextFold>,
+    first: Seq,
+    last: Option<Seq>,
+) -> Result<(), Refused> {
+    let Some(last) = last else { return Ok(()) };
+    let there = |known: &Known<ContextFold>| {
+        known.first_seq <= first.get() && first <= last && last.get() <= known.last_seq
+    };
+    match writing.known().is_some_and(there) {
+        true => Ok(()),
+        false => Err(Refused::NoLines { first, last }),
+    }
 }

@@ -1,16 +1,18 @@
 //! The file store behind the traits: each call moves to a thread that may block.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use ship_message::json::{Json, Object};
 
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::env::Env;
-use super::right::Held;
-use crate::disk::{Disk, MemoryDisk, RealDisk};
+use super::right::{Attempt, Held};
+use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
+use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
     Delivery, Derived, DerivedState, Entry, Lane, LaneError, LedgerLine, LedgerSeq, ListError,
@@ -18,7 +20,11 @@ use crate::{
     Rotation, SealedLog, SealedName, StorageError, Store, Synced, View,
 };
 
-/// A store in the `.ship` folder of a project. Clones share it. Needs a tokio runtime around it.
+/// How long at most between two looks at a lane that another has.
+const LANE_PAUSE_MAX: Duration = Duration::from_millis(10);
+
+/// A store in the `.ship` folder of a project. Clones share it. Needs a tokio runtime with a timer around
+/// it.
 #[derive(Clone)]
 pub struct FileStore {
     env: Arc<Env>,
@@ -40,7 +46,7 @@ impl FileStore {
     /// Opens the store on a disk of your own.
     pub fn on_disk(disk: Box<dyn Disk>, options: Options) -> Self {
         let open = Arc::new(Mutex::new(HashMap::new()));
-        Self { env: Arc::new(Env { disk, options }), open }
+        Self { env: Arc::new(Env::new(disk, options)), open }
     }
 
     /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.
@@ -59,36 +65,50 @@ impl FileStore {
         chat
     }
 
-    fn look(&self, folder: &str) -> Result<Option<ChatLook>, StorageError> {
+    /// Looks at a folder below `.ship/chat`; `None` if it is none of ours. What is wrong with one chat is
+    /// told of that chat, and the others are listed all the same.
+    fn look(&self, folder: &str) -> Option<ChatLook> {
         let paths = Paths::new(folder);
-        let size = |path: PathBuf| {
-            Ok::<u64, StorageError>(self.env.look(&path)?.map_or(0, |look| look.len))
-        };
-        let bytes = match self.env.read(&paths.about) {
-            Ok(Some((_, bytes))) => bytes,
-            // A chat is there once its `chat.json` is.
-            Ok(None) => return Ok(None),
-            Err(error) => return Ok(Some(unreadable(&paths, &error.to_string()))),
+        match self.look_into(folder, &paths) {
+            Ok(look) => look,
+            Err(error) => Some(unreadable(&paths, ProblemKind::Damage, &error.to_string())),
+        }
+    }
+
+    fn look_into(&self, folder: &str, paths: &Paths) -> Result<Option<ChatLook>, StorageError> {
+        // A stray file is nobody's chat.
+        if self.env.look(&paths.chat)?.is_none_or(|look| look.node == Node::File) {
+            return Ok(None);
+        }
+        let size =
+            |path: &Path| Ok::<u64, StorageError>(self.env.look(path)?.map_or(0, |look| look.len));
+        let (context_bytes, ledger_bytes) =
+            (size(&paths.live)?, size(&paths.conversations.join("history.jsonl"))?);
+        let Some((_, bytes)) = self.env.read(&paths.about)? else {
+            // A chat is there once its `chat.json` is; one that has said something has lost it.
+            let message = "it is missing, though the chat has logs";
+            let lost = context_bytes > 0 || ledger_bytes > 0;
+            return Ok(lost.then(|| unreadable(paths, ProblemKind::Missing, message)));
         };
         let about = Json::parse_bytes(&bytes).ok();
-        let key = about.and_then(|about| about.get("chatKey")?.as_str()?.parse().ok());
+        let key = about.and_then(|about| about.get("chatKey")?.as_str()?.parse::<ChatKey>().ok());
         let Some(key) = key else {
-            return Ok(Some(unreadable(&paths, "it holds no chat key")));
+            return Ok(Some(unreadable(paths, ProblemKind::Damage, "it holds no chat key")));
         };
-        Ok(Some(ChatLook {
-            key: Ok(key),
-            context_bytes: size(paths.live.clone())?,
-            ledger_bytes: size(paths.conversations.join("history.jsonl"))?,
-            journal_bytes: size(paths.messages.join("run.jsonl"))?,
-        }))
+        if folder_name(&key) != folder {
+            let message = format!("it names chat `{key}`, whose folder is another");
+            return Ok(Some(unreadable(paths, ProblemKind::Damage, &message)));
+        }
+        let journal_bytes = size(&paths.messages.join("run.jsonl"))?;
+        Ok(Some(ChatLook { key: Ok(key), context_bytes, ledger_bytes, journal_bytes }))
     }
 }
 
-fn unreadable(paths: &Paths, message: &str) -> ChatLook {
+fn unreadable(paths: &Paths, kind: ProblemKind, message: &str) -> ChatLook {
     let problem = Problem {
         file: paths.about.display().to_string(),
         offset: 0,
-        kind: ProblemKind::Damage,
+        kind,
         message: message.to_owned(),
         remedy: "restore it from a copy; `chat.json` tells which chat this is".to_owned(),
     };
@@ -112,15 +132,31 @@ where
     })
 }
 
+/// Takes the lane, waiting up to `lock.waitMs`. No thread waits with it: a run may hold a lane for long,
+/// and there are only so many threads for everybody else.
+async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<Held, StorageError> {
+    let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let attempt = match Instant::now() < deadline {
+            true => Attempt::MoreToCome,
+            false => Attempt::Last,
+        };
+        let (chat, purpose) = (Arc::clone(chat), purpose.to_owned());
+        if let Some(held) = blocking(move || chat.try_lane(&purpose, attempt)).await? {
+            return Ok(held);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LANE_PAUSE_MAX);
+    }
+}
+
 impl Store for FileStore {
     fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError> {
         let store = self.clone();
         blocking(move || {
-            let mut chats = Vec::new();
-            for folder in store.env.list(Path::new(".ship/chat"))? {
-                chats.extend(store.look(&folder)?);
-            }
-            Ok(chats)
+            let folders = store.env.list(Path::new(".ship/chat"))?;
+            Ok(folders.iter().filter_map(|folder| store.look(folder)).collect())
         })
     }
 
@@ -178,8 +214,8 @@ impl Chat for FileChat {
 
     fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
         let (chat, purpose) = (Arc::clone(&self.0), purpose.to_owned());
-        blocking(move || {
-            let held = chat.take_lane(&purpose)?;
+        Box::pin(async move {
+            let held = wait_for_lane(&chat, &purpose).await?;
             Ok(Arc::new(FileLane { chat: Self(chat), held: Arc::new(held) }) as Arc<dyn Lane>)
         })
     }

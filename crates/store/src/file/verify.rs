@@ -7,9 +7,10 @@ use ship_message::json::Json;
 
 use super::chat::ChatFiles;
 use super::env::UNFINISHED;
+use super::keys::ledger_path;
 use super::log::{check_head, problems};
 use super::rotate::sealed_path;
-use super::{blobs, context};
+use super::{blobs, ledger};
 use crate::disk::Node;
 use crate::scan::scan;
 use crate::{Problem, ProblemKind, StorageError};
@@ -26,8 +27,13 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
             return Ok(found);
         }
     }
-    if let Err(error) = chat.read_about() {
-        found.push(of_error(&chat.paths.about, &error));
+    match chat.read_about() {
+        Ok(Some(_)) => {}
+        Ok(None) => {
+            let remedy = "restore it from a copy; it tells which chat this is";
+            found.push(problem(&chat.paths.about, ProblemKind::Missing, "it is missing", remedy));
+        }
+        Err(error) => found.push(of_error(&chat.paths.about, &error)),
     }
     log(chat, &chat.paths.live, &mut found)?;
     let referenced = sealed(chat, &mut found)?;
@@ -37,6 +43,20 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
         let remedy =
             "nothing to do: an interrupted rotation left it, and its lines are elsewhere too";
         found.push(problem(&path, ProblemKind::Unreferenced, message, remedy));
+    }
+    // The context log was looked at above; whether it tells of the ledger is all that counts here.
+    if chat.ledger_lost().unwrap_or(false) {
+        let path = ledger::live(&chat.paths.conversations);
+        let remedy =
+            "restore it from a copy, or let a repair go on above the numbers that were given";
+        found.push(problem(&path, ProblemKind::Missing, &ledger::lost(), remedy));
+    }
+    for number in ledger::sealed_before(&chat.env, &chat.paths.conversations)? {
+        let path = ledger_path(&chat.paths.conversations, number);
+        if chat.env.look(&path)?.is_none() {
+            let remedy = "restore it from a copy";
+            found.push(problem(&path, ProblemKind::Missing, "a sealed ledger is missing", remedy));
+        }
     }
     for name in chat.env.list(&chat.paths.conversations)? {
         if name.ends_with(".jsonl") {
@@ -53,14 +73,11 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
 /// Follows the sealed logs back from the live one, checks each, and returns their names.
 fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>, StorageError> {
     let mut names = HashSet::new();
-    let mut before = context::read_head(&chat.env, &chat.paths.live)?.and_then(|head| head.sealed);
-    if chat.env.look(&chat.paths.live)?.is_none()
-        && let Some(newest) = chat.sealed_names()?.last()
-    {
+    let mut before = chat.newest_sealed()?;
+    if chat.env.look(&chat.paths.live)?.is_none() && before.is_some() {
         let message = "the live log is missing, though there are sealed ones";
-        let remedy = "restore it from a copy, or begin again from the newest sealed log";
+        let remedy = "restore it from a copy, or let a repair go on from the newest sealed log";
         found.push(problem(&chat.paths.live, ProblemKind::Missing, message, remedy));
-        before = Some(newest.clone());
     }
     while let Some(name) = before.take() {
         let path = sealed_path(&chat.paths.archive, &name);
@@ -69,8 +86,10 @@ fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>,
             found.push(problem(&path, ProblemKind::Missing, "a sealed log is missing", remedy));
         }
         log(chat, &path, found)?;
-        let head = context::read_head(&chat.env, &path)?;
-        before = head.and_then(|head| head.sealed).filter(|older| older.range().1 < name.range().0);
+        before = match chat.sealed_head(&path)? {
+            Some(head) => head.sealed.filter(|older| older.range().1 < name.range().0),
+            None => chat.sealed_before(Some(name.range().0))?,
+        };
         names.insert(name.as_str().to_owned());
     }
     Ok(names)
@@ -106,27 +125,35 @@ fn log(chat: &ChatFiles, path: &Path, found: &mut Vec<Problem>) -> Result<(), St
     Ok(())
 }
 
-/// Files that an interrupted write left.
+/// Files that an interrupted write left, in the chat and among the blobs.
 pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     let mut found = Vec::new();
+    let left_over = |path: &Path| {
+        let message = "an interrupted write left this file; nobody reads it";
+        problem(path, ProblemKind::Leftover, message, "nothing to do: a repair removes it")
+    };
     for folder in ["", "conversations", "messages", "contexts", "contexts/archive", "quarantine"] {
         let folder = chat.paths.chat.join(folder);
         for name in chat.env.list(&folder)?.iter().filter(|name| name.ends_with(UNFINISHED)) {
-            let message = "an interrupted write left this file; nobody reads it";
-            let remedy = "nothing to do: a repair removes it";
-            found.push(problem(&folder.join(name), ProblemKind::Leftover, message, remedy));
+            found.push(left_over(&folder.join(name)));
         }
     }
+    found.extend(blobs::leftovers(&chat.env)?.iter().map(|path| left_over(path)));
     Ok(found)
 }
 
 fn of_error(path: &Path, error: &StorageError) -> Problem {
-    let kind = match error {
-        StorageError::Newer { .. } => ProblemKind::Newer,
-        StorageError::NotPlain { .. } => ProblemKind::NotPlain,
-        _ => ProblemKind::Damage,
+    let (kind, remedy) = match error {
+        StorageError::Newer { .. } => (ProblemKind::Newer, "use a newer program to write"),
+        StorageError::NotPlain { .. } => {
+            (ProblemKind::NotPlain, "replace it by the plain file or folder itself")
+        }
+        StorageError::OtherChat { .. } => {
+            (ProblemKind::Damage, "restore it from a copy, or rename one of the two chats")
+        }
+        _ => (ProblemKind::Damage, "restore it from a copy, or let a repair set it aside"),
     };
-    problem(path, kind, &error.to_string(), "see the message")
+    problem(path, kind, &error.to_string(), remedy)
 }
 
 fn problem(path: &Path, kind: ProblemKind, message: &str, remedy: &str) -> Problem {
