@@ -6,7 +6,7 @@ use ship_store::{
 };
 use ship_testkit::chat::{Begun, compaction, entry, ids, ledger_keys, message, options};
 use ship_testkit::power;
-use ship_testkit::sim::{Op, SimDisk};
+use ship_testkit::sim::{Fault, Lasts, Op, SimDisk};
 use ship_testkit::sweep::block_on;
 
 const EIO: i32 = 5;
@@ -187,4 +187,46 @@ fn a_write_that_nobody_waits_for_any_more_is_finished_before_the_lane_is_free() 
         assert!(disk.ops()[before..].iter().any(|op| matches!(op, Op::Sync(_))));
         assert_eq!(ids(&*chat).await, ["m1"]);
     });
+}
+
+#[test]
+fn what_could_not_be_synced_nor_taken_back_is_shown_to_nobody() {
+    const EIO_FOREVER: Fault = Fault::Fail(EIO, Lasts::Forever);
+    let mut refusals = 0;
+    for calls in 0..40 {
+        let disk = SimDisk::new();
+        block_on(async {
+            let store = store_on(&disk);
+            let mut begun = Begun::new(&store, "a").await;
+            begun.say("m1").await;
+            disk.fail_in(calls, EIO_FOREVER);
+            let said = begun.lane.append(vec![message("m2", "x").into()], begun.position).await;
+            disk.heal();
+            let expected: &[&str] = if said.is_ok() { &["m1", "m2"] } else { &["m1"] };
+            assert_eq!(ids(&*begun.chat).await, expected, "failing from call {calls} on");
+            refusals += usize::from(said.is_err());
+        });
+    }
+    assert!(refusals > 3, "only {refusals} appends were refused");
+}
+
+#[test]
+fn a_line_that_lost_its_newline_gets_it_again_before_the_next_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join(".ship/chat/a/messages/history.jsonl");
+    let open = || FileStore::new(folder.path(), options()).unwrap();
+    block_on(async {
+        Begun::new(&open(), "a").await.say("m1").await;
+        let text = std::fs::read_to_string(&log).unwrap();
+        std::fs::write(&log, text.trim_end()).unwrap();
+
+        let chat = open().open(&"a".parse().unwrap()).await.unwrap().unwrap();
+        assert_eq!(ids(&*chat).await, ["m1"]);
+        let position = chat.view().await.unwrap().unwrap().position;
+        let lane = chat.lane("test").await.unwrap();
+        lane.append(vec![message("m2", "x").into()], position).await.unwrap();
+        assert_eq!(ids(&*chat).await, ["m1", "m2"]);
+    });
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.lines().all(|line| ship_message::json::Json::parse(line).is_ok()), "{text}");
 }

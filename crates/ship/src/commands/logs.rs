@@ -54,7 +54,8 @@ fn print(session: &Session, line: &Object) -> Result<(), Failure> {
     let mut rest = String::new();
     for (key, value) in line.iter() {
         if !matches!(key, "ts" | "level" | "kind") {
-            let value = value.as_str().map_or_else(|| value.to_string(), output::visible);
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let value = output::visible(&value);
             // One line of the log is one line here.
             let value = value.replace('\n', "\\n");
             rest.push_str(&format!(" {}{value}", style.dim(&format!("{key}="))));

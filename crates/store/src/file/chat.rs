@@ -322,7 +322,8 @@ impl ChatFiles {
     }
 
     pub(crate) fn view(&self) -> Result<Option<View>, ReadError> {
-        let view = context::view(&self.env, &self.paths.live)?;
+        let believed = self.context.believed_len();
+        let view = context::view_of(&self.env, &self.paths.live, believed)?;
         if view.is_none() {
             self.check_first()?;
         }

@@ -183,7 +183,17 @@ pub(crate) fn collapse(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
 
 /// Reads a log as a view; `None` if there is no file. Stops at the last whole batch, changes nothing.
 pub(crate) fn view(env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
-    let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
+    view_of(env, path, None)
+}
+
+/// As [`view`], but nothing beyond `believed` bytes is believed.
+pub(crate) fn view_of(
+    env: &Env,
+    path: &Path,
+    believed: Option<u64>,
+) -> Result<Option<View>, StorageError> {
+    let Some((_, mut bytes)) = env.read(path)? else { return Ok(None) };
+    bytes.truncate(believed.and_then(|len| usize::try_from(len).ok()).unwrap_or(usize::MAX));
     let scan = scan(&bytes, None);
     let mut found = problems(path, &bytes, &scan, 0);
     // While another process writes, the end of the file is not torn but unfinished.

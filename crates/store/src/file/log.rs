@@ -103,6 +103,13 @@ impl<F: Fold> LogFile<F> {
         Ok(Writing { log: self, state, file: self.env.open(&self.path, Mode::Append)? })
     }
 
+    /// How much of the file is believed, while a failed write has not been taken back; `None` if all of it.
+    pub(crate) fn believed_len(&self) -> Option<u64> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.failed.as_ref()?;
+        state.known.as_ref().map(|known| known.len)
+    }
+
     /// Returns the repairs that were made since the last call.
     pub(crate) fn take_notes(&self) -> Vec<Problem> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).notes)
@@ -178,8 +185,23 @@ impl<F: Fold> Writing<'_, F> {
             check_head(&self.log.path, &scan)?;
         }
         self.set_aside(&bytes, &scan, from)?;
+        let ended = self.end_last_line(&bytes[..scan.good_len])?;
         self.adopt(scan, look, from);
+        if let Some(known) = &mut self.state.known {
+            known.len += ended;
+        }
         Ok(())
+    }
+
+    /// Gives the last line its newline, should it have lost it, so that the next is a line of its own. Returns
+    /// how much longer the file is.
+    fn end_last_line(&self, good: &[u8]) -> Result<u64, StorageError> {
+        let Some(file) = self.file.as_ref().filter(|_| !good.is_empty() && !good.ends_with(b"\n"))
+        else {
+            return Ok(0);
+        };
+        write_all(&**file, b"\n").map_err(self.log.failed("write"))?;
+        Ok(1)
     }
 
     /// Copies to the quarantine what is damaged, and moves there what is torn.

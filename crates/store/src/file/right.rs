@@ -100,13 +100,15 @@ impl RightFile {
         }
     }
 
-    /// Says who holds the right, unless the last holder was this process, for the same, a moment ago: a
-    /// note is a change of a file, and a hundred of them in a second would slow every sync down.
+    /// Says who holds the right, unless the last holder was this process a moment ago: a note is a change of a
+    /// file, and a hundred of them in a second would slow every sync down. The write right goes from one
+    /// small purpose to the next all the time, so there the purpose may be that of a moment ago.
     fn leave_note(&self, file: &dyn DiskFile, purpose: &str) {
         let now = self.env.options.now();
         let fresh = read_note(file).is_some_and(|last| {
             let age = now.millis() - last.since.millis();
-            last.pid == std::process::id() && last.purpose == purpose && (0..NOTE_MS).contains(&age)
+            let same = self.right == Right::Write || last.purpose == purpose;
+            last.pid == std::process::id() && same && (0..NOTE_MS).contains(&age)
         });
         if !fresh {
             // A right without its note is still a right.
