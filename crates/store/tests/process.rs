@@ -290,7 +290,8 @@ fn the_write_right_of_a_frozen_process_is_refused_by_name_and_free_once_it_is_ki
     let Busy { right, holder, waited_ms, .. } = &*busy;
     let holder = holder.as_ref().expect("a note");
     assert_eq!((*right, holder.pid, *waited_ms), (Right::Write, frozen.child.id(), 300));
-    assert_eq!(holder.purpose, "append");
+    // What it is for may be what it was for a moment ago; who holds it is exact.
+    assert!(["append", "rotate"].contains(&holder.purpose.as_str()), "{}", holder.purpose);
     frozen.kill();
     let begun = Instant::now();
     frozen.accept().expect("the right is free");
