@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::{Array, Json, Object};
 
-use super::env::Env;
+use super::env::{Env, read_from};
 use super::keys::{Keys, digest, entry_key, ledger_path};
 use super::log::{Fold, Span, Writing, first_line};
 use super::prepare::{self, PrepareError};
+use crate::disk::Mode;
 use crate::ledger::KEYS_KEPT_MS;
 use crate::line::{Draft, Kind, RawLine, decode};
 use crate::scan::scan;
@@ -23,6 +24,8 @@ use crate::{
 
 /// A larger ledger is sealed before the next entry.
 const LEDGER_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How much of the end of a file is looked at first.
+const TAIL_BYTES: u64 = 16 * 1024;
 
 impl From<PrepareError> for AcceptError {
     fn from(error: PrepareError) -> Self {
@@ -379,11 +382,33 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The lines of one file, its head left out.
-    fn lines(&self, path: &Path) -> Result<Vec<RawLine>, StorageError> {
-        let Some((_, bytes)) = self.env.read(path)? else { return Ok(Vec::new()) };
-        let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
-        Ok(lines.filter(|line| !matches!(line.event(), Some("head" | "void"))).collect())
+    /// The last lines of one file, its head left out: at least as many as are `enough`, or all of them. A turn
+    /// looks at the end of the ledger several times, and must not pay for its age.
+    fn last_lines(
+        &self,
+        path: &Path,
+        enough: impl Fn(&[RawLine]) -> bool,
+    ) -> Result<Vec<RawLine>, StorageError> {
+        let failed = |error| StorageError::io("read", path, error);
+        let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(Vec::new()) };
+        let len = file.look().map_err(failed)?.len;
+        let mut block = TAIL_BYTES;
+        loop {
+            let from = len.saturating_sub(block);
+            let mut bytes = read_from(&*file, from, len).map_err(failed)?;
+            if from > 0 {
+                let newline = bytes.iter().position(|&byte| byte == b'\n');
+                bytes.drain(..newline.map_or(bytes.len(), |at| at + 1));
+            }
+            // A block that begins inside the last batch gives no line at all, so more is read then.
+            let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
+            let lines: Vec<RawLine> =
+                lines.filter(|line| !matches!(line.event(), Some("head" | "void"))).collect();
+            if from == 0 || (!lines.is_empty() && enough(&lines)) {
+                return Ok(lines);
+            }
+            block = block.saturating_mul(4);
+        }
     }
 
     /// All files of the ledger, the newest first.
@@ -422,9 +447,12 @@ impl Reading<'_> {
             if newest_first.len() >= limit {
                 break;
             }
-            let lines = self.lines(&path)?.into_iter().rev();
-            let wanted = lines.filter(|line| before.is_none_or(|seq| line.seq < seq.get()));
-            newest_first.extend(wanted.take(limit - newest_first.len()));
+            let is_wanted = |line: &RawLine| before.is_none_or(|seq| line.seq < seq.get());
+            let left = limit - newest_first.len();
+            let enough =
+                |lines: &[RawLine]| lines.iter().filter(|line| is_wanted(line)).count() >= left;
+            let lines = self.last_lines(&path, enough)?.into_iter().rev();
+            newest_first.extend(lines.filter(is_wanted).take(left));
         }
         newest_first.reverse();
         self.resolve(newest_first)
@@ -447,7 +475,9 @@ impl Reading<'_> {
         }
         let mut found: Vec<RawLine> = Vec::new();
         for path in files.into_iter().rev() {
-            let wanted = self.lines(&path)?.into_iter().filter(|line| line.seq > after);
+            let enough = |lines: &[RawLine]| lines[0].seq <= after.saturating_add(1);
+            let lines = self.last_lines(&path, enough)?.into_iter();
+            let wanted = lines.filter(|line| line.seq > after);
             found.extend(wanted.take(limit - found.len()));
             if found.len() >= limit {
                 break;
