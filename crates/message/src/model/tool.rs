@@ -75,6 +75,16 @@ pub(crate) fn approval<'a>(part: &'a ToolPart, key: &str) -> Option<&'a Json> {
     part.field("approval").and_then(|approval| approval.get(key))
 }
 
+impl Source<'_, ToolPart> {
+    /// A field that the UI part keeps in its approval, under another name.
+    fn of_approval(&self, here: &str, in_approval: &str) -> Option<&Json> {
+        match self {
+            Self::Ui(part) => approval(part, in_approval),
+            Self::Given(object) => object.get(here),
+        }
+    }
+}
+
 impl ToolCallModelPart<'_> {
     /// `toolCallId`
     pub fn call_id(&self) -> Option<Value<'_>> {
@@ -129,17 +139,9 @@ impl ToolCallModelPart<'_> {
 }
 
 impl ToolApprovalRequestModelPart<'_> {
-    /// A field that the UI part keeps in its approval.
-    fn field(&self, here: &str, in_approval: &str) -> Option<&Json> {
-        match &self.0 {
-            Source::Ui(part) => approval(part, in_approval),
-            Source::Given(object) => object.get(here),
-        }
-    }
-
     /// `approvalId`
     pub fn approval_id(&self) -> Option<Value<'_>> {
-        self.field("approvalId", "id").map(Value::Ref)
+        self.0.of_approval("approvalId", "id").map(Value::Ref)
     }
 
     /// `toolCallId`
@@ -152,35 +154,27 @@ impl ToolApprovalRequestModelPart<'_> {
         object.value("type", Value::Str("tool-approval-request"));
         object.option("approvalId", self.approval_id());
         object.option("toolCallId", self.call_id());
-        let input = self.field("inputSchemaInput", "inputSchemaInput");
+        let input = self.0.of_approval("inputSchemaInput", "inputSchemaInput");
         object.option("inputSchemaInput", input.map(Value::Ref));
-        let signature = present(self.field("signature", "signature"));
+        let signature = present(self.0.of_approval("signature", "signature"));
         object.option("signature", signature.map(Value::Ref));
     }
 }
 
 impl ToolApprovalResponseModelPart<'_> {
-    /// A field that the UI part keeps in its approval.
-    fn field(&self, here: &str, in_approval: &str) -> Option<&Json> {
-        match &self.0 {
-            Source::Ui(part) => approval(part, in_approval),
-            Source::Given(object) => object.get(here),
-        }
-    }
-
     /// `approvalId`
     pub fn approval_id(&self) -> Option<Value<'_>> {
-        self.field("approvalId", "id").map(Value::Ref)
+        self.0.of_approval("approvalId", "id").map(Value::Ref)
     }
 
     /// `approved`
     pub fn approved(&self) -> Option<Value<'_>> {
-        self.field("approved", "approved").map(Value::Ref)
+        self.0.of_approval("approved", "approved").map(Value::Ref)
     }
 
     /// `reason`
     pub fn reason(&self) -> Option<Value<'_>> {
-        self.field("reason", "reason").map(Value::Ref)
+        self.0.of_approval("reason", "reason").map(Value::Ref)
     }
 
     /// `providerExecuted`
