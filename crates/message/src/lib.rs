@@ -43,8 +43,8 @@ pub use prune::{
 };
 pub use ui::{
     DataPart, FilePart, NotAMessage, PartFields, ReadError, ReasoningPart, Role,
-    SourceDocumentPart, SourceUrlPart, StepStartPart, TextPart, TextState, ToolFields, ToolPart,
-    ToolState, UiMessage, UiPart,
+    SourceDocumentPart, SourceUrlPart, StepStartPart, TextPart, TextState, ToolPart, ToolState,
+    UiMessage, UiPart,
 };
 pub use validate::{
     DataCheck, MetadataCheck, ToolCheck, ToolChecks, ValidateError, ValidateOptions,

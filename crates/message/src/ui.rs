@@ -12,7 +12,7 @@ pub use part::{
     DataPart, FilePart, PartFields, ReasoningPart, SourceDocumentPart, SourceUrlPart,
     StepStartPart, TextPart, TextState, UiPart,
 };
-pub use tool::{ToolFields, ToolPart, ToolState};
+pub use tool::{ToolPart, ToolState};
 
 use crate::json::{Json, Object};
 

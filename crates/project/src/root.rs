@@ -64,16 +64,16 @@ mod tests {
 
     #[test]
     fn the_home_folders_ship_folder_never_counts_but_its_ship_json_does() {
-        let tree = tree(&["home/work/", "home/.ship/chat/"]);
+        let tree = tree(&["home/soup/", "home/.ship/chat/"]);
         let home = tree.path().join("home");
-        assert_eq!(find_root(&home.join("work"), Some(&home)), home.join("work"));
+        assert_eq!(find_root(&home.join("soup"), Some(&home)), home.join("soup"));
         assert_eq!(find_root(&home, Some(&home)), home);
 
         let by_another_name = tree.path().join("link");
         std::os::unix::fs::symlink(&home, &by_another_name).unwrap();
-        assert_eq!(find_root(&home.join("work"), Some(&by_another_name)), home.join("work"));
+        assert_eq!(find_root(&home.join("soup"), Some(&by_another_name)), home.join("soup"));
 
         fs::write(home.join("ship.json"), "{}").unwrap();
-        assert_eq!(find_root(&home.join("work"), Some(&home)), home);
+        assert_eq!(find_root(&home.join("soup"), Some(&home)), home);
     }
 }

@@ -345,6 +345,13 @@ pub async fn power_cuts(script: &Script) -> Result<Tally, String> {
     Ok(tally)
 }
 
+/// How many calls to the disk a script makes when nothing goes wrong.
+async fn calls(script: &Script) -> usize {
+    let sim = SimDisk::new();
+    script.run(&sim).await;
+    sim.calls()
+}
+
 /// Lets each fault happen at each call that `wanted` wants, then restarts, and cuts the power as well.
 ///
 /// # Errors
@@ -354,11 +361,7 @@ pub async fn faults(
     faults: &[Fault],
     wanted: impl Fn(usize) -> bool,
 ) -> Result<Tally, String> {
-    let calls = {
-        let sim = SimDisk::new();
-        script.run(&sim).await;
-        sim.calls()
-    };
+    let calls = calls(script).await;
     let (mut tally, mut judged) = (Tally::default(), Judged::default());
     for at in (0..calls).filter(|&at| wanted(at)) {
         for &fault in faults {
@@ -386,11 +389,7 @@ pub async fn second_lives(
     script: &Script,
     wanted: impl Fn(usize) -> bool,
 ) -> Result<Tally, String> {
-    let calls = {
-        let sim = SimDisk::new();
-        script.run(&sim).await;
-        sim.calls()
-    };
+    let calls = calls(script).await;
     let (mut tally, mut judged) = (Tally::default(), Judged::default());
     for at in (0..calls).filter(|&at| wanted(at)) {
         for fault in [Fault::KillAfter, Fault::Torn] {

@@ -143,67 +143,10 @@ impl ToolPart {
         self.object.remove("output");
         self.object.set("errorText", error_text.into());
     }
-
-    /// Every field that means something, found in one pass over the object.
-    pub fn fields(&self) -> ToolFields<'_> {
-        let mut fields = ToolFields::default();
-        for (key, value) in self.object.iter() {
-            let slot = match key {
-                "type" => &mut fields.kind,
-                "toolName" => &mut fields.tool_name,
-                "toolCallId" => &mut fields.call_id,
-                "state" => &mut fields.state,
-                "input" => &mut fields.input,
-                "rawInput" => &mut fields.raw_input,
-                "inputEncoding" => &mut fields.input_encoding,
-                "output" => &mut fields.output,
-                "errorText" => &mut fields.error_text,
-                "approval" => &mut fields.approval,
-                "dynamic" => &mut fields.dynamic,
-                "preliminary" => &mut fields.preliminary,
-                "providerExecuted" => &mut fields.provider_executed,
-                "callProviderMetadata" => &mut fields.call_metadata,
-                "resultProviderMetadata" => &mut fields.result_metadata,
-                "toolMetadata" => &mut fields.tool_metadata,
-                _ => continue,
-            };
-            *slot = Some(value);
-        }
-        fields
-    }
 }
 
 impl PartFields for ToolPart {
     fn object(&self) -> &Object {
         &self.object
-    }
-}
-
-/// The fields of a tool part, each as it was read.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(missing_docs, reason = "each is the JSON key of the same name")]
-pub struct ToolFields<'a> {
-    pub kind: Option<&'a Json>,
-    pub tool_name: Option<&'a Json>,
-    pub call_id: Option<&'a Json>,
-    pub state: Option<&'a Json>,
-    pub input: Option<&'a Json>,
-    pub raw_input: Option<&'a Json>,
-    pub input_encoding: Option<&'a Json>,
-    pub output: Option<&'a Json>,
-    pub error_text: Option<&'a Json>,
-    pub approval: Option<&'a Json>,
-    pub dynamic: Option<&'a Json>,
-    pub preliminary: Option<&'a Json>,
-    pub provider_executed: Option<&'a Json>,
-    pub call_metadata: Option<&'a Json>,
-    pub result_metadata: Option<&'a Json>,
-    pub tool_metadata: Option<&'a Json>,
-}
-
-impl ToolFields<'_> {
-    /// How far the call has come.
-    pub fn tool_state(&self) -> ToolState {
-        self.state.and_then(Json::as_str).map_or(ToolState::Unknown, ToolState::named)
     }
 }

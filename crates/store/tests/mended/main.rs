@@ -1,0 +1,96 @@
+//! Defects that were mended, one test each: what was lost, and is kept now.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test, a panic that shows the error is the best report"
+)]
+
+mod blobs;
+mod chats;
+mod ledger;
+mod syncs;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ship_message::json::{Json, Object};
+use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
+use ship_store::{
+    About, AcceptError, Chat, Delivery, DeliveryState, Durability, FileStore, LedgerSeq,
+    NewMessage, OpenError, Options, Piece, ProblemKind, Refused, RotateError, Seq, StorageError,
+    Store, Synced, Timestamp,
+};
+use ship_testkit::chat::{
+    Begun, compaction, entry, everything, id, ids, ledger_keys, message, options,
+};
+use ship_testkit::power;
+use ship_testkit::sim::{Op, SimDisk};
+use ship_testkit::sweep::block_on;
+
+const EIO: i32 = 5;
+const SEALED: &str = ".ship/chat/a/conversations/archive-1.jsonl";
+const LEDGER: &str = ".ship/chat/a/conversations/history.jsonl";
+
+/// A project on the real disk with one chat, `a`.
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn store(&self) -> FileStore {
+        FileStore::new(self.0.path(), options()).expect("a store")
+    }
+}
+
+fn store_on(disk: impl Disk + 'static) -> FileStore {
+    FileStore::on_disk(Box::new(disk), options())
+}
+
+fn put(disk: &MemoryDisk, path: &Path, bytes: &[u8]) {
+    let _ = disk.remove(path);
+    disk.open(path, Mode::Create).unwrap().write(bytes).unwrap();
+}
+
+/// All paths below a folder, itself included.
+fn names(disk: &MemoryDisk, folder: &str) -> Vec<PathBuf> {
+    disk.contents().into_keys().filter(|path| path.starts_with(folder)).collect()
+}
+
+/// Accepts so many entries that the ledger is sealed with the next.
+async fn fill(chat: &dyn Chat, prefix: &str) {
+    let text = "x".repeat(30_000);
+    for number in 0..140 {
+        chat.accept(entry(&format!("{prefix}{number}"), &text)).await.unwrap();
+    }
+}
+
+async fn opened(disk: &MemoryDisk) -> std::sync::Arc<dyn Chat> {
+    store_on(disk.clone()).open(&"a".parse().unwrap()).await.unwrap().unwrap()
+}
+
+fn bytes(disk: &MemoryDisk, path: &str) -> Vec<u8> {
+    disk.contents().remove(Path::new(path)).unwrap().unwrap()
+}
+
+fn delivery(entry: LedgerSeq, text: &str) -> Delivery {
+    let data = Object::from([("text", Json::from(text))]);
+    let (id, ts, state) = ("d1".to_owned(), Timestamp::from_millis(0), DeliveryState::Planned);
+    Delivery { entry, id, ts, state, data }
+}
+
+/// A chat with an open delivery in a sealed ledger.
+async fn with_outbox(disk: &MemoryDisk, text: &str) -> Delivery {
+    let begun = Begun::new(&store_on(disk.clone()), "a").await;
+    let seq = begun.chat.accept(entry("first", "x")).await.unwrap().seq;
+    let planned = delivery(seq, text);
+    begun.lane.deliver(vec![planned.clone()]).await.unwrap();
+    fill(&*begun.chat, "k").await;
+    begun.chat.accept(entry("last", "x")).await.unwrap();
+    assert!(disk.look(Path::new(SEALED)).is_ok());
+    planned
+}
