@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ship_context::OutputRules;
+use ship_message::json::Json;
 use ship_project::{
     Level, LogEntry, Logs, Project, ProviderName, SkillState as Found, read_system_texts,
     scan_skills,
@@ -165,8 +166,8 @@ impl RunLog for OfLogs {
         for (name, value) in note.texts {
             entry = entry.message(name, value);
         }
-        if let Some(body) = note.payload {
-            entry = entry.payload("body", body);
+        if let Some(body) = note.payload.filter(|_| self.logs.options().payload) {
+            entry = entry.payload("body", Json::parse(&body).unwrap_or_else(|_| body.into()));
         }
         self.logs.write(entry);
     }

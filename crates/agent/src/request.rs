@@ -104,13 +104,12 @@ pub(crate) async fn next_request(agent: &Inner, key: &ChatKey) -> Result<NextReq
 /// this run has shown before, and the others by their ids.
 pub(crate) async fn record_request(
     work: &Work,
-    body: &Json,
+    body: String,
     ids: &[String],
     logged: usize,
 ) -> Result<(), RunError> {
-    let text = body.to_string();
-    let bytes = Json::from(text.len() as u64);
-    let sha256 = Json::from(crate::digest(text.as_bytes()));
+    let bytes = Json::from(body.len() as u64);
+    let sha256 = Json::from(crate::digest(body.as_bytes()));
     let model = Json::from(work.agent.provider.model());
     let known = ids.len().min(logged);
     let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
@@ -125,7 +124,7 @@ pub(crate) async fn record_request(
             ("olderMessages", older.into()),
         ],
         texts: vec![("newMessages", new.into())],
-        payload: Some(body.clone()),
+        payload: Some(body),
         ..RunNote::default()
     });
     let record = Object::from([
@@ -146,19 +145,23 @@ pub(crate) fn note_response(
     answered: Answered,
     parts_before: usize,
 ) {
-    let usage = answered.usage.unwrap_or_default();
     let parts = progress.assembler.message().parts();
     let new = parts.iter().skip(parts_before).map(|part| part.clone().into_json());
+    let new: Json = new.collect::<Vec<_>>().into();
+    let mut fields = vec![
+        ("model", work.agent.provider.model().into()),
+        ("finishReason", answered.finish_reason.name().into()),
+        ("bytes", Json::from(new.to_string().len() as u64)),
+    ];
+    if let Some(usage) = answered.usage {
+        fields.push(("inputTokens", usage.input.into()));
+        fields.push(("cachedTokens", usage.cached.into()));
+        fields.push(("outputTokens", usage.output.into()));
+    }
     work.note(RunNote {
         kind: "llm_response",
-        fields: vec![
-            ("model", work.agent.provider.model().into()),
-            ("finishReason", answered.finish_reason.name().into()),
-            ("inputTokens", usage.input.into()),
-            ("cachedTokens", usage.cached.into()),
-            ("outputTokens", usage.output.into()),
-        ],
-        texts: vec![("parts", new.collect::<Vec<_>>().into())],
+        fields,
+        texts: vec![("parts", new)],
         ..RunNote::default()
     });
 }

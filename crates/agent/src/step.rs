@@ -173,8 +173,7 @@ async fn ask(
     );
     progress.push(work, Chunk::StartStep);
     let request = request.request(work.agent.rules.max_tokens);
-    let body = request.to_json();
-    record_request(work, &body, &shown_ids, progress.logged).await?;
+    record_request(work, request.body(), &shown_ids, progress.logged).await?;
     progress.logged = shown_ids.len();
     let parts_before = progress.assembler.message().parts().len();
     let agent = Arc::clone(&work.agent);

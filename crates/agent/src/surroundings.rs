@@ -127,8 +127,8 @@ pub struct RunNote {
     pub fields: Vec<(&'static str, Json)>,
     /// What people and models wrote. Whoever writes the line leaves it out when told to.
     pub texts: Vec<(&'static str, Json)>,
-    /// The raw body of a request. Written only when asked for.
-    pub payload: Option<Json>,
+    /// The raw body of a request, as JSON text. Written only when asked for.
+    pub payload: Option<String>,
 }
 
 /// Where a run tells what it does, for the log.

@@ -93,7 +93,7 @@ impl Provider for Watching {
 
     fn answer<'a>(&'a self, request: &'a Request<'_>, sink: Sink<'a>) -> Answering<'a> {
         let mut watched = self.0.lock().unwrap();
-        watched.requests.push(request.to_json().to_string());
+        watched.requests.push(request.body());
         let held = watched.file.as_deref().map(|file| std::fs::read_to_string(file).unwrap());
         watched.held.extend(held);
         let wait = watched.wait.take();

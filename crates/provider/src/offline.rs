@@ -10,7 +10,7 @@ use ship_message::{
     Value,
 };
 
-use crate::{Answered, Answering, Provider, Request, Sink, Usage};
+use crate::{Answered, Answering, Provider, Request, Sink};
 
 /// The offline model. See the module's own words in `ship chat`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,15 +33,9 @@ impl Provider for Offline {
 
     fn answer<'a>(&'a self, request: &'a Request<'_>, sink: Sink<'a>) -> Answering<'a> {
         Box::pin(async move {
-            let reply = decide(&request.messages);
-            let output = match &reply {
-                Reply::Call { .. } => 1,
-                Reply::Text(text) => text.split_whitespace().count() as u64,
-            };
-            let finish_reason = reply.stream(sink);
-            let input =
-                request.messages.iter().map(|message| message.to_string().len() as u64 / 4).sum();
-            Ok(Answered { finish_reason, usage: Some(Usage { input, cached: 0, output }) })
+            let finish_reason = decide(&request.messages).stream(sink);
+            // It has no tokens, so it claims none.
+            Ok(Answered { finish_reason, usage: None })
         })
     }
 }

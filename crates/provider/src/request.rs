@@ -39,20 +39,25 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The request as JSON: what is recorded, digested and explained.
-    pub fn to_json(&self) -> Json {
+    /// The request as JSON text: what is recorded, digested and explained. Written straight from what it
+    /// refers to, because it is made for every step.
+    pub fn body(&self) -> String {
+        let mut out = String::from("{\"system\":");
         let system: Array = self.system.iter().map(|text| Json::from(text.as_str())).collect();
-        let messages: Array = self
-            .messages
-            .iter()
-            .map(|message| Json::parse(&message.to_string()).unwrap_or_default())
-            .collect();
+        Json::from(system).write_to(&mut out);
+        out.push_str(",\"messages\":[");
+        for (i, message) in self.messages.iter().enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            message.write_to(&mut out);
+        }
+        out.push_str("],\"tools\":");
         let tools: Array = self.tools.iter().map(ToolSpec::to_json).collect();
-        Json::Object(Object::from([
-            ("system", Json::from(system)),
-            ("messages", messages.into()),
-            ("tools", tools.into()),
-            ("maxTokens", self.max_tokens.into()),
-        ]))
+        Json::from(tools).write_to(&mut out);
+        out.push_str(",\"maxTokens\":");
+        Json::from(self.max_tokens).write_to(&mut out);
+        out.push('}');
+        out
     }
 }
