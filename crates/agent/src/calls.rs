@@ -7,9 +7,11 @@ use ship_message::json::{Json, Object};
 use ship_message::{Chunk, PartFields, ToolChunk, ToolPart, ToolState, UiPart};
 use ship_store::Synced;
 
+use crate::deadline;
 use crate::inbound::Answer;
-use crate::run::{RunError, Stop};
+use crate::run::RunError;
 use crate::step::Progress;
+use crate::stop::Stop;
 use crate::tool::ToolContext;
 use crate::work::{Operations, Work};
 
@@ -113,12 +115,16 @@ async fn run_one(
         let error_text = format!("there is no tool `{name}`; there are: {}", names.join(", "));
         return Ok(Some(Chunk::ToolOutputError { tool: chunk, error_text }));
     };
+    if deadline::is_over(progress) {
+        let error_text = deadline::EXCEEDED.to_owned();
+        return Ok(Some(Chunk::ToolOutputError { tool: chunk, error_text }));
+    }
     if !tool.is_safe_to_repeat() {
         // On disk before the effect: after a crash nobody would know whether it happened.
         let begun = JournalLine::Begun { at }.into_object();
         work.lane.journal(vec![begun], Synced::Now).await?;
     }
-    let (view, _) = work.context().await;
+    let view = work.context().await;
     let current_user_message =
         view.iter().rposition(|message| message.role() == ship_message::Role::User);
     let context = ToolContext {
@@ -146,7 +152,7 @@ async fn run_one(
         }
         () = tokio::time::sleep_until(progress.deadline) => {
             task.abort();
-            Err("the run took longer than `context.run.deadlineMs` allows".to_owned())
+            Err(deadline::EXCEEDED.to_owned())
         }
         () = stop.stopped() => {
             task.abort();

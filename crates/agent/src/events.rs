@@ -1,7 +1,8 @@
 //! What listeners are told of a run while it goes on.
 //!
-//! Any number of them can follow. They learn of things after they are recorded, and none of them can fail or
-//! hold up a run.
+//! Any number of them can follow, and none of them can fail or hold up a run. What streams is told as it comes,
+//! before it is recorded: a listener that must know what is on disk waits for [`RunEvent::Ended`], or reads the
+//! chat.
 
 use std::sync::{Mutex, PoisonError};
 

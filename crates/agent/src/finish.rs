@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use ship_context::JournalLine;
 use ship_message::json::{Json, Object};
-use ship_message::{Chunk, FinishReason, TextChunk, UiMessage, UiPart};
+use ship_message::{Chunk, FinishReason, TextChunk, TextState, UiMessage, UiPart};
 use ship_store::Synced;
 
+use crate::RunNote;
 use crate::events::{Outcome, RunEvent};
 use crate::inbound::millis;
-use crate::run::{RunError, answer_key};
+use crate::lost::answer_key;
+use crate::run::RunError;
 use crate::step::Progress;
-use crate::work::{Via, Work};
+use crate::work::Work;
 
 /// Ends a run: its message goes into the log, and then the ledger learns what the person was told.
 pub(crate) async fn finish(
@@ -20,23 +22,30 @@ pub(crate) async fn finish(
     outcome: Outcome,
 ) -> Result<Outcome, RunError> {
     let finish_reason = match &outcome {
-        Outcome::Done | Outcome::Parked => FinishReason::Stop,
+        Outcome::Done | Outcome::Parked => progress.mark.unwrap_or(FinishReason::Stop),
         Outcome::Stopped => FinishReason::Other,
         Outcome::Failed(sentence) => {
             say(&mut progress, work, sentence);
             work.tell(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
-            FinishReason::Error
+            progress.mark.unwrap_or(FinishReason::Error)
         }
     };
-    let start = progress.start.clone();
+    let (start, mark) = (progress.start.clone(), progress.mark);
     let mut message = progress.assembler.into_message();
     settle(&mut message);
-    message.set_metadata(metadata(work, &outcome));
+    if outcome == Outcome::Stopped && message.text().trim().is_empty() {
+        // Not told to listeners: whoever stopped the run knows. What is stored must not be without a word.
+        message.parts_mut().push(UiPart::text(STOPPED));
+    }
+    message.set_metadata(metadata(work, &outcome, mark));
     let entry = message.to_json().as_object().cloned().unwrap_or_default();
     work.append(vec![entry.into()]).await?;
-    deliver(work, &message).await?;
-    // Last of all, so that a run that says it ended has nothing left to do.
-    work.lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?;
+    if let Err(error) = close(work, &message).await {
+        // What is in the log is said. What is left to do is done when the chat is run again.
+        let fields =
+            vec![("message", Json::from(work.agent.surroundings.mask(&error.to_string())))];
+        work.note(RunNote { kind: "error", fields, ..RunNote::default() });
+    }
     work.tell(&RunEvent::Chunk(Chunk::Finish {
         finish_reason: Some(finish_reason),
         message_metadata: None,
@@ -49,48 +58,74 @@ pub(crate) async fn finish(
     Ok(outcome)
 }
 
+/// What is left to do once the message is in the log.
+async fn close(work: &Work, message: &UiMessage) -> Result<(), RunError> {
+    deliver(work, message).await?;
+    // Last of all, so that a run that says it ended has nothing left to do.
+    Ok(work.lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
+}
+
+/// What a run has said that was stopped before it said anything.
+const STOPPED: &str = "(stopped)";
+
 /// The person reads the reason as the answer, so it is part of the message.
-fn say(progress: &mut Progress, work: &Work, sentence: &str) {
+pub(crate) fn say(progress: &mut Progress, work: &Work, sentence: &str) {
     let chunk = || TextChunk { id: "sentence".to_owned(), provider_metadata: None };
     progress.push(work, Chunk::TextStart(chunk()));
     progress.push(work, Chunk::TextDelta(chunk(), sentence.into()));
     progress.push(work, Chunk::TextEnd(chunk()));
 }
 
-/// A step that brought nothing is left out, and a call that was cut off has failed.
+/// Nothing more comes: a step that brought nothing and a text that never began are left out, a text that
+/// broke off is as complete as it will be, and a call that was cut off has failed.
 fn settle(message: &mut UiMessage) {
-    while matches!(message.parts().last(), Some(UiPart::StepStart(_))) {
-        message.parts_mut().pop();
+    let parts = message.parts_mut();
+    parts.retain(|part| !matches!(part, UiPart::Text(text) if text.text().is_empty()));
+    while matches!(parts.last(), Some(UiPart::StepStart(_))) {
+        parts.pop();
     }
-    for part in message.parts_mut() {
-        if let UiPart::Tool(tool) = part
-            && !tool.state().is_terminal()
-        {
-            tool.set_error("interrupted, outcome unknown");
+    for part in parts {
+        match part {
+            UiPart::Tool(tool) if !tool.state().is_terminal() => {
+                tool.set_error("interrupted, outcome unknown");
+            }
+            UiPart::Text(text) if text.state() == Some(TextState::Streaming) => done(part),
+            UiPart::Reasoning(text) if text.state() == Some(TextState::Streaming) => done(part),
+            _ => {}
         }
     }
 }
 
-fn metadata(work: &Work, outcome: &Outcome) -> Json {
+fn done(part: &mut UiPart) {
+    let mut json = part.clone().into_json();
+    if let Some(object) = json.as_object_mut() {
+        object.set("state", "done");
+    }
+    *part = UiPart::from_json(json);
+}
+
+fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason>) -> Json {
     let mut metadata = Object::from([
         ("v", Json::from(1u64)),
         ("ts", millis(work.agent.clock.now())),
         ("chatKey", work.chat.key().as_str().into()),
-        ("requestId", work.request_id.as_str().into()),
-        ("runId", work.run_id.as_str().into()),
-        ("kind", "normal".into()),
-        ("source", "egress".into()),
     ]);
+    work.place.write_to(&mut metadata);
+    metadata.set("requestId", work.request_id.as_str());
+    metadata.set("runId", work.run_id.as_str());
+    metadata.set("kind", "normal");
+    metadata.set("source", "egress");
     match outcome {
         Outcome::Done | Outcome::Parked => {}
         Outcome::Stopped => metadata.set("interrupted", true),
         Outcome::Failed(sentence) => metadata.set("error", sentence.as_str()),
     }
+    metadata.set_or_remove("finishReason", mark.map(|reason| Json::from(reason.name())));
     Json::Object(metadata)
 }
 
 /// Records in the ledger what the person was told by the answer. Done once however often it is tried.
 pub(crate) async fn deliver(work: &Work, message: &UiMessage) -> Result<(), RunError> {
-    work.record_sent(answer_key(&work.run_id), &message.text(), Via::Answer).await?;
+    work.record_sent(answer_key(&work.run_id), &message.text(), None).await?;
     Ok(())
 }

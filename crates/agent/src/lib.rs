@@ -36,29 +36,44 @@
 //! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come
 //! in when the agent is made.
 
+mod began;
 mod calls;
 mod conversation;
+mod deadline;
+mod ending;
 mod events;
 mod finish;
 mod inbound;
+mod inspect;
+mod lost;
+mod model;
 mod names;
 mod open;
 mod request;
 mod run;
+mod said;
+mod send;
 mod skills;
+mod sources;
 mod step;
+mod stop;
 mod surroundings;
 mod tool;
 mod tools;
+mod warnings;
 mod work;
 
+pub use began::Began;
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
 pub use inbound::{Answer, Inbound};
+pub use inspect::NextRequest;
+pub use model::chosen_model;
 pub use open::OpenAgentError;
-pub use request::NextRequest;
-pub use run::{Agent, AgentParts, RunError, Stop};
+pub use run::{Agent, AgentParts, RunError};
+pub use send::Sending;
 pub use skills::{SkillState, SkillText};
+pub use stop::Stop;
 pub use surroundings::{
     Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, RunNote, Surroundings, Texts,
 };

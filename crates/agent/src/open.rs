@@ -1,18 +1,18 @@
 //! An agent from a project folder: one constructor, and everything works with no configuration at all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ship_context::OutputRules;
 use ship_message::json::Json;
 use ship_project::{
-    Level, LogEntry, Logs, Project, ProviderName, SkillState as Found, read_system_texts,
-    scan_skills,
+    FileError, Level, LoadError, LogEntry, Logs, Project, SkillState as Found, TokenBudget,
+    read_system_texts, scan_skills,
 };
-use ship_provider::{Offline, Provider};
-use ship_store::{ChatKey, Clock, FileStore, OpenError, Options, Store, chat_folder};
+use ship_provider::ProviderError;
+use ship_store::{ChatKey, Clock, FileStore, OpenError, Options, Store, SystemClock, chat_folder};
 
+use crate::model::provider;
 use crate::{
     Agent, AgentParts, RandomIds, Rules, RunLog, RunNote, SkillState, SkillText, Surroundings,
     Texts, built_in_tools,
@@ -22,14 +22,21 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenAgentError {
+    /// The project's files cannot be meant as they are.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// The project's folder cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
-    /// The provider that is named is not in this program.
-    #[error(
-        "`llm.provider` is `{0}`, and this version of ship has only the offline model; set it to `offline`"
-    )]
-    NoProvider(&'static str),
+    /// The provider that is named needs a key, and there is none.
+    #[error("there is no key: {0}")]
+    NoKey(String),
+    /// The host that is named has models that only its owner knows.
+    #[error("`llm.baseUrl` is set and `llm.model` is not; set it to a model that is served there")]
+    NoModel,
+    /// The provider's settings cannot be used.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
     /// The store that is named is not in this program.
     #[error(
         "`store` names a database, and this version of ship keeps chats in files; leave it out"
@@ -38,22 +45,39 @@ pub enum OpenAgentError {
 }
 
 impl Agent {
-    /// Makes the agent of a project: its store, its model, its tools, its texts and its logs.
+    /// Makes the agent of the project in a folder, as its `ship.json` and `.env` say; without either,
+    /// everything has its default.
+    ///
+    /// The process's own environment is not read: to have it count, hand it to [`Project::load`] and the
+    /// project to [`Agent::open`].
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let folder = tempfile::tempdir()?;
+    /// use ship_agent::{Agent, Inbound, Outcome, Stop};
+    ///
+    /// let agent = Agent::of_project(folder.path())?;
+    /// let chat = "terminal:main".parse()?;
+    /// let hello = Inbound { key: "1".into(), text: "hello".into(), ..Inbound::default() };
+    /// agent.accept(&chat, hello).await?;
+    /// assert_eq!(agent.run(&chat, &Stop::default()).await?, Some(Outcome::Done));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the project's files say something that cannot be meant, and as [`Agent::open`].
+    pub fn of_project(folder: impl Into<PathBuf>) -> Result<Self, OpenAgentError> {
+        Self::open(&Project::load(folder, [])?, Arc::new(SystemClock))
+    }
+
+    /// Makes the agent of a project that was loaded: its store, its model, its tools, its texts and its logs.
     ///
     /// # Errors
     /// When the project asks for something that this program does not have, or its folder cannot be opened.
     pub fn open(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
-        let store = Self::store(project, Arc::clone(&clock))?;
-        Ok(Self::from_parts(AgentParts {
-            store,
-            provider: provider(project)?,
-            tools: built_in_tools(),
-            surroundings: Arc::new(OfProject { project: project.clone() }),
-            rules: rules(project),
-            log: Arc::new(OfLogs { logs: Logs::new(project, Arc::clone(&clock)) }),
-            clock,
-            ids: Arc::new(RandomIds::default()),
-        }))
+        Ok(Self::from_parts(AgentParts::of_project(project, clock)?))
     }
 
     /// Opens the store of a project alone.
@@ -71,35 +95,63 @@ impl Agent {
         let options = Options {
             durability: settings.storage.durability,
             lock_wait_ms: settings.lock.wait_ms,
-            message_bytes_max: usize::try_from(settings.limits.message_bytes).unwrap_or(usize::MAX),
+            message_bytes_max: line_bytes_max(size(settings.limits.message_bytes)),
             clock,
         };
         Ok(Arc::new(FileStore::new(project.root(), options)?))
     }
 }
 
-/// The offline model answers unless another one is asked for by name, which this program does not have.
-fn provider(project: &Project) -> Result<Arc<dyn Provider>, OpenAgentError> {
-    match project.settings().llm.provider {
-        None | Some(ProviderName::Offline) => Ok(Arc::new(Offline)),
-        Some(other) => Err(OpenAgentError::NoProvider(other.as_str())),
+impl AgentParts {
+    /// The parts of a project's agent, for whoever wants another model or further tools.
+    ///
+    /// # Errors
+    /// As [`Agent::open`].
+    pub fn of_project(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
+        Ok(Self {
+            store: Agent::store(project, Arc::clone(&clock))?,
+            provider: provider(project)?,
+            tools: built_in_tools(),
+            surroundings: Arc::new(OfProject { project: project.clone() }),
+            rules: rules(project),
+            log: Arc::new(OfLogs { logs: Logs::new(project, Arc::clone(&clock)) }),
+            clock,
+            ids: Arc::new(RandomIds::default()),
+        })
     }
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// How long a stored message may be as JSON when a text may have so many bytes. JSON spells a byte in up to six,
+/// an answer may quote the question, and what stands around a text is not the person's.
+fn line_bytes_max(text_bytes: usize) -> usize {
+    text_bytes.saturating_mul(8).saturating_add(65_536)
 }
 
 fn rules(project: &Project) -> Rules {
     let settings = project.settings();
     let run = &settings.context.run;
-    let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     Rules {
         max_steps: size(run.max_steps),
         run_deadline: Duration::from_millis(run.deadline_ms),
         tool_deadline: Duration::from_millis(run.tool_deadline_ms),
+        message_bytes: size(settings.limits.message_bytes),
         tool_output_chars: size(settings.limits.tool_output_chars),
         max_tokens: settings.llm.max_tokens,
+        retries: settings.llm.retries,
+        window: settings.llm.window,
+        input_tokens_max: match settings.context.history.max_input_tokens_approx {
+            TokenBudget::Auto => None,
+            TokenBudget::Tokens(tokens) => Some(tokens),
+        },
+        request_id_in_system: settings.llm.request_id_in_system,
         chat_sends_max: size(settings.context.chat_egress.chat_send_max_calls_per_run),
+        chat_send_once: settings.context.chat_egress.chat_send_idempotency,
         approval: settings.tools.approval.iter().cloned().collect(),
         client: settings.tools.client.iter().cloned().collect(),
-        output_rules: OutputRules::Streamed,
     }
 }
 
@@ -121,26 +173,39 @@ impl Surroundings for OfProject {
             profile_other: texts.profile_other,
             memory: texts.memory,
             agent: Some(texts.role),
+            problems: texts.problems.iter().map(FileError::told).collect(),
         }
     }
 
     fn skills(&self) -> Vec<SkillText> {
-        let read = |skill: ship_project::Skill| SkillText {
-            name: skill.name,
-            description: skill.description,
-            state: match skill.state {
-                Found::Usable { body } => SkillState::Usable(body),
-                Found::Unusable { reason } => SkillState::Unusable(reason),
-                Found::Shadowed { by } => {
-                    SkillState::Unusable(format!("another one of this name is in {}", by.display()))
-                }
-            },
+        let root = self.project.root();
+        let read = |skill: ship_project::Skill| {
+            let near =
+                |folder: &Path| folder.strip_prefix(root).unwrap_or(folder).display().to_string();
+            SkillText {
+                state: match skill.state {
+                    Found::Usable { body } => SkillState::Usable(body),
+                    Found::Unusable { reason } => SkillState::Unusable(reason),
+                    Found::Shadowed { by } => SkillState::Unusable(format!(
+                        "the one in {} is not used, because one of the same name is in {}; rename it to have both",
+                        near(&skill.folder),
+                        near(&by)
+                    )),
+                },
+                name: skill.name,
+                description: skill.description,
+                allowed_tools: skill.allowed_tools,
+            }
         };
-        let skills = scan_skills(self.project.root(), &self.project.settings().skills);
-        // One that is shadowed would only be a second line of the same name.
-        let shown =
-            skills.into_iter().filter(|skill| !matches!(skill.state, Found::Shadowed { .. }));
-        shown.map(read).collect()
+        scan_skills(root, &self.project.settings().skills).into_iter().map(read).collect()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.project.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    fn mask(&self, text: &str) -> String {
+        self.project.secrets().mask(text).into_owned()
     }
 }
 
@@ -153,7 +218,7 @@ impl RunLog for OfLogs {
     fn write(&self, chat: &ChatKey, note: RunNote) {
         let level = match note.kind {
             "error" => Level::Error,
-            "repair" => Level::Warn,
+            "repair" | "warning" => Level::Warn,
             _ => Level::Info,
         };
         let mut entry = LogEntry::new(level, note.kind).chat(chat);

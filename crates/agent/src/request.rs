@@ -1,52 +1,33 @@
 //! What a model is sent, and what the log and the records keep of it.
 
-use ship_context::{BlockSources, Limits, SystemBlock, shown_to_model, system_blocks};
+use std::sync::Arc;
+
+use ship_context::{Limits, SystemBlock, count_tokens, shown_to_model};
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_message::{ConvertOptions, Role, UiMessage, convert_to_model_messages};
-use ship_provider::{Answered, Request, ToolSpec};
-use ship_store::ChatKey;
+use ship_provider::{Answered, ProviderError, Request, ToolSpec};
 
 use crate::RunNote;
 use crate::inbound::millis;
 use crate::run::{Inner, RunError};
-use crate::skills;
 use crate::step::Progress;
-use crate::work::{Work, messages};
+use crate::work::Work;
 
 /// What a model is sent, before it is a request.
 pub(crate) struct Prepared {
-    blocks: Vec<SystemBlock>,
+    pub(crate) blocks: Vec<SystemBlock>,
     system: Vec<String>,
-    shown: Vec<UiMessage>,
-    tools: Vec<ToolSpec>,
+    pub(crate) shown: Vec<UiMessage>,
+    pub(crate) tools: Vec<ToolSpec>,
 }
 
 impl Prepared {
     pub(crate) fn new(
         agent: &Inner,
-        chat: &ChatKey,
-        channel: &Option<String>,
-        said: &[UiMessage],
+        blocks: Vec<SystemBlock>,
+        said: &[Arc<UiMessage>],
         so_far: Option<&UiMessage>,
-        loaded: &[String],
     ) -> Self {
-        let texts = agent.surroundings.texts(chat);
-        let all_skills = agent.surroundings.skills();
-        let chat_id = said.iter().rev().find(|message| message.role() == Role::User);
-        let chat_id = chat_id.and_then(|message| message.metadata()?.get("chatId")?.as_str());
-        let blocks = system_blocks(&BlockSources {
-            project_root: agent.surroundings.project_root(),
-            chat_key: chat.as_str().to_owned(),
-            channel: channel.clone(),
-            chat_id: chat_id.map(str::to_owned),
-            output_rules: agent.rules.output_rules,
-            profile_primary: texts.profile_primary,
-            profile_other: texts.profile_other,
-            memory: texts.memory,
-            agent: texts.agent,
-            skills: all_skills.iter().map(skills::line).collect(),
-            loaded: skills::loaded(loaded, &all_skills),
-        });
         let limits = Limits { tool_output_chars: agent.rules.tool_output_chars };
         let so_far = so_far.filter(|message| !message.parts().is_empty());
         let mut shown = shown_to_model(said, limits);
@@ -59,45 +40,30 @@ impl Prepared {
         }
     }
 
-    pub(crate) fn request(&self, max_tokens: u64) -> Request<'_> {
-        // What the store holds is what we wrote or checked; a message that cannot be converted is left out
-        // rather than letting one bad line stop the chat.
-        let messages = self
-            .shown
-            .iter()
-            .filter_map(|message| {
-                let one = std::slice::from_ref(message);
-                convert_to_model_messages(one, &ConvertOptions::default()).ok()
-            })
-            .flatten()
-            .collect();
-        Request { system: &self.system, messages, tools: &self.tools, max_tokens }
-    }
-}
-
-/// What a model would be sent now.
-#[derive(Clone, Debug)]
-pub struct NextRequest {
-    /// The system blocks.
-    pub blocks: Vec<SystemBlock>,
-    /// The messages as shown.
-    pub messages: Vec<UiMessage>,
-    /// The tools.
-    pub tools: Vec<ToolSpec>,
-}
-
-pub(crate) async fn next_request(agent: &Inner, key: &ChatKey) -> Result<NextRequest, RunError> {
-    let (said, loaded, channel) = match agent.store.open(key).await? {
-        None => (Vec::new(), Vec::new(), None),
-        Some(chat) => {
-            let view = chat.view().await?;
-            let channel = chat.about().await?.channel;
-            let said = view.as_ref().map(messages).unwrap_or_default();
-            (said, view.as_ref().map(skills::loaded_names).unwrap_or_default(), channel)
+    /// The request and its body. The answer may be as long as the rules allow and the window has room for.
+    pub(crate) fn within_window(
+        &self,
+        agent: &Inner,
+    ) -> Result<(Request<'_>, String), ProviderError> {
+        let request = self.request(agent.rules.max_tokens);
+        let body = agent.provider.body(&request)?;
+        // A token is at least a byte, so most requests need not be counted.
+        let Some(window) = agent.window_tokens() else { return Ok((request, body)) };
+        if body.len() as u64 + request.max_tokens <= window {
+            return Ok((request, body));
         }
-    };
-    let prepared = Prepared::new(agent, key, &channel, &said, None, &loaded);
-    Ok(NextRequest { blocks: prepared.blocks, messages: prepared.shown, tools: prepared.tools })
+        let room = window.saturating_sub(count_tokens(&body)).max(1);
+        if room >= request.max_tokens {
+            return Ok((request, body));
+        }
+        let request = self.request(room);
+        let body = agent.provider.body(&request)?;
+        Ok((request, body))
+    }
+
+    fn request(&self, max_tokens: u64) -> Request<'_> {
+        Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens }
+    }
 }
 
 /// Records a model call, for the log and for `inspect`. The log gets the text of messages that no request of
@@ -113,8 +79,8 @@ pub(crate) async fn record_request(
     let model = Json::from(work.agent.provider.model());
     let known = ids.len().min(logged);
     let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
-    let (new, _) = work.context().await;
-    let new = new.iter().skip(known).map(UiMessage::to_json).collect::<Vec<_>>();
+    let new = work.context().await;
+    let new = new.iter().skip(known).map(|message| message.to_json()).collect::<Vec<_>>();
     work.note(RunNote {
         kind: "llm_request",
         fields: vec![

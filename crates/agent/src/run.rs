@@ -4,24 +4,29 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use ship_context::{Journal, KnownTools, Recovery, RunStart, recover};
-use ship_message::json::Json;
+use ship_message::json::{Json, Object};
 use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, AppendError, Body, Chat, ChatKey, Clock, ContextId, Head,
-    LaneError, LedgerBody, LedgerLine, LedgerSeq, Line, NewMessage, OnDamage, OpenError, ReadError,
-    RotateError, Rotation, Seq, StorageError, Store, View,
+    About, AcceptError, Accepted, AppendError, Body, Chat, ChatKey, ChatState, Clock, ContextId,
+    Head, LaneError, LedgerBody, LedgerLine, LedgerSeq, Line, NewMessage, OnDamage, OpenError,
+    ReadError, Refused, RotateError, Rotation, Seq, StorageError, Store, View,
 };
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::Mutex;
 
+use crate::began::Began;
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::inbound::{Answer, Inbound, message_of};
+use crate::lost::{Unread, answer_key};
 use crate::names::{ByPlace, Names};
+use crate::said::Said;
+use crate::sources::{digests, first_difference};
+use crate::stop::{Stop, lane_unless_stopped};
 use crate::work::Work;
 use crate::{Ids, Rules, RunLog, RunNote, Surroundings, Tool};
 
 /// How many ledger lines are read at once.
-const LEDGER_PAGE: usize = 200;
+pub(crate) const LEDGER_PAGE: usize = 200;
 
 /// What an agent is made of.
 pub struct AgentParts {
@@ -63,25 +68,11 @@ pub(crate) struct Inner {
     pub(crate) log: Arc<dyn RunLog>,
     pub(crate) names: Arc<dyn Names>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) said: Arc<Said>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
-}
-
-/// Stops a run: what was said until then is kept.
-#[derive(Clone, Debug, Default)]
-pub struct Stop {
-    notify: Arc<Notify>,
-}
-
-impl Stop {
-    /// Stops the run that was given this, at once or when it begins.
-    pub fn stop(&self) {
-        self.notify.notify_one();
-    }
-
-    pub(crate) async fn stopped(&self) {
-        self.notify.notified().await;
-    }
+    /// The warnings that the log has.
+    pub(crate) warned: Arc<Mutex<HashSet<String>>>,
 }
 
 /// Why a chat could not be run. What was accepted stays accepted.
@@ -109,6 +100,14 @@ pub enum RunError {
     /// The journal cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// The log that was just written is not there.
+    #[error(
+        "the context of `{chat}` vanished while it was written; see that nothing else changes its files, then try again"
+    )]
+    Vanished {
+        /// The chat.
+        chat: ChatKey,
+    },
     /// Nothing waits for this answer.
     #[error("nothing in `{chat}` waits for `{id}`; it may have been answered already")]
     NotWaiting {
@@ -144,7 +143,9 @@ impl Agent {
             log: parts.log,
             names: Arc::new(ByPlace),
             hub: Arc::default(),
+            said: Arc::default(),
             repaired: Arc::default(),
+            warned: Arc::default(),
         };
         Self::of(inner)
     }
@@ -162,8 +163,14 @@ impl Agent {
     /// message.
     ///
     /// # Errors
-    /// When the chat or its ledger cannot be written. The message is not accepted then.
+    /// When the text is longer than the rules allow, or the chat or its ledger cannot be written. The message
+    /// is not accepted then.
     pub async fn accept(&self, chat: &ChatKey, inbound: Inbound) -> Result<Accepted, RunError> {
+        let (bytes, max) = (inbound.text.len(), self.inner.rules.message_bytes);
+        if bytes > max {
+            let refused = Refused::TooLarge { id: inbound.key, bytes, max };
+            return Err(AcceptError::Refused(refused).into());
+        }
         let about = About { channel: Some(inbound.channel.clone()), target: None };
         let entry = inbound.into_entry(chat, self.inner.clock.now());
         let chat = self.inner.store.create(chat, about).await?;
@@ -171,23 +178,48 @@ impl Agent {
     }
 
     /// Does whatever is to be done in a chat, until nothing is. Tells how the last run ended; `None` when
-    /// there was nothing to do.
+    /// there was nothing to do, or it was stopped while somebody else ran the chat.
     ///
     /// # Errors
     /// When somebody else runs the chat, or it cannot be read or written. A model or a tool that fails is no
     /// error here: the person is told, and the outcome says so.
     pub async fn run(&self, chat: &ChatKey, stop: &Stop) -> Result<Option<Outcome>, RunError> {
+        self.run_with(chat, stop, Patience::Waits).await
+    }
+
+    /// As [`Agent::run`], but waits for nobody: when somebody else runs the chat, that is said at once.
+    ///
+    /// # Errors
+    /// As [`Agent::run`].
+    pub async fn run_now(&self, chat: &ChatKey, stop: &Stop) -> Result<Option<Outcome>, RunError> {
+        self.run_with(chat, stop, Patience::None).await
+    }
+
+    async fn run_with(
+        &self,
+        chat: &ChatKey,
+        stop: &Stop,
+        patience: Patience,
+    ) -> Result<Option<Outcome>, RunError> {
         let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
         let mut outcome = None;
         loop {
-            let lane = chat.lane("run").await?;
+            let lane = match patience {
+                Patience::None => chat.lane_now("run").await?,
+                Patience::Waits => match lane_unless_stopped(&*chat, stop).await? {
+                    Some(lane) => lane,
+                    None => return Ok(outcome),
+                },
+            };
             self.inner.repair_once(&*chat).await?;
             let held = Held { agent: Arc::clone(&self.inner), chat: Arc::clone(&chat), lane };
             let done = held.do_all(stop).await?;
             outcome = done.outcome.or(outcome);
             drop(held);
             // What came in between the last look and the release would wait for nobody.
-            if outcome == Some(Outcome::Parked) || !is_waiting(&*chat, done.inbox).await? {
+            if outcome == Some(Outcome::Parked)
+                || !self.inner.is_waiting(&*chat, done.inbox, outcome.as_ref()).await?
+            {
                 return Ok(outcome);
             }
         }
@@ -216,17 +248,29 @@ impl Agent {
         drop(lane);
         self.run(chat, stop).await
     }
-
-    /// What a model would be sent now: the system blocks, the messages as shown, and the tools.
-    ///
-    /// # Errors
-    /// When the chat cannot be read.
-    pub async fn inspect(&self, chat: &ChatKey) -> Result<crate::request::NextRequest, RunError> {
-        crate::request::next_request(&self.inner, chat).await
-    }
 }
 
 impl Inner {
+    /// Whether messages wait behind the inbox cursor. What was answered stays answered when that cannot be
+    /// read: it is told to the log, and whoever runs the chat next looks again.
+    async fn is_waiting(
+        &self,
+        chat: &dyn Chat,
+        inbox: Option<LedgerSeq>,
+        answered: Option<&Outcome>,
+    ) -> Result<bool, ReadError> {
+        match new_lines(chat, inbox).await {
+            Ok(lines) => Ok(lines.iter().any(is_message)),
+            Err(error) if answered.is_some() => {
+                let fields =
+                    vec![("message", Json::from(self.surroundings.mask(&error.to_string())))];
+                self.log.write(chat.key(), RunNote { kind: "error", fields, ..RunNote::default() });
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Sets aside what a crash left half written, the first time this agent writes a chat. No repair is silent:
     /// each is a line in the log.
     async fn repair_once(&self, chat: &dyn Chat) -> Result<(), RunError> {
@@ -248,17 +292,12 @@ impl Inner {
     }
 }
 
-/// Whether messages wait behind the inbox cursor.
-async fn is_waiting(chat: &dyn Chat, inbox: Option<LedgerSeq>) -> Result<bool, ReadError> {
-    Ok(new_lines(chat, inbox).await?.iter().any(is_message))
-}
-
-fn is_message(line: &LedgerLine) -> bool {
+pub(crate) fn is_message(line: &LedgerLine) -> bool {
     matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
 }
 
 /// Everything in the ledger behind the inbox cursor.
-async fn new_lines(
+pub(crate) async fn new_lines(
     chat: &dyn Chat,
     inbox: Option<LedgerSeq>,
 ) -> Result<Vec<LedgerLine>, ReadError> {
@@ -273,6 +312,14 @@ async fn new_lines(
             return Ok(lines);
         }
     }
+}
+
+/// Whether to wait for a lane that somebody else holds.
+#[derive(Clone, Copy)]
+enum Patience {
+    /// Up to `lock.waitMs`.
+    Waits,
+    None,
 }
 
 /// A chat whose lane we hold.
@@ -297,7 +344,7 @@ impl Held {
             let done = self.do_next(stop).await?;
             let ended = done.outcome.is_none() || done.outcome == Some(Outcome::Parked);
             last = done.outcome.or(last);
-            if ended || !is_waiting(&*self.chat, done.inbox).await? {
+            if ended || !self.agent.is_waiting(&*self.chat, done.inbox, last.as_ref()).await? {
                 return Ok(Done { outcome: last, inbox: done.inbox });
             }
         }
@@ -305,10 +352,11 @@ impl Held {
 
     /// Does the next thing that is to be done; no outcome when nothing is.
     async fn do_next(&self, stop: &Stop) -> Result<Done, RunError> {
-        let view = self.chat.view().await?;
-        let mut inbox = view.as_ref().and_then(|view| view.inbox);
-        let lines = new_lines(&*self.chat, inbox).await?;
-        let journal = Journal::read(&self.chat.journal().await?);
+        let ChatState { about, view, new_lines: lines, journal } =
+            self.chat.state(LEDGER_PAGE).await?;
+        let Unread { mut inbox, lines } = Unread::of(&*self.chat, view.as_ref(), lines).await?;
+        let journal = Journal::read(&journal);
+        let blocks_before = journal.as_ref().map(|journal| journal.start.blocks.clone());
         let delivered = self.is_delivered(journal.as_ref()).await?;
         let outcome = match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.agent) {
             Recovery::Idle => None,
@@ -316,25 +364,33 @@ impl Held {
             Recovery::Deliver(message) => {
                 let journal = Journal::read(&self.chat.journal().await?);
                 if let (Some(journal), Some(view)) = (journal, view) {
-                    let work = self.work(&view, &journal);
+                    let work = self.work(about, &view, &journal).await;
                     crate::finish::deliver(&work, &message).await?;
                 }
                 Some(Outcome::Done)
             }
             Recovery::Continue(journal) => {
-                let view = self.first_context(view).await?;
-                let work = self.work(&view, &journal);
+                let view = match view {
+                    Some(view) => view,
+                    // The log is gone; what the run answers is in the ledger still.
+                    None => {
+                        let view = self.first_context(None, inbox).await?;
+                        let read =
+                            lines.iter().filter(|line| Some(line.seq) <= journal.start.inbox);
+                        self.promote(view, read).await?
+                    }
+                };
+                inbox = view.inbox;
+                let work = self.work(about, &view, &journal).await;
                 Some(crate::step::run(&work, journal, stop).await?)
             }
             Recovery::RunPending => {
-                let view = self.first_context(view).await?;
-                let view = self.promote(view, &lines).await?;
+                let view = self.first_context(view, inbox).await?;
+                let view = self.promote(view, lines.iter()).await?;
                 inbox = view.inbox;
-                let start = self.start_run(&view);
-                self.lane.begin_journal(start.to_object()).await?;
-                let journal = Journal::read(&[start.to_object()]);
-                let journal = journal.expect("what was just made can be read");
-                let work = self.work(&view, &journal);
+                let journal = Journal::of(self.start_run(&view));
+                let work = self.work(about, &view, &journal).await;
+                let journal = self.begin(&work, journal, blocks_before).await?;
                 Some(crate::step::run(&work, journal, stop).await?)
             }
         };
@@ -351,43 +407,70 @@ impl Held {
         Ok(recent.iter().any(is_it))
     }
 
-    fn work(&self, view: &View, journal: &Journal) -> Arc<Work> {
+    async fn work(&self, about: About, view: &View, journal: &Journal) -> Arc<Work> {
         let (agent, chat) = (Arc::clone(&self.agent), Arc::clone(&self.chat));
-        Arc::new(Work::new(agent, chat, Arc::clone(&self.lane), view, journal))
+        Arc::new(Work::begin(agent, chat, Arc::clone(&self.lane), about, view, journal).await)
     }
 
-    /// A chat's first context begins with the first message that is to be answered.
-    async fn first_context(&self, view: Option<View>) -> Result<View, RunError> {
+    /// Begins the journal of a run. The log learns whether the model is told something else than before.
+    async fn begin(
+        &self,
+        work: &Work,
+        mut journal: Journal,
+        before: Option<Object>,
+    ) -> Result<Journal, RunError> {
+        journal.start.blocks = digests(&work.blocks().await);
+        self.lane.begin_journal(journal.start.to_object()).await?;
+        // A journal of an older program says nothing of blocks.
+        let before = before.filter(|before| !before.is_empty());
+        let note = before.and_then(|before| first_difference(&before, &journal.start.blocks));
+        if let Some(note) = note {
+            work.note(note);
+        }
+        Ok(journal)
+    }
+
+    /// A chat's first context begins with the first message that is to be answered, behind what was answered
+    /// in a context that is gone.
+    async fn first_context(
+        &self,
+        view: Option<View>,
+        inbox: Option<LedgerSeq>,
+    ) -> Result<View, RunError> {
         if let Some(view) = view {
             return Ok(view);
         }
-        let context = ContextId::new(self.agent.clock.now(), self.agent.ids.next());
-        let rotation = Rotation {
-            expected: None,
-            head: Head::new(context),
-            pieces: Vec::new(),
-            damage: OnDamage::Refuse,
-        };
+        let now = self.agent.clock.now();
+        let mut head = Head::new(ContextId::new(now, self.agent.ids.next()));
+        head.inbox = inbox;
+        Began::carry(&mut head, "first message", now);
+        let rotation =
+            Rotation { expected: None, head, pieces: Vec::new(), damage: OnDamage::Refuse };
         self.lane.rotate(rotation).await?;
         self.read_view().await
     }
 
     async fn read_view(&self) -> Result<View, RunError> {
         let view = self.chat.view().await?;
-        Ok(view.expect("a log that was just written is there: only the lane's holder writes it"))
+        view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })
     }
 
     /// Puts what has come in into the context, in the ledger's order, exactly once.
-    async fn promote(&self, mut view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
+    async fn promote<'a>(
+        &self,
+        mut view: View,
+        lines: impl Iterator<Item = &'a LedgerLine>,
+    ) -> Result<View, RunError> {
         let mut batch: Vec<ship_store::Entry> = Vec::new();
-        let mut promoted: Vec<Line> = Vec::new();
-        for (nth, line) in lines.iter().filter(|line| is_message(line)).enumerate() {
+        let mut promoted: Vec<Arc<Line>> = Vec::new();
+        for (nth, line) in lines.filter(|line| is_message(line)).enumerate() {
             let LedgerBody::Entry(entry) = &line.body else { continue };
             let id = self.agent.names.question(line.seq, nth);
             let Json::Object(message) = message_of(entry, id).into_json() else { continue };
             let seq = Seq::new(view.position.seq.get() + 1 + promoted.len() as u64);
             let inbox = Some(line.seq);
-            promoted.push(Line { seq, rev: 0, inbox, body: Body::Message(message.clone()) });
+            let body = Body::Message(message.clone());
+            promoted.push(Arc::new(Line { seq, rev: 0, inbox, body }));
             batch.push(NewMessage { message, rev: 0, inbox }.into());
         }
         if batch.is_empty() {
@@ -413,11 +496,8 @@ impl Held {
             message_id: self.agent.names.answer(id),
             request_id: request_id.map_or_else(|| format!("req_{id:016x}"), str::to_owned),
             inbox: view.inbox,
+            started: Some(self.agent.clock.now()),
+            blocks: Object::new(),
         }
     }
-}
-
-/// The ledger key of what a run's answer told the person.
-pub(crate) fn answer_key(run_id: &str) -> String {
-    format!("answer:{run_id}")
 }

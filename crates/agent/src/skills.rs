@@ -14,6 +14,8 @@ pub struct SkillText {
     pub name: String,
     /// When to use it.
     pub description: String,
+    /// The tools it says it may use; none when it does not say.
+    pub allowed_tools: Option<Vec<String>>,
     /// Its text, or why it cannot be used.
     pub state: SkillState,
 }
@@ -67,17 +69,20 @@ pub(crate) fn line(skill: &SkillText) -> SkillLine {
     }
 }
 
+/// The skill of a name: the one that can be used, if any can.
+pub(crate) fn find<'a>(skills: &'a [SkillText], name: &str) -> Option<&'a SkillText> {
+    let named = || skills.iter().filter(|skill| skill.name == name);
+    named().find(|skill| matches!(skill.state, SkillState::Usable(_))).or_else(|| named().next())
+}
+
 /// The texts of the loaded skills. One that is gone meanwhile says so, so that the model is not misled.
 pub(crate) fn loaded(names: &[String], skills: &[SkillText]) -> Vec<LoadedSkill> {
-    let text = |name: &String| {
-        let skill = skills.iter().find(|skill| skill.name == *name);
-        match skill.map(|skill| &skill.state) {
-            Some(SkillState::Usable(text)) => text.clone(),
-            Some(SkillState::Unusable(reason)) => {
-                format!("(This skill cannot be used now: {reason})")
-            }
-            None => "(This skill is not there any more.)".to_owned(),
+    let text = |name: &String| match find(skills, name).map(|skill| &skill.state) {
+        Some(SkillState::Usable(text)) => text.clone(),
+        Some(SkillState::Unusable(reason)) => {
+            format!("(This skill cannot be used now: {reason})")
         }
+        None => "(This skill is not there any more.)".to_owned(),
     };
     names.iter().map(|name| LoadedSkill { name: name.clone(), text: text(name) }).collect()
 }
@@ -87,9 +92,16 @@ pub(crate) fn to_json(skills: &[SkillText], loaded: &[String]) -> Json {
     let entry = |skill: &SkillText| {
         let mut object = Object::from([("name", skill.name.as_str())]);
         object.set("description", skill.description.as_str());
-        object.set("loaded", loaded.contains(&skill.name));
-        if let SkillState::Unusable(reason) = &skill.state {
-            object.set("cannotBeUsed", reason.as_str());
+        let tools = skill.allowed_tools.as_ref().map(|tools| {
+            Json::from(tools.iter().map(|tool| Json::from(tool.as_str())).collect::<Vec<_>>())
+        });
+        object.set_or_remove("allowedTools", tools);
+        match &skill.state {
+            SkillState::Usable(_) => object.set("loaded", loaded.contains(&skill.name)),
+            SkillState::Unusable(reason) => {
+                object.set("loaded", false);
+                object.set("problem", reason.as_str());
+            }
         }
         Json::Object(object)
     };

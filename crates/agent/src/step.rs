@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use ship_context::{Journal, JournalLine};
 use ship_message::json::{Json, Object};
-use ship_message::{Assembler, Chunk, Role, ToolState, UiMessage, UiPart};
+use ship_message::{Assembler, Chunk, FinishReason, Role, TextState, ToolState, UiMessage, UiPart};
 use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
+use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
 use crate::request::{Prepared, note_response, record_request};
-use crate::run::{RunError, Stop};
+use crate::run::RunError;
+use crate::stop::Stop;
 use crate::work::Work;
-use crate::{RunNote, calls};
+use crate::{RunNote, calls, deadline};
 
 /// A run on its way: the message it writes, and how much of it the journal has.
 pub(crate) struct Progress {
@@ -22,8 +24,14 @@ pub(crate) struct Progress {
     journaled: usize,
     /// How many of the messages before this run a request of it has shown.
     logged: usize,
+    /// How often in a row an answer has broken off.
+    cuts: u64,
     pub(crate) start: ship_context::RunStart,
     pub(crate) deadline: Instant,
+    /// Why the answer that has just come ended.
+    pub(crate) finish_reason: Option<FinishReason>,
+    /// Why the answer is not what it should be, for its metadata.
+    pub(crate) mark: Option<FinishReason>,
 }
 
 /// What is to be done next in a run.
@@ -40,13 +48,15 @@ pub(crate) async fn run(
     journal: Journal,
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
-    let journaled = journal.message.parts().len();
     let mut progress = Progress {
+        deadline: deadline::go_on(work, &journal).await?,
+        journaled: journal.message.parts().len(),
         assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
-        journaled,
         logged: seen_before(work).await,
+        cuts: 0,
         start: journal.start,
-        deadline: Instant::now() + work.agent.rules.run_deadline,
+        finish_reason: journal.finish_reason,
+        mark: None,
     };
     work.tell(&RunEvent::Chunk(Chunk::Start {
         message_id: Some(progress.start.message_id.clone()),
@@ -54,23 +64,29 @@ pub(crate) async fn run(
     }));
     // What recovery settled is not in the journal yet.
     progress.journal_all(work).await?;
-    let mut steps = 0;
     let outcome = loop {
+        if let Some(outcome) = ending(work, &mut progress) {
+            break outcome;
+        }
+        let steps = steps(progress.assembler.message());
         match next(progress.assembler.message(), work) {
             Next::Done => break Outcome::Done,
-            Next::Parked => return park(work, &progress),
+            Next::Parked => return park(work, &progress).await,
             Next::Calls => {
                 if calls::run(work, &mut progress, stop).await? == calls::Ran::Stopped {
                     break Outcome::Stopped;
                 }
             }
             Next::Ask if steps >= work.agent.rules.max_steps => {
+                let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
                 break Outcome::Failed(format!(
-                    "I stopped after {steps} steps without coming to an end (`context.run.maxSteps`). Tell me to go on if I should."
+                    "I stopped after {count} without coming to an end (`context.run.maxSteps`). Tell me to go on if I should."
                 ));
             }
+            Next::Ask if deadline::is_over(&progress) => {
+                break failed(work, &deadline::exceeded(work));
+            }
             Next::Ask => {
-                steps += 1;
                 if let Some(outcome) = ask(work, &mut progress, stop).await? {
                     break outcome;
                 }
@@ -82,15 +98,27 @@ pub(crate) async fn run(
 
 /// The messages up to the last answer were in a request before.
 async fn seen_before(work: &Work) -> usize {
-    let (said, _) = work.context().await;
+    let said = work.context().await;
     said.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
+}
+
+/// How many steps the run has made, also before it was cut off or parked.
+fn steps(message: &UiMessage) -> usize {
+    message.parts().iter().filter(|part| matches!(part, UiPart::StepStart(_))).count()
+}
+
+/// The parts of the step that a message ends with.
+pub(crate) fn last_step(message: &UiMessage) -> &[UiPart] {
+    let parts = message.parts();
+    parts.rsplit(|part| matches!(part, UiPart::StepStart(_))).next().unwrap_or_default()
 }
 
 /// Tells what is to be done from the message alone, so that a run goes on where it was.
 fn next(message: &UiMessage, work: &Work) -> Next {
     let parts = message.parts();
-    let step = parts.rsplit(|part| matches!(part, UiPart::StepStart(_))).next().unwrap_or_default();
-    if step.is_empty() {
+    let step = last_step(message);
+    // A text that never ended is an answer that broke off: the model is asked to go on with it.
+    if step.is_empty() || step.last().is_some_and(is_unfinished) {
         return Next::Ask;
     }
     let tools = parts.iter().filter_map(|part| match part {
@@ -113,6 +141,14 @@ fn next(message: &UiMessage, work: &Work) -> Next {
     }
 }
 
+fn is_unfinished(part: &UiPart) -> bool {
+    match part {
+        UiPart::Text(text) => text.state() == Some(TextState::Streaming),
+        UiPart::Reasoning(reasoning) => reasoning.state() == Some(TextState::Streaming),
+        _ => false,
+    }
+}
+
 impl Progress {
     /// Takes a chunk, and tells whoever listens.
     pub(crate) fn push(&mut self, work: &Work, chunk: Chunk) {
@@ -121,9 +157,29 @@ impl Progress {
 
     /// Journals the parts that the journal does not have yet.
     async fn journal_all(&mut self, work: &Work) -> Result<(), RunError> {
+        let lines = self.new_lines();
+        self.journal_lines(work, lines).await
+    }
+
+    /// Journals an answer that has come: its parts, and how it ended.
+    async fn journal_answer(&mut self, work: &Work, reason: FinishReason) -> Result<(), RunError> {
+        let mut lines = self.new_lines();
+        if is_odd(reason) {
+            let at = self.journaled;
+            lines.push(JournalLine::Ended { at, reason }.into_object());
+        }
+        self.finish_reason = Some(reason);
+        self.journal_lines(work, lines).await
+    }
+
+    fn new_lines(&mut self) -> Vec<Object> {
         let parts = self.assembler.message().parts();
-        let lines = (self.journaled..parts.len()).map(|at| line(parts, at)).collect::<Vec<_>>();
+        let lines = (self.journaled..parts.len()).map(|at| line(parts, at)).collect();
         self.journaled = parts.len();
+        lines
+    }
+
+    async fn journal_lines(&self, work: &Work, lines: Vec<Object>) -> Result<(), RunError> {
         if !lines.is_empty() {
             work.lane.journal(lines, Synced::Later).await?;
         }
@@ -159,65 +215,79 @@ async fn ask(
     progress: &mut Progress,
     stop: &Stop,
 ) -> Result<Option<Outcome>, RunError> {
-    let (said, loaded) = work.context().await;
+    let said = work.context().await;
     let shown_ids: Vec<String> =
         said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     let so_far = progress.assembler.message().clone();
-    let request = Prepared::new(
-        &work.agent,
-        work.chat.key(),
-        &about_channel(work).await?,
-        &said,
-        Some(&so_far),
-        &loaded,
-    );
+    let request = Prepared::new(&work.agent, work.blocks().await, &said, Some(&so_far));
     progress.push(work, Chunk::StartStep);
-    let request = request.request(work.agent.rules.max_tokens);
-    record_request(work, request.body(), &shown_ids, progress.logged).await?;
+    let agent = Arc::clone(&work.agent);
+    let (request, body) = match request.within_window(&agent) {
+        Ok(written) => written,
+        Err(error) => return Ok(Some(failed(work, &error))),
+    };
+    record_request(work, body.clone(), &shown_ids, progress.logged).await?;
     progress.logged = shown_ids.len();
     let parts_before = progress.assembler.message().parts().len();
-    let agent = Arc::clone(&work.agent);
     let answered = {
         let assembler = &mut progress.assembler;
         let sink = Box::new(|chunk: Chunk| take(assembler, work, chunk));
-        let answering = agent.provider.answer(&request, sink);
+        let answering = agent.provider.answer(&request, &body, sink);
         tokio::select! {
-            answered = answering => Some(answered),
-            () = stop.stopped() => None,
-            () = tokio::time::sleep_until(progress.deadline) => Some(Err(ProviderError::Failed {
-                provider: agent.provider.name().to_owned(),
-                reason: "the run took longer than `context.run.deadlineMs` allows".to_owned(),
-            })),
+            answered = answering => answered,
+            () = stop.stopped() => return Ok(Some(Outcome::Stopped)),
+            () = tokio::time::sleep_until(progress.deadline) => Err(deadline::exceeded(work)),
         }
     };
     match answered {
-        None => Ok(Some(Outcome::Stopped)),
-        Some(Err(error)) => {
-            // What a provider says may quote what people said, so it counts as text.
-            let texts = vec![("error", Json::from(error.to_string()))];
-            work.note(RunNote { kind: "error", texts, ..RunNote::default() });
-            Ok(Some(Outcome::Failed(format!(
-                "I could not answer: {error}. What you wrote is kept; send it again or try later."
-            ))))
+        Err(ProviderError::Cut { .. }) if progress.cuts < agent.rules.retries => {
+            // What came is kept, unfinished as it is, and the model goes on from there: asking for the
+            // whole answer again would tell the person everything twice.
+            progress.cuts += 1;
+            progress.push(work, notice("cut", "The answer broke off; I ask the model to go on."));
+            progress.push(work, Chunk::FinishStep);
+            progress.journal_all(work).await?;
+            Ok(None)
         }
-        Some(Ok(answered)) => {
+        Err(error) => Ok(Some(failed(work, &error))),
+        Ok(answered) => {
+            progress.cuts = 0;
             progress.push(work, Chunk::FinishStep);
             note_response(work, progress, answered, parts_before);
-            progress.journal_all(work).await?;
-            // A model that says nothing and calls nothing has ended.
-            let message = progress.assembler.message();
-            let silent = matches!(message.parts().last(), Some(UiPart::StepStart(_)) | None);
-            Ok(silent.then_some(Outcome::Done))
+            progress.journal_answer(work, answered.finish_reason).await?;
+            Ok(None)
         }
     }
 }
 
-async fn about_channel(work: &Work) -> Result<Option<String>, RunError> {
-    Ok(work.chat.about().await?.channel)
+/// The provider's failure as the person reads it; the log has it as well.
+fn failed(work: &Work, error: &ProviderError) -> Outcome {
+    let mask = |text: &str| work.agent.surroundings.mask(text);
+    let told = mask(&error.to_string());
+    let remedy = error.remedy().map(|remedy| mask(&format!(" {remedy}"))).unwrap_or_default();
+    let stop = if told.ends_with(['.', '!', '?']) { "" } else { "." };
+    work.note(RunNote {
+        kind: "error",
+        fields: vec![("code", error.code().into())],
+        // What a provider says may quote what people said, so it counts as text.
+        texts: vec![("error", Json::from(told.as_str()))],
+        ..RunNote::default()
+    });
+    Outcome::Failed(format!("I could not answer: {told}{stop}{remedy} What you wrote is kept."))
+}
+
+/// Something that the person should know now and nobody later.
+fn notice(kind: &str, text: &str) -> Chunk {
+    Chunk::Data(Object::from([
+        ("type", Json::from("data-notice")),
+        ("data", Object::from([("kind", kind), ("text", text)]).into()),
+        ("transient", true.into()),
+    ]))
 }
 
 /// A run that waits stays in its journal, and the lane is free.
-fn park(work: &Work, progress: &Progress) -> Result<Outcome, RunError> {
+async fn park(work: &Work, progress: &Progress) -> Result<Outcome, RunError> {
+    deadline::wait(work).await?;
     work.tell(&RunEvent::Ended {
         run_id: progress.start.run_id.clone(),
         message_id: progress.start.message_id.clone(),

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ship_context::OutputRules;
 use ship_message::json::Json;
 use ship_store::ChatKey;
 
@@ -21,9 +20,11 @@ pub struct Texts {
     pub memory: Option<String>,
     /// `Agent.md`
     pub agent: Option<String>,
+    /// Why a text is missing that is there, a sentence each.
+    pub problems: Vec<String>,
 }
 
-/// Where an agent's texts and skills come from. Asked at each run.
+/// Where an agent's texts and skills come from. Asked once for each run.
 pub trait Surroundings: Send + Sync {
     /// The project's folder, as the model is told.
     fn project_root(&self) -> String;
@@ -33,6 +34,17 @@ pub trait Surroundings: Send + Sync {
 
     /// The skills there are.
     fn skills(&self) -> Vec<SkillText>;
+
+    /// What looked wrong when the project was loaded, a sentence each, for the log. Whoever loaded it has
+    /// seen it.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A text without the secrets that may be in it.
+    fn mask(&self, text: &str) -> String {
+        text.to_owned()
+    }
 }
 
 /// No project at all: an agent in memory.
@@ -62,18 +74,28 @@ pub struct Rules {
     pub run_deadline: Duration,
     /// `context.run.toolDeadlineMs`
     pub tool_deadline: Duration,
+    /// `limits.messageBytes`: how long the text of a message that comes in may be.
+    pub message_bytes: usize,
     /// `limits.toolOutputChars`
     pub tool_output_chars: usize,
     /// `llm.maxTokens`
     pub max_tokens: u64,
+    /// `llm.retries`
+    pub retries: u64,
+    /// `llm.window`, which counts before what the provider knows.
+    pub window: Option<u64>,
+    /// `context.history.maxInputTokensApprox`; none for `"auto"`.
+    pub input_tokens_max: Option<u64>,
+    /// `llm.requestIdInSystem`
+    pub request_id_in_system: bool,
     /// `context.chatEgress.chatSendMaxCallsPerRun`
     pub chat_sends_max: usize,
+    /// `context.chatEgress.chatSendIdempotency`: whether the same text is sent only once for one message.
+    pub chat_send_once: bool,
     /// `tools.approval`: tools that a person must allow.
     pub approval: BTreeSet<String>,
     /// `tools.client`: tools that run with the client.
     pub client: BTreeSet<String>,
-    /// How the person gets to see the answer.
-    pub output_rules: OutputRules,
 }
 
 impl Default for Rules {
@@ -82,12 +104,17 @@ impl Default for Rules {
             max_steps: 50,
             run_deadline: Duration::from_millis(1_800_000),
             tool_deadline: Duration::from_millis(120_000),
+            message_bytes: 8_388_608,
             tool_output_chars: 12_000,
             max_tokens: 8192,
+            retries: 4,
+            window: None,
+            input_tokens_max: None,
+            request_id_in_system: false,
             chat_sends_max: 10,
+            chat_send_once: true,
             approval: BTreeSet::new(),
             client: BTreeSet::new(),
-            output_rules: OutputRules::Streamed,
         }
     }
 }
@@ -117,7 +144,8 @@ impl Ids for RandomIds {
 /// Something for the log about a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunNote {
-    /// What kind of line it is: `llm_request`, `llm_response`, `repair` or `error`.
+    /// What kind of line it is: `llm_request`, `llm_response`, `system_changed`,
+    /// `repair`, `warning` or `error`.
     pub kind: &'static str,
     /// The request; empty when the line is about none.
     pub request_id: String,

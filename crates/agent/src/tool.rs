@@ -9,6 +9,7 @@ use ship_message::json::Json;
 use ship_provider::ToolSpec;
 use ship_store::ChatKey;
 
+use crate::send::Sending;
 use crate::work::Operations;
 
 /// A tool at work: its output, or why there is none. An error is information for the model.
@@ -43,19 +44,20 @@ pub struct ToolContext {
     /// The call.
     pub call_id: String,
     /// What was said, as the run sees it.
-    pub view: Arc<[UiMessage]>,
+    pub view: Arc<[Arc<UiMessage>]>,
     /// Which of them is the message that the run answers.
     pub current_user_message: Option<usize>,
     pub(crate) operations: Arc<dyn Operations>,
 }
 
 impl ToolContext {
-    /// Delivers a text to the chat, once for each text that this run sends.
+    /// Delivers something to the chat. What this run has delivered before is not delivered again, unless
+    /// the rules say so.
     ///
     /// # Errors
-    /// When the run has sent as much as it may, or the ledger cannot be written.
-    pub async fn deliver(&self, text: String) -> Result<Json, String> {
-        self.operations.deliver(self.call_id.clone(), text).await
+    /// When the run has sent as often as it may, or the ledger cannot be written.
+    pub async fn deliver(&self, sending: Sending) -> Result<Json, String> {
+        self.operations.deliver(self.call_id.clone(), sending).await
     }
 
     /// Tells of the skills there are.

@@ -35,7 +35,7 @@ fn strings_schema(fields: &[(&'static str, &str)]) -> Json {
 }
 
 /// A required string of the input.
-fn string(input: &Json, key: &str) -> Result<String, String> {
+pub(crate) fn string(input: &Json, key: &str) -> Result<String, String> {
     let text = input.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
     text.map(str::to_owned)
         .ok_or_else(|| format!("the input needs `{key}`, a text that is not empty"))

@@ -4,21 +4,25 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use ship_context::Journal;
+use ship_context::{Journal, SystemBlock};
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_message::{UiMessage, UiPart};
-use ship_store::{AcceptError, AppendError, Chat, Entry, Lane, NewEntry, NewEvent, Position, View};
+use ship_store::{
+    About, AcceptError, AppendError, Chat, Entry, Lane, NewEntry, NewEvent, Position, View,
+};
 use tokio::sync::Mutex;
 
 use crate::RunNote;
 use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::run::Inner;
+use crate::send::{Delivered, Sending, delivered, send};
 use crate::skills::{self, SkillState};
+use crate::sources::{Place, Sources};
 
 /// What a tool can have done to the chat.
 pub(crate) trait Operations: Send + Sync {
-    fn deliver(&self, call_id: String, text: String) -> Doing<'_, Result<Json, String>>;
+    fn deliver(&self, call_id: String, sending: Sending) -> Doing<'_, Result<Json, String>>;
     fn skills(&self) -> Doing<'_, Json>;
     fn set_skill(&self, name: String, loaded: bool) -> Doing<'_, Result<Json, String>>;
 }
@@ -32,40 +36,55 @@ pub(crate) struct Work {
     pub(crate) lane: Arc<dyn Lane>,
     pub(crate) run_id: String,
     pub(crate) request_id: String,
+    pub(crate) place: Place,
     log: Mutex<Log>,
 }
 
 /// What is known of the log: kept up with every write, so that it is read once a run.
 struct Log {
     position: Position,
-    messages: Arc<[UiMessage]>,
+    messages: Arc<[Arc<UiMessage>]>,
     loaded: Vec<String>,
-    /// Texts that `chat_send` has delivered in this run.
-    sent: Vec<String>,
+    sources: Sources,
+    /// What `chat_send` was called for in this run, as far as it was answered.
+    sent: Vec<Delivered>,
 }
 
 impl Work {
-    pub(crate) fn new(
+    /// Makes ready for a run, or for going on with one. What is wrong around it is told to the log.
+    pub(crate) async fn begin(
         agent: Arc<Inner>,
         chat: Arc<dyn Chat>,
         lane: Arc<dyn Lane>,
+        about: About,
         view: &View,
         journal: &Journal,
     ) -> Self {
+        let messages = agent.said.messages(chat.key(), view);
+        let sources = Sources::read(&agent, chat.key(), about, &messages);
+        agent.warn(chat.key(), sources.problems()).await;
+        let place = sources.place().clone();
         let log = Log {
             position: view.position,
-            messages: messages(view).into(),
+            messages,
             loaded: skills::loaded_names(view),
-            sent: sent(&journal.message),
+            sources,
+            sent: delivered(&journal.message),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
-        Self { agent, chat, lane, run_id, request_id, log: Mutex::new(log) }
+        Self { agent, chat, lane, run_id, request_id, place, log: Mutex::new(log) }
     }
 
-    /// What was said before this run, and the skills that are loaded.
-    pub(crate) async fn context(&self) -> (Arc<[UiMessage]>, Vec<String>) {
+    /// The system blocks of this run, as they are now.
+    pub(crate) async fn blocks(&self) -> Vec<SystemBlock> {
         let log = self.log.lock().await;
-        (Arc::clone(&log.messages), log.loaded.clone())
+        let request_id = Some(self.request_id.as_str());
+        log.sources.blocks(&self.agent, self.chat.key(), request_id, &log.loaded)
+    }
+
+    /// What was said before this run.
+    pub(crate) async fn context(&self) -> Arc<[Arc<UiMessage>]> {
+        Arc::clone(&self.log.lock().await.messages)
     }
 
     /// Appends to the context log.
@@ -90,7 +109,7 @@ impl Work {
         &self,
         key: String,
         text: &str,
-        via: Via,
+        meta: Option<Object>,
     ) -> Result<bool, AcceptError> {
         let mut entry = Object::from([
             ("v", Json::from(1u64)),
@@ -98,72 +117,19 @@ impl Work {
             ("role", "assistant".into()),
             ("text", text.into()),
             ("chatKey", self.chat.key().as_str().into()),
-            ("requestId", self.request_id.as_str().into()),
         ]);
-        if via == Via::Tool {
-            entry.set("meta", Object::from([("via", "tool")]));
-        }
+        self.place.write_to(&mut entry);
+        entry.set("requestId", self.request_id.as_str());
+        entry.set_or_remove("meta", meta.map(Json::from));
         Ok(self.chat.accept(NewEntry { key, entry }).await?.new)
     }
 }
 
-/// How the person was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Via {
-    /// By the answer itself.
-    Answer,
-    /// By `chat_send`.
-    Tool,
-}
-
-/// The texts that `chat_send` has delivered, as the run's own message tells.
-fn sent(message: &UiMessage) -> Vec<String> {
-    let text = |part: &UiPart| match part {
-        UiPart::Tool(tool) if tool.name() == Some("chat_send") && tool.output().is_some() => {
-            tool.input()?.get("text")?.as_str().map(str::to_owned)
-        }
-        _ => None,
-    };
-    let mut texts: Vec<String> = Vec::new();
-    for text in message.parts().iter().filter_map(text) {
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts
-}
-
-/// The messages of a view.
-pub(crate) fn messages(view: &View) -> Vec<UiMessage> {
-    let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).ok();
-    view.messages().filter_map(read).collect()
-}
-
 impl Operations for Work {
-    fn deliver(&self, _call_id: String, text: String) -> Doing<'_, Result<Json, String>> {
+    fn deliver(&self, call_id: String, sending: Sending) -> Doing<'_, Result<Json, String>> {
         Box::pin(async move {
             let mut log = self.log.lock().await;
-            // The same answer whether it was delivered now or before: a call that is made again after a
-            // crash must not differ from one that was made once.
-            let delivered = || Ok(Json::Object(Object::from([("delivered", true)])));
-            if log.sent.contains(&text) {
-                return delivered();
-            }
-            if log.sent.len() >= self.agent.rules.chat_sends_max {
-                return Err(format!(
-                    "chat_send may deliver {} texts in one run, and has. Finish your answer instead.",
-                    self.agent.rules.chat_sends_max
-                ));
-            }
-            // The key names the request and the text, so that a call made again after a crash sends nothing.
-            let key = format!("send:{}:{}", self.request_id, crate::digest(text.as_bytes()));
-            let new =
-                self.record_sent(key, &text, Via::Tool).await.map_err(|error| error.to_string())?;
-            log.sent.push(text.clone());
-            if new {
-                self.tell(&RunEvent::Sent(text));
-            }
-            delivered()
+            send(self, &mut log.sent, call_id, sending).await
         })
     }
 
@@ -177,7 +143,7 @@ impl Operations for Work {
     fn set_skill(&self, name: String, load: bool) -> Doing<'_, Result<Json, String>> {
         Box::pin(async move {
             let skills = self.agent.surroundings.skills();
-            let known = skills.iter().find(|skill| skill.name == name);
+            let known = skills::find(&skills, &name);
             let mut log = self.log.lock().await;
             let is_loaded = log.loaded.contains(&name);
             let answer = |state: &str| {
@@ -206,6 +172,8 @@ impl Operations for Work {
             let position = self.lane.append(vec![event.into()], log.position).await;
             log.position = position.map_err(|error| error.to_string())?;
             if load {
+                // The blocks change now anyway, so the model sees the skills as they are.
+                log.sources.skills = skills;
                 log.loaded.push(name.clone());
                 answer("loaded; its text is in the system blocks from now on")
             } else {

@@ -12,7 +12,7 @@ use ship_agent::{
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_provider::{Answering, Offline, Provider, Request, Sink, ToolSpec};
+use ship_provider::{Answering, Offline, Provider, ProviderError, Request, Sink, ToolSpec};
 use ship_store::conversation::{LoadError, WriteError};
 use ship_store::{ChatKey, FileStore};
 use ship_testkit::chat::options;
@@ -43,7 +43,12 @@ impl Surroundings for WithSkill {
 
     fn skills(&self) -> Vec<SkillText> {
         let state = SkillState::Usable("Make slides with care.".to_owned());
-        vec![SkillText { name: "pptx".to_owned(), description: "Slides.".to_owned(), state }]
+        vec![SkillText {
+            name: "pptx".to_owned(),
+            description: "Slides.".to_owned(),
+            allowed_tools: None,
+            state,
+        }]
     }
 }
 
@@ -91,9 +96,18 @@ impl Provider for Watching {
         None
     }
 
-    fn answer<'a>(&'a self, request: &'a Request<'_>, sink: Sink<'a>) -> Answering<'a> {
+    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
+        Offline.body(request)
+    }
+
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        body: &'a str,
+        sink: Sink<'a>,
+    ) -> Answering<'a> {
         let mut watched = self.0.lock().unwrap();
-        watched.requests.push(request.body());
+        watched.requests.push(body.to_owned());
         let held = watched.file.as_deref().map(|file| std::fs::read_to_string(file).unwrap());
         watched.held.extend(held);
         let wait = watched.wait.take();
@@ -102,7 +116,7 @@ impl Provider for Watching {
                 asked.notify_one();
                 go.notified().await;
             }
-            Offline.answer(request, sink).await
+            Offline.answer(request, body, sink).await
         })
     }
 }

@@ -47,29 +47,37 @@ impl Seen {
         agent.run(&key(), &Stop::default()).await.unwrap();
     }
 
-    /// Everything that the next request would hold, a line each.
-    async fn next(&self) -> String {
+    /// Everything that the next request would hold: blocks, messages and tools, each under a line that names
+    /// it.
+    async fn pieces(&self) -> Vec<String> {
         let request = self.agent().inspect(&key()).await.unwrap();
-        let mut lines = Vec::new();
+        let mut pieces = Vec::new();
         for block in &request.blocks {
-            // The folder's name differs from run to run, so it goes before anything is cut.
+            // The folder's name differs from run to run.
             let text = block.text.replace(&root(self.folder.path()), "<root>");
-            lines.push(format!("[{}] {}", block.name, short(&text)));
+            pieces.push(format!("=== system: {}\n{text}", block.name));
         }
         for (i, message) in request.messages.iter().enumerate() {
             let parts: Vec<String> = message.parts().iter().filter_map(part).collect();
-            lines.push(format!(
-                "{} {}: {}",
-                i + 1,
-                message.role().name().unwrap(),
-                parts.join(" | ")
-            ));
+            let role = message.role().name().unwrap();
+            pieces.push(format!("=== {} {role}\n{}", i + 1, parts.join("\n--\n")));
         }
-        lines.push(format!(
-            "tools: {}",
-            request.tools.iter().map(|t| t.name.as_str()).collect::<Vec<_>>().join(" ")
-        ));
-        lines.join("\n")
+        for tool in &request.tools {
+            pieces.push(format!("=== tool: {}\n{}", tool.name, tool.to_json()));
+        }
+        pieces
+    }
+
+    async fn next(&self) -> String {
+        self.pieces().await.join("\n\n")
+    }
+
+    /// The same without what is alike in every project, which other snapshots show.
+    async fn said(&self) -> String {
+        let alike = ["=== tool: ", "=== system: built-in", "=== system: runtime"];
+        let mut pieces = self.pieces().await;
+        pieces.retain(|piece| !alike.iter().any(|start| piece.starts_with(start)));
+        pieces.join("\n\n")
     }
 }
 
@@ -83,33 +91,21 @@ fn root(path: &Path) -> String {
 
 fn part(part: &UiPart) -> Option<String> {
     match part {
-        UiPart::Text(text) => Some(short(text.text())),
+        UiPart::Text(text) => Some(text.text().to_owned()),
         UiPart::Tool(tool) => {
             let output = tool.output().map(Json::to_string).unwrap_or_default();
-            Some(format!("{}({}) -> {}", tool.name()?, tool.input()?, short(&output)))
+            Some(format!("{}({}) -> {output}", tool.name()?, tool.input()?))
         }
         _ => None,
     }
 }
 
-/// A text on one line; the built-in ones are long, and are read where they are written.
-fn short(text: &str) -> String {
-    let line = text.replace('\n', "⏎");
-    if line.chars().count() > 110 { line.chars().take(110).chain(['…']).collect() } else { line }
-}
-
+/// The whole request, the built-in texts and the tools included: none of them changes unnoticed.
 #[tokio::test]
 async fn without_any_file_the_model_has_a_default_role_and_the_built_in_prompt() {
     let seen = Seen::new(&[]);
     seen.say("ann", "hello").await;
-    insta::assert_snapshot!(seen.next().await, @r#"
-    [runtime] Project root: <root>⏎ChatKey: terminal:main⏎Channel: terminal⏎⏎Your answer is the text you write: the person s…
-    [Agent.md] # Who you are⏎⏎You are a shipmate: a helpful assistant who works in this project with the people who talk to y…
-    [built-in] # How to work⏎⏎- Use a tool when it helps; answer directly when it does not. A tool's error is information: re…
-    1 user: Request ID: r⏎UserId: ann⏎Time: 2026-02-05T10:15:00.000Z | hello
-    2 assistant: I am the offline model, a small stand-in without a language model. You said: hello
-    tools: chat_send skills_list skills_load skills_unload
-    "#);
+    insta::assert_snapshot!("no_files", seen.next().await);
 }
 
 #[tokio::test]
@@ -124,17 +120,9 @@ async fn every_text_of_the_project_is_a_block_of_its_own_in_its_order() {
             "---\nname: soup\ndescription: How to make soup: any soup\n---\nBoil water.",
         ),
         (".ship/skills/bad/SKILL.md", "---\nname: bad\n"),
+        (".ship/skills/soup/SKILL.md", "---\nname: soup\n---\nAnother soup."),
     ]);
-    insta::assert_snapshot!(seen.next().await, @r#"
-    [runtime] Project root: <root>⏎ChatKey: terminal:main⏎⏎Your answer is the text you write: the person sees it as you writ…
-    [profile/Primary.md] The owner likes soup.
-    [profile/other.md] The crew likes salad.
-    [memory/Primary.md] Ann is allergic to nuts.
-    [Agent.md] You are a ship's cook.
-    [built-in] # How to work⏎⏎- Use a tool when it helps; answer directly when it does not. A tool's error is information: re…
-    [skills] # Skills⏎⏎Load one with `skills_load` when its description fits the task.⏎⏎- `soup`: How to make soup: any sou…
-    tools: chat_send skills_list skills_load skills_unload
-    "#);
+    insta::assert_snapshot!("all_files", seen.next().await);
 }
 
 #[tokio::test]
@@ -142,16 +130,7 @@ async fn in_a_chat_of_two_people_the_model_knows_who_spoke_and_their_words_are_v
     let seen = Seen::new(&[("Agent.md", "You are a ship's cook.")]);
     seen.say("ann", "  soup, please ").await;
     seen.say("bob", "salad").await;
-    insta::assert_snapshot!(seen.next().await, @r#"
-    [runtime] Project root: <root>⏎ChatKey: terminal:main⏎Channel: terminal⏎⏎Your answer is the text you write: the person s…
-    [Agent.md] You are a ship's cook.
-    [built-in] # How to work⏎⏎- Use a tool when it helps; answer directly when it does not. A tool's error is information: re…
-    1 user: Request ID: r⏎UserId: ann⏎Time: 2026-02-05T10:15:00.000Z |   soup, please 
-    2 assistant: I am the offline model, a small stand-in without a language model. You said: soup, please
-    3 user: Request ID: r⏎UserId: bob⏎Time: 2026-02-05T10:15:00.000Z | salad
-    4 assistant: I am the offline model, a small stand-in without a language model. You said: salad
-    tools: chat_send skills_list skills_load skills_unload
-    "#);
+    insta::assert_snapshot!("two_people", seen.said().await);
 }
 
 #[tokio::test]
@@ -165,16 +144,32 @@ async fn a_loaded_skill_is_a_block_until_it_is_unloaded_and_a_restart_changes_no
     ]);
     // Every `say` is a new agent on the same folder: a restart in between.
     seen.say("ann", "/tool skills_load {\"name\":\"soup\"}").await;
-    insta::assert_snapshot!(seen.next().await, @r#"
-    [runtime] Project root: <root>⏎ChatKey: terminal:main⏎Channel: terminal⏎⏎Your answer is the text you write: the person s…
-    [Agent.md] You are a ship's cook.
-    [built-in] # How to work⏎⏎- Use a tool when it helps; answer directly when it does not. A tool's error is information: re…
-    [skills] # Skills⏎⏎Load one with `skills_load` when its description fits the task.⏎⏎- `soup`: How to make soup
-    [skill:soup] # Skill `soup` (loaded)⏎⏎Boil water.
-    1 user: Request ID: r⏎UserId: ann⏎Time: 2026-02-05T10:15:00.000Z | /tool skills_load {"name":"soup"}
-    2 assistant: skills_load({"name":"soup"}) -> {"skill":"soup","state":"loaded; its text is in the system blocks from now on"} | I am the offline model, a small stand-in without a language model. The tools answered:⏎- skills_load: {"skill"…
-    tools: chat_send skills_list skills_load skills_unload
-    "#);
+    insta::assert_snapshot!("skill_loaded", seen.said().await);
     seen.say("ann", "/tool skills_unload {\"name\":\"soup\"}").await;
-    assert!(!seen.next().await.contains("[skill:soup]"));
+    insta::assert_snapshot!("skill_unloaded", seen.said().await);
+}
+
+#[tokio::test]
+async fn on_a_channel_that_does_not_stream_the_rule_is_another() {
+    let seen = Seen::new(&[]);
+    let chat: ChatKey = "telegram-chat-42".parse().unwrap();
+    let inbound = Inbound {
+        key: "1".to_owned(),
+        text: "hello".to_owned(),
+        channel: "telegram".to_owned(),
+        chat_id: Some("42".to_owned()),
+        request_id: "r".to_owned(),
+        ..Inbound::default()
+    };
+    let agent = seen.agent();
+    agent.accept(&chat, inbound).await.unwrap();
+    let runtime = agent.inspect(&chat).await.unwrap().blocks.remove(0).text;
+    insta::assert_snapshot!(runtime.replace(&root(seen.folder.path()), "<root>"), @r"
+    Project root: <root>
+    ChatKey: telegram-chat-42
+    Channel: telegram
+    ChatId: 42
+
+    The person sees only what you deliver with `chat_send`. Send the answer with it, once. Text outside of it is not shown, unless nothing was sent at all.
+    ");
 }

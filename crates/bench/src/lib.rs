@@ -9,5 +9,7 @@ pub mod report;
 pub mod ship;
 pub mod store;
 pub mod store_soak;
+pub mod tokens;
 
+mod terminal;
 mod tests;

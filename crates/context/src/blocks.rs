@@ -20,8 +20,18 @@ pub struct SystemBlock {
 pub enum OutputRules {
     /// The channel shows the answer's text as it is written: terminal and HTTP.
     Streamed,
-    /// The channel shows only what `chat_send` delivers.
+    /// The channel shows only what `chat_send` delivers: Telegram.
     ToolStrict,
+}
+
+impl OutputRules {
+    /// The rules of a channel. One that nobody knows shows what is written.
+    pub fn of_channel(channel: Option<&str>) -> Self {
+        match channel {
+            Some("telegram") => Self::ToolStrict,
+            Some(_) | None => Self::Streamed,
+        }
+    }
 }
 
 /// A skill in the overview.
@@ -55,6 +65,8 @@ pub struct BlockSources {
     pub channel: Option<String>,
     /// What the platform calls the chat, if known.
     pub chat_id: Option<String>,
+    /// The request, when it shall stand in the first block.
+    pub request_id: Option<String>,
     /// How the person gets to see the answer.
     pub output_rules: OutputRules,
     /// `.ship/profile/Primary.md`
@@ -107,7 +119,11 @@ pub fn system_blocks(sources: &BlockSources) -> Vec<SystemBlock> {
 fn runtime(sources: &BlockSources) -> String {
     let mut text =
         format!("Project root: {}\nChatKey: {}\n", sources.project_root, sources.chat_key);
-    for (name, value) in [("Channel", &sources.channel), ("ChatId", &sources.chat_id)] {
+    for (name, value) in [
+        ("Channel", &sources.channel),
+        ("ChatId", &sources.chat_id),
+        ("Request ID", &sources.request_id),
+    ] {
         if let Some(value) = value {
             let _ = writeln!(text, "{name}: {value}");
         }

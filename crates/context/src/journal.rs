@@ -1,17 +1,18 @@
 //! The journal of a run: its parts as they become final, so that a run that was cut off can go on.
 //!
-//! The first line tells which run it is and which message it is writing. Every further line says what one
-//! part of that message now is, or that the call in it is about to take effect. The journal is not the truth about anything that ended: the message in the
-//! context log is, and its line ends the run.
+//! The first line tells which run it is, since when, and which message it is writing. Every further line says
+//! what one part of that message now is, that the call in it is about to take effect, that an answer ended
+//! before it was complete, or that the run waits for somebody. The journal is not the truth about anything
+//! that ended: the message in the context log is, and its line ends the run.
 
 use std::collections::BTreeSet;
 
 use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage, UiPart};
-use ship_store::LedgerSeq;
+use ship_message::{FinishReason, Role, UiMessage, UiPart};
+use ship_store::{LedgerSeq, Timestamp};
 
 /// What a run begins with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunStart {
     /// The run.
     pub run_id: String,
@@ -21,6 +22,10 @@ pub struct RunStart {
     pub request_id: String,
     /// The last ledger entry that it had read when it began.
     pub inbox: Option<LedgerSeq>,
+    /// When it began: its deadline counts from here, whoever goes on with it. Unknown in older journals.
+    pub started: Option<Timestamp>,
+    /// What tells its system blocks from those of another run: a digest for each name.
+    pub blocks: Object,
 }
 
 /// One further line.
@@ -38,6 +43,23 @@ pub enum JournalLine {
         /// The part's place.
         at: usize,
     },
+    /// The answer that ends with part `at - 1` ended for this reason, which is not that it was complete.
+    Ended {
+        /// How many parts the message had then.
+        at: usize,
+        /// Why it ended.
+        reason: FinishReason,
+    },
+    /// The run waits for somebody since then.
+    Waits {
+        /// Since when.
+        since: Timestamp,
+    },
+    /// The run goes on, after it had waited.
+    GoesOn {
+        /// Since when.
+        since: Timestamp,
+    },
     /// The run has ended; its message is in the log.
     End,
 }
@@ -51,6 +73,12 @@ pub struct Journal {
     pub message: UiMessage,
     /// The places of calls that may have taken effect.
     pub begun: BTreeSet<usize>,
+    /// Why the last answer ended, if that is known and nothing has come after it.
+    pub finish_reason: Option<FinishReason>,
+    /// How long the run has waited for somebody, in milliseconds.
+    pub waited_ms: i64,
+    /// Since when it waits.
+    pub waits_since: Option<Timestamp>,
     /// Whether the run has said that it ended.
     pub ended: bool,
 }
@@ -65,6 +93,8 @@ impl RunStart {
             ("requestId", &self.request_id),
         ]);
         object.set_or_remove("inbox", self.inbox.map(|seq| Json::from(seq.get())));
+        object.set_or_remove("ts", self.started.map(|moment| Json::from(moment.millis() as f64)));
+        object.set("blocks", self.blocks.clone());
         object
     }
 
@@ -75,13 +105,24 @@ impl RunStart {
             message_id: object.str("messageId")?.to_owned(),
             request_id: object.str("requestId")?.to_owned(),
             inbox: object.get("inbox").and_then(Json::as_u64).map(LedgerSeq::new),
+            started: moment(object),
+            blocks: object.get("blocks").and_then(Json::as_object).cloned().unwrap_or_default(),
         })
     }
+}
+
+/// The time that a line tells.
+fn moment(object: &Object) -> Option<Timestamp> {
+    let millis = object.get("ts").and_then(Json::as_number)?;
+    Some(Timestamp::from_millis(millis as i64))
 }
 
 impl JournalLine {
     /// The line.
     pub fn into_object(self) -> Object {
+        let timed = |kind: &str, since: Timestamp| {
+            Object::from([("kind", Json::from(kind)), ("ts", Json::from(since.millis() as f64))])
+        };
         match self {
             Self::Part { at, part } => Object::from([
                 ("kind", Json::from("part")),
@@ -91,6 +132,13 @@ impl JournalLine {
             Self::Begun { at } => {
                 Object::from([("kind", Json::from("begun")), ("at", Json::from(at as u64))])
             }
+            Self::Ended { at, reason } => Object::from([
+                ("kind", Json::from("ended")),
+                ("at", Json::from(at as u64)),
+                ("finishReason", reason.name().into()),
+            ]),
+            Self::Waits { since } => timed("waits", since),
+            Self::GoesOn { since } => timed("goesOn", since),
             Self::End => Object::from([("kind", "end")]),
         }
     }
@@ -100,6 +148,12 @@ impl JournalLine {
         match object.str("kind")? {
             "part" => Some(Self::Part { at: at()?, part: object.get("part")?.clone() }),
             "begun" => Some(Self::Begun { at: at()? }),
+            "ended" => Some(Self::Ended {
+                at: at()?,
+                reason: FinishReason::named(object.str("finishReason")?)?,
+            }),
+            "waits" => Some(Self::Waits { since: moment(object)? }),
+            "goesOn" => Some(Self::GoesOn { since: moment(object)? }),
             "end" => Some(Self::End),
             _ => None,
         }
@@ -107,31 +161,118 @@ impl JournalLine {
 }
 
 impl Journal {
+    /// The journal of a run that begins.
+    pub fn of(start: RunStart) -> Self {
+        let message = UiMessage::new(start.message_id.clone(), Role::Assistant, Vec::new());
+        Self {
+            start,
+            message,
+            begun: BTreeSet::new(),
+            finish_reason: None,
+            waited_ms: 0,
+            waits_since: None,
+            ended: false,
+        }
+    }
+
     /// Reads a journal; nothing when no run was begun. A line that says nothing we know, and all behind it,
     /// is not believed.
     pub fn read(lines: &[Object]) -> Option<Self> {
         let (first, rest) = lines.split_first()?;
-        let start = RunStart::from_object(first)?;
-        let mut message = UiMessage::new(start.message_id.clone(), Role::Assistant, Vec::new());
-        let mut begun = BTreeSet::new();
-        let mut ended = false;
+        let mut journal = Self::of(RunStart::from_object(first)?);
         for line in rest {
-            match JournalLine::from_object(line) {
-                Some(JournalLine::Part { at, part }) => {
-                    let parts = message.parts_mut();
-                    let part = UiPart::from_json(part);
-                    match at.cmp(&parts.len()) {
-                        std::cmp::Ordering::Less => parts[at] = part,
-                        std::cmp::Ordering::Equal => parts.push(part),
-                        // A part is missing before this one.
-                        std::cmp::Ordering::Greater => break,
-                    }
-                }
-                Some(JournalLine::Begun { at }) => drop(begun.insert(at)),
-                Some(JournalLine::End) => ended = true,
-                None => break,
+            let Some(line) = JournalLine::from_object(line) else { break };
+            if !journal.take(line) {
+                break;
             }
         }
-        Some(Self { start, message, begun, ended })
+        Some(journal)
+    }
+
+    /// Takes a line; false when it does not follow from those before it.
+    fn take(&mut self, line: JournalLine) -> bool {
+        let parts = self.message.parts_mut();
+        match line {
+            JournalLine::Part { at, part } => {
+                let part = UiPart::from_json(part);
+                match at.cmp(&parts.len()) {
+                    std::cmp::Ordering::Less => parts[at] = part,
+                    std::cmp::Ordering::Equal => {
+                        // Something has come after the answer, so how that ended matters no more.
+                        self.finish_reason = None;
+                        parts.push(part);
+                    }
+                    // A part is missing before this one.
+                    std::cmp::Ordering::Greater => return false,
+                }
+            }
+            JournalLine::Begun { at } => drop(self.begun.insert(at)),
+            JournalLine::Ended { at, reason } => {
+                self.finish_reason = (at == parts.len()).then_some(reason);
+            }
+            JournalLine::Waits { since } => self.waits_since = Some(since),
+            JournalLine::GoesOn { since } => {
+                if let Some(before) = self.waits_since.take() {
+                    self.waited_ms += since.millis().saturating_sub(before.millis()).max(0);
+                }
+            }
+            JournalLine::End => self.ended = true,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start() -> RunStart {
+        RunStart {
+            run_id: "r".to_owned(),
+            message_id: "a".to_owned(),
+            request_id: "q".to_owned(),
+            inbox: Some(LedgerSeq::new(3)),
+            started: Some(Timestamp::from_millis(1000)),
+            blocks: Object::from([("runtime", "abc")]),
+        }
+    }
+
+    fn read(lines: Vec<JournalLine>) -> Journal {
+        let mut objects = vec![start().to_object()];
+        objects.extend(lines.into_iter().map(JournalLine::into_object));
+        Journal::read(&objects).unwrap()
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn text(at: usize) -> JournalLine {
+        JournalLine::Part { at, part: UiPart::text("x").into_json() }
+    }
+
+    #[test]
+    fn what_a_run_began_with_is_read_as_it_was_written() {
+        assert_eq!(read(vec![]).start, start());
+    }
+
+    #[test]
+    fn the_time_that_a_run_has_waited_is_the_sum_of_its_waits() {
+        let journal = read(vec![
+            JournalLine::Waits { since: at(2000) },
+            JournalLine::GoesOn { since: at(2500) },
+            JournalLine::Waits { since: at(4000) },
+            JournalLine::GoesOn { since: at(5000) },
+            JournalLine::Waits { since: at(9000) },
+        ]);
+        assert_eq!((journal.waited_ms, journal.waits_since), (1500, Some(at(9000))));
+    }
+
+    #[test]
+    fn how_an_answer_ended_is_known_until_something_follows_it() {
+        let ended = || JournalLine::Ended { at: 1, reason: FinishReason::Length };
+        assert_eq!(read(vec![text(0), ended()]).finish_reason, Some(FinishReason::Length));
+        assert_eq!(read(vec![text(0), ended(), text(1)]).finish_reason, None);
+        assert_eq!(read(vec![ended()]).finish_reason, None, "its parts are not there");
     }
 }

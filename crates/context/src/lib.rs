@@ -5,20 +5,26 @@
 //!
 //! - [`system_blocks`] says what a model is told before anything was said.
 //! - [`shown_to_model`] says what a model is shown of what was said.
-//! - [`count_tokens`] says how much of a model's window a text takes.
+//! - [`compact`] says what is left out of a context that has grown too large, and what takes its place.
+//! - [`input_budget`] says how large a request may be before the history is summarised.
+//! - [`Tokenizer`] says how much of a model's window something takes, [`Calibration`] what the provider will
+//!   make of it.
 //! - [`recover`] says what is to be done about a chat, from what its logs hold.
 
 // A new kind of part or chunk must stop the build wherever it matters.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod blocks;
+mod budget;
+pub mod compact;
 mod journal;
 mod recover;
 mod shown;
 mod tokens;
 
 pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks};
+pub use budget::input_budget;
 pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, Recovery, recover};
 pub use shown::{Limits, shown_to_model};
-pub use tokens::count_tokens;
+pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, count_tokens, surely_fits};

@@ -49,7 +49,8 @@ pub fn recover(
                 return Recovery::Deliver(message);
             }
             Some(_) => {}
-            None if journal.ended => {}
+            // The ledger has its answer, or it says itself that it ended: its message was in the log.
+            None if journal.ended || delivered(&journal.start) => {}
             None if is_parked(&journal.message, tools) => return Recovery::Parked(journal),
             None => {
                 settle_calls(&mut journal, tools);
@@ -104,6 +105,8 @@ fn settle_calls(journal: &mut Journal, tools: &dyn KnownTools) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use ship_message::json::{Json, Object};
     use ship_store::{
         Body, ContextId, Gen, Head, LedgerSeq, Line, NewEntry, Position, Seq, Timestamp,
@@ -139,7 +142,7 @@ mod tests {
             },
             crc: 0,
             inbox: None,
-            lines: messages.iter().enumerate().map(line).collect(),
+            lines: messages.iter().enumerate().map(line).map(Arc::new).collect(),
             problems: Vec::new(),
         }
     }
@@ -206,6 +209,13 @@ mod tests {
             matches!(decide(&view, &[], ended(), false), Recovery::Deliver(m) if m.id() == Some("a1"))
         );
         assert_eq!(decide(&view, &[], ended(), true), Recovery::Idle);
+    }
+
+    #[test]
+    fn a_run_whose_answer_was_delivered_has_ended_though_its_log_is_gone() {
+        let running = || journal("safe", "input-available", false);
+        assert_eq!(recover(None, &[], running(), |_| true, &Tools), Recovery::Idle);
+        assert!(matches!(recover(None, &[], running(), |_| false, &Tools), Recovery::Continue(_)));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! gets an error for its result, because no provider takes a call without one. Output that is too long is
 //! cut in the middle; the whole of it stays in the log.
 
+use std::borrow::Borrow;
+
 use ship_message::json::Json;
 use ship_message::{Role, ToolPart, ToolState, UiMessage, UiPart};
 use ship_store::Timestamp;
@@ -20,8 +22,8 @@ pub struct Limits {
 pub(crate) const INTERRUPTED: &str = "interrupted, outcome unknown";
 
 /// Gives the messages to show: a copy of the view, completed where a model needs it.
-pub fn shown_to_model(view: &[UiMessage], limits: Limits) -> Vec<UiMessage> {
-    view.iter().map(|message| shown(message.clone(), limits)).collect()
+pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: Limits) -> Vec<UiMessage> {
+    view.iter().map(|message| shown(message.borrow().clone(), limits)).collect()
 }
 
 fn shown(mut message: UiMessage, limits: Limits) -> UiMessage {

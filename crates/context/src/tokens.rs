@@ -1,4 +1,26 @@
-//! How much of a model's window a text takes.
+//! How much of a model's window something takes.
+//!
+//! Tokens are counted with the vocabulary of the model that will be asked, or with the nearest one that is
+//! public. Counting is exact on ordinary text; on text that would make it slow (a word of a megabyte, a page
+//! of every script there is) it is near, so that no text takes more than time in proportion to its length.
+//!
+//! - [`Tokenizer`] counts: texts, messages, system blocks, tools.
+//! - [`TokenCache`] remembers what messages take, so that a window is counted once and not in every step.
+//! - [`Calibration`] learns from what providers report what they make of our count.
+//! - [`surely_fits`] answers without counting, which is what happens in most steps.
+
+mod cache;
+mod calibration;
+mod family;
+mod file;
+mod message;
+mod pieces;
+mod rare;
+mod tokenizer;
+
+pub use cache::TokenCache;
+pub use calibration::{Calibration, Lesson};
+pub use tokenizer::Tokenizer;
 
 /// Counts the tokens of a text with the tokenizer of OpenAI's present models, which comes near enough to the
 /// others for a person to see what fills a request.
@@ -6,12 +28,28 @@
 /// The first count of a process reads the vocabulary, which takes about a tenth of a second; nothing that
 /// only passes text on should count it.
 pub fn count_tokens(text: &str) -> u64 {
-    let encoding = tiktoken::get_encoding("o200k_base");
-    encoding.map_or_else(|| text.len() as u64 / 4, |encoding| encoding.count(text) as u64)
+    Tokenizer::default().count(text)
+}
+
+/// Whether `bytes` of text fit a budget of tokens together with the `known` tokens of what is no text, such
+/// as images. A token is at least one byte, so this needs neither a count nor a vocabulary.
+///
+/// A `false` says nothing: then it must be counted.
+///
+/// ```
+/// use ship_context::surely_fits;
+///
+/// assert!(surely_fits(60_000, 1_500, 100_000));
+/// assert!(!surely_fits(400_000, 0, 100_000), "it may still fit");
+/// ```
+pub fn surely_fits(bytes: usize, known: u64, budget: u64) -> bool {
+    known.saturating_add(bytes as u64) <= budget
 }
 
 #[cfg(test)]
 mod tests {
+    use ship_testkit::texts;
+
     use super::*;
 
     #[test]
@@ -19,5 +57,15 @@ mod tests {
         for (text, tokens) in [("", 0), ("hello world", 2), ("你好，世界", 3)] {
             assert_eq!(count_tokens(text), tokens, "{text}");
         }
+    }
+
+    #[test]
+    fn what_surely_fits_has_no_more_tokens_than_the_budget() {
+        for (name, text) in texts::all(5_000) {
+            let tokens = count_tokens(&text);
+            assert!(tokens <= text.len() as u64, "{name}: a token is at least a byte");
+            assert!(!surely_fits(text.len(), 0, tokens - 1), "{name}");
+        }
+        assert!(!surely_fits(usize::MAX, u64::MAX, u64::MAX - 1), "no sum overflows");
     }
 }

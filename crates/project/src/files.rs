@@ -57,6 +57,21 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    /// What a person is told: what is wrong, why, and what to do about it.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Outside { .. } => {
+                format!("{self}, and is not read; put the text itself there")
+            }
+            Self::NotAFile { .. } => format!("{self}, and is not read; put a file there"),
+            Self::Unreadable { source, .. } => {
+                format!("{self}: {source}; let yourself read it, or take it away")
+            }
+        }
+    }
+}
+
 /// Which links are followed.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Links {

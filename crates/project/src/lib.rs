@@ -23,7 +23,9 @@ mod texts;
 
 pub use files::FileError;
 pub use init::{InitError, Made, MadeKind, init};
-pub use load::{DotEnvProblem, LoadError, Problem, ProblemKind, Source, Warning, WarningKind};
+pub use load::{
+    DotEnvProblem, LoadError, Problem, ProblemKind, Source, Warning, WarningKind, nearest_name,
+};
 pub use logs::{Level, LogEntry, LogOptions, LogReader, Logs};
 pub use project::{Effective, Project};
 pub use provider::{Choice, ProviderKey, choose_provider};

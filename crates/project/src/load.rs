@@ -14,6 +14,7 @@ mod variables;
 
 pub use dotenv::DotEnvProblem;
 pub(crate) use dotenv::parse as parse_dotenv;
+pub use nearest::nearest_name;
 pub use problem::{LoadError, Problem, ProblemKind, Warning, WarningKind};
 pub(crate) use read::{Loaded, Sources, load};
 pub use source::Source;

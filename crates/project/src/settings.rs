@@ -127,13 +127,13 @@ settings! {
 
     /// How messages wait for their turn.
     ChatQueue at (context.chat_queue) {
-        /// This many chats run side by side.
+        /// This many chats run side by side. Has no effect yet: one process runs one chat at a time.
         "context.chatQueue.maxConcurrency" max_concurrency: u64 = 8, 1..=100_000;
-        /// What a message does that arrives while its chat runs.
+        /// What a message does that arrives while its chat runs. Has no effect yet: it waits for the next run.
         "context.chatQueue.mode" mode: QueueMode = QueueMode::Steer;
-        /// How long `collect` waits for more, in milliseconds.
+        /// How long `collect` waits for more, in milliseconds. Has no effect yet.
         "context.chatQueue.debounceMs" debounce_ms: u64 = 500, 0..=WEEK_MS;
-        /// This many messages may wait in one chat.
+        /// This many messages may wait in one chat. Has no effect yet.
         "context.chatQueue.maxQueued" max_queued: u64 = 1000, 1..=1_000_000_000;
     }
 

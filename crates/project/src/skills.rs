@@ -50,7 +50,7 @@ pub enum SkillState {
         /// What it tells the agent.
         body: String,
     },
-    /// Another one of the same name was found first.
+    /// Another one of the same name is used.
     Shadowed {
         /// The folder of the other one.
         by: PathBuf,

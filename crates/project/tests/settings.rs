@@ -322,6 +322,15 @@ fn a_bad_line_of_dotenv_is_told_without_showing_it() {
 }
 
 #[test]
+fn a_folder_in_the_place_of_ship_json_sets_nothing_and_is_told() {
+    let folder = Folder::with("", "");
+    fs::create_dir(folder.0.path().join("ship.json")).expect("a folder");
+    let project = folder.load(&[]).expect("it stops nobody");
+    let told: Vec<String> = project.warnings().iter().map(|w| folder.plain(w)).collect();
+    assert_eq!(told, ["ship.json is a folder, so nothing is set; put a file there"]);
+}
+
+#[test]
 fn a_file_that_is_not_text_or_too_large_is_an_error_and_a_folder_called_dotenv_is_not() {
     let folder = Folder::with("", "");
     let file = folder.0.path().join("ship.json");

@@ -4,11 +4,26 @@
 //! message stream, so that what a listener sees, what is put together and what is stored are one thing. It
 //! never sees a store, and it never runs a tool: it only says which it wants run.
 //!
-//! [`Offline`] needs no key and no network. It is a small deterministic stand-in, and says so.
+//! [`compile`] makes of a history a request that no provider refuses, [`wire`] writes it in the provider's
+//! format, and [`overflow`] tells which of its errors mean that it was too long.
+//!
+//! [`HttpProvider`] asks OpenAI, Anthropic, or whoever speaks like one of them. [`Offline`] needs no key and no
+//! network. It is a small deterministic stand-in, and says so.
 
+pub mod overflow;
+pub mod wire;
+
+mod compile;
+mod error;
+mod http;
+mod models;
 mod offline;
 mod request;
 
+pub use compile::{Names, SendFiles, Target, compile};
+pub use error::{Deadline, ProviderError};
+pub use http::{HttpProvider, Key, Pace, Settings, SystemPace};
+pub use models::window_tokens;
 pub use offline::Offline;
 pub use request::{Request, ToolSpec};
 
@@ -34,11 +49,23 @@ pub trait Provider: Send + Sync {
     /// How many tokens the model takes, if that is known.
     fn window_tokens(&self) -> Option<u64>;
 
+    /// Writes the body of a request, exactly as [`Provider::answer`] sends it: it is recorded before it goes.
+    ///
+    /// # Errors
+    /// When the request has something that the provider's format cannot say.
+    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError>;
+
     /// Answers one request: text, reasoning and calls of tools go to `sink` as they come.
     ///
     /// Text and reasoning are begun, grown and ended; a tool call is a `tool-input-available` chunk once
-    /// its input is whole. Nothing else of the protocol is sent.
-    fn answer<'a>(&'a self, request: &'a Request<'_>, sink: Sink<'a>) -> Answering<'a>;
+    /// the whole answer is there, or `tool-input-error` when its input cannot be read. A `data-notice` that
+    /// is not kept tells what the provider waits for. Nothing else of the protocol is sent.
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        body: &'a str,
+        sink: Sink<'a>,
+    ) -> Answering<'a>;
 }
 
 /// How an answer ended.
@@ -59,18 +86,4 @@ pub struct Usage {
     pub cached: u64,
     /// Everything that came back.
     pub output: u64,
-}
-
-/// Why there is no answer. Nothing of it was run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProviderError {
-    /// The provider failed, and may not the next time.
-    #[error("{provider} could not answer: {reason}")]
-    Failed {
-        /// The provider's name.
-        provider: String,
-        /// What it said.
-        reason: String,
-    },
 }

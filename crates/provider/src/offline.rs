@@ -10,7 +10,7 @@ use ship_message::{
     Value,
 };
 
-use crate::{Answered, Answering, Provider, Request, Sink};
+use crate::{Answered, Answering, Provider, ProviderError, Request, Sink, compile};
 
 /// The offline model. See the module's own words in `ship chat`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,9 +31,18 @@ impl Provider for Offline {
         None
     }
 
-    fn answer<'a>(&'a self, request: &'a Request<'_>, sink: Sink<'a>) -> Answering<'a> {
+    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
+        Ok(request.plain_body())
+    }
+
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        _body: &'a str,
+        sink: Sink<'a>,
+    ) -> Answering<'a> {
         Box::pin(async move {
-            let finish_reason = decide(&request.messages).stream(sink);
+            let finish_reason = decide(&compile::converted(request.view)).stream(sink);
             // It has no tokens, so it claims none.
             Ok(Answered { finish_reason, usage: None })
         })

@@ -1,7 +1,9 @@
 //! What a provider is asked.
 
-use ship_message::ModelMessage;
+use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
+
+use crate::compile;
 
 /// A tool as a model is told of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +32,8 @@ impl ToolSpec {
 pub struct Request<'a> {
     /// The system blocks, each its own.
     pub system: &'a [String],
-    /// The messages, oldest first.
-    pub messages: Vec<ModelMessage<'a>>,
+    /// What was said, oldest first.
+    pub view: &'a [UiMessage],
     /// The tools it may call.
     pub tools: &'a [ToolSpec],
     /// How many tokens the answer may have.
@@ -39,14 +41,13 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The request as JSON text: what is recorded, digested and explained. Written straight from what it
-    /// refers to, because it is made for every step.
-    pub fn body(&self) -> String {
+    /// The request in no provider's format: for a model that needs none.
+    pub fn plain_body(&self) -> String {
         let mut out = String::from("{\"system\":");
         let system: Array = self.system.iter().map(|text| Json::from(text.as_str())).collect();
         Json::from(system).write_to(&mut out);
         out.push_str(",\"messages\":[");
-        for (i, message) in self.messages.iter().enumerate() {
+        for (i, message) in compile::converted(self.view).iter().enumerate() {
             if i > 0 {
                 out.push(',');
             }

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// The chat that is meant when none is named.
+pub(crate) const DEFAULT_CHAT: &str = "terminal:main";
 
 const EXAMPLES: &str = "Examples:
   ship init                      make this folder a project
@@ -13,19 +17,46 @@ const EXAMPLES: &str = "Examples:
 
 /// Turn a folder into an agent that never loses the thread.
 #[derive(Parser)]
-#[command(name = "ship", version, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "ship", version, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The project's folder [default: this one, or the nearest above it that is a project]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) project: Option<PathBuf>,
     /// The chat
-    #[arg(long, value_name = "KEY", global = true, default_value = "terminal:main")]
+    #[arg(long, value_name = "KEY", global = true, default_value = DEFAULT_CHAT)]
     pub(crate) chat: String,
     /// Print JSON, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    early: Early,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Flags of single commands that stand before them. They are shown with their commands.
+#[derive(clap::Args)]
+struct Early {
+    #[arg(long = "last", value_name = "N", hide = true)]
+    early_last: Option<usize>,
+    #[arg(long = "ledger", hide = true)]
+    early_ledger: bool,
+    #[arg(long = "follow", hide = true)]
+    early_follow: bool,
+    #[arg(long = "request", value_name = "ID", hide = true)]
+    early_request: Option<String>,
+}
+
+impl Arguments {
+    /// Reads the command line. Prints help and usage itself, and ends with 0 or 2.
+    pub(crate) fn read() -> Self {
+        let mut arguments = Self::parse();
+        if let Err(flag) = arguments.command.take(&mut arguments.early) {
+            let sentence = format!("the argument '{flag}' does not belong to this command");
+            Self::command().error(ErrorKind::UnknownArgument, sentence).exit();
+        }
+        arguments
+    }
 }
 
 #[derive(Subcommand)]
@@ -78,4 +109,28 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ID")]
         request: Option<String>,
     },
+}
+
+impl Command {
+    /// Takes the flags that stand before it, and names one that is not its own.
+    fn take(&mut self, early: &mut Early) -> Result<(), &'static str> {
+        match self {
+            Self::History { last, ledger } => {
+                *last = early.early_last.take().unwrap_or(*last);
+                *ledger |= std::mem::take(&mut early.early_ledger);
+            }
+            Self::Logs { follow, request } => {
+                *follow |= std::mem::take(&mut early.early_follow);
+                *request = request.take().or(early.early_request.take());
+            }
+            _ => {}
+        }
+        match early {
+            Early { early_last: Some(_), .. } => Err("--last"),
+            Early { early_ledger: true, .. } => Err("--ledger"),
+            Early { early_follow: true, .. } => Err("--follow"),
+            Early { early_request: Some(_), .. } => Err("--request"),
+            _ => Ok(()),
+        }
+    }
 }

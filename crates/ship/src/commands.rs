@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod inspect;
+pub(crate) mod interrupt;
 pub(crate) mod logs;
 pub(crate) mod send;
 pub(crate) mod turn;

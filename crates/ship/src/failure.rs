@@ -5,50 +5,89 @@ use std::io::Write;
 use ship_agent::{OpenAgentError, RunError};
 use ship_message::json::{Json, Object};
 use ship_project::Secrets;
-use ship_store::AcceptError;
+use ship_store::{AcceptError, Refused};
 
 use crate::output;
 use crate::style::Style;
+use crate::table;
 
-/// Why a command did not do what it was asked: a stable code, a sentence, and what to do about it.
+/// Why a command did not do what it was asked: a stable code, and what is wrong.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: &'static str,
+    /// At least one.
+    wrongs: Vec<Wrong>,
+}
+
+/// One thing that is wrong, and what to do about it.
+#[derive(Debug)]
+struct Wrong {
     message: String,
     hint: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, wrongs: vec![Wrong { message: message.into(), hint: None }] }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        let hint = hint.into();
+        if let Some(wrong) = self.wrongs.last_mut() {
+            wrong.hint = Some(hint);
+        }
         self
     }
 
-    /// An error with all that caused it, on one line.
+    /// An error with all that caused it, on one line. Errors are written "what is wrong; what to do".
     pub(crate) fn from_error(
         code: &'static str,
         error: &(dyn std::error::Error + 'static),
     ) -> Self {
-        let mut message = error.to_string();
+        let text = error.to_string();
+        let (what, remedy) = match text.rsplit_once("; ") {
+            Some((what, remedy)) => (what, Some(remedy)),
+            None => (text.as_str(), None),
+        };
+        let mut message = what.to_owned();
         let mut cause = error.source();
         while let Some(error) = cause {
-            let text = error.to_string();
-            if !message.contains(&text) {
-                message = format!("{message}: {text}");
+            let because = error.to_string();
+            if !text.contains(&because) && !message.contains(&because) {
+                message = format!("{message}: {because}");
             }
             cause = error.source();
         }
-        Self::new(code, message)
+        let failure = Self::new(code, message);
+        match remedy {
+            Some(remedy) => failure.hint(remedy),
+            None => failure,
+        }
+    }
+
+    /// A message that is longer than it may be.
+    pub(crate) fn too_long(bytes: Option<usize>, max: u64) -> Self {
+        let has = bytes.map_or("more".to_owned(), |bytes| format!("{bytes} bytes"));
+        let message = format!("your message has {has}, and `limits.messageBytes` allows {max}");
+        Self::new(REFUSED, message).hint("shorten it, or raise the limit in ship.json")
+    }
+
+    /// Says as well that what the person wrote is not lost.
+    pub(crate) fn kept(mut self) -> Self {
+        if let Some(wrong) = self.wrongs.last_mut() {
+            let kept = "your message is kept, and `ship chat` goes on with it";
+            let hint = wrong.hint.take();
+            wrong.hint = Some(hint.map_or(kept.to_owned(), |hint| format!("{hint}; {kept}")));
+        }
+        self
     }
 
     /// The same failure without the project's secrets: a path or an answer from outside may quote one.
     pub(crate) fn without(mut self, secrets: &Secrets) -> Self {
-        self.message = secrets.mask(&self.message).into_owned();
-        self.hint = self.hint.map(|hint| secrets.mask(&hint).into_owned());
+        for wrong in &mut self.wrongs {
+            wrong.message = secrets.mask(&wrong.message).into_owned();
+            wrong.hint = wrong.hint.take().map(|hint| secrets.mask(&hint).into_owned());
+        }
         self
     }
 
@@ -62,32 +101,60 @@ impl Failure {
         self.code == READER_GONE
     }
 
+    /// What is wrong, on one line.
+    pub(crate) fn sentence(&self) -> String {
+        let messages: Vec<&str> = self.wrongs.iter().map(|wrong| wrong.message.as_str()).collect();
+        messages.join("; ")
+    }
+
+    /// What to do about it.
+    pub(crate) fn remedy(&self) -> Option<&str> {
+        self.wrongs.iter().find_map(|wrong| wrong.hint.as_deref())
+    }
+
     /// Prints the failure: JSON on standard output, or words on standard error.
     pub(crate) fn print(&self, json: bool) {
-        if json {
-            let mut error = Object::from([("code", self.code), ("message", &self.message)]);
-            error.set("hint", self.hint.as_deref().map_or(Json::Null, Json::from));
-            let error = Json::Object(Object::from([("error", error)]));
-            // Nobody is left to be told when standard output is gone.
-            let _ = writeln!(std::io::stdout(), "{error}");
-            return;
-        }
+        // Nobody is left to be told when the stream is gone.
+        let _ = if json { self.print_json() } else { self.print_words() };
+    }
+
+    fn print_json(&self) -> std::io::Result<()> {
+        let lines = |texts: Vec<&str>| texts.join("\n");
+        let hints: Vec<&str> = self.wrongs.iter().filter_map(|w| w.hint.as_deref()).collect();
+        let mut error = Object::from([("code", self.code)]);
+        error.set("message", lines(self.wrongs.iter().map(|w| w.message.as_str()).collect()));
+        let hint = if hints.is_empty() { Json::Null } else { lines(hints).into() };
+        error.set("hint", hint);
+        let error = Json::Object(Object::from([("error", error)]));
+        writeln!(std::io::stdout(), "{error}")
+    }
+
+    fn print_words(&self) -> std::io::Result<()> {
         let style = Style::of_stderr();
         let mut out = std::io::stderr();
-        let _ = writeln!(out, "{} {}", style.red("ship:"), output::visible(&self.message));
-        if let Some(hint) = &self.hint {
-            let _ = writeln!(out, "{} {}", style.dim("hint:"), output::visible(hint));
+        for Wrong { message, hint } in &self.wrongs {
+            let line = format!("{} {}", style.red("ship:"), output::visible(message));
+            writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
+            if let Some(hint) = hint {
+                let line = format!("{} {}", style.dim("hint:"), output::visible(hint));
+                writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
+            }
         }
+        Ok(())
     }
 }
 
 /// Standard output that is gone ends a command; it is no failure worth a sentence of its own.
 const READER_GONE: &str = "reader_gone";
 
+/// What is printed is all that we write ourselves; everything else has an error of its own.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        let gone = error.kind() == std::io::ErrorKind::BrokenPipe;
-        Self::from_error(if gone { READER_GONE } else { "io" }, &error)
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::new(READER_GONE, "nobody reads the output");
+        }
+        Self::new("output", format!("the output cannot be written: {error}"))
+            .hint("see where it goes, and whether there is room")
     }
 }
 
@@ -106,20 +173,32 @@ const REFUSED: &str = "refused";
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let refused = matches!(error, RunError::Accept(AcceptError::Refused(_)));
-        Self::from_error(if refused { REFUSED } else { "run" }, &error)
+        match error {
+            RunError::Accept(AcceptError::Refused(Refused::TooLarge { bytes, max, .. })) => {
+                Self::too_long(Some(bytes), max as u64)
+            }
+            RunError::Accept(AcceptError::Refused(_)) => Self::from_error(REFUSED, &error),
+            _ => Self::from_error("run", &error),
+        }
     }
 }
 
 impl From<OpenAgentError> for Failure {
     fn from(error: OpenAgentError) -> Self {
-        if let OpenAgentError::NoProvider(name) = error {
-            let message =
-                format!("`llm.provider` is \"{name}\", which this version cannot use yet");
-            return Self::new("agent", message)
-                .hint("set it to \"offline\", or leave it out, to have the offline model");
+        match &error {
+            OpenAgentError::NoKey(why) => Self::new("no_key", why.clone())
+                .hint("or set `llm.provider` to \"offline\" to try everything without a key"),
+            OpenAgentError::NoModel => Self::new("no_model", error.to_string())
+                .hint("\"llm\": { \"model\": \"…\" } in ship.json"),
+            OpenAgentError::Provider(provider) => {
+                let failure = Self::new(provider.code(), provider.to_string());
+                match provider.remedy() {
+                    Some(remedy) => failure.hint(remedy),
+                    None => failure,
+                }
+            }
+            _ => Self::from_error("agent", &error),
         }
-        Self::from_error("agent", &error)
     }
 }
 
@@ -133,12 +212,11 @@ from_errors! {
 
 impl From<ship_project::LoadError> for Failure {
     fn from(error: ship_project::LoadError) -> Self {
-        let mut lines = Vec::new();
-        let mut hint = None;
-        for problem in error.problems() {
-            lines.push(problem.to_string());
-            hint.get_or_insert_with(|| problem.hint());
-        }
-        Self { code: "config", message: lines.join("\n      "), hint }
+        let wrong = |problem: &ship_project::Problem| {
+            let because = std::error::Error::source(problem).map(|cause| format!(": {cause}"));
+            let message = format!("{problem}{}", because.unwrap_or_default());
+            Wrong { message, hint: Some(problem.hint()) }
+        };
+        Self { code: "config", wrongs: error.problems().iter().map(wrong).collect() }
     }
 }

@@ -3,22 +3,21 @@
 mod arguments;
 mod commands;
 mod failure;
+mod markdown;
 mod output;
 mod session;
 mod style;
 mod table;
+mod told;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use arguments::{Arguments, Command};
 use failure::Failure;
 use session::Session;
 
 fn main() -> ExitCode {
-    // Clap prints help and usage itself, and ends with 0 or 2.
-    let arguments = Arguments::parse();
+    let arguments = Arguments::read();
     match run(&arguments) {
         Ok(code) => code,
         // Whoever read the output has seen enough, as in `ship history | head -1`.
@@ -36,7 +35,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let session = Session::open(arguments)?;
     // One thread is enough: what blocks is done on threads of its own.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::from_error("system", &error))?;
     let result = runtime.block_on(command(&session, &arguments.command));
     // A thread that waits for a line nobody will type must not hold up the end. Everything that was
     // accepted is on disk by now.

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use ship_message::json::Json;
-use ship_store::Timestamp;
 
 use crate::failure::Failure;
 use crate::style::Style;
+use crate::table;
 
 /// Prints a line on standard output.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
@@ -27,25 +27,87 @@ pub(crate) fn part(text: &str) -> Result<(), Failure> {
 
 /// Tells the person something that does not stop the command, on standard error.
 pub(crate) fn warning(text: &str) {
+    let line = format!("{} {}", Style::of_stderr().dim("warning:"), visible(text));
     // Nobody is left to be told when standard error is gone.
-    let _ = writeln!(std::io::stderr(), "{} {}", Style::of_stderr().dim("warning:"), visible(text));
+    let _ = writeln!(std::io::stderr(), "{}", table::wrapped_on_stderr(&line, 9));
 }
 
-/// A time in milliseconds, as people read it.
+/// Tells the person what goes on, on standard error.
+pub(crate) fn notice(text: &str) {
+    let line = table::wrapped_on_stderr(&format!("({})", visible(text)), 1);
+    let _ = writeln!(std::io::stderr(), "{}", Style::of_stderr().dim(&line));
+}
+
+/// A time in milliseconds, as people read it: on their clock, `2026-02-05 09:30:00 CET`.
 pub(crate) fn moment(millis: f64) -> String {
-    let text = Timestamp::from_millis(millis as i64).to_string();
-    // Without the milliseconds: `2026-02-05 09:30:00 UTC`.
-    let (seconds, _) = text.split_once('.').unwrap_or((&text, ""));
-    format!("{} UTC", seconds.replace('T', " "))
+    local(millis, "%Y-%m-%d %H:%M:%S %Z")
+}
+
+/// A time on the clock of whoever looks; UTC where no time zone is known.
+pub(crate) fn local(millis: f64, format: &str) -> String {
+    let Ok(time) = jiff::Timestamp::from_millisecond(millis as i64) else { return "?".to_owned() };
+    let zone = jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC);
+    time.to_zoned(zone).strftime(format).to_string()
 }
 
 /// What is not printable in a terminal, made visible: text that people and models wrote must not move the
-/// cursor or change the title.
+/// cursor, change the title, or turn the direction of what stands beside it.
 pub(crate) fn visible(text: &str) -> String {
-    let shown = |c: char| match c {
-        '\n' | '\t' => c.to_string(),
-        c if c.is_control() => c.escape_default().to_string(),
-        c => c.to_string(),
-    };
-    text.chars().map(shown).collect()
+    escaped(text, |c| c.is_control() || turns(c))
+}
+
+/// The same, with everything escaped that the eye cannot see: for what a person is to agree to.
+pub(crate) fn exact(text: &str) -> String {
+    escaped(text, |c| c.is_control() || turns(c) || is_unseen(c))
+}
+
+fn escaped(text: &str, hide: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c if hide(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Characters that turn the direction of a text, or break a line where nobody sees why.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Characters that take no room and say nothing.
+fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'
+            | '\u{1160}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{206a}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_turns_a_text_is_shown_as_what_it_is() {
+        let turned = "rm \u{202e}gnp.txt\u{202c}\u{2066}x\u{1b}[2J";
+        let shown = "rm \\u{202e}gnp.txt\\u{202c}\\u{2066}x\\u{1b}[2J";
+        assert_eq!(visible(turned), shown);
+        assert_eq!(visible("深い\t👩\u{200d}👧\nשלום"), "深い\t👩\u{200d}👧\nשלום");
+        assert_eq!(exact("a\u{200b}b\u{e0041}"), "a\\u{200b}b\\u{e0041}");
+    }
 }

@@ -1,10 +1,11 @@
 //! What every command but `init` begins with: the project, the chat, and the store.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use ship_agent::Agent;
-use ship_project::{Project, ProviderName, Secrets, find_root};
-use ship_store::{ChatKey, Clock, Store, SystemClock};
+use ship_agent::{Agent, chosen_model};
+use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
+use ship_store::{ChatKey, Clock, Store, SystemClock, chat_folder};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -20,11 +21,10 @@ pub(crate) struct Session {
 impl Session {
     /// Finds and loads the project.
     pub(crate) fn open(arguments: &Arguments) -> Result<Self, Failure> {
-        let here = std::env::current_dir()?;
-        let home = std::env::home_dir();
         let root = match &arguments.project {
-            Some(folder) => here.join(folder),
-            None => find_root(&here, home.as_deref()),
+            Some(folder) if folder.is_absolute() => folder.clone(),
+            Some(folder) => here()?.join(folder),
+            None => find_root(&here()?, std::env::home_dir().as_deref()),
         };
         if !root.is_dir() {
             let message = format!("there is no folder {}", root.display());
@@ -44,7 +44,15 @@ impl Session {
         })
     }
 
+    /// The agent of the project. A text for it that is there and cannot be used is told.
     pub(crate) fn agent(&self) -> Result<Agent, Failure> {
+        let root = self.project.root();
+        for problem in read_system_texts(root, Some(&root.join(chat_folder(&self.chat)))).problems {
+            let because = std::error::Error::source(&problem).map(|cause| format!(": {cause}"));
+            let told =
+                format!("{problem}{}; the agent is not shown it", because.unwrap_or_default());
+            output::warning(&self.project.secrets().mask(&told));
+        }
         Ok(Agent::open(&self.project, Arc::clone(&self.clock))?)
     }
 
@@ -52,17 +60,28 @@ impl Session {
         Ok(Agent::store(&self.project, Arc::clone(&self.clock))?)
     }
 
+    /// How long the text of a message may be.
+    pub(crate) fn message_bytes_max(&self) -> u64 {
+        self.project.settings().limits.message_bytes
+    }
+
     /// Who answers, in words for the person.
     pub(crate) fn who_answers(&self) -> String {
         let choice = self.project.provider();
-        match (choice.provider, choice.variable) {
+        match (choice.provider, chosen_model(&self.project)) {
             (ProviderName::Offline, _) => "offline model, a stand-in without a key".to_owned(),
-            (_, Some(variable)) => {
-                format!("offline model: {variable} is set, but this version cannot use it yet")
-            }
+            (_, Some(model)) => format!("{model} of {}", choice.why),
             (_, None) => choice.why,
         }
     }
+}
+
+/// The folder that the person is in.
+pub(crate) fn here() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        Failure::new("no_project", format!("the folder that you are in cannot be used: {error}"))
+            .hint("it may have been deleted; go to one that is there, or name one with --project")
+    })
 }
 
 /// The environment. Variables that are not UTF-8 cannot be ours.

@@ -2,6 +2,8 @@
 //!
 //! A Chinese character takes two columns, so lengths in characters would not line up.
 
+use std::os::fd::AsFd;
+
 use terminal_size::{Width, terminal_size_of};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -30,14 +32,63 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
+/// A text broken between words where the terminal ends; further lines begin with `indent` spaces.
+pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+    wrap(text, indent, columns())
+}
+
+/// Each line of a text, broken likewise.
+pub(crate) fn wrapped_lines(text: &str) -> String {
+    text.split('\n').map(|line| wrapped(line, 0)).collect::<Vec<_>>().join("\n")
+}
+
+/// The same for standard error.
+pub(crate) fn wrapped_on_stderr(text: &str, indent: usize) -> String {
+    wrap(text, indent, columns_of(std::io::stderr()))
+}
+
+fn wrap(text: &str, indent: usize, columns: usize) -> String {
+    let (mut out, mut column) = (String::new(), 0);
+    for word in text.split_inclusive(' ') {
+        let needs = width(&plain(word.trim_end()));
+        if column > indent && needs > 0 && column.saturating_add(needs) > columns {
+            out.truncate(out.trim_end().len());
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        }
+        out.push_str(word);
+        column += width(&plain(word));
+    }
+    out
+}
+
+/// A text without its styles.
+fn plain(text: &str) -> String {
+    let mut pieces = text.split("\x1b[");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |plain, piece| plain + piece.split_once('m').map_or("", |(_, rest)| rest))
+}
+
 /// The columns of the terminal on standard output. Programs that read our output get whole lines.
 pub(crate) fn columns() -> usize {
-    terminal_size_of(std::io::stdout()).map_or(usize::MAX, |(Width(columns), _)| columns.into())
+    columns_of(std::io::stdout())
+}
+
+fn columns_of(stream: impl AsFd) -> usize {
+    terminal_size_of(stream).map_or(usize::MAX, |(Width(columns), _)| columns.into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_go_to_the_next_line_under_what_they_belong_to() {
+        let text = "  \x1b[36m/help     \x1b[0m this list of all";
+        assert_eq!(wrap(text, 4, 20), "  \x1b[36m/help     \x1b[0m this\n    list of all");
+        assert_eq!(wrap(text, 4, 80), text);
+    }
 
     #[test]
     fn wide_characters_take_two_columns() {

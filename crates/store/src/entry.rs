@@ -1,5 +1,7 @@
 //! What goes into a context log and what comes out of it.
 
+use std::sync::Arc;
+
 use ship_message::json::{Array, Json, Object};
 
 use crate::{ChatKey, ContextId, Gen, LedgerSeq, MessageId, Position, Seq, Timestamp};
@@ -82,7 +84,8 @@ pub enum Body {
     Event(NewEvent),
 }
 
-/// A context as it is at one position: what the model could be shown, and the events beside it.
+/// A context as it is at one position: what the model could be shown, and the events beside it. Its lines are
+/// shared: a copy of a view copies none of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
     /// What the log began with.
@@ -94,7 +97,7 @@ pub struct View {
     /// The highest ledger position that was ever promoted.
     pub inbox: Option<LedgerSeq>,
     /// Messages and events in order, each message once, in its newest revision. The head is not among them.
-    pub lines: Vec<Line>,
+    pub lines: Vec<Arc<Line>>,
     /// What could not be read.
     pub problems: Vec<Problem>,
 }
@@ -111,7 +114,8 @@ impl View {
 
 /// The first line of every context log: all that must outlive a rotation.
 ///
-/// `generation`, `sealed` and `inbox` are the store's: what a rotation is given there is not used.
+/// `generation`, `sealed` and `inbox` are the store's: what a rotation is given there is not used, except
+/// that a chat's first log begins behind the `inbox` it is given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
     /// The context.

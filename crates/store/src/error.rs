@@ -37,7 +37,7 @@ pub struct Holder {
     pub purpose: String,
 }
 
-/// A right that somebody else held for longer than `lock.waitMs`.
+/// A right that somebody else held for as long as we waited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy {
     /// The chat.
@@ -116,7 +116,7 @@ pub enum StorageError {
         wanted: ChatKey,
     },
     /// A file that should be there is missing, empty, or cannot be understood at all.
-    #[error("{} is damaged: {what}; run `ship verify` to see all of it and `ship repair` to set it aside", path.display())]
+    #[error("{} is damaged: {what}; restore it from a copy, or move it aside to go on without it", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -139,6 +139,16 @@ pub enum StorageError {
         /// What is wrong with it.
         refused: Refused,
     },
+    /// The account has no right to it.
+    #[error("this account may not {doing} {}; give it the permission, or use the account it belongs to", path.display())]
+    Denied {
+        /// What we did.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Anything else the system said.
     #[error("failed to {doing} {}; check the disk, then try again", path.display())]
     Io {
@@ -159,6 +169,7 @@ impl StorageError {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge => Self::Full { path, source },
+            io::ErrorKind::PermissionDenied => Self::Denied { doing, path, source },
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, source },
             io::ErrorKind::NotADirectory => Self::NotPlain { path, expected: "folder" },
             io::ErrorKind::IsADirectory => Self::NotPlain { path, expected: "file" },
@@ -182,6 +193,7 @@ impl StorageError {
             Self::Damaged { .. } => "storage_damaged",
             Self::Unsettled { .. } => "storage_unsettled",
             Self::Refused { .. } => "storage_refused",
+            Self::Denied { .. } => "storage_denied",
             Self::Io { .. } => "storage_io",
         }
     }
@@ -214,6 +226,9 @@ impl StorageError {
             Self::Refused { path, refused } => {
                 Self::Refused { path: path.clone(), refused: refused.clone() }
             }
+            Self::Denied { doing, path, source } => {
+                Self::Denied { doing, path: path.clone(), source: copy(source) }
+            }
             Self::Io { doing, path, source } => {
                 Self::Io { doing, path: path.clone(), source: copy(source) }
             }
@@ -238,7 +253,7 @@ pub enum Refused {
     TooLarge {
         /// The message or entry.
         id: String,
-        /// How long it is as JSON.
+        /// How long it is.
         bytes: usize,
         /// What is allowed.
         max: usize,
@@ -307,7 +322,7 @@ pub enum ReadError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// No such sealed log.
-    #[error("chat `{chat}` has no sealed log `{name}`; `ship verify` lists what there is")]
+    #[error("chat `{chat}` has no sealed log `{name}`; name one that is in its archive")]
     NoSealedLog {
         /// The chat.
         chat: ChatKey,
@@ -420,7 +435,7 @@ pub enum RotateError {
     },
     /// Lines are damaged, and a rotation would hide it.
     #[error(
-        "the live log of chat `{chat}` has {count} damaged place(s); look at `ship verify`, then say that you have seen it"
+        "the live log of chat `{chat}` is damaged in {count} place(s); see what is wrong there, then say that you have seen it"
     )]
     Damaged {
         /// The chat.
@@ -450,4 +465,22 @@ pub enum BlobError {
     /// The files refused.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_permission_is_told_apart_from_a_disk_that_fails() {
+        let told = |kind: io::ErrorKind| {
+            let error = StorageError::io("read", "a/b.jsonl", kind.into());
+            (error.code(), error.to_string())
+        };
+        let (code, denied) = told(io::ErrorKind::PermissionDenied);
+        assert_eq!(code, "storage_denied");
+        assert!(denied.starts_with("this account may not read a/b.jsonl; "), "{denied}");
+        assert!(!denied.contains("disk"), "{denied}");
+        assert_eq!(told(io::ErrorKind::Other).0, "storage_io");
+    }
 }

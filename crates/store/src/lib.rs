@@ -61,6 +61,6 @@ pub use ledger::{
 };
 pub use name::chat_folder;
 pub use store::{
-    About, Answer, BlobRef, Chat, ChatLook, Derived, DerivedState, Durability, Lane, Options,
-    Store, Synced,
+    About, Answer, BlobRef, Chat, ChatLook, ChatState, Derived, DerivedState, Durability, Lane,
+    Options, Store, Synced,
 };

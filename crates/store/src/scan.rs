@@ -73,6 +73,12 @@ pub(crate) fn scan(bytes: &[u8], next_seq: Option<u64>) -> Scan {
 }
 
 impl Scan {
+    /// Whether these bytes are lines, each on its own, and nothing else.
+    pub(crate) fn is_whole(&self, bytes: &[u8]) -> bool {
+        let ended = bytes.is_empty() || bytes.ends_with(b"\n");
+        ended && self.good_len == bytes.len() && self.damage.is_empty() && self.glued.is_empty()
+    }
+
     /// Tells lines from damage, by what can be read and by the order of the numbers.
     fn sort_out(&mut self, items: Vec<Item>, mut next_seq: Option<u64>) {
         let mut after_bad = false;

@@ -55,6 +55,9 @@ pub trait Chat: Send + Sync {
     /// Takes the lane, for a run, waiting up to `lock.waitMs`. `purpose` is told to who is refused.
     fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError>;
 
+    /// Takes the lane if it is free, and waits for nobody.
+    fn lane_now(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError>;
+
     /// Adds an entry to the ledger. The same key again is the same entry. Needs no lane.
     fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError>;
 
@@ -89,6 +92,21 @@ pub trait Chat: Send + Sync {
 
     /// Reads the journal of the last run that was begun.
     fn journal(&self) -> Answer<'_, Vec<Object>, ReadError>;
+
+    /// Reads what decides what is to be done about the chat, with the first `limit` lines that the context
+    /// has not read of the ledger. A store that has them in one place gives them in one go.
+    fn state(&self, limit: usize) -> Answer<'_, ChatState, ReadError> {
+        Box::pin(async move {
+            let view = self.view().await?;
+            let inbox = view.as_ref().and_then(|view| view.inbox);
+            Ok(ChatState {
+                about: self.about().await?,
+                view,
+                new_lines: self.ledger_after(inbox, limit).await?,
+                journal: self.journal().await?,
+            })
+        })
+    }
 
     /// Reads the last `limit` records of model calls.
     fn requests(&self, limit: usize) -> Answer<'_, Vec<Object>, ReadError>;
@@ -145,6 +163,19 @@ pub struct About {
     pub channel: Option<String>,
     /// The delivery target, as the channel knows it.
     pub target: Option<Json>,
+}
+
+/// What decides what is to be done about a chat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatState {
+    /// What it is about.
+    pub about: About,
+    /// The active context; `None` before the first.
+    pub view: Option<View>,
+    /// The lines of the ledger behind the context's inbox cursor.
+    pub new_lines: Vec<LedgerLine>,
+    /// The journal of the last run that was begun.
+    pub journal: Vec<Object>,
 }
 
 /// What one look at a chat tells.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ship_store::{
-    About, AppendError, FileStore, OnDamage, OpenError, Options, ProblemKind, ReadError,
+    About, AppendError, FileStore, LedgerSeq, OnDamage, OpenError, Options, ProblemKind, ReadError,
     RotateError, Seq, StorageError, Store,
 };
 use ship_testkit::chat::{
@@ -146,7 +146,7 @@ fn a_log_that_lost_its_head_is_read_and_a_repair_gives_it_another() {
         let end = chat.view().await.unwrap().unwrap().position;
         let refused = lane.append(vec![message("m4", "m4").into()], end).await;
         let told = refused.expect_err("a log without a head").to_string();
-        assert!(told.contains("ship repair"), "{told}");
+        assert!(told.contains("move it aside"), "{told}");
 
         assert_eq!(chat.repair().await.unwrap().len(), 1);
         let end = chat.view().await.unwrap().unwrap().position;
@@ -175,7 +175,7 @@ fn a_ledger_or_a_journal_that_lost_its_head_is_mended_by_a_repair() {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k2"]);
         let told = chat.accept(entry("k3", "x")).await.expect_err("no head").to_string();
-        assert!(told.contains("ship repair"), "{told}");
+        assert!(told.contains("move it aside"), "{told}");
         assert_eq!(chat.repair().await.unwrap().len(), 2);
         assert!(!chat.accept(entry("k1", "x")).await.unwrap().new);
         assert!(chat.accept(entry("k3", "x")).await.unwrap().new);
@@ -277,6 +277,66 @@ fn no_symbolic_link_is_followed() {
         fs::remove_dir_all(elsewhere.path()).unwrap();
         fs::create_dir(elsewhere.path()).unwrap();
     }
+}
+
+#[test]
+fn a_chat_that_was_deleted_begins_anew_in_a_program_that_goes_on() {
+    let project = Project::with(&["m1"]);
+    let store = project.store();
+    block_on(async {
+        let key: ship_store::ChatKey = "a".parse().unwrap();
+        let say = async |name: &str| {
+            let chat = store.create(&key, About::default()).await.unwrap();
+            chat.accept(entry(name, "hi")).await.unwrap()
+        };
+        let first = say("k1").await;
+        assert!(!say("k1").await.new, "it is known when nobody has the chat open");
+        assert!(say("k2").await.seq > first.seq);
+
+        fs::remove_dir_all(project.path("")).unwrap();
+        assert!(store.open(&key).await.unwrap().is_none());
+        assert_eq!(say("k1").await, first);
+    });
+}
+
+#[test]
+fn what_a_program_knows_of_a_ledger_never_hides_what_another_wrote() {
+    let project = Project::with(&["m1"]);
+    let path = project.path("conversations/history.jsonl");
+    block_on(async {
+        let key: ship_store::ChatKey = "a".parse().unwrap();
+        let (ours, theirs) = (project.store(), project.store());
+        let ours = ours.create(&key, About::default()).await.unwrap();
+        let theirs = theirs.create(&key, About::default()).await.unwrap();
+        let compare = async |what: &str| {
+            let fresh = project.store().open(&key).await.unwrap().unwrap();
+            for after in (0..9).map(LedgerSeq::new) {
+                let known = ours.ledger_after(Some(after), 3).await.unwrap();
+                let read = fresh.ledger_after(Some(after), 3).await.unwrap();
+                assert_eq!(known, read, "{what}, behind {after}");
+            }
+        };
+        for name in ["k1", "k2", "k3"] {
+            ours.accept(entry(name, "hi")).await.unwrap();
+        }
+        compare("ours alone").await;
+        theirs.accept(entry("k4", "hi")).await.unwrap();
+        compare("with theirs").await;
+
+        let good = fs::read(&path).unwrap();
+        let mut torn = good.clone();
+        torn.extend_from_slice(b"{\"seq\":9");
+        fs::write(&path, &torn).unwrap();
+        compare("with a torn tail").await;
+        let mut damaged = good.clone();
+        let at = line_start(&good, 3);
+        damaged[at + 20] ^= 1;
+        fs::write(&path, &damaged).unwrap();
+        compare("with damage").await;
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, &good[..line_start(&good, 3)]).unwrap();
+        compare("another file").await;
+    });
 }
 
 #[test]

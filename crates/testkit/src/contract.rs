@@ -26,12 +26,14 @@ macro_rules! store_contract {
                 numbers_go_on_through_rotations,
                 what_is_not_in_the_ledger_is_not_promoted,
                 the_inbox_cursor_never_goes_back,
+                a_first_context_begins_behind_the_entry_that_it_names,
                 a_checkpoint_learns_where_it_was_sealed,
                 the_same_key_is_the_same_entry,
                 the_ledger_is_read_from_both_ends,
                 deliveries_are_open_until_they_are_done,
                 a_delivery_of_nothing_is_refused,
                 a_journal_is_that_of_the_last_run,
+                what_decides_about_a_chat_is_read_in_one_go,
                 requests_are_kept_in_order,
                 derived_state_names_its_source,
                 blobs_are_kept_by_their_digest,
@@ -39,6 +41,7 @@ macro_rules! store_contract {
                 chats_are_listed_with_their_sizes,
                 hostile_keys_are_kept_apart,
                 a_lane_has_one_holder_and_says_who,
+                a_lane_that_is_free_is_had_without_waiting,
                 anyone_may_accept_while_a_run_holds_the_lane,
                 many_writers_get_each_their_own_place,
                 a_healthy_chat_has_no_problems,
@@ -342,6 +345,24 @@ pub mod promises {
         begun.lane.append(vec![promoted("m1", seq)], begun.position).await.unwrap();
     }
 
+    /// A chat's first context begins where it is told to, if the ledger goes that far.
+    pub async fn a_first_context_begins_behind_the_entry_that_it_names(store: &dyn Store) {
+        let chat = store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
+        let accepted = chat.accept(entry("k1", "answered long ago")).await.unwrap();
+        let lane = chat.lane("test").await.unwrap();
+        let behind = |seq: LedgerSeq| {
+            let mut rotation = first_context();
+            rotation.head.inbox = Some(seq);
+            rotation
+        };
+        let beyond = LedgerSeq::new(accepted.seq.get() + 1);
+        let refused = lane.rotate(behind(beyond)).await.unwrap_err();
+        assert!(matches!(refused, RotateError::NoEntry { .. }), "{refused}");
+        lane.rotate(behind(accepted.seq)).await.unwrap();
+        let view = chat.view().await.unwrap().unwrap();
+        assert_eq!((view.inbox, view.lines.len()), (Some(accepted.seq), 0));
+    }
+
     pub async fn the_inbox_cursor_never_goes_back(store: &dyn Store) {
         let mut begun = Begun::new(store, "a").await;
         for number in 2..=9 {
@@ -447,6 +468,24 @@ pub mod promises {
         }
     }
 
+    pub async fn what_decides_about_a_chat_is_read_in_one_go(store: &dyn Store) {
+        let mut begun = Begun::new(store, "a").await;
+        let (chat, lane) = (begun.chat.clone(), begun.lane.clone());
+        chat.set_about(About { channel: Some("http".to_owned()), target: None }).await.unwrap();
+        for key in ["k1", "k2", "k3", "k4"] {
+            chat.accept(entry(key, key)).await.unwrap();
+        }
+        let first = chat.ledger_after(None, 1).await.unwrap()[0].seq;
+        let promoted = NewMessage { message: message("m1", "k1"), rev: 0, inbox: Some(first) };
+        begun.position = lane.append(vec![promoted.into()], begun.position).await.unwrap();
+        lane.begin_journal(Object::from([("kind", "start")])).await.unwrap();
+        let state = chat.state(2).await.unwrap();
+        assert_eq!(state.about, chat.about().await.unwrap());
+        assert_eq!(state.view, chat.view().await.unwrap());
+        assert_eq!(state.new_lines, chat.ledger_after(Some(first), 2).await.unwrap());
+        assert_eq!((state.new_lines.len(), state.journal), (2, chat.journal().await.unwrap()));
+    }
+
     pub async fn requests_are_kept_in_order(store: &dyn Store) {
         let begun = Begun::new(store, "a").await;
         for name in ["r1", "r2", "r3"] {
@@ -517,6 +556,22 @@ pub mod promises {
             assert_eq!(ids(&*chat).await, [format!("of {key}")]);
         }
         assert_eq!(store.chats().await.unwrap().len(), keys.len());
+    }
+
+    pub async fn a_lane_that_is_free_is_had_without_waiting(store: &dyn Store) {
+        let Begun { chat, lane, .. } = Begun::new(store, "a").await;
+        let Err(LaneError::Storage(StorageError::Busy(busy))) = chat.lane_now("second").await
+        else {
+            panic!("it is held")
+        };
+        assert_eq!(
+            (busy.waited_ms, busy.holder.map(|by| by.purpose)),
+            (0, Some("test".to_owned()))
+        );
+        drop(lane);
+        let lane = chat.lane_now("second").await.unwrap();
+        lane.begin_journal(Object::new()).await.unwrap();
+        assert!(chat.lane_now("third").await.is_err(), "it is held again");
     }
 
     pub async fn a_lane_has_one_holder_and_says_who(store: &dyn Store) {

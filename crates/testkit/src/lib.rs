@@ -1,4 +1,5 @@
-//! For tests only: time that stands still, disks that fail, and the promises that every store must keep.
+//! For tests only: time that stands still, disks that fail, providers that follow a script, and the promises that every
+//! store must keep.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,6 +9,10 @@
 pub mod chat;
 pub mod clock;
 pub mod contract;
+pub mod histories;
+pub mod llm;
 pub mod power;
+pub mod random;
 pub mod sim;
 pub mod sweep;
+pub mod texts;

@@ -23,7 +23,7 @@ use crate::names::Names;
 use crate::skills;
 
 /// What of a message's metadata is true wherever the message is read: how the run ended.
-const KEPT_METADATA: [&str; 2] = ["interrupted", "error"];
+const KEPT_METADATA: [&str; 3] = ["interrupted", "error", "finishReason"];
 
 /// A conversation that an agent is in. Clones share it.
 #[derive(Clone)]
@@ -107,7 +107,7 @@ impl Context {
             position: self.position(),
             crc: 0,
             inbox: self.inbox,
-            lines: (1..).zip(messages).map(line).collect(),
+            lines: (1..).zip(messages).map(line).map(Arc::new).collect(),
             problems: Vec::new(),
         }
     }

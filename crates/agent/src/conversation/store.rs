@@ -56,6 +56,13 @@ struct ConversationChat {
     kept: Kept,
 }
 
+impl ConversationChat {
+    fn with_lane(&self, memory: Arc<dyn Lane>) -> Arc<dyn Lane> {
+        let (chat, kept) = (self.key().clone(), self.kept.clone());
+        Arc::new(ConversationLane { chat, memory, kept })
+    }
+}
+
 impl Chat for ConversationChat {
     fn key(&self) -> &ChatKey {
         self.memory.key()
@@ -71,11 +78,12 @@ impl Chat for ConversationChat {
 
     fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
         let taking = self.memory.lane(purpose);
-        Box::pin(async move {
-            let (memory, kept) = (taking.await?, self.kept.clone());
-            let chat = self.key().clone();
-            Ok(Arc::new(ConversationLane { chat, memory, kept }) as Arc<dyn Lane>)
-        })
+        Box::pin(async move { Ok(self.with_lane(taking.await?)) })
+    }
+
+    fn lane_now(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
+        let taking = self.memory.lane_now(purpose);
+        Box::pin(async move { Ok(self.with_lane(taking.await?)) })
     }
 
     fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError> {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ship_message::json::Json;
+use ship_message::json::{Json, Object};
 use ship_provider::ToolSpec;
 
 use crate::tool::Running;
-use crate::{Tool, ToolContext};
+use crate::{Sending, Tool, ToolContext};
 
 pub(super) struct ChatSend;
 
@@ -14,9 +14,9 @@ impl Tool for ChatSend {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "chat_send".to_owned(),
-            description: "Delivers a text to the person in this chat at once. The same text is delivered once."
+            description: "Delivers a text, with attachments if there are any, to the person in this chat at once."
                 .to_owned(),
-            input_schema: super::strings_schema(&[("text", "What the person should read.")]),
+            input_schema: schema(),
         }
     }
 
@@ -26,6 +26,22 @@ impl Tool for ChatSend {
     }
 
     fn run(self: Arc<Self>, input: Json, context: ToolContext) -> Running {
-        Box::pin(async move { context.deliver(super::string(&input, "text")?).await })
+        Box::pin(async move { context.deliver(Sending::read(&input)?).await })
     }
+}
+
+/// A text, and attachments that may be left out.
+fn schema() -> Json {
+    let mut schema = super::strings_schema(&[("text", "What the person should read.")]);
+    let attachments = Object::from([
+        ("type", Json::from("array")),
+        ("items", Object::from([("type", "string")]).into()),
+        ("description", "Files to go with it: paths, or addresses.".into()),
+    ]);
+    if let Some(Json::Object(properties)) =
+        schema.as_object_mut().and_then(|schema| schema.get_mut("properties"))
+    {
+        properties.set("attachments", attachments);
+    }
+    schema
 }

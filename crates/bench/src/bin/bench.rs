@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use ship_bench::report::Report;
-use ship_bench::{message, ship, store};
+use ship_bench::{message, ship, store, tokens};
 
-const PARTS: [&str; 3] = ["message", "store", "ship"];
+const PARTS: [&str; 4] = ["message", "store", "ship", "tokens"];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
@@ -30,6 +30,9 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("ship") {
         ship::bench(&std::env::current_dir()?.join("target"), &mut report)?;
+    }
+    if is_wanted("tokens") {
+        tokens::bench(&mut report);
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -153,3 +153,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_escape_is_written_at_any_place_of_a_text() {
+    for special in ['"', '\\', '\n', '\u{0}', '\u{1f}'] {
+        for place in 0..20 {
+            let text = format!("{}{special}{}", "é".repeat(place), "~\u{7f} plain text".repeat(2));
+            let written = Json::from(text.as_str()).to_string();
+            assert!(written.bytes().all(|byte| byte >= 0x20), "{written}");
+            assert_eq!(Json::parse(&written).unwrap().as_str(), Some(text.as_str()));
+        }
+    }
+}

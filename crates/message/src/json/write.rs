@@ -114,9 +114,14 @@ pub(crate) fn write_number(number: f64, out: &mut String) {
 }
 
 pub(crate) fn write_string(text: &str, out: &mut String) {
+    let bytes = text.as_bytes();
+    out.reserve(bytes.len() + 2);
     out.push('"');
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
+    let (mut plain, mut at) = (0, 0);
+    loop {
+        at += plain_bytes(&bytes[at..]);
+        let Some(&byte) = bytes.get(at) else { break };
+        at += 1;
         let escape = match byte {
             b'"' => "\\\"",
             b'\\' => "\\\\",
@@ -128,8 +133,8 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
             0x00..0x20 => "",
             _ => continue,
         };
-        out.push_str(&text[plain..at]);
-        plain = at + 1;
+        out.push_str(&text[plain..at - 1]);
+        plain = at;
         if escape.is_empty() {
             use std::fmt::Write as _;
             let _ = write!(out, "\\u{byte:04x}");
@@ -139,4 +144,20 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
     }
     out.push_str(&text[plain..]);
     out.push('"');
+}
+
+/// How many bytes at the beginning need no escape, in steps of eight: most of a text needs none, and eight
+/// bytes are looked at as fast as one.
+fn plain_bytes(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
+    // The top bit of a byte is set in the result when that byte is smaller than `limit`.
+    let any_below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & TOPS != 0;
+    let is_plain = |chunk: &&[u8; 8]| {
+        let word = u64::from_ne_bytes(**chunk);
+        let quote = word ^ (ONES * u64::from(b'"'));
+        let backslash = word ^ (ONES * u64::from(b'\\'));
+        !any_below(word, 0x20) && !any_below(quote, 1) && !any_below(backslash, 1)
+    };
+    8 * bytes.as_chunks().0.iter().take_while(is_plain).count()
 }

@@ -149,6 +149,14 @@ impl ToolApprovalRequestModelPart<'_> {
         self.0.get("toolCallId").map(Value::Ref)
     }
 
+    /// `signature`: what proves, when it is wanted, that the question was asked.
+    pub fn signature(&self) -> Option<Value<'_>> {
+        match &self.0 {
+            Source::Ui(part) => present(approval(part, "signature")).map(Value::Ref),
+            Source::Given(object) => object.get("signature").map(Value::Ref),
+        }
+    }
+
     pub(super) fn write_to(&self, out: &mut String) {
         let mut object = ObjectWriter::open(out);
         object.value("type", Value::Str("tool-approval-request"));
@@ -156,8 +164,7 @@ impl ToolApprovalRequestModelPart<'_> {
         object.option("toolCallId", self.call_id());
         let input = self.0.of_approval("inputSchemaInput", "inputSchemaInput");
         object.option("inputSchemaInput", input.map(Value::Ref));
-        let signature = present(self.0.of_approval("signature", "signature"));
-        object.option("signature", signature.map(Value::Ref));
+        object.option("signature", self.signature());
     }
 }
 
@@ -288,6 +295,15 @@ impl<'a> ToolResultModelPart<'a> {
                     _ => ToolOutput::Other(output),
                 })
             }
+        }
+    }
+
+    /// `output.providerOptions`, which conversion never makes.
+    pub fn output_options(&self) -> Option<&Json> {
+        match &self.0 {
+            ResultSource::Ui { shown: Shown::AsTool(output), .. } => output.get("providerOptions"),
+            ResultSource::Ui { .. } => None,
+            ResultSource::Given(object) => object.get("output")?.get("providerOptions"),
         }
     }
 

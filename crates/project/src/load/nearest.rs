@@ -18,6 +18,16 @@ pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
     (best.0 >= LIKENESS_MIN).then_some(best.1)
 }
 
+/// The name nearest to `unknown`, if any is near: "did you mean" for names that no catalogue has.
+pub fn nearest_name<'a>(
+    unknown: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let scored = names.into_iter().map(|name| (likeness(unknown, name), name));
+    let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (best.0 >= LIKENESS_MIN).then_some(best.1)
+}
+
 /// How alike two names are, from 0 to 1. One at the right place or with the right last word is nearly it.
 fn likeness(unknown: &str, known: &str) -> f64 {
     let (unknown, known) = (unknown.to_lowercase(), known.to_lowercase());
@@ -45,6 +55,16 @@ fn split(name: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_name_is_recognised_among_others() {
+        let names = ["chat_send", "skills_list", "skills_load"];
+        for (unknown, known) in
+            [("chat_sent", Some("chat_send")), ("skill_load", Some("skills_load")), ("zzz", None)]
+        {
+            assert_eq!(nearest_name(unknown, names), known, "{unknown}");
+        }
+    }
 
     #[test]
     fn a_misspelt_or_misplaced_key_is_recognised() {

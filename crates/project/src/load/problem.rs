@@ -186,6 +186,8 @@ pub enum WarningKind {
     },
     /// Everybody on the machine can change the file.
     WritableByAll,
+    /// It is a folder.
+    Folder,
 }
 
 impl fmt::Display for Warning {
@@ -203,6 +205,9 @@ impl fmt::Display for Warning {
             }
             WarningKind::Twice { key } => {
                 write!(f, ": `{key}` is set a second time; this one counts")
+            }
+            WarningKind::Folder => {
+                write!(f, " is a folder, so nothing is set; put a file there")
             }
             WarningKind::WritableByAll => {
                 write!(f, " can be changed by everybody on this machine; `chmod 600` it")

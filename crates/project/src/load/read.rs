@@ -15,7 +15,7 @@ use super::{
 };
 use crate::Secrets;
 use crate::files::{Bytes, is_missing, read_beginning};
-use crate::settings::{Key, Settings, TokenBudget, is_group, key, keys};
+use crate::settings::{Address, Key, Settings, TokenBudget, is_group, key, keys};
 
 /// A value that is wrong is shown up to this many characters.
 const FOUND_CHARS_MAX: usize = 60;
@@ -44,7 +44,8 @@ pub(crate) fn load(
 
     let texts = document.as_ref().map_or_else(Vec::new, named_texts);
     let named = || variables.iter().chain(texts.iter().copied());
-    let known = Secrets::collect(named(), []);
+    let in_addresses = document.as_ref().map_or_else(Vec::new, address_secrets);
+    let known = Secrets::collect(named(), in_addresses.iter().map(String::as_str));
     let mut reading = Reading::new(file, &variables, &known);
     reading.root(document.as_ref());
     reading.override_by(&variables);
@@ -56,7 +57,8 @@ pub(crate) fn load(
 
     warnings.extend(more);
     let configured: Vec<String> = keys().flat_map(|key| (key.secrets)(&settings)).collect();
-    let secrets = Secrets::collect(named(), configured.iter().map(String::as_str));
+    let configured = configured.iter().chain(&in_addresses).map(String::as_str);
+    let secrets = Secrets::collect(named(), configured);
     Ok(Loaded { settings, sources, variables, secrets, warnings })
 }
 
@@ -91,8 +93,13 @@ fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>,
         |line, kind| LoadError::new(vec![Problem { file: file.to_path_buf(), line, kind }]);
     let Bytes { bytes, cut } = match read_beginning(file) {
         Ok(bytes) => bytes,
-        // A folder called `.env` is a Python environment, and says nothing to us.
-        Err(error) if is_missing(&error) || error.kind() == io::ErrorKind::IsADirectory => {
+        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+            // A folder called `.env` is a Python environment, and says nothing to us.
+            if file.file_name() != Some(".env".as_ref()) {
+                let kind = WarningKind::Folder;
+                warnings.push(Warning { file: file.to_path_buf(), line: None, kind });
+            }
             return Ok(None);
         }
         Err(error) => return Err(problem(None, ProblemKind::Unreadable(error))),
@@ -137,6 +144,25 @@ fn named_texts(node: &Node) -> Vec<(&str, &str)> {
     found
 }
 
+/// The passwords of all addresses in the file, whatever key they stand under: a database's address beside the
+/// wrong key is still a database's address.
+fn address_secrets(node: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut pending = vec![node];
+    while let Some(node) = pending.pop() {
+        match &node.value {
+            Value::Object(entries) => pending.extend(entries.iter().map(|(_, node)| node)),
+            Value::Plain(Json::Array(values)) => {
+                found.extend(values.iter().filter_map(Json::as_str).flat_map(Address::secrets_in));
+            }
+            Value::Plain(json) => {
+                found.extend(json.as_str().into_iter().flat_map(Address::secrets_in));
+            }
+        }
+    }
+    found
+}
+
 /// Settings being put together.
 struct Reading<'a> {
     file: PathBuf,
@@ -171,10 +197,7 @@ impl<'a> Reading<'a> {
         for (name, node) in entries {
             let full = format!("{place}{name}");
             if !seen.insert(name) {
-                self.warn(
-                    node.line,
-                    WarningKind::Twice { key: self.secrets.mask(&full).into_owned() },
-                );
+                self.warn(node.line, WarningKind::Twice { key: self.shown_key(&full) });
             }
             match key(&full) {
                 Some(key) => self.value(key, node),
@@ -183,7 +206,7 @@ impl<'a> Reading<'a> {
                 None if full == "$schema" => {}
                 None => {
                     let nearest = nearest(&full);
-                    let key = self.secrets.mask(&full).into_owned();
+                    let key = self.shown_key(&full);
                     self.warn(node.line, WarningKind::UnknownKey { key, nearest });
                 }
             }
@@ -294,9 +317,22 @@ impl<'a> Reading<'a> {
         self.warnings.push(Warning { file: self.file.clone(), line: Some(line), kind });
     }
 
-    /// A value as an error may show it: masked first and shortened then, so that no part of a secret is left.
+    /// A key as a warning may show it.
+    fn shown_key(&self, key: &str) -> String {
+        if key.contains("://") {
+            "an address".to_owned()
+        } else {
+            self.secrets.mask(key).into_owned()
+        }
+    }
+
+    /// A value as an error may show it: masked first and shortened then, so that no part of a secret is left. An
+    /// address is not shown at all: a password in it may be too short to be found, or come from a variable.
     fn describe(&self, json: &Json) -> String {
         let text = json.to_string();
+        if text.contains("://") {
+            return "an address".to_owned();
+        }
         let masked = self.secrets.mask(&text);
         match masked.char_indices().nth(FOUND_CHARS_MAX) {
             Some((at, _)) => format!("{}…", &masked[..at]),

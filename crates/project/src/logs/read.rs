@@ -1,6 +1,6 @@
 //! Reading lines, and following what is added.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const BATCH_BYTES: u64 = 1024 * 1024;
 #[derive(Debug)]
 pub struct LogReader {
     folder: PathBuf,
-    request: Option<String>,
+    requests: Option<BTreeSet<String>>,
     /// How far each file has been read that may still grow.
     read: BTreeMap<String, u64>,
     unreadable: u64,
@@ -29,7 +29,7 @@ impl LogReader {
     /// Reads from the first line of the first day on.
     pub fn from_start(root: &Path) -> Self {
         let folder = root.join(FOLDER[0]).join(FOLDER[1]);
-        Self { folder, request: None, read: BTreeMap::new(), unreadable: 0 }
+        Self { folder, requests: None, read: BTreeMap::new(), unreadable: 0 }
     }
 
     /// Reads only what is added from now on.
@@ -46,10 +46,10 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// Hands out only lines of one request.
+    /// Hands out only lines of these requests.
     #[must_use]
-    pub fn of_request(mut self, id: impl Into<String>) -> Self {
-        self.request = Some(id.into());
+    pub fn of_requests(mut self, ids: impl IntoIterator<Item = String>) -> Self {
+        self.requests = Some(ids.into_iter().collect());
         self
     }
 
@@ -142,9 +142,7 @@ impl LogReader {
             read += length as u64;
             *begin += length as u64;
             match Json::parse_bytes(&line) {
-                Ok(Json::Object(line)) if wanted(&line, self.request.as_deref()) => {
-                    lines.push(line)
-                }
+                Ok(Json::Object(line)) if wanted(&line, self.requests.as_ref()) => lines.push(line),
                 Ok(Json::Object(_)) => {}
                 _ if line.is_empty() => {}
                 _ => self.unreadable += 1,
@@ -154,8 +152,8 @@ impl LogReader {
     }
 }
 
-fn wanted(line: &Object, request: Option<&str>) -> bool {
-    request.is_none_or(|id| line.str("requestId") == Some(id))
+fn wanted(line: &Object, requests: Option<&BTreeSet<String>>) -> bool {
+    requests.is_none_or(|ids| line.str("requestId").is_some_and(|id| ids.contains(id)))
 }
 
 /// Whether a file is that of a day: `2026-02-05.jsonl`.

@@ -45,6 +45,11 @@ impl Address {
         self.parts().flat_map(|part| [part.to_owned(), percent_decoded(part)]).collect()
     }
 
+    /// The secrets of a text that is an address; none of one that is not.
+    pub(crate) fn secrets_in(text: &str) -> Vec<String> {
+        Self::new(text).map(|address| address.secrets()).unwrap_or_default()
+    }
+
     /// The password, and what a key in the query is set to; in the order in which they stand.
     fn parts(&self) -> impl Iterator<Item = &str> {
         let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);

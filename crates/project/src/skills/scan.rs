@@ -11,7 +11,8 @@ use crate::files::{Bytes, FileError, Links, TEXT_BYTES_MAX, is_missing, read_bel
 use crate::settings::SkillSettings;
 
 /// Finds all skills of a project: in `.claude/skills`, in `.ship/skills`, then in the folders of
-/// `skills.paths`; in each by name. The first usable one of a name wins.
+/// `skills.paths`; in each by name. Of the usable ones of a name the first wins whose folder is called so
+/// too, else the first.
 ///
 /// Never fails: what cannot be used is listed with the reason.
 pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
@@ -26,18 +27,22 @@ pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
     scan.found
 }
 
-/// Of the usable ones of a name, only the first stays so.
+/// Of the usable ones of a name, only one stays so. A folder that is called like its skill is where people
+/// look for it; a skill that only says it is called so must not take its place.
 fn shadow(skills: &mut [Skill]) {
-    let mut first: HashMap<String, PathBuf> = HashMap::new();
-    for skill in skills {
-        if !matches!(skill.state, SkillState::Usable { .. }) {
-            continue;
+    let is_usable = |skill: &Skill| matches!(skill.state, SkillState::Usable { .. });
+    let is_at_home = |skill: &Skill| skill.folder.file_name() == Some(skill.name.as_ref());
+    let mut winners: HashMap<String, (PathBuf, bool)> = HashMap::new();
+    for skill in skills.iter().filter(|skill| is_usable(skill)) {
+        let own = (skill.folder.clone(), is_at_home(skill));
+        let winner = winners.entry(skill.name.clone()).or_insert_with(|| own.clone());
+        if own.1 && !winner.1 {
+            *winner = own;
         }
-        match first.get(&skill.name) {
-            Some(by) => skill.state = SkillState::Shadowed { by: by.clone() },
-            None => {
-                first.insert(skill.name.clone(), skill.folder.clone());
-            }
+    }
+    for skill in skills.iter_mut().filter(|skill| is_usable(skill)) {
+        if let Some((by, _)) = winners.get(&skill.name).filter(|(by, _)| *by != skill.folder) {
+            skill.state = SkillState::Shadowed { by: by.clone() };
         }
     }
 }
@@ -213,6 +218,23 @@ mod tests {
     }
 
     #[test]
+    fn a_skill_in_the_folder_of_its_name_is_not_pushed_aside_by_one_that_only_says_so() {
+        let project = project(&[
+            (".claude/skills/aaa/SKILL.md", "---\nname: deploy\n---\nposes as deploy"),
+            (".claude/skills/deploy/SKILL.md", "deploys"),
+            (".ship/skills/deploy/SKILL.md", "deploys too"),
+        ]);
+        assert_eq!(
+            listed(project.path(), &[], false),
+            [
+                "deploy (.claude/skills): shadowed by .claude/skills/deploy",
+                "deploy (.claude/skills): deploys",
+                "deploy (.ship/skills): shadowed by .claude/skills/deploy",
+            ]
+        );
+    }
+
+    #[test]
     fn one_that_cannot_be_used_is_listed_with_the_reason_and_shadows_nobody() {
         let huge = "x".repeat(TEXT_BYTES_MAX as usize + 1);
         let project = project(&[
@@ -248,7 +270,9 @@ mod tests {
         let far = outside.path().join("skills");
         let far = far.to_str().unwrap();
 
-        let refused = listed(project.path(), &[far, "../x"], false);
+        // Beside the project is a folder that others use too: only a name from our own is surely free.
+        let missing = format!("{far}/missing");
+        let refused = listed(project.path(), &[far, &missing], false);
         assert!(
             refused[0]
                 .starts_with("linked (.claude/skills): unusable, its SKILL.md is a link out of"),

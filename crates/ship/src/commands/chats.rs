@@ -16,7 +16,15 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for look in store.chats().await? {
         match look.key {
-            Ok(key) => rows.push(row(&*store, &key).await?),
+            Ok(key) => match row(&*store, &key).await {
+                Ok(row) => rows.push(row),
+                // One that cannot be read hides none of the others.
+                Err(failure) => {
+                    let failure = failure.without(session.project.secrets());
+                    output::warning(&format!("chat `{key}`: {}", failure.sentence()));
+                    rows.push(unread_row(&key, &failure.sentence()));
+                }
+            },
             Err(problem) => output::warning(&format!(
                 "{}: {} ({})",
                 problem.file, problem.message, problem.remedy
@@ -40,6 +48,11 @@ fn print(rows: &[Object]) -> Result<(), Failure> {
     let key = |row: &Object| output::visible(row.str("chatKey").unwrap_or_default());
     let width = rows.iter().map(|row| table::width(&key(row))).max().unwrap_or_default();
     for row in rows {
+        if row.has("problem") {
+            let about = style.red("cannot be read; see `ship verify`");
+            output::line(&format!("{}  {about}", style.bold(&table::pad(&key(row), width))))?;
+            continue;
+        }
         let number = |key: &str| row.get(key).and_then(Json::as_u64).unwrap_or_default();
         let mut about = match number("messageCount") {
             1 => "1 message".to_owned(),
@@ -51,13 +64,20 @@ fn print(rows: &[Object]) -> Result<(), Failure> {
         if let Some(updated) = row.get("updatedAt").and_then(Json::as_number) {
             about.push_str(&format!(", {}", output::moment(updated)));
         }
-        output::line(&format!(
-            "{}  {}",
-            style.bold(&table::pad(&key(row), width)),
-            style.dim(&about)
-        ))?;
+        let key = style.bold(&table::pad(&key(row), width));
+        output::line(&table::wrapped(&format!("{key}  {}", style.dim(&about)), 4))?;
     }
     Ok(())
+}
+
+/// A chat of which nothing more than its name can be told, and why.
+fn unread_row(key: &ChatKey, problem: &str) -> Object {
+    let mut row = Object::from([("chatKey", key.as_str())]);
+    for name in ["channel", "contextId", "title", "messageCount", "queued", "updatedAt"] {
+        row.set(name, Json::Null);
+    }
+    row.set("problem", problem);
+    row
 }
 
 async fn row(store: &dyn Store, key: &ChatKey) -> Result<Object, Failure> {

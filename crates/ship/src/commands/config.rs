@@ -3,16 +3,21 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
+use ship_project::{Effective, Source};
 
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
+
+/// Most values are shorter.
+const VALUE_COLUMNS: usize = 24;
 
 pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
     let rows = session.project.effective();
     if session.json {
-        let entry = |row: &ship_project::Effective| {
+        let entry = |row: &Effective| {
             let value = Object::from([
                 ("value", row.value.clone()),
                 ("source", row.source.to_string().into()),
@@ -23,12 +28,44 @@ pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
-    let width = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
-    for row in &rows {
-        let value = if row.value.is_null() { "-".to_owned() } else { row.value.to_string() };
-        let source = style.dim(&row.source.to_string());
-        output::line(&format!("{:<width$}  {:<24} {source}", row.key, value))?;
+    for line in lines(&rows, table::columns(), style) {
+        output::line(&line)?;
     }
-    output::line(&format!("\nModel: {}", session.who_answers()))?;
+    output::line(&table::wrapped(&format!("\nModel: {}", session.who_answers()), 7))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A line for each setting; in a narrow terminal its group stands above it, and only what is not a default says
+/// where it came from.
+fn lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String> {
+    let width = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
+    let source = |row: &Effective| style.dim(&row.source.to_string());
+    if columns >= width + 2 + VALUE_COLUMNS + 1 + Source::Default.to_string().len() {
+        let value = |row: &Effective| table::pad(&shown(row), VALUE_COLUMNS);
+        let line = |row: &Effective| format!("{:<width$}  {} {}", row.key, value(row), source(row));
+        return rows.iter().map(|row| table::wrapped(&line(row), width + 2)).collect();
+    }
+    let parts = |row: &Effective| row.key.rsplit_once('.').unwrap_or(("", row.key));
+    let width = rows.iter().map(|row| parts(row).1.len()).max().unwrap_or_default();
+    let mut lines = Vec::new();
+    let mut above = "";
+    for row in rows {
+        let (group, name) = parts(row);
+        if group != above {
+            let group = if group.is_empty() { "everything" } else { group };
+            lines.push(style.bold(group));
+        }
+        above = group;
+        let line = format!("  {name:<width$}  {}", shown(row));
+        let line = match row.source {
+            Source::Default => line,
+            _ => format!("{line} {}", source(row)),
+        };
+        lines.push(table::wrapped(&line, 4));
+    }
+    lines
+}
+
+fn shown(row: &Effective) -> String {
+    if row.value.is_null() { "-".to_owned() } else { output::visible(&row.value.to_string()) }
 }

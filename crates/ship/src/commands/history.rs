@@ -5,17 +5,24 @@ use std::process::ExitCode;
 
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
-use ship_message::{ToolState, UiMessage};
+use ship_message::{Role, ToolState, UiMessage};
+use ship_project::Settings;
 use ship_store::{Chat, LedgerBody, LedgerLine};
 
+use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
+use crate::told::{self, Deliveries};
 
 pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<ExitCode, Failure> {
     let Some(chat) = session.store()?.open(&session.chat).await? else {
+        // Before anything is said, there is nothing wrong with the chat that everybody begins in.
+        if session.chat.as_str() == DEFAULT_CHAT {
+            return nothing(session);
+        }
         return Err(Failure::new("no_chat", format!("there is no chat `{}`", session.chat))
             .hint("`ship chats` lists them"));
     };
@@ -35,10 +42,17 @@ pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<
         if session.json {
             output::json(&Json::Object(message.clone()))?;
         } else {
-            print_message(message, style)?;
+            print_message(message, style, session.project.settings())?;
         }
     }
-    if messages.is_empty() && !session.json {
+    if messages.is_empty() && last > 0 {
+        return nothing(session);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn nothing(session: &Session) -> Result<ExitCode, Failure> {
+    if !session.json {
         output::line("Nothing was said yet.")?;
     }
     Ok(ExitCode::SUCCESS)
@@ -91,7 +105,7 @@ async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
     Ok(super::chats::unread(chat, inbox).await?.into_iter().filter_map(message).collect())
 }
 
-fn print_message(message: &Object, style: Style) -> Result<(), Failure> {
+fn print_message(message: &Object, style: Style, settings: &Settings) -> Result<(), Failure> {
     let Ok(message) = UiMessage::from_json(Json::Object(message.clone())) else { return Ok(()) };
     let about = |key: &str| message.metadata().and_then(|metadata| metadata.get(key));
     let mut when = about("ts").and_then(Json::as_number).map(output::moment).unwrap_or_default();
@@ -103,12 +117,21 @@ fn print_message(message: &Object, style: Style) -> Result<(), Failure> {
         (role, _) => role.unwrap_or("?").to_owned(),
     };
     output::line(&format!("{} {}", style.bold(&who), style.dim(&when)))?;
+    // What a person typed is shown as it was typed; what an agent writes is Markdown.
+    let shown = |text: &str| match message.role() {
+        Role::Assistant => told::shown(text),
+        _ => table::wrapped_lines(&output::visible(text)),
+    };
+    let mut deliveries = Deliveries::new(settings);
     for part in message.parts() {
         match part {
-            UiPart::Text(text) => output::line(&output::visible(text.text()))?,
+            UiPart::Text(text) => output::line(&shown(text.text()))?,
             UiPart::Tool(tool) => {
                 let name = output::visible(tool.name().unwrap_or("?"));
                 output::line(&style.cyan(&format!("[{name}: {}]", became(tool.state()))))?;
+                if let Some(text) = deliveries.of(tool) {
+                    output::line(&shown(&text))?;
+                }
             }
             UiPart::File(file) => output::line(
                 &style.cyan(&format!("[file {}]", output::visible(file.media_type()))),

@@ -9,12 +9,16 @@ use ship_project::MadeKind;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::output;
+use crate::session;
 use crate::style::Style;
+use crate::table;
 
 pub(crate) fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<ExitCode, Failure> {
-    let here = std::env::current_dir()?;
-    let root =
-        folder.or(arguments.project.as_deref()).map_or(here.clone(), |folder| here.join(folder));
+    let root = match folder.or(arguments.project.as_deref()) {
+        Some(folder) if folder.is_absolute() => folder.to_owned(),
+        Some(folder) => session::here()?.join(folder),
+        None => session::here()?,
+    };
     let made = ship_project::init(&root)?;
     if arguments.json {
         let files: Vec<Json> = made
@@ -32,7 +36,8 @@ pub(crate) fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<ExitCo
         let name = made.path.strip_prefix(&root).unwrap_or(&made.path).display().to_string();
         output::line(&format!("  {:<12} {}", name, style.dim(word(&made.kind))))?;
     }
-    output::line(&format!("\n{} is a project. Next: {}", root.display(), style.bold("ship chat")))?;
+    let next = format!("{} is a project. Next: {}", root.display(), style.bold("ship chat"));
+    output::line(&format!("\n{}", table::wrapped(&next, 0)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use ship_agent::Began;
 use ship_context::count_tokens;
 use ship_message::json::{Json, Object};
-use ship_project::TokenBudget;
 
 use crate::failure::Failure;
 use crate::output;
@@ -12,11 +12,9 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-/// What a model whose window we do not know is held to.
-const UNKNOWN_WINDOW_BUDGET: u64 = 12_000;
-
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let request = session.agent()?.inspect(&session.chat).await?;
+    let began = request.began;
     let system: Vec<(String, u64, String)> =
         request.blocks.into_iter().map(|b| (b.name, count_tokens(&b.text), b.text)).collect();
     let messages: Vec<(u64, Json)> = request
@@ -33,8 +31,8 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         system: system.iter().map(|(_, tokens, _)| tokens).sum(),
         messages: messages.iter().map(|(tokens, _)| tokens).sum(),
         tools: tools.iter().map(|(tokens, _)| tokens).sum(),
-        budget: budget(session),
-        window: session.project.settings().llm.window,
+        budget: request.budget_tokens,
+        window: request.window_tokens,
     };
     if session.json {
         let system: Vec<Json> = system
@@ -57,15 +55,9 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         ])))?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(session, &system, &messages, &tools, &sums)?;
+    print_about(session, began.as_ref())?;
+    print(&system, &messages, &tools, &sums)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn budget(session: &Session) -> u64 {
-    match session.project.settings().context.history.max_input_tokens_approx {
-        TokenBudget::Tokens(tokens) => tokens,
-        TokenBudget::Auto => UNKNOWN_WINDOW_BUDGET,
-    }
 }
 
 struct Sums {
@@ -93,17 +85,42 @@ impl Sums {
     }
 }
 
+/// What it is about: the project, the chat, its context, and who would answer.
+fn print_about(session: &Session, began: Option<&Began>) -> Result<(), Failure> {
+    for (name, about) in [
+        ("Project", session.project.root().display().to_string()),
+        ("Chat", session.chat.to_string()),
+        ("Context", context(began)),
+        ("Model", session.who_answers()),
+    ] {
+        output::line(&table::wrapped(&format!("{name:<8} {about}"), 9))?;
+    }
+    Ok(())
+}
+
+/// Which context is active, since when, and by what.
+fn context(began: Option<&Began>) -> String {
+    let Some(began) = began else { return "none yet: it begins with the first message".to_owned() };
+    let mut about = began.context.to_string();
+    if let Some(title) = &began.title {
+        about.push_str(&format!(" \u{201c}{}\u{201d}", output::visible(title)));
+    }
+    if let Some(since) = began.since {
+        about.push_str(&format!(", since {}", output::moment(since.millis() as f64)));
+    }
+    if let Some(by) = &began.by {
+        about.push_str(&format!(", by {}", output::visible(by)));
+    }
+    about
+}
+
 fn print(
-    session: &Session,
     system: &[(String, u64, String)],
     messages: &[(u64, Json)],
     tools: &[(u64, Json)],
     sums: &Sums,
 ) -> Result<(), Failure> {
     let style = Style::of_stdout();
-    output::line(&format!("Project  {}", session.project.root().display()))?;
-    output::line(&format!("Chat     {}", session.chat))?;
-    output::line(&format!("Model    {}", session.who_answers()))?;
     let text = |json: &Json, key: &str| {
         json.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
     };
@@ -131,7 +148,7 @@ type Row = (u64, String, String);
 fn print_rows(rows: &[Row], style: Style) -> Result<(), Failure> {
     let width = rows.iter().map(|(_, name, _)| table::width(name)).max().unwrap_or_default();
     // Six digits and the spaces between the columns; a narrow terminal still shows how a text begins.
-    let room = table::columns().saturating_sub(width + 12).clamp(16, 70);
+    let room = table::columns().saturating_sub(width + 12).clamp(8, 70);
     for (tokens, name, text) in rows {
         let first = output::visible(text.trim().lines().next().unwrap_or_default());
         output::line(&format!(

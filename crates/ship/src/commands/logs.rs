@@ -1,15 +1,26 @@
 //! `ship logs`: what the agent did, line by line.
+//!
+//! Programs get the lines as they are. People get one line each: when, how grave, what, where, and what about it.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_project::LogReader;
+use ship_store::Timestamp;
 
+use super::turn::messages;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
+
+/// Below this many columns a line has room for little but what happened; from the other on, for whole dates.
+const NARROW: usize = 60;
+const WIDE: usize = 100;
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -19,16 +30,18 @@ pub(crate) async fn run(
     request: Option<&str>,
 ) -> Result<ExitCode, Failure> {
     let root = session.project.root();
-    let mut reader = if follow && request.is_none() {
-        LogReader::from_end(root)?
-    } else {
-        LogReader::from_start(root)
+    let cannot = |error: std::io::Error| {
+        let folder = root.join(".ship/logs");
+        Failure::new("logs", format!("{} cannot be read: {error}", folder.display()))
+            .hint("see that it is a folder of yours, with files that you may read")
     };
-    if let Some(id) = request {
-        reader = reader.of_request(id);
-    }
+    let mut reader = match request {
+        None if follow => LogReader::from_end(root).map_err(cannot)?,
+        None => LogReader::from_start(root),
+        Some(id) => LogReader::from_start(root).of_requests(answered_with(session, id).await?),
+    };
     loop {
-        let lines = reader.poll()?;
+        let lines = reader.poll().map_err(cannot)?;
         for line in &lines {
             print(session, line)?;
         }
@@ -45,27 +58,95 @@ pub(crate) async fn run(
     }
 }
 
+/// A request and the one it was answered with: messages that came together are one run's, which has the name of
+/// the last.
+async fn answered_with(session: &Session, id: &str) -> Result<BTreeSet<String>, Failure> {
+    let mut ids = BTreeSet::from([id.to_owned()]);
+    let store = session.store()?;
+    for look in store.chats().await? {
+        let Ok(key) = look.key else { continue };
+        // A chat that cannot be read has nothing to add; its log may have.
+        let said = messages(&*store, &key).await.unwrap_or_default();
+        let mut after = said.iter().skip_while(|message| request_of(message) != Some(id)).skip(1);
+        let answer = after.find(|message| message.role() == ship_message::Role::Assistant);
+        ids.extend(answer.and_then(request_of).map(str::to_owned));
+    }
+    Ok(ids)
+}
+
+fn request_of(message: &UiMessage) -> Option<&str> {
+    message.metadata()?.get("requestId")?.as_str()
+}
+
 fn print(session: &Session, line: &Object) -> Result<(), Failure> {
     if session.json {
         return output::json(&Json::Object(line.clone()));
     }
-    let style = Style::of_stdout();
-    let text = |key: &str| line.str(key).unwrap_or_default();
-    let mut rest = String::new();
+    output::line(&shown(line, table::columns(), Style::of_stdout()))
+}
+
+/// The line as a person reads it, in a terminal of this width.
+fn shown(line: &Object, columns: usize, style: Style) -> String {
+    let text = |key: &str| output::visible(line.str(key).unwrap_or_default());
+    let format = match columns {
+        0..NARROW => "%H:%M:%S",
+        NARROW..WIDE => "%m-%d %H:%M:%S",
+        WIDE.. => "%Y-%m-%d %H:%M:%S",
+    };
+    let when = Timestamp::parse(line.str("ts").unwrap_or_default());
+    let when = when.map(|when| output::local(when.millis() as f64, format)).unwrap_or_default();
+    let is_usual = text("level") == "info";
+    let mut pieces = vec![(when, Style::dim as fn(Style, &str) -> String)];
+    if columns >= NARROW || !is_usual {
+        let colour = if is_usual { Style::dim } else { Style::red };
+        pieces.push((table::pad(&text("level"), 5), colour));
+    }
+    pieces.push((table::pad(&text("kind"), 12), Style::bold));
+    if columns >= NARROW {
+        pieces.push((text("chatKey"), Style::cyan));
+    }
+    let used: usize = pieces.iter().map(|(text, _)| table::width(text) + 1).sum();
+    // One line of the log is one line here.
+    let about = output::visible(&about(line)).replace('\n', " ");
+    let about = table::fit(&about, columns.saturating_sub(used));
+    let styled = pieces.iter().map(|(text, paint)| paint(style, text));
+    styled.chain([about]).collect::<Vec<_>>().join(" ")
+}
+
+/// What a line says, what matters most first, without what every line has and nobody reads.
+fn about(line: &Object) -> String {
+    let (mut said, mut more): (Vec<String>, Vec<String>) = Default::default();
     for (key, value) in line.iter() {
-        if !matches!(key, "ts" | "level" | "kind") {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let value = output::visible(&value);
-            // One line of the log is one line here.
-            let value = value.replace('\n', "\\n");
-            rest.push_str(&format!(" {}{value}", style.dim(&format!("{key}="))));
+        let list = value.as_array().unwrap_or_default();
+        let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match key {
+            "ts" | "level" | "kind" | "chatKey" | "requestId" | "runId" | "sha256" => {}
+            "error" | "message" | "problem" => said.push(plain),
+            "model" | "finishReason" => more.push(plain),
+            "bytes" => more.push(format!("{plain} bytes")),
+            "olderMessages" if list.is_empty() => {}
+            "olderMessages" => more.push(format!("{} older", list.len())),
+            "newMessages" => said.extend(list.iter().map(quoted)),
+            "parts" => said.extend(list.iter().map(part)),
+            key => more.push(format!("{key} {plain}")),
         }
     }
-    let when = line.get("ts").map(|ts| ts.as_str().map_or_else(|| ts.to_string(), str::to_owned));
-    output::line(&format!(
-        "{} {:<5} {}{rest}",
-        when.unwrap_or_default(),
-        text("level"),
-        style.bold(text("kind"))
-    ))
+    said.extend(more);
+    said.retain(|piece| !piece.is_empty());
+    said.join(", ")
+}
+
+/// What somebody said, in quotes.
+fn quoted(message: &Json) -> String {
+    let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
+    parts.iter().map(part).collect::<Vec<_>>().join(" ")
+}
+
+fn part(part: &Json) -> String {
+    let text = |key: &str| part.get(key).and_then(Json::as_str);
+    match (text("text"), text("type").and_then(|kind| kind.strip_prefix("tool-"))) {
+        (Some(text), _) => format!("\u{201c}{}\u{201d}", text.trim()),
+        (None, Some(tool)) => format!("calls {tool}"),
+        (None, None) => String::new(),
+    }
 }

@@ -1,55 +1,115 @@
 //! `ship send`: one message, one answer.
 
 use std::io::Read;
+use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::Outcome;
+use ship_agent::{Agent, Listener, Outcome, RunEvent};
+use ship_message::json::Json;
+use ship_message::{Chunk, UiMessage};
 
-use super::turn::{Ended, Interrupt, Turn};
+use super::interrupt::{Interrupt, break_line};
+use super::turn::{Ended, Kept, Turn, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
+use crate::told::{self, told};
 
 pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failure> {
-    let text = if text == "-" { read_stdin()? } else { text.to_owned() };
+    let text = if text == "-" { read_stdin(session)? } else { text.to_owned() };
     if text.trim().is_empty() {
         return Err(Failure::new("empty", "there is nothing to send").hint("ship send 'hello'"));
     }
-    let agent = session.agent()?;
-    let turn = Turn::new(session, &agent);
-    let interrupt = Interrupt::default();
-    let whole = async {
-        let accepted = turn.accept(&text).await?;
-        let outcome = match turn.run(accepted, &interrupt).await? {
-            Ended::Here(outcome) => outcome,
-            Ended::Elsewhere(_) => Some(Outcome::Done),
-            Ended::Left => None,
-        };
-        Ok::<_, Failure>((turn.answered(accepted).await?, outcome))
-    };
-    let (message, outcome) = interrupt.heeded(whole).await.transpose()?.unwrap_or_default();
-    if message.is_none() && outcome == Some(Outcome::Parked) {
-        let sentence = "your message is kept, but the agent waits for an answer about a tool first";
-        return Err(Failure::new("waiting", sentence).hint("`ship chat` asks for it"));
-    }
-    let Some(message) = message else {
-        return Err(Failure::new("no_answer", "your message is kept, but there is no answer yet")
-            .hint("`ship chat` goes on with it; `ship history` shows it"));
-    };
-    if session.json {
-        output::json(&message.to_json())?;
-    } else {
-        output::line(&output::visible(&message.text()))?;
-    }
-    Ok(match outcome {
-        Some(Outcome::Failed(_)) => ExitCode::FAILURE,
-        Some(Outcome::Done | Outcome::Stopped | Outcome::Parked) | None => ExitCode::SUCCESS,
-    })
+    let message = answer(session, &session.agent()?, &text).await?;
+    print(session, &message)?;
+    Ok(ExitCode::SUCCESS)
 }
 
-fn read_stdin() -> Result<String, Failure> {
+/// Says something and waits for the answer.
+pub(super) async fn answer(
+    session: &Session,
+    agent: &Agent,
+    text: &str,
+) -> Result<UiMessage, Failure> {
+    let turn = Turn::new(session, agent);
+    let interrupt = Interrupt::default();
+    let Kept::Yes(accepted) = turn.accept(text, &interrupt).await? else {
+        break_line();
+        return Err(not_known_to_be_kept());
+    };
+    let listener = agent.listen(&session.chat);
+    let followed = tell_notices(listener, turn.run(accepted, &interrupt));
+    let ended = interrupt.heeded(followed).await;
+    if interrupt.was_asked() {
+        break_line();
+    }
+    let outcome = match ended.transpose()? {
+        Some(Ended::Elsewhere(message)) => return Ok(message),
+        Some(Ended::Here(outcome)) => outcome,
+        Some(Ended::Left) | None => None,
+    };
+    match turn.answered(accepted).await? {
+        Some(message) => Ok(message),
+        None if outcome == Some(Outcome::Parked) => {
+            let sentence =
+                "your message is kept, but the agent waits for an answer about a tool first";
+            Err(Failure::new("waiting", sentence).hint("`ship chat` asks for it"))
+        }
+        None => Err(Failure::new("no_answer", "your message is kept, but there is no answer yet")
+            .hint("`ship chat` goes on with it; `ship history` shows it")),
+    }
+}
+
+/// The failure of somebody who did not wait for their own message to be written.
+pub(super) fn not_known_to_be_kept() -> Failure {
+    Failure::new("not_kept", "you left before your message was on disk; it may not be kept")
+        .hint("`ship history` shows it if it is; else say it again")
+}
+
+/// Prints an answer. One that says how a run failed is a failure here too, after what was said before that.
+pub(super) fn print(session: &Session, message: &UiMessage) -> Result<(), Failure> {
+    let failed = told::failure(message);
+    if session.json && failed.is_none() {
+        return output::json(&message.to_json());
+    }
+    let texts = told(message, session.project.settings());
+    let said = texts.iter().filter(|text| Some(text.as_str()) != failed && !session.json);
+    for text in said {
+        output::line(&told::shown(text))?;
+    }
+    let Some(sentence) = failed else { return Ok(()) };
+    let request = message.metadata().and_then(|metadata| metadata.get("requestId"));
+    let request = request.and_then(Json::as_str).unwrap_or_default();
+    Err(Failure::new("failed", sentence)
+        .hint(format!("`ship logs --request {request}` tells more")))
+}
+
+/// Tells on standard error what the answer waits for.
+async fn tell_notices<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
+    let mut running = pin!(running);
+    loop {
+        tokio::select! {
+            result = &mut running => return result,
+            Some(event) = listener.next() => {
+                if let RunEvent::Chunk(Chunk::Data(part)) = &event
+                    && let Some(text) = notice(part)
+                {
+                    output::warning(text);
+                }
+            }
+        }
+    }
+}
+
+/// Reads no more than a message may have, and one byte to know that there is more.
+fn read_stdin(session: &Session) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    let limit = session.message_bytes_max();
+    let cannot = |error| Failure::from_error("input", &error).hint("send what can be read");
+    std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > limit {
+        return Err(Failure::too_long(None, limit));
+    }
     // What is not UTF-8 is replaced once, here; everything behind keeps the text as it is.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

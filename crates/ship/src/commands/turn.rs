@@ -1,19 +1,24 @@
 //! One turn: a message is accepted, and its answer followed.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ship_agent::{Agent, Inbound, Outcome, RunError, Stop};
-use ship_message::json::Json;
+use ship_agent::{Agent, Inbound, Listener, Outcome, RunError};
+use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
 use ship_store::{ChatKey, LaneError, LedgerSeq, StorageError, Store};
+use tokio::time::Instant;
 
+use super::interrupt::{Interrupt, break_line};
 use crate::failure::Failure;
+use crate::output;
 use crate::session::Session;
 
 /// How often another process that runs the chat is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
+
+/// A person who waits this long for a run to begin is told what for.
+const WAIT_UNTOLD: Duration = Duration::from_secs(1);
 
 /// A message on its way into a chat.
 pub(crate) struct Turn<'a> {
@@ -27,8 +32,16 @@ pub(crate) enum Ended {
     Here(Option<Outcome>),
     /// Another process answered with this.
     Elsewhere(UiMessage),
-    /// Another process is at work, and the person does not wait for it.
+    /// The message is kept, and the person does not wait for its answer.
     Left,
+}
+
+/// Whether a message is on disk.
+pub(crate) enum Kept {
+    /// It is, as this entry of the ledger.
+    Yes(LedgerSeq),
+    /// The person did not wait for it: it may have been written, or not.
+    Unknown,
 }
 
 impl<'a> Turn<'a> {
@@ -40,8 +53,8 @@ impl<'a> Turn<'a> {
         &self.session.chat
     }
 
-    /// Makes a message durable. When this returns, it is on disk.
-    pub(crate) async fn accept(&self, text: &str) -> Result<LedgerSeq, Failure> {
+    /// Makes a message durable. The person may leave before it is; nothing is promised then.
+    pub(crate) async fn accept(&self, text: &str, by: &Interrupt) -> Result<Kept, Failure> {
         let request = new_id();
         let inbound = Inbound {
             key: format!("terminal:{request}"),
@@ -51,18 +64,33 @@ impl<'a> Turn<'a> {
             request_id: format!("req_{request}"),
             ..Inbound::default()
         };
-        Ok(self.agent.accept(self.chat(), inbound).await?.seq)
+        let accepting = self.agent.accept(self.chat(), inbound);
+        let warn = || {
+            break_line();
+            output::warning("your message is not on disk yet; Ctrl-C again leaves without it");
+        };
+        match by.heeded_with(accepting, warn).await {
+            Some(accepted) => Ok(Kept::Yes(accepted?.seq)),
+            None => Ok(Kept::Unknown),
+        }
     }
 
     /// Runs the chat until nothing is to be done, or follows whoever runs it.
     pub(crate) async fn run(&self, accepted: LedgerSeq, by: &Interrupt) -> Result<Ended, Failure> {
+        // Who stopped while the message was written wants no answer now.
+        if by.was_asked() {
+            return Ok(Ended::Left);
+        }
+        let mut waiting = Waiting::new(self.agent.listen(self.chat()));
         loop {
-            match self.agent.run(self.chat(), &by.stop).await {
+            match waiting.told(self.agent.run(self.chat(), &by.stop)).await {
+                Ok(outcome @ Some(_)) => return Ok(Ended::Here(outcome)),
                 Ok(None) => {
-                    let message = self.answered(accepted).await?;
-                    return Ok(message.map_or(Ended::Here(None), Ended::Elsewhere));
+                    if let Some(message) = self.answered(accepted).await? {
+                        return Ok(Ended::Elsewhere(message));
+                    }
+                    return Ok(if by.was_asked() { Ended::Left } else { Ended::Here(None) });
                 }
-                Ok(outcome) => return Ok(Ended::Here(outcome)),
                 // Somebody else has the lane, and will find the message in the ledger.
                 Err(error) if is_elsewhere(&error) => {
                     if let Some(message) = self.answered(accepted).await? {
@@ -71,9 +99,10 @@ impl<'a> Turn<'a> {
                     if by.was_asked() {
                         return Ok(Ended::Left);
                     }
+                    waiting.tell("another process is at work in this chat; it answers you too");
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(Failure::from(error).kept()),
             }
         }
     }
@@ -88,40 +117,42 @@ impl<'a> Turn<'a> {
     }
 }
 
+/// Tells the person once, on standard error, what a run that does not begin waits for.
+pub(crate) struct Waiting {
+    listener: Listener,
+    until: Instant,
+    is_told: bool,
+}
+
+impl Waiting {
+    pub(crate) fn new(listener: Listener) -> Self {
+        Self { listener, until: Instant::now() + WAIT_UNTOLD, is_told: false }
+    }
+
+    fn tell(&mut self, sentence: &str) {
+        if !std::mem::replace(&mut self.is_told, true) {
+            output::notice(sentence);
+        }
+    }
+
+    /// Waits for a run. One that tells anything has begun, and needs no word from us.
+    pub(crate) async fn told<T>(&mut self, running: impl Future<Output = T>) -> T {
+        let mut running = pin!(running);
+        loop {
+            tokio::select! {
+                result = &mut running => return result,
+                Some(_) = self.listener.next() => self.is_told = true,
+                () = tokio::time::sleep_until(self.until), if !self.is_told => {
+                    self.tell("waiting for this chat; another process may be at work in it");
+                }
+            }
+        }
+    }
+}
+
 /// Whether an error says only that another process runs the chat.
 pub(crate) fn is_elsewhere(error: &RunError) -> bool {
     matches!(error, RunError::Lane(LaneError::Storage(StorageError::Busy(_))))
-}
-
-/// The person's wish to stop, by Ctrl-C: the run ends and keeps what was said.
-#[derive(Default)]
-pub(crate) struct Interrupt {
-    pub(crate) stop: Stop,
-    asked: AtomicBool,
-}
-
-impl Interrupt {
-    fn was_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
-    }
-
-    /// Lets Ctrl-C stop what is running, and waits until it has kept what was said. A second Ctrl-C does
-    /// not wait: whatever is on its way then is gone on with the next time.
-    pub(crate) async fn heeded<T>(&self, running: impl Future<Output = T>) -> Option<T> {
-        let mut running = pin!(running);
-        tokio::select! {
-            // Listened to first, so that there is no moment in which Ctrl-C would end the program.
-            biased;
-            _ = tokio::signal::ctrl_c() => {}
-            result = &mut running => return Some(result),
-        }
-        self.asked.store(true, Ordering::Relaxed);
-        self.stop.stop();
-        tokio::select! {
-            result = running => Some(result),
-            _ = tokio::signal::ctrl_c() => None,
-        }
-    }
 }
 
 fn is_answer(message: &UiMessage) -> bool {
@@ -132,9 +163,7 @@ fn is_answer(message: &UiMessage) -> bool {
 pub(crate) async fn messages(store: &dyn Store, key: &ChatKey) -> Result<Vec<UiMessage>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
     let Some(view) = chat.view().await? else { return Ok(Vec::new()) };
-    let read = |message: &ship_message::json::Object| {
-        UiMessage::from_json(Json::Object(message.clone())).ok()
-    };
+    let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).ok();
     Ok(view.messages().filter_map(read).collect())
 }
 
@@ -149,6 +178,12 @@ pub(crate) fn waits_for(message: &UiMessage) -> Vec<(String, String, Json)> {
         _ => None,
     };
     message.parts().iter().filter_map(wait).collect()
+}
+
+/// What the person should know while a run goes on, if this part says it.
+pub(crate) fn notice(part: &Object) -> Option<&str> {
+    (part.str("type") == Some("data-notice")).then_some(())?;
+    part.get("data")?.get("text")?.as_str()
 }
 
 /// Sixteen hex digits that nobody else has.

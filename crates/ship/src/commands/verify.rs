@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_store::Problem;
+use ship_store::{ChatKey, Problem, ProblemKind, Store, chat_folder};
 
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let store = session.store()?;
@@ -18,11 +19,11 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         chats += 1;
         match look.key {
             Err(problem) => problems.push(problem),
-            Ok(key) => {
-                if let Some(chat) = store.open(&key).await? {
-                    problems.extend(chat.verify().await?);
-                }
-            }
+            Ok(key) => match problems_of(&*store, &key).await {
+                Ok(found) => problems.extend(found),
+                // A chat that cannot even be looked at is a problem like any other.
+                Err(failure) => problems.push(unreadable(&key, failure)),
+            },
         }
     }
     let ok = problems.is_empty();
@@ -38,6 +39,21 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+async fn problems_of(store: &dyn Store, key: &ChatKey) -> Result<Vec<Problem>, Failure> {
+    let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
+    Ok(chat.verify().await?)
+}
+
+fn unreadable(key: &ChatKey, failure: Failure) -> Problem {
+    Problem {
+        file: chat_folder(key).display().to_string(),
+        offset: 0,
+        kind: ProblemKind::Damage,
+        message: failure.sentence(),
+        remedy: failure.remedy().unwrap_or("restore it from a copy").to_owned(),
+    }
+}
+
 fn to_json(problem: &Problem) -> Json {
     Json::Object(Object::from([
         ("file", Json::from(problem.file.as_str())),
@@ -51,14 +67,15 @@ fn to_json(problem: &Problem) -> Json {
 fn print(problems: &[Problem], chats: usize) -> Result<(), Failure> {
     let style = Style::of_stdout();
     for problem in problems {
-        let place = format!("{} at byte {}", problem.file, problem.offset);
-        output::line(&format!(
-            "{} {}: {}",
-            style.red(problem.kind.as_str()),
-            style.bold(&place),
-            problem.message
-        ))?;
-        output::line(&format!("  {} {}", style.dim("hint:"), problem.remedy))?;
+        let place = match problem.offset {
+            0 => problem.file.clone(),
+            offset => format!("{} at byte {offset}", problem.file),
+        };
+        let kind = style.red(&problem.kind.as_str().replace('_', " "));
+        let line = format!("{kind} {}: {}", style.bold(&place), output::visible(&problem.message));
+        output::line(&table::wrapped(&line, 2))?;
+        let line = format!("  {} {}", style.dim("hint:"), output::visible(&problem.remedy));
+        output::line(&table::wrapped(&line, 8))?;
     }
     output::line(&match (problems.len(), chats) {
         (0, 1) => "1 chat, nothing wrong.".to_owned(),

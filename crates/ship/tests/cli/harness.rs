@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use ship_message::json::Json;
+use ship_store::{FileStore, OnDamage, Options, Piece, Rotation, Store as _};
 
 /// A fresh machine with one project on it.
 pub(crate) struct TestShip {
@@ -87,6 +88,24 @@ impl TestShip {
     pub(crate) fn said(&self) -> Vec<(String, String)> {
         let lines = self.run(&["history", "--json", "--last", "1000"]).json_lines();
         lines.iter().map(|message| (text(message, "role"), message_text(message))).collect()
+    }
+
+    /// Seals the active log, and keeps the last of its messages in the new one.
+    pub(crate) fn seal(&self, keep: usize) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let store = FileStore::new(&self.root(), Options::default()).unwrap();
+            let chat = store.open(&"terminal:main".parse().unwrap()).await.unwrap().unwrap();
+            let view = chat.view().await.unwrap().unwrap();
+            let first_kept = view.lines[view.lines.len() - keep].seq;
+            let rotation = Rotation {
+                expected: Some(view.position.generation),
+                head: view.head,
+                pieces: vec![Piece::KeepFrom(first_kept)],
+                damage: OnDamage::Refuse,
+            };
+            chat.lane("a test").await.unwrap().rotate(rotation).await.unwrap();
+        });
     }
 
     /// All that stands in files below a folder of the project, names included.

@@ -1,6 +1,7 @@
 //! The `ship` command from the outside: the real program, in folders of its own.
 
 mod chat;
+mod damage;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod harness;
 mod init;
@@ -10,4 +11,8 @@ mod questions;
 mod secrets;
 mod settings;
 mod system;
+#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+mod terminal;
 mod together;
+#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+mod turns;

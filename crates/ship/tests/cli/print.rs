@@ -1,7 +1,5 @@
 //! What each command prints, for people and for programs.
 
-use ship_message::json::Json;
-
 use crate::harness::{TestShip, array, echo, keys, message_text, number, text};
 
 #[test]
@@ -19,12 +17,28 @@ fn flags_stand_before_or_after_the_command() {
     let after = ship.run(&["history", "--chat", "terminal:other", "--json"]).text();
     assert_eq!(before, after);
     assert_eq!(before.lines().count(), 2);
+    let json = ["--json", "--chat", "terminal:other"];
+    for flags in [&["--ledger"][..], &["--last", "1"], &["--last=1", "--ledger"]] {
+        let before = ship.run(&[&json[..], flags, &["history"]].concat()).text();
+        assert_eq!(
+            before,
+            ship.run(&[&json[..], &["history"], flags].concat()).text(),
+            "{flags:?}"
+        );
+    }
+    assert_eq!(ship.run(&["--request", "none", "logs"]).text(), "");
 }
 
 #[test]
 fn usage_that_cannot_be_meant_ends_with_2_and_says_where_to_look() {
     let ship = TestShip::new();
-    for arguments in [&["--jsn", "chats"][..], &["frob"], &["send"], &["history", "--last", "x"]] {
+    for arguments in [
+        &["--jsn", "chats"][..],
+        &["frob"],
+        &["send"],
+        &["history", "--last", "x"],
+        &["--last", "1", "chats"],
+    ] {
         let ran = ship.run(arguments);
         assert_eq!(ran.code(), 2, "{arguments:?}");
         assert!(ran.err().contains("--help"), "{}", ran.err());
@@ -32,23 +46,35 @@ fn usage_that_cannot_be_meant_ends_with_2_and_says_where_to_look() {
     }
     assert!(ship.run(&["--jsn", "chats"]).err().contains("--json"), "the nearest option is named");
     assert_eq!(ship.run(&["--help"]).code(), 0);
+    assert_eq!(ship.run(&["help"]).text(), ship.run(&["--help"]).text());
+    assert_eq!(ship.run(&["help", "send"]).text(), ship.run(&["send", "--help"]).text());
     assert!(ship.run(&["--version"]).text().starts_with("ship "));
 }
 
 #[test]
 fn an_error_is_words_on_stderr_or_json_on_stdout_and_ends_with_1() {
     let ship = TestShip::new();
-    let plain = ship.run(&["history"]);
+    let plain = ship.run(&["history", "--chat", "other"]);
     assert_eq!(
         plain.complaint(),
-        "ship: there is no chat `terminal:main`\nhint: `ship chats` lists them\n"
+        "ship: there is no chat `other`\nhint: `ship chats` lists them\n"
     );
     assert_eq!(plain.out(), "");
 
-    let error = ship.run(&["history", "--json"]).error();
+    let error = ship.run(&["history", "--json", "--chat", "other"]).error();
     assert_eq!(text(&error, "code"), "no_chat");
-    assert_eq!(text(&error, "message"), "there is no chat `terminal:main`");
+    assert_eq!(text(&error, "message"), "there is no chat `other`");
     assert_eq!(text(&error, "hint"), "`ship chats` lists them");
+}
+
+#[test]
+fn before_anything_is_said_the_history_is_empty_and_nothing_is_wrong() {
+    let ship = TestShip::new();
+    assert_eq!(ship.run(&["history"]).text(), "Nothing was said yet.\n");
+    assert_eq!(ship.run(&["history", "--json"]).text(), "");
+    let _ = ship.run(&["send", "hello"]).text();
+    assert_eq!(ship.run(&["history", "--last", "0"]).text(), "");
+    assert!(ship.run(&["--last", "1", "history"]).text().starts_with("assistant "));
 }
 
 #[test]
@@ -96,6 +122,7 @@ fn awkward_chat_keys_are_chats_like_any_other() {
         assert!(!ran.complaint().contains('\u{1b}'), "{key:?}");
         let error = ship.run(&["--json", &format!("--chat={key}"), "chats"]).error();
         assert_eq!(text(&error, "code"), "chat_key", "{key:?}");
+        assert!(!text(&error, "hint").is_empty(), "{error}");
     }
 }
 
@@ -134,6 +161,26 @@ fn the_ledger_tells_what_came_in_and_went_out() {
 }
 
 #[test]
+fn history_goes_on_into_sealed_logs_and_shows_each_message_once() {
+    let ship = TestShip::new();
+    let long = "x".repeat(40_000);
+    for text in ["one", &long, "three"] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    ship.seal(1);
+    let _ = ship.run(&["send", "four"]).text();
+    ship.seal(2);
+    let said: Vec<String> = ship.said().into_iter().map(|(_, text)| text).collect();
+    let expected: Vec<String> = ["one", &long, "three", "four"]
+        .into_iter()
+        .flat_map(|text| [text.to_owned(), echo(text)])
+        .collect();
+    assert_eq!(said, expected);
+    let last = ship.run(&["history", "--json", "--last", "3"]).json_lines();
+    assert_eq!(last.iter().map(message_text).collect::<Vec<_>>(), expected[5..]);
+}
+
+#[test]
 fn inspect_gives_every_piece_and_sums_that_add_up() {
     let ship = TestShip::new();
     let _ = ship.run(&["send", "hello"]).text();
@@ -153,6 +200,8 @@ fn inspect_gives_every_piece_and_sums_that_add_up() {
     for piece in [
         "Project  ",
         "Chat     terminal:main\n",
+        "\nContext  c_20",
+        ", by first message\n",
         "Model    offline",
         "\nSystem ",
         "\nTools ",
@@ -162,27 +211,6 @@ fn inspect_gives_every_piece_and_sums_that_add_up() {
     ] {
         assert!(plain.contains(piece), "{piece:?} is not in\n{plain}");
     }
-}
-
-#[test]
-fn verify_is_content_with_a_whole_chat_and_names_damage() {
-    let ship = TestShip::new();
-    let _ = ship.run(&["send", "hello"]).text();
-    assert_eq!(ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
-    assert_eq!(ship.run(&["verify", "--json"]).text(), "{\"ok\":true,\"problems\":[]}\n");
-
-    let log = ship.root().join(".ship/chat/terminal%3Amain/messages/history.jsonl");
-    let damaged = std::fs::read_to_string(&log).unwrap().replacen("hello", "hullo", 1);
-    std::fs::write(&log, damaged).unwrap();
-    let ran = ship.run(&["verify", "--json"]);
-    assert_eq!(ran.code(), 1);
-    let json = Json::parse(ran.out().trim_end()).unwrap();
-    assert_eq!(keys(&json), ["ok", "problems"]);
-    let problem = &array(&json, "problems")[0];
-    assert_eq!(keys(problem), ["file", "offset", "kind", "message", "remedy"]);
-    let plain = ship.run(&["verify"]);
-    assert_eq!(plain.code(), 1);
-    assert!(plain.out().contains("hint: "), "{}", plain.out());
 }
 
 #[test]
@@ -232,4 +260,16 @@ fn what_moves_the_cursor_is_printed_as_what_it_is() {
         assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
     }
     assert_eq!(ship.said()[0].1, hostile, "it is stored as it was said");
+}
+
+#[test]
+fn times_are_on_the_clock_of_whoever_looks() {
+    let ship = TestShip::new().env("TZ", "JST-9");
+    let _ = ship.run(&["send", "hello"]).text();
+    let history = ship.run(&["history", "--last", "1"]).text();
+    assert!(history.lines().next().unwrap().ends_with(" JST"), "{history}");
+    let nowhere = TestShip::new().env("TZ", "no/such place");
+    let _ = nowhere.run(&["send", "hello"]).text();
+    let history = nowhere.run(&["history", "--last", "1"]).text();
+    assert!(history.lines().next().unwrap().ends_with(" UTC"), "{history}");
 }

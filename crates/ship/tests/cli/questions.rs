@@ -83,6 +83,48 @@ fn a_tool_of_the_client_gets_its_output_from_the_person_after_a_kill() {
 }
 
 #[test]
+fn slash_commands_work_at_a_question_and_are_said_to_nobody() {
+    for (settings, message) in [(APPROVAL, SEND), (CLIENT, "/tool skills_list {}")] {
+        let ship = parked(settings, message, "run");
+        let out = ship.piped(&["chat"], "/help\n/history 1\n/frob\n/exit\nnever\n").text();
+        assert!(out.contains("  /inspect "), "{out}");
+        assert!(out.contains("/later leaves it open."), "{out}");
+        assert!(out.contains("There is no command /frob; /help lists them."), "{out}");
+        assert!(!out.contains("Kept;"), "{out}");
+        assert_eq!(ship.said().len(), 1, "the question is still open, and nothing was added");
+    }
+}
+
+#[test]
+fn a_tool_of_the_client_may_have_failed_and_a_no_may_have_a_reason() {
+    let ship = parked(CLIENT, "/tool skills_list {}", "skills_list is yours");
+    let out = ship.piped(&["chat"], "\n/fail no network\n").text();
+    assert!(out.contains("no network"), "{out}");
+    assert_eq!(last_call(&ship), "output-error");
+
+    let ship = parked(APPROVAL, SEND, "wants to run");
+    let out = ship.piped(&["chat"], "/no too late\n").text();
+    assert!(out.contains("Not allowed; the agent is told.\n"), "{out}");
+    assert_eq!(last_call(&ship), "output-denied");
+    assert!(ship.run(&["history", "--json"]).text().contains("too late"));
+
+    let ship = parked(APPROVAL, SEND, "wants to run");
+    let out = ship.piped(&["chat"], "/later\n").text();
+    assert!(out.contains("It waits; you are asked again next time."), "{out}");
+}
+
+#[test]
+fn what_a_person_agrees_to_hides_nothing() {
+    let ship = TestShip::with_settings(APPROVAL);
+    let mut chat = ship.start(&["chat"]);
+    chat.say("/tool chat_send {\"text\":\"a\u{202e}b\u{200b}c\"}");
+    chat.until("wants to run with ");
+    let line = chat.line();
+    assert!(line.contains("a\\u{202e}b\\u{200b}c"), "{line}");
+    chat.kill();
+}
+
+#[test]
 fn a_turn_that_is_killed_while_it_speaks_is_spoken_again_once() {
     let ship = TestShip::new();
     // More than a pipe holds: the program is still printing when it is killed.

@@ -47,9 +47,71 @@ fn an_unknown_key_is_a_warning_with_the_nearest_name() {
 }
 
 #[test]
-fn a_provider_that_is_not_there_is_said_plainly() {
+fn each_of_several_mistakes_has_its_hint() {
+    let ship = TestShip::with_settings("{\n\"start\": { \"port\": \"x\" },\n\"durability\": 3\n}");
+    let complaint = ship.run(&["chats"]).complaint();
+    let lines: Vec<&str> = complaint.lines().collect();
+    assert_eq!(lines.len(), 4, "{complaint}");
+    assert!(lines[0].starts_with("ship: ") && lines[0].contains("ship.json:2: `start.port`"));
+    assert!(lines[1].starts_with("hint: set `start.port`"), "{complaint}");
+    assert!(lines[2].starts_with("ship: ") && lines[2].contains("ship.json:3: `durability`"));
+    assert!(lines[3].starts_with("hint: set `durability`"), "{complaint}");
+    let hints = text(&ship.run(&["chats", "--json"]).error(), "hint");
+    assert_eq!(hints.lines().count(), 2, "{hints}");
+}
+
+#[test]
+fn a_text_that_cannot_be_used_is_told_and_stops_nothing() {
+    let ship = TestShip::new();
+    std::fs::create_dir_all(ship.root().join("ship.json")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", ship.root().join("Agent.md")).unwrap();
+    std::fs::create_dir_all(ship.root().join(".ship/profile/Primary.md")).unwrap();
+    let memory = ship.root().join(".ship/chat/terminal%3Amain/memory/Primary.md");
+    std::fs::create_dir_all(memory).unwrap();
+    for arguments in [&["send", "hello"][..], &["inspect"], &["chat"]] {
+        let ran = ship.run(arguments);
+        assert_eq!(ran.code(), 0, "{}", ran.err());
+        let told = ran.err();
+        assert_eq!(told.lines().filter(|line| line.starts_with("warning: ")).count(), 4, "{told}");
+        for piece in [
+            "ship.json is a folder",
+            "Agent.md leads out of the project",
+            "profile/Primary.md",
+            "memory/Primary.md",
+        ] {
+            assert!(told.contains(piece), "{piece} is not in {told}");
+        }
+    }
+    assert_eq!(ship.run(&["chats"]).err().lines().count(), 1, "only who needs them is told");
+}
+
+#[test]
+fn a_folder_that_is_gone_and_a_log_that_may_not_be_read_are_told_with_a_remedy() {
+    let ship = TestShip::new();
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" chats"]);
+    command.arg(env!("CARGO_BIN_EXE_ship")).current_dir(ship.root());
+    let output = command.env_clear().env("HOME", ship.home()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told.contains("the folder that you are in") && told.contains("hint: "), "{told}");
+
+    std::fs::create_dir_all(ship.root().join(".ship")).unwrap();
+    std::os::unix::fs::symlink("logs", ship.root().join(".ship/logs")).unwrap();
+    let told = ship.run(&["logs"]).complaint();
+    assert!(told.contains(".ship/logs cannot be read: ") && told.contains("hint: "), "{told}");
+}
+
+#[test]
+fn a_provider_without_its_key_or_model_is_said_plainly() {
     let ship = TestShip::with_settings("{ \"llm\": { \"provider\": \"openai\" } }");
     let complaint = ship.run(&["send", "hello"]).complaint();
-    assert!(complaint.contains("`llm.provider` is \"openai\""), "{complaint}");
+    assert!(complaint.contains("there is no key; put OPENAI_API_KEY=… into .env"), "{complaint}");
     assert!(!ship.root().join(".ship").exists(), "nothing was begun");
+
+    let ship = TestShip::with_settings(
+        r#"{ "llm": { "provider": "openai", "baseUrl": "http://127.0.0.1:1/v1" } }"#,
+    );
+    let complaint = ship.run(&["send", "hello"]).complaint();
+    assert!(complaint.contains("`llm.baseUrl` is set and `llm.model` is not"), "{complaint}");
 }

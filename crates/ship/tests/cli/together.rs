@@ -44,6 +44,31 @@ fn a_send_beside_a_chat_at_work_is_accepted_and_follows_the_answer() {
 }
 
 #[test]
+fn a_chat_beside_a_chat_at_work_takes_what_is_said_at_once() {
+    // Whoever waited for the other one here would wait for half a minute.
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 30000 } }");
+    let mut first = ship.start(&["chat"]);
+    first.say(&"long ".repeat(100_000));
+    first.until("You said:");
+
+    let began = std::time::Instant::now();
+    let mut second = ship.start(&["chat"]);
+    assert_eq!(
+        second.line(),
+        "Another ship is at work in this chat; what you say is kept and answered.\n"
+    );
+    second.say("beside");
+    until_queued(&ship);
+    assert!(began.elapsed().as_secs() < 20, "it waited: {:?}", began.elapsed());
+
+    first.until(&echo("beside"));
+    assert_eq!(second.line(), format!("{}\n", echo("beside")));
+    second.finish();
+    first.finish();
+    assert_eq!(ship.said().len(), 4);
+}
+
+#[test]
 fn sends_at_once_are_all_answered_and_kept_in_the_ledgers_order() {
     let ship = TestShip::new();
     let texts: Vec<String> = (0..6).map(|number| format!("at once {number}")).collect();

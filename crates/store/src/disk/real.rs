@@ -1,8 +1,9 @@
 //! The disk of the machine, through libc's file calls alone.
 //!
-//! Every path is walked from the project folder one name at a time, and no step follows a symbolic
-//! link: whoever can plant one below `.ship` still cannot make us read or write elsewhere. Neither
-//! `io_uring` nor memory maps are used, so that a tool which injects faults sees every call.
+//! Every path is walked from the project folder, and no step follows a symbolic link: whoever can plant
+//! one below `.ship` still cannot make us read or write elsewhere. Where the system can, it walks to the
+//! folder in one call, and otherwise we go one name at a time. Neither `io_uring` nor memory maps are
+//! used, so that a tool which injects faults sees every call on a file.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -18,6 +19,7 @@ use super::{Disk, DiskFile, Look, Mode, Node};
 const FILE_BITS: Bits = Bits::from_raw_mode(0o600);
 const FOLDER_BITS: Bits = Bits::from_raw_mode(0o700);
 const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
+const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 
 /// The disk of the machine, below one project folder.
 #[derive(Debug)]
@@ -33,20 +35,41 @@ impl RealDisk {
         Ok(Self { root: rustix::fs::open(project, flags, Bits::empty())? })
     }
 
+    /// Opens a folder. No step to it is a symbolic link.
     fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
-        let mut folder = None;
-        for name in path.components() {
-            let Component::Normal(name) = name else {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path of plain names"));
-            };
-            let flags = PLAIN | OFlags::RDONLY | OFlags::DIRECTORY;
-            let from = folder.as_ref().unwrap_or(&self.root);
-            folder = Some(rustix::fs::openat(from, name, flags, Bits::empty())?);
+        if path.components().any(|name| !matches!(name, Component::Normal(_))) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path of plain names"));
         }
-        match folder {
+        if path.as_os_str().is_empty() {
+            return self.root.try_clone();
+        }
+        match self.folder_at_once(path) {
             Some(folder) => Ok(folder),
-            None => Ok(self.root.try_clone()?),
+            None => self.folder_by_steps(path),
         }
+    }
+
+    /// Lets the system take all steps in one call. What it refuses or does not know is left to
+    /// [`RealDisk::folder_by_steps`], which says why.
+    #[cfg(target_os = "linux")]
+    fn folder_at_once(&self, path: &Path) -> Option<OwnedFd> {
+        use rustix::fs::ResolveFlags;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        rustix::fs::openat2(&self.root, path, FOLDER, Bits::empty(), resolve).ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn folder_at_once(&self, _path: &Path) -> Option<OwnedFd> {
+        None
+    }
+
+    fn folder_by_steps(&self, path: &Path) -> io::Result<OwnedFd> {
+        let mut folder = None;
+        for name in path {
+            let from = folder.as_ref().unwrap_or(&self.root);
+            folder = Some(rustix::fs::openat(from, name, FOLDER, Bits::empty())?);
+        }
+        folder.ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
     fn parent<'a>(&self, path: &'a Path) -> io::Result<(OwnedFd, &'a Path)> {
@@ -176,4 +199,32 @@ fn describe(stat: &Stat) -> Look {
 /// The count of names has as many bits as the machine likes.
 fn widen(count: impl Into<u64>) -> u64 {
     count.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn neither_way_to_a_folder_follows_a_symbolic_link_or_leaves_the_project() {
+        let project = tempfile::tempdir().unwrap();
+        fs::create_dir_all(project.path().join("a/b/c")).unwrap();
+        symlink("b", project.path().join("a/link")).unwrap();
+        let disk = RealDisk::new(project.path()).unwrap();
+        for (path, good) in
+            [("a/b/c", true), ("a", true), ("a/link", false), ("a/link/c", false), ("a/no", false)]
+        {
+            let path = Path::new(path);
+            assert_eq!(disk.folder_by_steps(path).is_ok(), good, "{path:?}");
+            assert!(good || disk.folder_at_once(path).is_none(), "{path:?}");
+            assert_eq!(disk.folder(path).is_ok(), good, "{path:?}");
+        }
+        for outside in ["..", "a/../..", "/", "./a"] {
+            let refused = disk.folder(Path::new(outside)).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidInput, "{outside}");
+        }
+    }
 }

@@ -12,11 +12,12 @@ use super::context::{self, Batch, ContextFold};
 use super::env::Env;
 use super::group::Group;
 use super::journal::{self, Journal};
+use super::kept::KeptView;
 use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
 use super::log::{LogFile, first_line};
 use super::right::{Attempt, Held, RightFile};
 use super::rotate::{self, sealed_path};
-use super::{prepare, verify};
+use super::{prepare, verify, view};
 use crate::name::folder_name;
 use crate::scan::scan;
 use crate::{
@@ -78,6 +79,7 @@ pub(crate) struct ChatFiles {
     write: Arc<RightFile>,
     lane: Arc<RightFile>,
     context: LogFile<ContextFold>,
+    seen: KeptView,
     ledger: LogFile<LedgerFold>,
     run: Journal,
     requests: Journal,
@@ -104,6 +106,7 @@ impl ChatFiles {
             write: right(Right::Write, "lock"),
             lane: right(Right::Lane, "lane"),
             context: LogFile::new(Arc::clone(&env), paths.live.clone(), quarantine.clone()),
+            seen: KeptView::default(),
             ledger: LogFile::new(Arc::clone(&env), ledger, quarantine.clone()),
             run: journal("run.jsonl"),
             requests: journal("requests.jsonl"),
@@ -170,6 +173,11 @@ impl ChatFiles {
         Ok(())
     }
 
+    /// Whether this process has made the chat last, so that it only has to be there still.
+    pub(crate) fn is_made(&self) -> bool {
+        self.adopted.load(Ordering::Relaxed) && !self.env.is_doubted(&self.paths.chat)
+    }
+
     /// Makes the folders and `chat.json` of a chat that is not there.
     pub(crate) fn create(&self, about: &About) -> Result<(), OpenError> {
         for above in [".ship", ".ship/chat"] {
@@ -180,13 +188,22 @@ impl ChatFiles {
             self.env.ensure_folder(&self.paths.chat.join(folder))?;
         }
         let _right = self.right("create")?;
+        let made = self.make_about(about);
+        // A name that may be there or not must be synced before anything stands on it.
+        if made.is_err() {
+            self.adopted.store(false, Ordering::Relaxed);
+        }
+        Ok(made?)
+    }
+
+    fn make_about(&self, about: &About) -> Result<(), StorageError> {
         match self.read_about()? {
             // Its name may not last, though it is there: only a new one can be made to.
-            Some(known) if self.env.is_doubted(&self.paths.chat) => Ok(self.write_about(&known)?),
+            Some(known) if self.env.is_doubted(&self.paths.chat) => self.write_about(&known),
             Some(_) => Ok(()),
             None => {
                 self.check_logs()?;
-                Ok(self.write_about(about)?)
+                self.write_about(about)
             }
         }
     }
@@ -298,6 +315,8 @@ impl ChatFiles {
         })?;
         let archive = &self.paths.archive;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
+        // Nobody reads that log again.
+        self.seen.forget();
         self.link_active();
         Ok(rotated)
     }
@@ -323,11 +342,16 @@ impl ChatFiles {
 
     pub(crate) fn view(&self) -> Result<Option<View>, ReadError> {
         let believed = self.context.believed_len();
-        let view = context::view_of(&self.env, &self.paths.live, believed)?;
+        let view = self.seen.read(&self.env, &self.paths.live, believed)?;
         if view.is_none() {
             self.check_first()?;
         }
         Ok(view)
+    }
+
+    /// Forgets what the view was, for the memory it takes.
+    pub(crate) fn forget_view(&self) {
+        self.seen.forget();
     }
 
     /// The names in `messages/archive/` that are those of sealed logs, the oldest first.
@@ -362,10 +386,10 @@ impl ChatFiles {
 
     /// The head of a sealed log; `None` if it is missing or cannot be read.
     pub(crate) fn sealed_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
-        if let Some(head) = context::read_head(&self.env, path)? {
+        if let Some(head) = view::read_head(&self.env, path)? {
             return Ok(Some(head));
         }
-        match context::view(&self.env, path) {
+        match view::view(&self.env, path) {
             Ok(view) => Ok(view.map(|view| view.head)),
             Err(StorageError::Damaged { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -374,7 +398,7 @@ impl ChatFiles {
 
     /// The sealed log that the live one goes back to: its head tells, and if that is lost, the folder.
     pub(crate) fn newest_sealed(&self) -> Result<Option<SealedName>, StorageError> {
-        if let Some(head) = context::read_head(&self.env, &self.paths.live)? {
+        if let Some(head) = view::read_head(&self.env, &self.paths.live)? {
             return Ok(head.sealed);
         }
         let Some((_, bytes)) = self.env.read(&self.paths.live)? else {
@@ -397,7 +421,7 @@ impl ChatFiles {
         let path = sealed_path(&self.paths.archive, name);
         let missing =
             || ReadError::NoSealedLog { chat: self.key.clone(), name: name.as_str().to_owned() };
-        context::view(&self.env, &path)?.ok_or_else(missing)
+        view::view(&self.env, &path)?.ok_or_else(missing)
     }
 
     pub(crate) fn accept(&self, entry: NewEntry) -> Result<Accepted, AcceptError> {
@@ -461,6 +485,12 @@ impl ChatFiles {
         after: Option<LedgerSeq>,
         limit: usize,
     ) -> Result<Vec<LedgerLine>, ReadError> {
+        let start = self.ledger.last_known(|known| ledger::start_behind(known, after));
+        if let Some(start) = start
+            && let Some(lines) = self.reading().after_known(start, after, limit)?
+        {
+            return Ok(lines);
+        }
         Ok(self.reading().after(after, limit)?)
     }
 

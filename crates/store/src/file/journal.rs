@@ -54,6 +54,9 @@ pub(crate) fn seal_if_large(
     right: &Held,
     archive: &Path,
 ) -> Result<(), StorageError> {
+    if journal.last_known(|known| Some(known.len <= JOURNAL_BYTES_MAX)) == Some(true) {
+        return Ok(());
+    }
     let mut writing = journal.writing(right)?;
     let Some(known) = writing.known().filter(|known| known.len > JOURNAL_BYTES_MAX) else {
         return Ok(());

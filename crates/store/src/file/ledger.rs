@@ -11,8 +11,9 @@ use ship_message::json::{Array, Json, Object};
 
 use super::env::{Env, read_from};
 use super::keys::{Keys, digest, entry_key, ledger_path};
-use super::log::{Fold, Span, Writing, first_line};
+use super::log::{Fold, Known, Span, Writing, first_line};
 use super::prepare::{self, PrepareError};
+use super::recent::{Recent, Start};
 use crate::disk::Mode;
 use crate::ledger::KEYS_KEPT_MS;
 use crate::line::{Draft, Kind, RawLine, decode};
@@ -57,12 +58,15 @@ pub(crate) struct LedgerFold {
     keys: HashMap<u64, Vec<Span>>,
     /// What is still to be delivered.
     open: Outbox,
+    /// Where the last lines are.
+    recent: Recent,
     /// The keys of sealed ledgers that are young enough, once somebody asked.
     sealed: Option<Vec<Keys>>,
 }
 
 impl Fold for LedgerFold {
     fn apply(&mut self, line: &RawLine, span: Span) {
+        self.recent.push(line.seq, span.offset);
         match (entry_key(line), line.event()) {
             (Some(key), _) => self.keys.entry(digest(key)).or_default().push(span),
             (None, Some("head")) => self.begin(line),
@@ -70,6 +74,13 @@ impl Fold for LedgerFold {
             (None, _) => {}
         }
     }
+}
+
+/// Where the lines behind `seq` begin in a ledger, as far as it is known.
+pub(crate) fn start_behind(known: &Known<LedgerFold>, seq: Option<LedgerSeq>) -> Option<Start> {
+    let next = (known.last_seq + 1, known.len);
+    let (seq, offset) = known.fold.recent.behind(seq.map_or(0, LedgerSeq::get), next)?;
+    Some(Start { file: known.file, offset, seq })
 }
 
 impl LedgerFold {
@@ -456,6 +467,33 @@ impl Reading<'_> {
         }
         newest_first.reverse();
         self.resolve(newest_first)
+    }
+
+    /// The lines behind one whose place is known. `None` if anything there is not as it should be: whoever
+    /// reads more of the file tells what.
+    pub(crate) fn after_known(
+        &self,
+        start: Start,
+        after: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Result<Option<Vec<LedgerLine>>, StorageError> {
+        let path = live(self.folder);
+        let failed = |error| StorageError::io("read", &path, error);
+        let Some(file) = self.env.open(&path, Mode::Read)? else { return Ok(None) };
+        let look = file.look().map_err(failed)?;
+        if look.file != start.file || look.len < start.offset {
+            return Ok(None);
+        }
+        let bytes = read_from(&*file, start.offset, look.len).map_err(failed)?;
+        let found = scan(&bytes, Some(start.seq));
+        if !found.is_whole(&bytes) {
+            return Ok(None);
+        }
+        let lines = found.lines.into_iter().map(|found| found.line);
+        // Others may have written lines that are neither known nor asked for.
+        let lines = lines.filter(|line| after.is_none_or(|after| line.seq > after.get()));
+        let lines = lines.filter(|line| !matches!(line.event(), Some("head" | "void")));
+        self.resolve(lines.take(limit).collect()).map(Some)
     }
 
     pub(crate) fn after(

@@ -10,7 +10,7 @@
 //! the file takes no writes.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::env::{Env, read_from, write_all};
 use super::right::Held;
@@ -58,7 +58,7 @@ struct State<F> {
 
 /// What is known of a file.
 pub(crate) struct Known<F> {
-    file: (u64, u64),
+    pub(crate) file: (u64, u64),
     /// The length of the good part.
     pub(crate) len: u64,
     /// Whether the good part is on disk.
@@ -108,6 +108,17 @@ impl<F: Fold> LogFile<F> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.failed.as_ref()?;
         state.known.as_ref().map(|known| known.len)
+    }
+
+    /// Asks what was last known of the file, which may have changed since. `None` if nothing is, or while
+    /// somebody writes: a reader does not wait for a sync.
+    pub(crate) fn last_known<T>(&self, ask: impl FnOnce(&Known<F>) -> Option<T>) -> Option<T> {
+        let state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        state.known.as_ref().and_then(ask)
     }
 
     /// Returns the repairs that were made since the last call.
@@ -515,7 +526,10 @@ pub(crate) fn problems(path: &Path, bytes: &[u8], scan: &Scan, from: u64) -> Vec
     };
     let damage = scan.damage.iter().map(|damage| {
         let message = match damage.fault {
-            Fault::Unreadable => format!("{} bytes are no line", damage.len),
+            Fault::Unreadable => match damage.len {
+                1 => "one byte cannot be read as a line".to_owned(),
+                bytes => format!("{bytes} bytes cannot be read as lines"),
+            },
             Fault::OutOfOrder => "a line repeats an earlier number".to_owned(),
             Fault::Gap => "lines are missing before this one".to_owned(),
         };

@@ -34,7 +34,10 @@ pub(crate) struct RightFile {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Attempt {
     MoreToCome,
+    /// After waiting for `lock.waitMs`.
     Last,
+    /// Without waiting.
+    Only,
 }
 
 /// A right, held until this is dropped.
@@ -61,7 +64,7 @@ impl RightFile {
         let mut pause = Duration::from_micros(100);
         while !file.try_lock().map_err(failed)? {
             if Instant::now() >= deadline {
-                return Err(self.busy(read_note(&*file)));
+                return Err(self.busy(read_note(&*file), self.env.options.lock_wait_ms));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
@@ -93,10 +96,8 @@ impl RightFile {
         }
         match attempt {
             Attempt::MoreToCome => Ok(None),
-            Attempt::Last => {
-                let file = self.env.open(&self.path, Mode::Read)?;
-                Err(self.busy(file.and_then(|file| read_note(&*file))))
-            }
+            Attempt::Last => Err(self.busy(self.holder()?, self.env.options.lock_wait_ms)),
+            Attempt::Only => Err(self.busy(self.holder()?, 0)),
         }
     }
 
@@ -121,8 +122,7 @@ impl RightFile {
         while *taken {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let file = self.env.open(&self.path, Mode::Read)?;
-                return Err(self.busy(file.and_then(|file| read_note(&*file))));
+                return Err(self.busy(self.holder()?, self.env.options.lock_wait_ms));
             }
             let waited = self.freed.wait_timeout(taken, left);
             taken = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -131,8 +131,13 @@ impl RightFile {
         Ok(())
     }
 
-    fn busy(&self, holder: Option<Holder>) -> StorageError {
-        let waited_ms = self.env.options.lock_wait_ms;
+    /// Who has the right, as the note tells.
+    fn holder(&self) -> Result<Option<Holder>, StorageError> {
+        let file = self.env.open(&self.path, Mode::Read)?;
+        Ok(file.and_then(|file| read_note(&*file)))
+    }
+
+    fn busy(&self, holder: Option<Holder>, waited_ms: u64) -> StorageError {
         let (chat, right) = (self.chat.clone(), self.right);
         StorageError::Busy(Box::new(Busy { chat, right, holder, waited_ms }))
     }

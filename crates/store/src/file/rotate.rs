@@ -7,15 +7,16 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::context::{ContextFold, collapse, head_line};
+use super::context::{ContextFold, head_line};
 use super::env::Env;
 use super::log::{Known, Writing};
 use super::prepare::{self, PrepareError, Prepared};
+use super::view::{collapse, view};
 use crate::line::{Draft, RawLine};
 use crate::scan::scan;
 use crate::{
-    ChatKey, Gen, Head, MessageId, OnDamage, Piece, Position, Refused, RotateError, Rotated,
-    Rotation, SealedName, Seq, StorageError,
+    ChatKey, Gen, Head, LedgerSeq, MessageId, OnDamage, Piece, Position, Refused, RotateError,
+    Rotated, Rotation, SealedName, Seq, StorageError,
 };
 
 impl From<PrepareError> for RotateError {
@@ -47,7 +48,8 @@ impl Ready {
             ReadyPiece::New(new) => new.draft.inbox,
             ReadyPiece::Keep(..) => None,
         };
-        self.pieces.iter().filter_map(inbox).max()
+        let begins_behind = self.head.inbox.filter(|_| self.expected.is_none());
+        self.pieces.iter().filter_map(inbox).max().max(begins_behind.map(LedgerSeq::get))
     }
 }
 
@@ -88,7 +90,7 @@ pub(crate) fn rotate(
     let head = Head {
         generation: found.map_or(Gen::new(0), Gen::next),
         sealed: sealed.clone(),
-        inbox: known.and_then(|known| known.fold.inbox()),
+        inbox: known.map_or(ready.head.inbox, |known| known.fold.inbox()),
         checkpoints: place_checkpoints(&ready.head, sealed.as_ref()),
         ..ready.head
     };
@@ -114,7 +116,7 @@ pub(crate) fn mend(
     live: &Path,
     archive: &Path,
 ) -> Result<(), StorageError> {
-    let Some(view) = super::context::view(env, live)? else { return Ok(()) };
+    let Some(view) = view(env, live)? else { return Ok(()) };
     let Some((_, bytes)) = env.read(live)? else { return Ok(()) };
     let lines = scan(&bytes, None).lines;
     let first = lines.first().map_or(view.position.seq, |found| Seq::new(found.line.seq));
@@ -144,7 +146,7 @@ pub(crate) fn begin_again(
     aside: &Path,
 ) -> Result<(), StorageError> {
     let path = sealed_path(archive, &name);
-    let Some(view) = super::context::view(env, &path)? else { return Ok(()) };
+    let Some(view) = view(env, &path)? else { return Ok(()) };
     let Some((_, bytes)) = env.read(&path)? else { return Ok(()) };
     let now = env.options.now();
     let next = view.position.seq.max(name.range().1).next().get();

@@ -1,8 +1,7 @@
 //! The file store behind the traits: each call moves to a thread that may block.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ship_message::json::{Json, Object};
@@ -10,14 +9,15 @@ use ship_message::json::{Json, Object};
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::env::Env;
+use super::open::OpenChats;
 use super::right::{Attempt, Held};
 use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
 use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
-    Delivery, Derived, DerivedState, Entry, Lane, LaneError, LedgerLine, LedgerSeq, ListError,
-    NewEntry, OpenError, Options, Position, Problem, ProblemKind, ReadError, RotateError, Rotated,
-    Rotation, SealedLog, SealedName, StorageError, Store, Synced, View,
+    ChatState, Delivery, Derived, DerivedState, Entry, Lane, LaneError, LedgerLine, LedgerSeq,
+    ListError, NewEntry, OpenError, Options, Position, Problem, ProblemKind, ReadError,
+    RotateError, Rotated, Rotation, SealedLog, SealedName, StorageError, Store, Synced, View,
 };
 
 /// How long at most between two looks at a lane that another has.
@@ -28,8 +28,7 @@ const LANE_PAUSE_MAX: Duration = Duration::from_millis(10);
 #[derive(Clone)]
 pub struct FileStore {
     env: Arc<Env>,
-    /// The chats that somebody has open: they must share what they know of their files.
-    open: Arc<Mutex<HashMap<ChatKey, Weak<ChatFiles>>>>,
+    open: Arc<OpenChats>,
 }
 
 impl FileStore {
@@ -45,8 +44,7 @@ impl FileStore {
 
     /// Opens the store on a disk of your own.
     pub fn on_disk(disk: Box<dyn Disk>, options: Options) -> Self {
-        let open = Arc::new(Mutex::new(HashMap::new()));
-        Self { env: Arc::new(Env::new(disk, options)), open }
+        Self { env: Arc::new(Env::new(disk, options)), open: Arc::default() }
     }
 
     /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.
@@ -55,14 +53,7 @@ impl FileStore {
     }
 
     fn chat(&self, key: &ChatKey) -> Arc<ChatFiles> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chat) = open.get(key).and_then(Weak::upgrade) {
-            return chat;
-        }
-        open.retain(|_, chat| chat.strong_count() > 0);
-        let chat = Arc::new(ChatFiles::new(Arc::clone(&self.env), key.clone()));
-        open.insert(key.clone(), Arc::downgrade(&chat));
-        chat
+        self.open.chat(key, || ChatFiles::new(Arc::clone(&self.env), key.clone()))
     }
 
     /// Looks at a folder below `.ship/chat`; `None` if it is none of ours. What is wrong with one chat is
@@ -161,17 +152,30 @@ impl Store for FileStore {
     }
 
     fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError> {
-        let chat = self.chat(key);
+        let (store, chat) = (self.clone(), self.chat(key));
         blocking(move || match chat.read_about()? {
             Some(_) => Ok(Some(Arc::new(FileChat(chat)) as Arc<dyn Chat>)),
-            None => Ok(None),
+            None => {
+                store.open.forget(&chat.key);
+                Ok(None)
+            }
         })
     }
 
     fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError> {
-        let chat = self.chat(key);
+        let (store, mut chat) = (self.clone(), self.chat(key));
         blocking(move || {
-            chat.create(&about)?;
+            let there = chat.read_about()?.is_some();
+            if !there {
+                // What was known is of a chat that is gone.
+                let key = chat.key.clone();
+                drop(chat);
+                store.open.forget(&key);
+                chat = store.chat(&key);
+            }
+            if !(there && chat.is_made()) {
+                chat.create(&about)?;
+            }
             Ok(Arc::new(FileChat(chat)) as Arc<dyn Chat>)
         })
     }
@@ -190,6 +194,11 @@ impl Store for FileStore {
 struct FileChat(Arc<ChatFiles>);
 
 impl FileChat {
+    /// The lane of this chat, now that it is held.
+    fn held(self, held: Held) -> Arc<dyn Lane> {
+        Arc::new(FileLane { chat: self, held: Arc::new(held) })
+    }
+
     fn run<T: Send + 'static, E: Send + 'static>(
         &self,
         work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
@@ -216,7 +225,15 @@ impl Chat for FileChat {
         let (chat, purpose) = (Arc::clone(&self.0), purpose.to_owned());
         Box::pin(async move {
             let held = wait_for_lane(&chat, &purpose).await?;
-            Ok(Arc::new(FileLane { chat: Self(chat), held: Arc::new(held) }) as Arc<dyn Lane>)
+            Ok(Self(chat).held(held))
+        })
+    }
+
+    fn lane_now(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
+        let (chat, purpose) = (Arc::clone(&self.0), purpose.to_owned());
+        blocking(move || {
+            let held = chat.try_lane(&purpose, Attempt::Only)?;
+            Ok(Self(chat).held(held.expect("whoever does not get it the only time is refused")))
         })
     }
 
@@ -259,6 +276,19 @@ impl Chat for FileChat {
 
     fn journal(&self) -> Answer<'_, Vec<Object>, ReadError> {
         self.run(ChatFiles::journal)
+    }
+
+    fn state(&self, limit: usize) -> Answer<'_, ChatState, ReadError> {
+        self.run(move |chat| {
+            let view = chat.view()?;
+            let inbox = view.as_ref().and_then(|view| view.inbox);
+            Ok(ChatState {
+                about: chat.read_about()?.unwrap_or_default(),
+                view,
+                new_lines: chat.ledger_after(inbox, limit)?,
+                journal: chat.journal()?,
+            })
+        })
     }
 
     fn requests(&self, limit: usize) -> Answer<'_, Vec<Object>, ReadError> {

@@ -13,7 +13,7 @@ use super::rotate::sealed_path;
 use super::{blobs, ledger};
 use crate::disk::Node;
 use crate::scan::scan;
-use crate::{Problem, ProblemKind, StorageError};
+use crate::{LedgerBody, LedgerLine, NewEntry, Problem, ProblemKind, StorageError};
 
 /// Lists all that is not as it should be in one chat.
 pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
@@ -44,11 +44,16 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
             "nothing to do: an interrupted rotation left it, and its lines are elsewhere too";
         found.push(problem(&path, ProblemKind::Unreferenced, message, remedy));
     }
+    if answers_without_context(chat)? {
+        let message = "the ledger holds answers, and there is no context log that they came from";
+        let remedy = "restore it from a copy; what was answered is not run again without it";
+        found.push(problem(&chat.paths.live, ProblemKind::Missing, message, remedy));
+    }
     // The context log was looked at above; whether it tells of the ledger is all that counts here.
     if chat.ledger_lost().unwrap_or(false) {
         let path = ledger::live(&chat.paths.conversations);
         let remedy =
-            "restore it from a copy, or let a repair go on above the numbers that were given";
+            "restore it from a copy; the next run goes on above the numbers that were given";
         found.push(problem(&path, ProblemKind::Missing, &ledger::lost(), remedy));
     }
     for number in ledger::sealed_before(&chat.env, &chat.paths.conversations)? {
@@ -70,13 +75,31 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     Ok(found)
 }
 
+/// Whether the agent has answered in this chat, and nothing is left of the context it answered in. What it
+/// sent from elsewhere by a tool needs no context here.
+fn answers_without_context(chat: &ChatFiles) -> Result<bool, StorageError> {
+    if chat.env.look(&chat.paths.live)?.is_some() || !chat.sealed_names()?.is_empty() {
+        return Ok(false);
+    }
+    let is_answer = |line: &LedgerLine| match &line.body {
+        LedgerBody::Entry(NewEntry { entry, .. }) => {
+            let via = entry.get("meta").and_then(|meta| meta.get("via")).and_then(Json::as_str);
+            entry.str("role") == Some("assistant") && via != Some("tool")
+        }
+        LedgerBody::Delivery(_) => false,
+    };
+    // What is wrong with the ledger itself is told where that is looked at.
+    let lines = chat.ledger_after(None, usize::MAX).unwrap_or_default();
+    Ok(lines.iter().any(is_answer))
+}
+
 /// Follows the sealed logs back from the live one, checks each, and returns their names.
 fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>, StorageError> {
     let mut names = HashSet::new();
     let mut before = chat.newest_sealed()?;
     if chat.env.look(&chat.paths.live)?.is_none() && before.is_some() {
         let message = "the live log is missing, though there are sealed ones";
-        let remedy = "restore it from a copy, or let a repair go on from the newest sealed log";
+        let remedy = "restore it from a copy; the next run goes on from the newest sealed log";
         found.push(problem(&chat.paths.live, ProblemKind::Missing, message, remedy));
     }
     while let Some(name) = before.take() {
@@ -151,9 +174,15 @@ fn of_error(path: &Path, error: &StorageError) -> Problem {
         StorageError::OtherChat { .. } => {
             (ProblemKind::Damage, "restore it from a copy, or rename one of the two chats")
         }
-        _ => (ProblemKind::Damage, "restore it from a copy, or let a repair set it aside"),
+        StorageError::Denied { .. } => {
+            (ProblemKind::Damage, "give this account the permission to read it")
+        }
+        _ => (ProblemKind::Damage, "restore it from a copy, or move it aside to go on without it"),
     };
-    problem(path, kind, &error.to_string(), remedy)
+    // What to do stands behind the semicolon of an error, and in a field of its own here.
+    let message = error.to_string();
+    let message = message.rsplit_once("; ").map_or(message.as_str(), |(what, _)| what);
+    problem(path, kind, message, remedy)
 }
 
 fn problem(path: &Path, kind: ProblemKind, message: &str, remedy: &str) -> Problem {

@@ -1,6 +1,6 @@
 //! What the person types: with line editing on a terminal, as plain lines from a pipe.
 
-use std::io::{BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::PathBuf;
 
 use rustyline::completion::{Completer, Pair};
@@ -18,6 +18,8 @@ use crate::session::Session;
 /// What was typed.
 pub(super) enum Typed {
     Line(String),
+    /// A line that is longer than a message may be. It was passed over.
+    TooLong,
     /// Ctrl-C at the prompt.
     Interrupted,
     End,
@@ -31,14 +33,18 @@ enum Remember {
 
 /// Where lines come from.
 pub(super) enum Input {
-    Terminal { editor: Option<Box<Editor<Commands, FileHistory>>>, history: PathBuf },
-    Pipe,
+    Terminal {
+        editor: Option<Box<Editor<Commands, FileHistory>>>,
+        history: PathBuf,
+    },
+    /// Lines of so many bytes at most.
+    Pipe(u64),
 }
 
 impl Input {
     pub(super) fn open(session: &Session) -> Result<Self, Failure> {
-        if !std::io::stdin().is_terminal() {
-            return Ok(Self::Pipe);
+        if !io::stdin().is_terminal() {
+            return Ok(Self::Pipe(session.message_bytes_max()));
         }
         let config = Config::builder().completion_type(CompletionType::List).build();
         let mut editor =
@@ -67,8 +73,12 @@ impl Input {
     /// Editing blocks, so it has a thread of its own.
     async fn next(&mut self, prompt: &'static str, remember: Remember) -> Result<Typed, Failure> {
         match self {
-            Self::Pipe => {
-                let read = tokio::task::spawn_blocking(read_piped_line);
+            Self::Pipe(limit) => {
+                let limit = *limit;
+                let read = tokio::task::spawn_blocking(move || {
+                    read_piped_line(&mut io::stdin().lock(), limit)
+                        .map_err(|error| Failure::from_error("input", &error))
+                });
                 tokio::select! {
                     line = read => line.map_err(|error| Failure::from_error("input", &error))?,
                     _ = tokio::signal::ctrl_c() => Ok(Typed::End),
@@ -78,11 +88,13 @@ impl Input {
                 let Some(mut taken) = editor.take() else { return Ok(Typed::End) };
                 let path = history.clone();
                 let read = tokio::task::spawn_blocking(move || {
+                    // What was typed is kept once there is a folder for it, which the first message makes.
+                    // A history that cannot be kept is no reason to stop talking.
+                    let _ = taken.save_history(&path);
                     let typed = match taken.readline(prompt) {
                         Ok(line) => {
                             if matches!(remember, Remember::Yes) {
                                 let _ = taken.add_history_entry(line.as_str());
-                                // A history that cannot be kept is no reason to stop talking.
                                 let _ = taken.save_history(&path);
                             }
                             Ok(Typed::Line(line))
@@ -102,13 +114,23 @@ impl Input {
     }
 }
 
-fn read_piped_line() -> Result<Typed, Failure> {
+/// Reads a line, and of one that is too long no more than shows that it is.
+fn read_piped_line(input: &mut impl BufRead, limit: u64) -> io::Result<Typed> {
     let mut bytes = Vec::new();
-    if std::io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
+    // The end of a line is no part of it.
+    input.take(limit + 2).read_until(b'\n', &mut bytes)?;
+    if bytes.is_empty() {
         return Ok(Typed::End);
     }
+    let is_whole = bytes.ends_with(b"\n");
     let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.len() as u64 > limit {
+        if !is_whole {
+            input.skip_until(b'\n')?;
+        }
+        return Ok(Typed::TooLong);
+    }
     // What is not UTF-8 is replaced once, here; everything behind keeps the text as it is.
     Ok(Typed::Line(String::from_utf8_lossy(line).into_owned()))
 }
@@ -138,5 +160,34 @@ impl Completer for Commands {
         let pair = |name: &str| Pair { display: name.to_owned(), replacement: name.to_owned() };
         let names = COMMANDS.iter().map(|(name, ..)| *name);
         Ok((0, names.filter(fits).map(pair).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(input: &str, limit: u64) -> Vec<Option<String>> {
+        let mut input = input.as_bytes();
+        let mut lines = Vec::new();
+        loop {
+            match read_piped_line(&mut input, limit).unwrap() {
+                Typed::Line(line) => lines.push(Some(line)),
+                Typed::TooLong => lines.push(None),
+                Typed::Interrupted | Typed::End => return lines,
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_and_the_next_one_is_whole() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            lines("abc\nabcd\r\nabcde\nab\n", 4),
+            [some("abc"), some("abcd"), None, some("ab")]
+        );
+        assert_eq!(lines("abcdefghij\nab", 4), [None, some("ab")]);
+        assert_eq!(lines("abcdefghij", 4), [None]);
+        assert_eq!(lines("\nabcd", 4), [some(""), some("abcd")]);
     }
 }

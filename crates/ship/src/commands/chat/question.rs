@@ -4,11 +4,13 @@ use ship_agent::Answer;
 use ship_message::json::Json;
 
 use super::input::{Input, Typed};
+use super::slash::{self, Meant, Slash};
 use crate::commands::turn::waits_for;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
+use crate::table;
 
 /// A call that waits for the person.
 pub(super) struct Question {
@@ -18,6 +20,7 @@ pub(super) struct Question {
     kind: Kind,
 }
 
+#[derive(Clone, Copy)]
 enum Kind {
     /// Whether the tool may run.
     Approval,
@@ -26,10 +29,17 @@ enum Kind {
 }
 
 /// What the person said to it.
+#[derive(Debug, PartialEq)]
 pub(super) enum Reply {
     Answer(Answer),
     /// Nothing yet.
     Later,
+    /// Nothing that means anything: ask again.
+    Again,
+    /// What can be said here, besides what can be said anywhere.
+    Help(String),
+    Command(Slash),
+    NoCommand(String),
     /// Something that is no answer: a message, which must not be lost.
     Message(String),
 }
@@ -47,34 +57,108 @@ impl Question {
         }))
     }
 
+    /// Asks. What a person agrees to is shown exactly: nothing in it is unseen or turned around.
     pub(super) async fn ask(self, input: &mut Input) -> Result<Reply, Failure> {
-        let tool = Style::of_stdout().bold(&output::visible(&self.tool));
-        let shown = output::visible(&self.input.to_string());
+        let style = Style::of_stdout();
+        let tool = style.bold(&output::exact(&self.tool));
+        let shown = output::exact(&self.input.to_string());
         let (sentence, prompt) = match self.kind {
             Kind::Approval => (format!("{tool} wants to run with {shown}"), "Allow it? [y/N] "),
             Kind::Output => (format!("{tool} is yours to run, with {shown}"), "What did it give? "),
         };
-        output::line(&sentence)?;
-        let Typed::Line(line) = input.answer(prompt).await? else { return Ok(Reply::Later) };
-        Ok(self.understood(line))
+        output::line(&table::wrapped(&sentence, 2))?;
+        if input.is_interactive() {
+            output::line(&style.dim(&table::wrapped(self.kind.help(), 0)))?;
+        }
+        Ok(match input.answer(prompt).await? {
+            Typed::Line(line) => understood(self.kind, self.call_id, line),
+            Typed::TooLong => Reply::Again,
+            Typed::Interrupted | Typed::End => Reply::Later,
+        })
+    }
+}
+
+impl Kind {
+    fn help(self) -> &'static str {
+        match self {
+            Self::Approval => "y allows it; /no WHY tells why not; /later leaves it open.",
+            Self::Output => "Text or JSON; /fail WHY if it did not work; /later leaves it open.",
+        }
+    }
+}
+
+/// Tells what was meant.
+fn understood(kind: Kind, call_id: String, line: String) -> Reply {
+    let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+    let why = Some(rest.trim()).filter(|why| !why.is_empty());
+    match (kind, word) {
+        (_, "/later") => return Reply::Later,
+        (Kind::Approval, "/no") => return approval(&call_id, false, why),
+        (Kind::Output, "/fail") => {
+            let why = why.unwrap_or("it did not work").to_owned();
+            return Reply::Answer(Answer::Output { call_id, output: Err(why) });
+        }
+        _ => {}
+    }
+    match (slash::meant(&line), kind) {
+        (Meant::Command(Slash::Help), _) => Reply::Help(format!("Here: {}", kind.help())),
+        (Meant::Command(command), _) => Reply::Command(command),
+        (Meant::NoCommand, _) => Reply::NoCommand(line),
+        (Meant::Nothing, Kind::Output) => Reply::Again,
+        (Meant::Nothing, Kind::Approval) => approval(&call_id, false, None),
+        (Meant::Message, Kind::Output) => {
+            let output = Json::parse(&line).unwrap_or_else(|_| Json::from(line));
+            Reply::Answer(Answer::Output { call_id, output: Ok(output) })
+        }
+        (Meant::Message, Kind::Approval) => match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => approval(&call_id, true, None),
+            "n" | "no" => approval(&call_id, false, None),
+            _ => Reply::Message(line),
+        },
+    }
+}
+
+fn approval(call_id: &str, approved: bool, why: Option<&str>) -> Reply {
+    let approval_id = format!("approve_{call_id}");
+    Reply::Answer(Answer::Approval { approval_id, approved, reason: why.map(str::to_owned) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(kind: Kind, line: &str) -> Reply {
+        understood(kind, "c1".to_owned(), line.to_owned())
     }
 
-    fn understood(self, line: String) -> Reply {
-        let Self { call_id, .. } = self;
-        match self.kind {
-            Kind::Output => {
-                let output = Json::parse(&line).unwrap_or_else(|_| Json::from(line));
-                Reply::Answer(Answer::Output { call_id, output: Ok(output) })
-            }
-            Kind::Approval => {
-                let approved = match line.trim().to_lowercase().as_str() {
-                    "y" | "yes" => true,
-                    "" | "n" | "no" => false,
-                    _ => return Reply::Message(line),
-                };
-                let approval_id = format!("approve_{call_id}");
-                Reply::Answer(Answer::Approval { approval_id, approved, reason: None })
-            }
+    #[test]
+    fn an_approval_is_a_word_and_everything_else_keeps_its_meaning() {
+        for (line, approved, why) in [
+            ("y", true, None),
+            (" Yes ", true, None),
+            ("", false, None),
+            ("no", false, None),
+            ("/no too dear", false, Some("too dear")),
+        ] {
+            assert_eq!(to(Kind::Approval, line), approval("c1", approved, why), "{line:?}");
         }
+        assert_eq!(to(Kind::Approval, "/later"), Reply::Later);
+        assert_eq!(to(Kind::Approval, "/exit"), Reply::Command(Slash::Exit));
+        assert_eq!(to(Kind::Approval, "/yes"), Reply::NoCommand("/yes".to_owned()));
+        assert_eq!(to(Kind::Approval, "why?"), Reply::Message("why?".to_owned()));
+    }
+
+    #[test]
+    fn what_a_tool_gave_is_json_or_text_and_may_be_a_failure() {
+        let output = |output: Result<Json, &str>| {
+            let output = output.map_err(str::to_owned);
+            Reply::Answer(Answer::Output { call_id: "c1".to_owned(), output })
+        };
+        assert_eq!(to(Kind::Output, "[1]"), output(Ok(vec![Json::from(1u64)].into())));
+        assert_eq!(to(Kind::Output, "/etc/hosts"), output(Ok("/etc/hosts".into())));
+        assert_eq!(to(Kind::Output, "/fail no network"), output(Err("no network")));
+        assert_eq!(to(Kind::Output, "/fail"), output(Err("it did not work")));
+        assert_eq!(to(Kind::Output, "/history"), Reply::Command(Slash::History(10)));
+        assert_eq!(to(Kind::Output, " "), Reply::Again);
     }
 }

@@ -1,14 +1,18 @@
 //! What the person sees while the agent works.
 
+use std::io::IsTerminal;
 use std::pin::pin;
 
 use ship_agent::{Listener, RunEvent};
 use ship_message::Chunk;
 
-use super::markdown::Markdown;
+use crate::commands::interrupt::Interrupt;
+use crate::commands::turn::notice;
 use crate::failure::Failure;
+use crate::markdown::Markdown;
 use crate::output;
 use crate::style::Style;
+use crate::told;
 
 /// Shows the events of one run.
 pub(super) struct Screen {
@@ -22,13 +26,14 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new(listener: Listener) -> Self {
         let style = Style::of_stdout();
-        Self { listener, style, markdown: Markdown::new(style.is_coloured()), mid_line: false }
+        Self { listener, style, markdown: Markdown::of_stdout(), mid_line: false }
     }
 
     /// Shows what happens until `running` ends, and gives what it came to.
     pub(super) async fn follow<T>(
-        mut self,
+        &mut self,
         running: impl Future<Output = T>,
+        by: &Interrupt,
     ) -> Result<T, Failure> {
         let mut running = pin!(running);
         // Whoever looks on may go away; the run goes to its end all the same, and is kept.
@@ -48,8 +53,18 @@ impl Screen {
         while let Some(event) = self.listener.try_next() {
             self.show(&event)?;
         }
+        // The terminal has shown `^C` where the cursor was.
+        self.mid_line |= by.was_asked() && std::io::stdout().is_terminal();
+        output::part(&self.markdown.end())?;
         self.new_line()?;
         Ok(result)
+    }
+
+    /// Ends what was shown of a run that nobody waits for.
+    pub(super) fn cut(mut self) -> Result<(), Failure> {
+        self.mid_line |= std::io::stdout().is_terminal();
+        output::part(&self.markdown.end())?;
+        self.new_line()
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
@@ -69,9 +84,19 @@ impl Screen {
             RunEvent::Chunk(Chunk::ToolOutputError { error_text, .. }) => {
                 self.note(&format!("[failed: {}]", output::visible(error_text)))
             }
+            RunEvent::Chunk(Chunk::ToolInputError { tool_name, .. }) => {
+                self.note(&format!("[{}: a call that cannot be read]", output::visible(tool_name)))
+            }
+            RunEvent::Chunk(Chunk::Data(part)) => match notice(part) {
+                Some(text) => {
+                    output::part(&self.markdown.end())?;
+                    self.note(&format!("[{}]", output::visible(text)))
+                }
+                None => Ok(()),
+            },
             RunEvent::Sent(text) => {
                 self.new_line()?;
-                output::line(&output::visible(text))
+                output::line(&told::shown(text))
             }
             RunEvent::Chunk(_) | RunEvent::Ended { .. } => Ok(()),
         }

@@ -7,7 +7,8 @@ use crate::table;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slash {
     Help,
-    History,
+    /// So many of the newest messages.
+    History(usize),
     Inspect,
     Chats,
     Config,
@@ -18,7 +19,7 @@ pub(super) enum Slash {
 /// Each name, its command, and what it does. Help and completion follow from this.
 pub(super) const COMMANDS: [(&str, Slash, &str); 7] = [
     ("/help", Slash::Help, "this list"),
-    ("/history", Slash::History, "what was said last"),
+    ("/history", Slash::History(10), "what was said last; /history 3 for the last three"),
     ("/inspect", Slash::Inspect, "what the model would be sent now"),
     ("/chats", Slash::Chats, "the chats of this project"),
     ("/config", Slash::Config, "the settings in force"),
@@ -50,6 +51,11 @@ pub(super) fn meant(line: &str) -> Meant {
     if let Some((_, command, _)) = COMMANDS.iter().find(|(known, ..)| *known == name) {
         return Meant::Command(*command);
     }
+    if let Some(("/history", count)) = line.split_once(' ')
+        && let Ok(count) = count.trim().parse()
+    {
+        return Meant::Command(Slash::History(count));
+    }
     let is_word = |rest: &str| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphabetic());
     match name.strip_prefix('/') {
         Some(rest) if is_word(rest) && rest != "tool" => Meant::NoCommand,
@@ -58,12 +64,16 @@ pub(super) fn meant(line: &str) -> Meant {
 }
 
 pub(super) fn help(style: Style) -> String {
-    let mut lines: Vec<String> = COMMANDS
-        .iter()
-        .map(|(name, _, about)| format!("  {} {about}", style.cyan(&table::pad(name, 10))))
-        .collect();
-    lines.push("Tab completes, Up brings back what you typed, Ctrl-C stops an answer.".to_owned());
-    lines.push("Everything else is said to the agent, and kept.".to_owned());
+    let command = |(name, _, about): &(&str, Slash, &str)| {
+        table::wrapped(&format!("  {} {about}", style.cyan(&table::pad(name, 10))), 13)
+    };
+    let mut lines: Vec<String> = COMMANDS.iter().map(command).collect();
+    for sentence in [
+        "Tab completes, Up brings back what you typed, Ctrl-C stops an answer.",
+        "Everything else is said to the agent, and kept.",
+    ] {
+        lines.push(table::wrapped(sentence, 0));
+    }
     lines.join("\n")
 }
 
@@ -72,13 +82,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_slash_and_a_word_alone_is_a_command() {
+    fn a_slash_and_a_word_is_a_command_and_what_says_more_is_a_message() {
         for (line, expected) in [
             ("", Meant::Nothing),
             ("  \t", Meant::Nothing),
             ("/help", Meant::Command(Slash::Help)),
             (" /exit ", Meant::Command(Slash::Exit)),
             ("/quit", Meant::Command(Slash::Exit)),
+            ("/history", Meant::Command(Slash::History(10))),
+            ("/history 3", Meant::Command(Slash::History(3))),
+            ("/history of Rome", Meant::Message),
             ("/hlep", Meant::NoCommand),
             ("/etc/hosts", Meant::Message),
             ("/tool chat_send {}", Meant::Message),

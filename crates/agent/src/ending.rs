@@ -1,0 +1,66 @@
+//! What the end of an answer means: whether the run goes on, and what the person must be told.
+//!
+//! A provider says why its answer ended. Only one that was complete speaks for itself; of every other the
+//! person learns what happened, in the answer and in its metadata.
+
+use ship_message::{FinishReason, UiMessage, UiPart};
+
+use crate::events::Outcome;
+use crate::finish::say;
+use crate::step::{Progress, last_step};
+use crate::work::Work;
+
+/// Whether the answer that has just come ends the run, and how.
+pub(crate) fn ending(work: &Work, progress: &mut Progress) -> Option<Outcome> {
+    let reason = progress.finish_reason.take()?;
+    let message = progress.assembler.message();
+    let outcome = match reason {
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other => {
+            return silence(message);
+        }
+        // Calls that came before the end are whole, and their results let the model go on.
+        FinishReason::Length if has_calls(last_step(message)) => return None,
+        FinishReason::Length => {
+            let sentence = format!(
+                "(My answer was cut off here: it may have {} tokens (`llm.maxTokens`), or as many as the model's window has room for. Tell me to go on if you want the rest.)",
+                work.agent.rules.max_tokens
+            );
+            say(progress, work, &sentence);
+            Outcome::Done
+        }
+        FinishReason::ContentFilter => Outcome::Failed(
+            "The provider's content filter cut my answer off. Say it in other words, or ask for something else.".to_owned(),
+        ),
+        FinishReason::Error => Outcome::Failed(
+            "The model broke down in the middle of its answer. What you wrote is kept; tell me to go on to try again.".to_owned(),
+        ),
+    };
+    progress.mark = Some(reason);
+    Some(outcome)
+}
+
+/// Whether a journal must know of it, because a run that goes on after a crash could not tell otherwise.
+pub(crate) fn is_odd(reason: FinishReason) -> bool {
+    match reason {
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other => false,
+        FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error => true,
+    }
+}
+
+/// A model that says nothing and calls nothing has ended. If nobody was told anything in the whole run, the
+/// person must learn at least that.
+fn silence(message: &UiMessage) -> Option<Outcome> {
+    if has_calls(last_step(message)) || !message.text().trim().is_empty() {
+        return None;
+    }
+    if has_calls(message.parts()) {
+        return Some(Outcome::Done);
+    }
+    Some(Outcome::Failed(
+        "The model ended without saying anything. Say it again, or in other words.".to_owned(),
+    ))
+}
+
+fn has_calls(parts: &[UiPart]) -> bool {
+    parts.iter().any(|part| matches!(part, UiPart::Tool(_)))
+}

@@ -1,0 +1,104 @@
+//! What was said, as messages: each line of a view is read once, not once for each run.
+//!
+//! A store shares the lines that it has not read anew, so a line that is the very same one as before says the
+//! same. Whatever else a view holds is read out of it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ship_message::UiMessage;
+use ship_message::json::Json;
+use ship_store::{Body, ChatKey, Line, View};
+
+/// Of how many chats the messages are kept, those that were run last.
+const CHATS_MAX: usize = 4;
+
+/// The messages of the chats that were run last.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    /// The newest last.
+    chats: Mutex<VecDeque<(ChatKey, Vec<Known>)>>,
+}
+
+/// A line, and the message in it if there is one that can be read.
+#[derive(Clone, Debug)]
+struct Known {
+    line: Arc<Line>,
+    message: Option<Arc<UiMessage>>,
+}
+
+impl Said {
+    /// The messages of a chat's view.
+    pub(crate) fn messages(&self, chat: &ChatKey, view: &View) -> Arc<[Arc<UiMessage>]> {
+        let before = self.take(chat);
+        let known = |(at, line): (usize, &Arc<Line>)| match before.get(at) {
+            Some(known) if Arc::ptr_eq(&known.line, line) => known.clone(),
+            _ => Known { line: Arc::clone(line), message: message(line).map(Arc::new) },
+        };
+        let now: Vec<Known> = view.lines.iter().enumerate().map(known).collect();
+        let messages = now.iter().filter_map(|known| known.message.clone()).collect();
+        self.keep(chat, now);
+        messages
+    }
+
+    fn take(&self, chat: &ChatKey) -> Vec<Known> {
+        let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = chats.iter().position(|(known, _)| known == chat);
+        at.and_then(|at| chats.remove(at)).map(|(_, lines)| lines).unwrap_or_default()
+    }
+
+    fn keep(&self, chat: &ChatKey, lines: Vec<Known>) {
+        let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
+        chats.push_back((chat.clone(), lines));
+        if chats.len() > CHATS_MAX {
+            chats.pop_front();
+        }
+    }
+}
+
+/// The messages of a view, for who reads it once.
+pub(crate) fn messages(view: &View) -> Vec<Arc<UiMessage>> {
+    view.lines.iter().filter_map(|line| message(line)).map(Arc::new).collect()
+}
+
+fn message(line: &Line) -> Option<UiMessage> {
+    match &line.body {
+        Body::Message(message) => UiMessage::from_json(Json::Object(message.clone())).ok(),
+        Body::Event(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ship_message::json::Object;
+    use ship_store::{ContextId, Head, Seq, Timestamp};
+
+    use super::*;
+
+    fn line(id: &str) -> Arc<Line> {
+        let message = Object::from([("id", id), ("role", "user")]);
+        Arc::new(Line { seq: Seq::new(1), rev: 0, inbox: None, body: Body::Message(message) })
+    }
+
+    fn view(lines: &[&Arc<Line>]) -> View {
+        let head = Head::new(ContextId::new(Timestamp::from_millis(0), 1));
+        let (generation, seq) = (head.generation, Seq::new(1));
+        let position = ship_store::Position { generation, seq };
+        let lines = lines.iter().map(|line| Arc::clone(line)).collect();
+        View { head, position, crc: 0, inbox: None, lines, problems: Vec::new() }
+    }
+
+    #[test]
+    fn a_line_is_read_once_as_long_as_it_is_the_same_one_at_its_place() {
+        let (said, chat) = (Said::default(), "a".parse().unwrap());
+        let (one, two, other) = (line("1"), line("2"), line("2, said anew"));
+        let first = said.messages(&chat, &view(&[&one, &two]));
+        let second = said.messages(&chat, &view(&[&one, &other, &two]));
+        let ids: Vec<_> = second.iter().map(|message| message.id().unwrap()).collect();
+        assert_eq!(ids, ["1", "2, said anew", "2"]);
+        assert!(Arc::ptr_eq(&first[0], &second[0]), "it was read before");
+        let elsewhere = said.messages(&"b".parse().unwrap(), &view(&[&other]));
+        assert_eq!(elsewhere.len(), 1, "a chat has its own");
+        assert_eq!(said.messages(&chat, &view(&[&two])).len(), 1, "what is gone is gone");
+    }
+}

@@ -1,0 +1,68 @@
+//! What looks wrong around an agent and stops nobody: told to the person once, and to the log.
+
+use ship_message::json::Json;
+use ship_project::nearest_name;
+use ship_store::ChatKey;
+
+use crate::run::Inner;
+use crate::{Agent, RunNote};
+
+impl Agent {
+    /// What looks wrong, a sentence each: texts that are there and cannot be read, and settings that name
+    /// tools which there are not. What was wrong when the project was loaded is not among them.
+    pub fn warnings(&self, chat: &ChatKey) -> Vec<String> {
+        let agent = &*self.inner;
+        let mut warnings = agent.unknown_tools();
+        warnings.extend(agent.surroundings.texts(chat).problems);
+        warnings.iter().map(|warning| agent.surroundings.mask(warning)).collect()
+    }
+}
+
+impl Inner {
+    /// Tells the log what looks wrong, each thing once.
+    pub(crate) async fn warn(&self, chat: &ChatKey, problems: &[String]) {
+        let mut warned = self.warned.lock().await;
+        if warned.is_empty() {
+            for warning in self.surroundings.warnings().into_iter().chain(self.unknown_tools()) {
+                self.warn_once(&mut warned, chat, warning);
+            }
+            // What is never said, so that this is done once.
+            warned.insert(String::new());
+        }
+        for problem in problems {
+            self.warn_once(&mut warned, chat, problem.clone());
+        }
+    }
+
+    fn warn_once(
+        &self,
+        warned: &mut std::collections::HashSet<String>,
+        chat: &ChatKey,
+        warning: String,
+    ) {
+        let message = self.surroundings.mask(&warning);
+        if warned.insert(warning) {
+            let fields = vec![("message", Json::from(message))];
+            self.log.write(chat, RunNote { kind: "warning", fields, ..RunNote::default() });
+        }
+    }
+
+    /// Tools that the settings name and that there are not.
+    fn unknown_tools(&self) -> Vec<String> {
+        let named =
+            [("tools.approval", &self.rules.approval), ("tools.client", &self.rules.client)];
+        let mut warnings = Vec::new();
+        for (key, names) in named {
+            for name in names.iter().filter(|name| !self.tools.contains_key(*name)) {
+                let tools = self.tools.keys().map(String::as_str);
+                warnings.push(match nearest_name(name, tools) {
+                    Some(near) => format!(
+                        "`{key}` names the tool `{name}`, which there is not; did you mean `{near}`?"
+                    ),
+                    None => format!("`{key}` names the tool `{name}`, which there is not"),
+                });
+            }
+        }
+        warnings
+    }
+}

@@ -1,0 +1,117 @@
+//! A run that is killed anywhere is gone on with, and a tool that must not run twice never does.
+
+use ship_agent::{Outcome, Stop};
+use ship_message::json::{Json, Object};
+use ship_message::{FinishReason, UiMessage};
+use ship_testkit::power;
+use ship_testkit::sim::{Fault, SimDisk};
+
+use crate::scripted::{End, Says, Step, calls, step, text};
+use crate::test_agent::{Setup, TestAgent};
+
+/// Text, calls side by side, an answer that breaks off in the middle, and one that goes on with it.
+fn script() -> Vec<Step> {
+    let side_by_side = [
+        Says::Text("I look first."),
+        Says::Call("1", "look", "{}"),
+        Says::Call("2", "effect", "{}"),
+        Says::Call("3", "chat_send", r#"{"text":"on my way"}"#),
+    ];
+    vec![
+        step(&side_by_side, End::Because(FinishReason::ToolCalls)),
+        step(&[Says::Half("It is do")], End::BreaksOff),
+        calls(&[Says::Text("ne. Once more:"), Says::Call("4", "look", "{}")]),
+        text("That was all."),
+    ]
+}
+
+/// What is left when everything is over.
+type Left = (Vec<UiMessage>, Vec<(String, Object)>);
+
+async fn left(test: &TestAgent) -> Left {
+    (test.messages().await, test.entries().await)
+}
+
+/// The same, had nobody known what became of the effect.
+fn with_unknown_effect((messages, entries): &Left) -> Left {
+    let unknown = |message: &UiMessage| {
+        let mut json = message.to_json();
+        let parts = json.as_object_mut().and_then(|message| message.get_mut("parts"));
+        let Some(Json::Array(parts)) = parts else { return message.clone() };
+        let mut changed = std::mem::take(parts).into_vec();
+        for part in &mut changed {
+            if let Some(part) = part.as_object_mut()
+                && part.str("type") == Some("tool-effect")
+            {
+                part.remove("output");
+                part.set("state", "output-error");
+                part.set("errorText", "interrupted, outcome unknown");
+            }
+        }
+        *parts = changed.into();
+        UiMessage::from_json(json).unwrap()
+    };
+    (messages.iter().map(unknown).collect(), entries.clone())
+}
+
+/// Kills the agent at every call to the disk, lets another one go on, and compares with one that lived.
+#[tokio::test]
+async fn a_run_killed_anywhere_and_continued_ends_as_if_it_had_not_been() {
+    let undisturbed = Setup::scripted(&script());
+    let test = undisturbed.agent();
+    assert_eq!(test.say("go").await, Some(Outcome::Done));
+    let wanted = left(&test).await;
+    let unknown = with_unknown_effect(&wanted);
+    let calls = undisturbed.disk.calls();
+
+    let (mut kills, mut unknowns) = (0, 0);
+    for (at, fault) in (0..calls).flat_map(|at| [(at, Fault::KillBefore), (at, Fault::KillAfter)]) {
+        let setup = Setup { disk: SimDisk::with_fault(at, fault), ..Setup::scripted(&script()) };
+        let first = setup.agent();
+        let accepted = first.accept("go").await;
+        let _ = first.agent.run(&first.chat, &Stop::default()).await;
+        let (effects, looks) = (first.effects(), first.looks());
+        if !setup.disk.is_dead() {
+            // A call that finds nothing is not a place to die after.
+            continue;
+        }
+        kills += 1;
+        drop(first);
+        setup.disk.revive();
+        let second = setup.agent();
+        if !accepted {
+            // It was not acknowledged, so whoever sent it sends it again.
+            assert!(second.accept("go").await);
+        }
+        second.run().await;
+        let found = left(&second).await;
+        let effects = effects + second.effects();
+        assert!(effects <= 1, "killed at call {at}: {effects} effects");
+        if found == unknown {
+            unknowns += 1;
+        } else {
+            assert_eq!(found, wanted, "killed at call {at}");
+            assert_eq!(effects, 1, "killed at call {at}");
+        }
+        let looks = looks + second.looks();
+        assert!((2..=3).contains(&looks), "killed at call {at}: {looks} looks");
+    }
+    assert!(kills > calls, "only {kills} kills in {calls} calls to the disk");
+    assert!((1..20).contains(&unknowns), "{unknowns} runs did not know what became of the call");
+}
+
+/// Cuts the power at the moment of the effect, and lets an agent go on with every disk that may leave.
+#[tokio::test]
+async fn an_effect_is_known_to_have_begun_on_every_disk_that_a_power_cut_may_leave() {
+    let setup = Setup::scripted(&script());
+    let test = setup.agent();
+    test.say("go").await;
+    let changes = test.changes.lock().unwrap().clone();
+    let [at_the_effect] = changes[..] else { panic!("one effect: {changes:?}") };
+    for (name, disk) in power::states(&setup.disk.ops()[..at_the_effect]) {
+        let after = TestAgent::on(Box::new(disk), &setup);
+        assert_eq!(after.run().await, Some(Outcome::Done), "{name}");
+        assert_eq!(after.effects(), 0, "{name}: it may have happened, so it is not done again");
+        assert!(after.context().await[1].contains("[effect interrupted, outcome unknown]"));
+    }
+}

@@ -1,0 +1,137 @@
+//! The limits of a run hold across crashes and waits.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ship_agent::{Answer, Outcome, Rules, Stop};
+
+use crate::scripted::{End, Says, calls, step, text};
+use crate::test_agent::Setup;
+
+const LATE: &str = "the run took longer than `context.run.deadlineMs` allows";
+
+fn failed_with(outcome: Option<Outcome>, words: &str) {
+    assert!(
+        matches!(&outcome, Some(Outcome::Failed(sentence)) if sentence.contains(words)),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_does_not_end_is_ended_after_its_steps() {
+    let test = Setup::ruled(Rules { max_steps: 2, ..Rules::default() }).agent();
+    let outcome = test.say("/tool look {}\n/tool look {}\n/tool look {}").await;
+    failed_with(outcome, "stopped after 2 steps");
+    assert!(test.context().await[1].contains("stopped after 2 steps"));
+}
+
+/// Two calls that need a word, one after the other, and an answer.
+fn asks_twice(max_steps: usize) -> Setup {
+    let ask = |id| calls(&[Says::Call(id, "effect", "{}")]);
+    let approval = BTreeSet::from(["effect".to_owned()]);
+    let rules = Rules { max_steps, approval, ..Rules::default() };
+    let script = vec![ask("one"), ask("two"), text("Both are done.")];
+    Setup { rules, script, ..Setup::default() }
+}
+
+fn allow(call: &str) -> Answer {
+    Answer::Approval { approval_id: format!("approve_{call}"), approved: true, reason: None }
+}
+
+#[tokio::test]
+async fn the_steps_of_a_run_are_counted_from_its_beginning_however_often_it_waits() {
+    for (max_steps, goes_on) in [(2, false), (3, true)] {
+        let setup = asks_twice(max_steps);
+        assert_eq!(setup.agent().say("hi").await, Some(Outcome::Parked));
+        let test = setup.agent();
+        let stop = Stop::default();
+        let outcome = test.agent.answer(&test.chat, allow("one"), &stop).await.unwrap();
+        assert_eq!(outcome, Some(Outcome::Parked));
+        drop(test);
+        let test = setup.agent();
+        let outcome = test.agent.answer(&test.chat, allow("two"), &stop).await.unwrap();
+        match goes_on {
+            true => assert_eq!(outcome, Some(Outcome::Done)),
+            false => failed_with(outcome, "stopped after 2 steps"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_hangs_is_ended_at_the_deadline_of_the_run() {
+    let mut setup = Setup::scripted(&[step(&[Says::Half("Let me")], End::Hangs)]);
+    setup.rules.run_deadline = Duration::from_millis(30);
+    let test = setup.agent();
+    let outcome = tokio::time::timeout(Duration::from_secs(20), test.say("hi")).await;
+    failed_with(outcome.expect("the deadline ends it"), LATE);
+    assert!(test.context().await[1].contains(LATE));
+}
+
+#[tokio::test]
+async fn a_tool_that_hangs_is_ended_at_the_deadline_of_the_run() {
+    let hang = calls(&[Says::Call("1", "effect", r#"{"do":"hang"}"#)]);
+    let mut setup = Setup::scripted(&[hang, text("never said")]);
+    setup.rules.run_deadline = Duration::from_millis(30);
+    let test = setup.agent();
+    let outcome = tokio::time::timeout(Duration::from_secs(20), test.say("hi")).await;
+    failed_with(outcome.expect("the deadline ends it"), LATE);
+    assert!(test.context().await[1].contains(&format!("[effect {LATE}]")));
+}
+
+#[tokio::test]
+async fn a_run_that_is_gone_on_with_after_a_crash_has_no_more_time_than_before() {
+    let minute = 60_000;
+    for (away_ms, goes_on) in [(29 * minute, true), (31 * minute, false)] {
+        let script = [calls(&[Says::Call("1", "look", "{}")]), step(&[], End::Hangs)];
+        let setup = Setup::scripted(&script);
+        let test = setup.agent();
+        assert!(test.accept("hi").await);
+        // Dropped while the model hangs, as when the process is killed.
+        let stop = Stop::default();
+        let hangs = test.agent.run(&test.chat, &stop);
+        let asked = async {
+            while test.model.requests.lock().unwrap().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            outcome = hangs => panic!("the model hangs: {outcome:?}"),
+            () = asked => {}
+        }
+        drop(test);
+        setup.clock.advance(away_ms);
+        let script = vec![calls(&[Says::Call("1", "look", "{}")]), text("Here I am.")];
+        let test = Setup { script, ..setup }.agent();
+        match goes_on {
+            true => assert_eq!(test.run().await, Some(Outcome::Done)),
+            false => failed_with(test.run().await, LATE),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_time_that_a_run_waits_for_a_person_does_not_count() {
+    let setup = asks_twice(10);
+    assert_eq!(setup.agent().say("hi").await, Some(Outcome::Parked));
+    setup.clock.advance(24 * 3_600_000);
+    let test = setup.agent();
+    let outcome = test.agent.answer(&test.chat, allow("one"), &Stop::default()).await.unwrap();
+    assert_eq!(outcome, Some(Outcome::Parked));
+    setup.clock.advance(24 * 3_600_000);
+    let outcome = test.agent.answer(&test.chat, allow("two"), &Stop::default()).await.unwrap();
+    assert_eq!(outcome, Some(Outcome::Done));
+    assert_eq!(test.effects(), 2);
+}
+
+#[tokio::test]
+async fn the_model_is_shown_the_ends_of_a_long_output_and_the_log_has_all_of_it() {
+    let long = calls(&[Says::Call("1", "look", r#"{"do":"long"}"#)]);
+    let mut setup = Setup::scripted(&[long, text("I see.")]);
+    setup.rules.tool_output_chars = 40;
+    let test = setup.agent();
+    test.say("hi").await;
+    let requests = test.model.requests.lock().unwrap().clone();
+    assert!(requests[1].contains("[… 460 characters left out …]"), "{}", requests[1]);
+    assert!(!requests[1].contains(&"long ".repeat(20)));
+    assert!(test.context().await[1].contains(&"long ".repeat(100)));
+}

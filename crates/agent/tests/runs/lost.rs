@@ -1,0 +1,123 @@
+//! A chat whose context log was taken away: what was answered is not run again.
+
+use std::path::Path;
+
+use ship_agent::{Answer, Outcome, Rules, Stop};
+use ship_store::Store;
+use ship_store::disk::Disk;
+use ship_testkit::sim::Fault;
+
+use crate::scripted::{Says, calls, text};
+use crate::test_agent::{Setup, TestAgent};
+
+/// Takes the context log away, as somebody might from outside.
+fn lose_context(setup: &Setup) {
+    let log = Path::new(".ship/chat/terminal%3Amain/messages/history.jsonl");
+    setup.disk.remove(log).unwrap();
+}
+
+async fn problems(test: &TestAgent) -> Vec<String> {
+    let chat = test.store.open(&test.chat).await.unwrap().unwrap();
+    chat.verify().await.unwrap().into_iter().map(|problem| problem.message).collect()
+}
+
+#[tokio::test]
+async fn what_was_answered_is_not_run_again_and_what_was_not_is() {
+    let setup = Setup::default();
+    let test = setup.agent();
+    test.say("/tool effect {}").await;
+    assert_eq!(problems(&test).await, Vec::<String>::new());
+    drop(test);
+    lose_context(&setup);
+
+    let test = setup.agent();
+    let told = "the ledger holds answers, and there is no context log that they came from";
+    assert_eq!(problems(&test).await, [told]);
+    assert_eq!(test.run().await, None, "nothing waits");
+    assert_eq!(test.say("and now?").await, Some(Outcome::Done));
+    assert_eq!(test.effects(), 0);
+    assert_eq!(test.context().await[0], "user: and now?");
+    assert_eq!(test.context().await.len(), 2);
+    assert_eq!(test.run().await, None);
+}
+
+#[tokio::test]
+async fn a_message_that_came_in_while_another_was_answered_is_still_waiting() {
+    let hang = calls(&[Says::Call("1", "look", r#"{"do":"hang"}"#)]);
+    let mut setup = Setup::scripted(&[hang, text("Done.")]);
+    setup.rules.tool_deadline = std::time::Duration::from_millis(20);
+    let test = setup.agent();
+    assert!(test.accept("first").await);
+    let stop = Stop::default();
+    let second = async {
+        while test.looks() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(test.accept("second").await);
+        // The first is answered, and the run of the second is stopped before it said anything.
+        while test.ledger().await.len() < 3 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = test.agent.run(&test.chat, &stop) => {}
+        () = second => {}
+    }
+    assert_eq!(
+        test.ledger().await[..3],
+        ["user: first", "user: second", "assistant: [Done]"]
+            .map(|line| line.replace("[Done]", "Done."))
+    );
+    drop(test);
+    let _ = setup.disk.remove(Path::new(".ship/chat/terminal%3Amain/messages/run.jsonl"));
+    lose_context(&setup);
+
+    let test = Setup { script: vec![text("Here.")], ..setup }.agent();
+    test.run().await;
+    assert_eq!(test.context().await, ["user: second", "assistant: Here."]);
+}
+
+#[tokio::test]
+async fn a_run_that_waits_goes_on_with_its_question() {
+    let rules = Rules { approval: ["effect".to_owned()].into(), ..Rules::default() };
+    let script = vec![calls(&[Says::Call("1", "effect", "{}")]), text("Done.")];
+    let setup = Setup { rules, script, ..Setup::default() };
+    assert_eq!(setup.agent().say("please").await, Some(Outcome::Parked));
+    lose_context(&setup);
+
+    let test = setup.agent();
+    let approval_id = "approve_1".to_owned();
+    let answer = Answer::Approval { approval_id, approved: true, reason: None };
+    let outcome = test.agent.answer(&test.chat, answer, &Stop::default()).await.unwrap();
+    assert_eq!(outcome, Some(Outcome::Done));
+    assert_eq!(test.context().await, ["user: please", "assistant: [effect \"done\"] Done."]);
+    assert_eq!(test.effects(), 1);
+}
+
+/// Kills the agent that begins again at every call to the disk.
+#[tokio::test]
+async fn an_agent_that_is_killed_while_it_begins_again_does_not_run_what_was_answered() {
+    let mut at = 0;
+    loop {
+        let setup = Setup::default();
+        setup.agent().say("/tool effect {}").await;
+        lose_context(&setup);
+        setup.disk.fail_in(at, Fault::KillBefore);
+        let test = setup.agent();
+        let accepted = test.accept("and now?").await;
+        let _ = test.agent.run(&test.chat, &Stop::default()).await;
+        assert_eq!(test.effects(), 0, "killed at call {at}");
+        drop(test);
+        if !setup.disk.is_dead() {
+            break;
+        }
+        setup.disk.revive();
+        let test = setup.agent();
+        assert!(accepted || test.accept("and now?").await);
+        test.run().await;
+        assert_eq!(test.effects(), 0, "killed at call {at}");
+        assert_eq!(test.context().await.len(), 2, "killed at call {at}");
+        at += 1;
+    }
+    assert!(at > 50, "only {at} kills");
+}

@@ -1,0 +1,17 @@
+//! What an agent does with what comes in, and what is left of it when it is killed.
+
+#![expect(clippy::unwrap_used, reason = "a store that cannot be read fails the test")]
+
+mod answers;
+mod blocks;
+mod endings;
+mod full_disk;
+mod inspected;
+mod killed;
+mod limits;
+mod listeners;
+mod lost;
+mod parked;
+mod scripted;
+mod sends;
+mod test_agent;

@@ -1,0 +1,38 @@
+//! How large a request may be before the history is summarised.
+
+/// What a model is held to whose window nobody knows.
+const UNKNOWN_WINDOW: u64 = 12_000;
+
+/// The budget of a request in tokens: what is set, or what the window allows when an answer of `max_tokens`
+/// must fit as well, with a tenth to spare, because counting is approximate.
+pub fn input_budget(set: Option<u64>, window: Option<u64>, max_tokens: u64) -> u64 {
+    match (set, window) {
+        (Some(tokens), _) => tokens,
+        (None, None) => UNKNOWN_WINDOW,
+        (None, Some(window)) => {
+            let room = window - max_tokens.min(window / 4);
+            // Nine tenths, without a product that could overflow.
+            room / 10 * 9 + room % 10 * 9 / 10
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_is_what_is_set_or_what_the_window_leaves() {
+        for (set, window, max_tokens, budget) in [
+            (Some(500), Some(200_000), 8192, 500),
+            (Some(500), None, 8192, 500),
+            (None, None, 8192, 12_000),
+            (None, Some(200_000), 8192, 172_627),
+            (None, Some(8000), 8192, 5400),
+            (None, Some(1), 8192, 0),
+            (None, Some(u64::MAX), 0, u64::MAX / 10 * 9 + 4),
+        ] {
+            assert_eq!(input_budget(set, window, max_tokens), budget, "{set:?} {window:?}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Which messages stay as they are.
+
+use super::Weighed;
+
+/// What a compaction leaves of the messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The messages that are summed up, by their places, in order.
+    pub older: Vec<usize>,
+    /// The messages that stay, in order.
+    pub kept: Vec<usize>,
+    /// Whether fewer of the newest messages stay than were wanted.
+    pub is_smaller: bool,
+}
+
+/// Finds the cut: the open request stays, and of the others the newest `keep_last`, or as many as `room` has
+/// place for. A message holds its calls together with their results, so none are ever parted.
+pub fn cut(messages: &[Weighed<'_>], keep_last: usize, room: u64) -> Cut {
+    let mut left = room;
+    let mut wanted = keep_last;
+    let mut is_smaller = false;
+    let mut keeps = vec![false; messages.len()];
+    for (at, message) in messages.iter().enumerate().rev() {
+        if message.is_open {
+            keeps[at] = true;
+            wanted = wanted.saturating_sub(1);
+            continue;
+        }
+        if wanted == 0 || is_smaller {
+            continue;
+        }
+        match left.checked_sub(message.tokens) {
+            Some(rest) => {
+                left = rest;
+                wanted -= 1;
+                keeps[at] = true;
+            }
+            // The newest ones stand together: a smaller one before this one does not jump the queue.
+            None => is_smaller = true,
+        }
+    }
+    let (kept, older): (Vec<usize>, Vec<usize>) = (0..messages.len()).partition(|at| keeps[*at]);
+    Cut { older, kept, is_smaller }
+}
+
+#[cfg(test)]
+mod tests {
+    use ship_message::{Role, UiMessage, UiPart};
+
+    use super::*;
+
+    fn messages(tokens: &[u64]) -> Vec<(UiMessage, u64)> {
+        let message =
+            |i: usize| UiMessage::new(format!("m{i}"), Role::User, vec![UiPart::text("x")]);
+        tokens.iter().enumerate().map(|(i, tokens)| (message(i), *tokens)).collect()
+    }
+
+    fn weighed(messages: &[(UiMessage, u64)], open: usize) -> Vec<Weighed<'_>> {
+        messages
+            .iter()
+            .enumerate()
+            .map(|(at, (message, tokens))| Weighed {
+                message,
+                tokens: *tokens,
+                is_open: at == open,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn exactly_as_many_stay_as_are_wanted_when_they_fit() {
+        let messages = messages(&[10; 10]);
+        let found = cut(&weighed(&messages, 9), 4, 1_000);
+        assert_eq!((found.kept, found.is_smaller), (vec![6, 7, 8, 9], false));
+        assert_eq!(found.older, [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn fewer_stay_when_they_do_not_fit_and_the_newest_first() {
+        let messages = messages(&[1, 1, 500, 10, 10, 10]);
+        let found = cut(&weighed(&messages, 5), 6, 100);
+        assert_eq!((found.kept, found.is_smaller), (vec![3, 4, 5], true));
+    }
+
+    #[test]
+    fn the_open_request_stays_wherever_it_stands() {
+        let messages = messages(&[10, 900, 10, 10]);
+        let found = cut(&weighed(&messages, 1), 30, 15);
+        assert_eq!((found.kept, found.older), (vec![1, 3], vec![0, 2]));
+    }
+}

@@ -1,0 +1,118 @@
+//! Exact identifiers in a text: paths, addresses, ids, numbers with their units.
+//!
+//! A model that sums up rounds numbers and shortens paths, and then nobody can look anything up. So what must
+//! stay exact is taken from the text itself.
+
+use std::collections::HashSet;
+
+/// Units that make a number worth keeping.
+const UNITS: [&str; 44] = [
+    "%", "km", "m", "cm", "mm", "mi", "ft", "kg", "g", "mg", "t", "lb", "l", "ml", "b", "kb", "mb",
+    "gb", "tb", "kib", "mib", "gib", "ms", "s", "sec", "min", "h", "hours", "days", "weeks", "px",
+    "pt", "usd", "eur", "gbp", "cny", "€", "$", "£", "°c", "hz", "ghz", "tokens", "元",
+];
+
+/// The identifiers of a text, each once, in the order in which they first stand there.
+pub(super) fn identifiers(text: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    let words: Vec<&str> = words(text).collect();
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let identifier = if is_number(word) && is_unit(next) {
+            Some(format!("{word} {next}"))
+        } else {
+            is_identifier(word).then(|| (*word).to_owned())
+        };
+        if let Some(identifier) = identifier.filter(|identifier| seen.insert(identifier.clone())) {
+            found.push(identifier);
+        }
+    }
+    found
+}
+
+/// Stretches of characters that identifiers are made of; other scripts have no spaces, so they end one too.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_part =
+        |c: char| c.is_ascii_graphic() && !"\"'`<>()[]{}|,;*".contains(c) || "€£°元".contains(c);
+    text.split(move |c| !is_part(c))
+        .map(|word| word.trim_matches(|c| ".:!?".contains(c)))
+        .filter(|word| !word.is_empty())
+}
+
+fn is_identifier(word: &str) -> bool {
+    if word.len() < 3 || word.len() > 200 {
+        return false;
+    }
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    is_address(word)
+        || is_path(word)
+        || is_file_name(word)
+        // An id, a version, a date: digits with something else.
+        || digits > 0 && letters > 0 && digits + letters >= 4
+        || digits >= 4
+        || digits > 0 && word.chars().any(|c| "€£$%°元".contains(c))
+}
+
+fn is_address(word: &str) -> bool {
+    let is_mail = word.split_once('@').is_some_and(|(who, at)| !who.is_empty() && at.contains('.'));
+    word.contains("://") || is_mail
+}
+
+fn is_path(word: &str) -> bool {
+    let letters = word.bytes().filter(u8::is_ascii_alphanumeric).count();
+    let slashes = word.bytes().filter(|b| matches!(b, b'/' | b'\\')).count();
+    letters >= 3
+        && (slashes >= 2
+            || slashes == 1 && (word.starts_with(['/', '~', '.']) || word.contains('.')))
+}
+
+fn is_file_name(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(name, end)| {
+        !name.is_empty()
+            && (1..=5).contains(&end.len())
+            && end.bytes().all(|b| b.is_ascii_alphanumeric())
+            && name.bytes().any(|b| b.is_ascii_alphabetic())
+            && end.bytes().any(|b| b.is_ascii_alphabetic())
+    })
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().all(|b| b.is_ascii_digit() || b".,:-+".contains(&b))
+}
+
+fn is_unit(word: &str) -> bool {
+    UNITS.contains(&word.to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_must_stay_exact_is_found_and_ordinary_words_are_not() {
+        let text = "Deploy `src/main.rs` and /etc/ship.toml to https://example.com/a?b=1, order ABC-1234 \
+                    (c_20260205_abcd), 42 km or 3.5 GB, 99.5%, on 2026-02-05, mail ann@example.com. \
+                    Then rest, and/or eat 3 apples. 部署到 /srv/应用 版本v1.2.3 共5000元";
+        assert_eq!(
+            identifiers(text),
+            [
+                "src/main.rs",
+                "/etc/ship.toml",
+                "https://example.com/a?b=1",
+                "ABC-1234",
+                "c_20260205_abcd",
+                "42 km",
+                "3.5 GB",
+                "99.5%",
+                "2026-02-05",
+                "ann@example.com",
+                "/srv/",
+                "v1.2.3",
+                "5000元"
+            ]
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! Tool output that nobody needs any more.
+//!
+//! An output is superseded when the same call, of the same tool with the same input, was made again later;
+//! it is old when enough has been said since. What is pruned is named in an event, so that it does not
+//! change from one request to the next, and can be brought back.
+
+use std::collections::{BTreeMap, HashSet};
+
+use ship_message::json::{Json, Object};
+use ship_message::{ToolPart, ToolState, UiMessage, UiPart};
+
+/// Shorter outputs cost less than the note in their place and what it costs to forget them.
+const BYTES_MIN: usize = 400;
+
+/// The outputs that are left out: message ids, and ids of calls in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruned(BTreeMap<String, Vec<String>>);
+
+impl Pruned {
+    /// Reads what an event or a head carries.
+    pub fn from_json(json: &Json) -> Self {
+        let calls = |list: &Json| {
+            let ids = list.as_array().unwrap_or_default().iter();
+            ids.filter_map(Json::as_str).map(str::to_owned).collect()
+        };
+        let messages = json.as_object().into_iter().flat_map(|object| object.iter());
+        Self(messages.map(|(id, list)| (id.to_owned(), calls(list))).collect())
+    }
+
+    /// As an event or a head carries it.
+    pub fn to_json(&self) -> Json {
+        let list =
+            |calls: &[String]| calls.iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
+        let object: Object =
+            self.0.iter().map(|(id, calls)| (id.clone(), Json::from(list(calls)))).collect();
+        object.into()
+    }
+
+    /// Whether nothing is left out.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many outputs are left out.
+    pub fn len(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+
+    /// Adds what another one leaves out.
+    pub fn extend(&mut self, other: Self) {
+        for (message, calls) in other.0 {
+            let known = self.0.entry(message).or_default();
+            for call in calls {
+                if !known.contains(&call) {
+                    known.push(call);
+                }
+            }
+        }
+    }
+
+    /// Keeps only what is said of these messages.
+    pub fn of<'m>(mut self, messages: impl Iterator<Item = &'m UiMessage>) -> Self {
+        let ids: HashSet<&str> = messages.filter_map(UiMessage::id).collect();
+        self.0.retain(|id, _| ids.contains(id.as_str()));
+        self
+    }
+
+    /// Leaves the outputs out of a message that is about to be shown.
+    pub fn apply(&self, message: &mut UiMessage) {
+        let Some(calls) = message.id().and_then(|id| self.0.get(id)).cloned() else { return };
+        for part in message.parts_mut() {
+            if let UiPart::Tool(tool) = part
+                && calls.iter().any(|call| call == tool.call_id())
+                && is_prunable(tool)
+            {
+                let bytes = output_bytes(tool);
+                tool.set_output(Json::from(format!(
+                    "[{bytes} bytes of output, left out to save room; the chat's log has them]"
+                )));
+            }
+        }
+    }
+}
+
+/// Names the outputs to leave out of messages of which the newest, from `protected` on, stay as they are.
+/// Superseded ones go wherever they are.
+pub fn prunable(messages: &[&UiMessage], protected: usize, known: &Pruned) -> Pruned {
+    let mut later: HashSet<(String, String)> = HashSet::new();
+    let mut pruned = Pruned::default();
+    for (at, message) in messages.iter().enumerate().rev() {
+        for part in message.parts().iter().rev() {
+            let UiPart::Tool(tool) = part else { continue };
+            let call = (
+                tool.name().unwrap_or_default().to_owned(),
+                tool.input().map(Json::to_string).unwrap_or_default(),
+            );
+            let is_superseded = !later.insert(call);
+            let id = message.id().unwrap_or_default();
+            let is_known =
+                known.0.get(id).is_some_and(|calls| calls.iter().any(|c| c == tool.call_id()));
+            if (is_superseded || at < protected) && is_prunable(tool) && !is_known && !id.is_empty()
+            {
+                pruned.0.entry(id.to_owned()).or_default().push(tool.call_id().to_owned());
+            }
+        }
+    }
+    pruned
+}
+
+fn is_prunable(tool: &ToolPart) -> bool {
+    tool.state() == ToolState::OutputAvailable && output_bytes(tool) >= BYTES_MIN
+}
+
+fn output_bytes(tool: &ToolPart) -> usize {
+    match tool.output() {
+        Some(Json::String(text)) => text.as_str().len(),
+        Some(json) => json.to_string().len(),
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ship_message::Role;
+
+    use super::*;
+
+    fn called(id: &str, call: &str, input: u64, bytes: usize) -> UiMessage {
+        let mut tool = ToolPart::new("look", call, Json::from(input));
+        tool.set_output(Json::from("x".repeat(bytes)));
+        UiMessage::new(id, Role::Assistant, vec![UiPart::Tool(tool)])
+    }
+
+    #[test]
+    fn superseded_outputs_go_and_old_ones_and_small_ones_stay() {
+        let messages = [
+            called("a", "c1", 1, 1_000),
+            called("b", "c2", 2, 10),
+            called("c", "c3", 3, 1_000),
+            called("d", "c4", 1, 1_000),
+        ];
+        let list: Vec<&UiMessage> = messages.iter().collect();
+        let superseded = prunable(&list, 0, &Pruned::default());
+        assert_eq!(superseded.to_json().to_string(), r#"{"a":["c1"]}"#);
+        let old = prunable(&list, 3, &superseded);
+        assert_eq!(
+            old.to_json().to_string(),
+            r#"{"c":["c3"]}"#,
+            "what is known is not named again"
+        );
+    }
+
+    #[test]
+    fn what_is_left_out_is_told_and_survives_being_written() {
+        let mut message = called("a", "c1", 1, 1_000);
+        let pruned = prunable(&[&message], 1, &Pruned::default());
+        let pruned = Pruned::from_json(&pruned.to_json());
+        pruned.apply(&mut message);
+        let UiPart::Tool(tool) = &message.parts()[0] else { panic!("a call") };
+        let note = "[1000 bytes of output, left out to save room; the chat's log has them]";
+        assert_eq!(tool.output().and_then(Json::as_str), Some(note));
+        assert!(pruned.of(std::iter::empty()).is_empty());
+    }
+}

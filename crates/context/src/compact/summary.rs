@@ -1,0 +1,215 @@
+//! Summaries: what a model is asked for, the gate that its text must pass, and the message it becomes.
+
+use ship_message::json::{Json, Object};
+use ship_message::{Role, UiMessage, UiPart};
+use ship_store::Timestamp;
+
+use super::identifiers::identifiers;
+use super::transcript::shortened;
+
+/// The headings that every summary has, in this order.
+pub(super) const HEADINGS: [&str; 4] = ["Facts", "Preferences", "Decisions", "Open items"];
+const IDENTIFIERS: &str = "## Identifiers";
+const OPEN_REQUEST: &str = "## Open request";
+
+/// The open request is kept as it is behind the summary; here it is only named.
+const OPEN_REQUEST_CHARS_MAX: usize = 400;
+
+/// What a model is told that sums up.
+pub fn instructions(wishes: Option<&str>) -> String {
+    let rules = include_str!("../prompts/summary.md").trim_end();
+    match wishes.map(str::trim).filter(|wishes| !wishes.is_empty()) {
+        Some(wishes) => format!("{rules}\n- The person asks in particular: {wishes}"),
+        None => rules.to_owned(),
+    }
+}
+
+/// Why a text is no summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    /// It says nothing.
+    #[error("the summary was empty")]
+    Empty,
+    /// It is not shorter than what it sums up.
+    #[error("the summary was longer than what it sums up")]
+    LongerThanSource,
+    /// There is not room for it.
+    #[error("the summary was longer than there is room for")]
+    TooLong,
+    /// The model called a tool.
+    #[error("the model called a tool instead of summing up")]
+    ToolCall,
+}
+
+/// The gate: gives the text with all its headings.
+///
+/// # Errors
+/// When it is empty, longer than its source, or longer than `room`.
+pub fn accept(
+    text: &str,
+    source_tokens: u64,
+    room: u64,
+    count: &dyn Fn(&str) -> u64,
+) -> Result<String, Rejected> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Rejected::Empty);
+    }
+    // A token is a byte at least and seldom more than sixteen: what is far too long need not be counted.
+    if text.len() as u64 > room.saturating_mul(16) {
+        return Err(Rejected::TooLong);
+    }
+    let tokens = count(text);
+    if tokens >= source_tokens {
+        return Err(Rejected::LongerThanSource);
+    }
+    if tokens > room {
+        return Err(Rejected::TooLong);
+    }
+    Ok(with_headings(text))
+}
+
+/// A text without the headings is kept under the first of them.
+fn with_headings(text: &str) -> String {
+    let has = |heading: &&str| text.lines().any(|line| is_heading(line, heading));
+    let mut whole = match HEADINGS.iter().any(has) {
+        true => text.to_owned(),
+        false => format!("## {}\n{text}", HEADINGS[0]),
+    };
+    for heading in HEADINGS
+        .iter()
+        .filter(|heading| !whole.lines().any(|line| is_heading(line, heading)))
+        .collect::<Vec<_>>()
+    {
+        whole.push_str(&format!("\n\n## {heading}\n- (nothing)"));
+    }
+    whole
+}
+
+fn is_heading(line: &str, heading: &str) -> bool {
+    let line =
+        line.trim().trim_start_matches('#').trim().trim_matches(|c| c == '*' || c == ':').trim();
+    line.eq_ignore_ascii_case(heading)
+}
+
+/// A summary before it is a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// What was summed up, under its headings.
+    pub prose: String,
+    /// What must stay exact, newest first.
+    pub identifiers: Vec<String>,
+    /// What is to be done now.
+    pub open_request: Option<String>,
+}
+
+impl Summary {
+    /// Puts the mechanical part beside the prose: the identifiers of what is summed up, those of the summary
+    /// before included, that the prose does not name itself.
+    pub fn new(
+        prose: String,
+        source: &[String],
+        previous: Option<&str>,
+        open: Option<String>,
+    ) -> Self {
+        let mut all: Vec<String> = Vec::new();
+        let texts = source.iter().rev().map(String::as_str).chain(previous);
+        for identifier in texts.flat_map(identifiers) {
+            if !prose.contains(&identifier) && !all.contains(&identifier) {
+                all.push(identifier);
+            }
+            if all.len() >= IDENTIFIERS_MAX {
+                break;
+            }
+        }
+        Self { prose, identifiers: all, open_request: open }
+    }
+
+    /// The text of at most `room` tokens: the prose, and of the rest as much as fits.
+    pub fn text(&self, room: u64, count: &dyn Fn(&str) -> u64) -> String {
+        let mut text = self.prose.clone();
+        let mut left = room.saturating_sub(count(&text));
+        let mut append = |piece: &str| {
+            let tokens = count(piece) + 1;
+            if tokens <= left {
+                left -= tokens;
+                text.push_str(piece);
+            }
+            tokens <= left
+        };
+        if let Some(open) = &self.open_request {
+            let open = shortened(open, OPEN_REQUEST_CHARS_MAX);
+            append(&format!("\n\n{OPEN_REQUEST}\n{open}"));
+        }
+        for (nth, identifier) in self.identifiers.iter().enumerate() {
+            let head = if nth == 0 { format!("\n\n{IDENTIFIERS}") } else { String::new() };
+            if !append(&format!("{head}\n- {identifier}")) {
+                break;
+            }
+        }
+        text
+    }
+}
+
+/// More than this nobody looks through.
+const IDENTIFIERS_MAX: usize = 200;
+
+/// The summary that a context begins with, if it does: its place and its prose.
+pub fn previous_summary(messages: &[&UiMessage]) -> Option<(usize, String)> {
+    let at = messages.iter().position(|message| {
+        let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
+        kind == Some("summary")
+    })?;
+    let text = messages[at].text();
+    // Its own open request is done, or stands among the open items.
+    let prose = match text.split_once(OPEN_REQUEST) {
+        Some((prose, rest)) => match rest.split_once(IDENTIFIERS) {
+            Some((_, identifiers)) => format!("{prose}{IDENTIFIERS}{identifiers}"),
+            None => prose.to_owned(),
+        },
+        None => text,
+    };
+    Some((at, prose.trim().to_owned()))
+}
+
+/// What the open request says.
+pub fn open_request<'m>(
+    messages: impl DoubleEndedIterator<Item = &'m UiMessage>,
+) -> Option<String> {
+    let mut people = messages.rev().filter(|message| message.role() == Role::User);
+    people.next().map(UiMessage::text).filter(|text| !text.trim().is_empty())
+}
+
+/// Makes the message. `older` is what it stands for; a summary among it passes its own range on.
+pub fn summary_message(
+    id: String,
+    text: String,
+    older: &[&UiMessage],
+    now: Timestamp,
+) -> UiMessage {
+    let mut count = 0;
+    let mut from = None;
+    let mut to = None;
+    for message in older {
+        let range = message.metadata().and_then(|metadata| metadata.get("sourceRange"));
+        let of_range = |key: &str| range.and_then(|range| range.get(key)).cloned();
+        count += range.and_then(|range| range.get("count")?.as_number()).map_or(1, |n| n as u64);
+        let own = || message.id().map(Json::from);
+        from = from.or_else(|| of_range("fromId")).or_else(own);
+        to = of_range("toId").or_else(own).or(to);
+    }
+    let range = Object::from([
+        ("fromId", from.unwrap_or_default()),
+        ("toId", to.unwrap_or_default()),
+        ("count", Json::from(count)),
+    ]);
+    let mut message = UiMessage::new(id, Role::Assistant, vec![UiPart::text(text)]);
+    message.set_metadata(Json::Object(Object::from([
+        ("v", Json::from(1u64)),
+        ("ts", Json::from(now.millis() as f64)),
+        ("kind", "summary".into()),
+        ("source", "compact".into()),
+        ("sourceRange", range.into()),
+    ])));
+    message
+}

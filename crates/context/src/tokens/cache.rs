@@ -1,0 +1,236 @@
+//! Remembering what messages take.
+//!
+//! A window is counted before every step, and all but its last messages were in it the step before. They are
+//! known again by a hash of what they hold, so a message that was changed in place is counted anew, and the
+//! same words under another id are not.
+//!
+//! The memory has two generations. A count that is used moves to the young one; when that is full, it
+//! becomes the old one, and what was old and has not been used since is forgotten.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ship_message::json::{Json, Object};
+use ship_message::{PartFields, UiMessage, UiPart};
+
+use super::Tokenizer;
+use super::family::Family;
+
+/// What messages take, for those that were counted lately.
+///
+/// ```
+/// use ship_context::{TokenCache, Tokenizer};
+/// use ship_message::{Role, UiMessage, UiPart};
+///
+/// let tokenizer = Tokenizer::for_model("gpt-4o");
+/// let window = [UiMessage::new("u1", Role::User, vec![UiPart::text("How are you?")])];
+/// let mut cache = TokenCache::new(4_096);
+/// let tokens = cache.window_tokens(&tokenizer, &window);
+/// assert_eq!(tokens, tokenizer.message_tokens(&window[0]));
+/// assert_eq!((cache.window_tokens(&tokenizer, &window), cache.counted()), (tokens, 1));
+/// ```
+#[derive(Clone, Debug)]
+pub struct TokenCache {
+    young: HashMap<Key, u64>,
+    old: HashMap<Key, u64>,
+    generation_max: usize,
+    counted: u64,
+}
+
+/// Who counts, and a hash of what is counted. Two messages of one hash would have one count; at 64 bits that
+/// happens to nobody, and would only make an estimate wrong.
+type Key = (Family, u64);
+
+impl TokenCache {
+    /// Makes a memory for so many messages.
+    pub fn new(messages_max: usize) -> Self {
+        let generation_max = (messages_max / 2).max(1);
+        Self { young: HashMap::new(), old: HashMap::new(), generation_max, counted: 0 }
+    }
+
+    /// What [`Tokenizer::message_tokens`] gives, counted only when it is not remembered.
+    pub fn message_tokens(&mut self, tokenizer: &Tokenizer, message: &UiMessage) -> u64 {
+        let key = (tokenizer.family(), hash_of(message));
+        if let Some(tokens) = self.young.get(&key) {
+            return *tokens;
+        }
+        let tokens = self.old.remove(&key).unwrap_or_else(|| {
+            self.counted += 1;
+            tokenizer.message_tokens(message)
+        });
+        if self.young.len() >= self.generation_max {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(key, tokens);
+        tokens
+    }
+
+    /// What all messages of a window take.
+    pub fn window_tokens(&mut self, tokenizer: &Tokenizer, window: &[UiMessage]) -> u64 {
+        window.iter().map(|message| self.message_tokens(tokenizer, message)).sum()
+    }
+
+    /// How many messages had to be counted so far.
+    pub fn counted(&self) -> u64 {
+        self.counted
+    }
+
+    /// How many messages are remembered.
+    pub fn len(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+
+    /// Whether none is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A hash of everything that a message's count depends on: its role and its parts.
+fn hash_of(message: &UiMessage) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    message.role().name().hash(&mut hasher);
+    for part in message.parts() {
+        match part {
+            UiPart::Text(part) => hash_object(part.object(), &mut hasher),
+            UiPart::Reasoning(part) => hash_object(part.object(), &mut hasher),
+            UiPart::File(part) => hash_object(part.object(), &mut hasher),
+            UiPart::Tool(part) => hash_object(part.object(), &mut hasher),
+            UiPart::StepStart(part) => hash_object(part.object(), &mut hasher),
+            // These take nothing.
+            UiPart::SourceUrl(_)
+            | UiPart::SourceDocument(_)
+            | UiPart::Data(_)
+            | UiPart::Unknown(_) => {}
+        }
+    }
+    hasher.finish()
+}
+
+fn hash_object(object: &Object, hasher: &mut DefaultHasher) {
+    object.len().hash(hasher);
+    for (key, value) in object.iter() {
+        key.hash(hasher);
+        value.for_each(|value| hash_value(value, hasher));
+    }
+}
+
+/// Hashes one value without those it contains. How many those are is hashed, so that the sequence of all
+/// values can be read in one way only.
+fn hash_value(value: &Json, hasher: &mut DefaultHasher) {
+    std::mem::discriminant(value).hash(hasher);
+    match value {
+        Json::Null => {}
+        Json::Bool(bool) => bool.hash(hasher),
+        Json::Number(number) => number.to_bits().hash(hasher),
+        Json::String(string) => string.as_str().hash(hasher),
+        Json::Array(array) => array.len().hash(hasher),
+        Json::Object(object) => {
+            object.len().hash(hasher);
+            object.keys().for_each(|key| key.hash(hasher));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ship_message::Role;
+
+    use super::*;
+
+    fn message(number: usize) -> UiMessage {
+        let text = format!("This is message number {number} of them.");
+        UiMessage::new(format!("m{number}"), Role::User, vec![UiPart::text(text)])
+    }
+
+    fn tool(json: &str) -> UiMessage {
+        let part = format!(r#"{{"type":"tool-x","toolCallId":"c","input":{json}}}"#);
+        UiMessage::new("a", Role::Assistant, vec![UiPart::from_json(Json::parse(&part).unwrap())])
+    }
+
+    #[test]
+    fn a_window_with_one_more_message_costs_one_count() {
+        let tokenizer = Tokenizer::default();
+        let mut cache = TokenCache::new(4_096);
+        let mut window: Vec<UiMessage> = (0..400).map(message).collect();
+        let before = cache.window_tokens(&tokenizer, &window);
+        assert_eq!(cache.counted(), 400);
+        window.push(message(400));
+        let after = cache.window_tokens(&tokenizer, &window);
+        assert_eq!(cache.counted(), 401);
+        assert_eq!(after, before + tokenizer.message_tokens(&window[400]));
+    }
+
+    #[test]
+    fn a_message_that_was_changed_is_counted_anew() {
+        let tokenizer = Tokenizer::default();
+        let mut cache = TokenCache::new(10);
+        let mut message = message(1);
+        cache.message_tokens(&tokenizer, &message);
+        message.parts_mut().push(UiPart::text("And this came after."));
+        let tokens = cache.message_tokens(&tokenizer, &message);
+        assert_eq!(tokens, tokenizer.message_tokens(&message));
+        assert_eq!(cache.counted(), 2);
+    }
+
+    #[test]
+    fn each_family_of_models_has_counts_of_its_own() {
+        let chinese = UiMessage::new("u", Role::User, vec![UiPart::text("人工智能正在改变世界")]);
+        let mut cache = TokenCache::new(10);
+        for model in ["gpt-4", "gpt-4o", "deepseek-chat", "gpt-4"] {
+            let tokenizer = Tokenizer::for_model(model);
+            let tokens = cache.message_tokens(&tokenizer, &chinese);
+            assert_eq!(tokens, tokenizer.message_tokens(&chinese), "{model}");
+        }
+        assert_eq!(cache.counted(), 3);
+    }
+
+    #[test]
+    fn what_is_not_used_is_forgotten_and_what_is_used_stays() {
+        let tokenizer = Tokenizer::default();
+        let mut cache = TokenCache::new(20);
+        for number in 1..1_000 {
+            cache.message_tokens(&tokenizer, &message(0));
+            cache.message_tokens(&tokenizer, &message(number));
+            assert!(cache.len() <= 20);
+        }
+        assert_eq!(cache.counted(), 1_000, "the first was counted once");
+        cache.message_tokens(&tokenizer, &message(1));
+        assert_eq!(cache.counted(), 1_001, "the second was forgotten");
+    }
+
+    #[test]
+    fn messages_that_differ_in_form_only_have_different_hashes() {
+        let inputs = [
+            "null",
+            "0",
+            "\"\"",
+            "\"0\"",
+            "false",
+            "[]",
+            "{}",
+            "[[]]",
+            "[[],[]]",
+            "[[[]]]",
+            r#"{"a":"b"}"#,
+            r#"{"b":"a"}"#,
+            r#"{"ab":""}"#,
+            r#"["a","b"]"#,
+            r#"["ab"]"#,
+            r#"[["a"],"b"]"#,
+            r#"["a",["b"]]"#,
+            r#"{"a":{"b":1}}"#,
+            r#"{"a":{},"b":1}"#,
+        ];
+        let mut hashes: Vec<u64> = inputs.map(|input| hash_of(&tool(input))).to_vec();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), inputs.len());
+    }
+
+    #[test]
+    fn a_deep_message_is_hashed_without_recursion() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_ne!(hash_of(&tool(&deep)), hash_of(&tool("[]")));
+    }
+}

@@ -1,0 +1,320 @@
+//! Learning from providers how many tokens they count for ours.
+//!
+//! Our vocabulary may not be the model's, and no one outside knows how a provider writes tools and turns
+//! into tokens. But it reports after every reply what the request took. From that each model gets a factor,
+//! the running mean of reported by counted, and an anchor: the last request and what it took. The next
+//! request is mostly the last one and something more; only for the difference is the factor needed.
+//!
+//! Reports can be wrong. One of nothing, or of many times what was sent, teaches nothing. One of less than
+//! half may mean that a server has silently cut the request to a small window, as Ollama does; learning
+//! from it would let the next request grow ever longer, so it teaches nothing either, and is told.
+
+use ship_message::json::{Json, Object};
+
+use super::family::Family;
+
+/// How many models are remembered; the one that was heard of longest ago gives way.
+const MODELS_MAX: usize = 8;
+
+/// Below so many tokens a report is mostly about what a provider adds to every request. Multiplied by a
+/// factor that would be learnt from it, a long request would seem many times too long.
+const FACTOR_FROM_TOKENS: u64 = 500;
+
+/// No tokenizer in use counts less or more than this for what another counts.
+const FACTOR_MIN: f64 = 0.5;
+const FACTOR_MAX: f64 = 4.0;
+
+/// So many times what was expected is no report of that request.
+const ABSURD_TIMES: u64 = 16;
+
+/// The least weight of a new report: old ones fade, because a chat changes from talk to code.
+const WEIGHT_MIN: f64 = 0.25;
+
+/// What was learnt of each model. Plain data, to be stored with the chat.
+///
+/// ```
+/// use ship_context::Calibration;
+///
+/// let mut calibration = Calibration::default();
+/// assert_eq!(calibration.estimate("gpt-4o", 10_000), 10_000);
+/// calibration.learn("gpt-4o", 10_000, 14_000);
+/// assert_eq!(calibration.estimate("gpt-4o", 12_000), 16_800);
+/// let stored = calibration.to_object();
+/// assert_eq!(Calibration::from_object(&stored), calibration);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// The one that was heard of last is last.
+    models: Vec<Learnt>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Learnt {
+    model: String,
+    factor: f64,
+    /// How many reports the factor is the mean of.
+    reports: u64,
+    anchor: Anchor,
+}
+
+/// The last request: what we counted, and what was reported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Anchor {
+    counted: u64,
+    reported: u64,
+}
+
+/// What was made of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lesson {
+    /// It was learnt from.
+    Learnt,
+    /// It cannot be about this request: nothing was sent or reported, or far too much.
+    Absurd,
+    /// It is less than half of what was sent. The server may have cut the request without a word.
+    MaybeTruncated,
+}
+
+impl Calibration {
+    /// Learns from a reply: `counted` is our own count of all that was sent, before [`Self::estimate`];
+    /// `reported` is the whole input as the provider counted it, with what it read from its cache once.
+    pub fn learn(&mut self, model: &str, counted: u64, reported: u64) -> Lesson {
+        let expected = self.estimate(model, counted);
+        let absurd = ABSURD_TIMES.saturating_mul(expected.max(FACTOR_FROM_TOKENS));
+        if counted == 0 || reported == 0 || reported > absurd {
+            return Lesson::Absurd;
+        }
+        if reported < expected / 2 {
+            return Lesson::MaybeTruncated;
+        }
+        let anchor = Anchor { counted, reported };
+        let mut learnt = self.take(model).unwrap_or_else(|| Learnt::new(model, anchor));
+        learnt.anchor = anchor;
+        if counted >= FACTOR_FROM_TOKENS {
+            learnt.add(reported as f64 / counted as f64);
+        }
+        if self.models.len() >= MODELS_MAX {
+            self.models.remove(0);
+        }
+        self.models.push(learnt);
+        Lesson::Learnt
+    }
+
+    /// What the provider will count for a request of which we count so many tokens.
+    pub fn estimate(&self, model: &str, counted: u64) -> u64 {
+        let Some(learnt) = self.models.iter().find(|learnt| learnt.model == model) else {
+            return (counted as f64 * Family::of_model(model).starting_factor()).round() as u64;
+        };
+        let Anchor { counted: then, reported } = learnt.anchor;
+        if counted >= then {
+            let more = (counted - then) as f64 * learnt.factor;
+            return reported.saturating_add(more.round() as u64);
+        }
+        // What was taken away took what the whole took, token for token.
+        (reported as f64 * (counted as f64 / then as f64)).round() as u64
+    }
+
+    fn take(&mut self, model: &str) -> Option<Learnt> {
+        let at = self.models.iter().position(|learnt| learnt.model == model)?;
+        Some(self.models.remove(at))
+    }
+
+    /// The data, to be stored.
+    pub fn to_object(&self) -> Object {
+        let models = self.models.iter();
+        models.map(|learnt| (learnt.model.clone(), learnt.to_json())).collect()
+    }
+
+    /// Reads what [`Self::to_object`] gave. What cannot be read is left out, and so learnt again.
+    pub fn from_object(object: &Object) -> Self {
+        let learnt = object.iter().filter_map(|(model, json)| Learnt::from_json(model, json));
+        let mut models: Vec<Learnt> = learnt.collect();
+        models.drain(..models.len().saturating_sub(MODELS_MAX));
+        Self { models }
+    }
+}
+
+impl Learnt {
+    fn new(model: &str, anchor: Anchor) -> Self {
+        let factor = Family::of_model(model).starting_factor();
+        Self { model: model.to_owned(), factor, reports: 0, anchor }
+    }
+
+    /// The first reports have equal weight, later ones a quarter.
+    fn add(&mut self, ratio: f64) {
+        self.reports = self.reports.saturating_add(1);
+        let weight = (1.0 / self.reports as f64).max(WEIGHT_MIN);
+        let factor = self.factor + (ratio - self.factor) * weight;
+        // Four digits are more than an estimate is worth, and short to store.
+        self.factor = (factor.clamp(FACTOR_MIN, FACTOR_MAX) * 10_000.0).round() / 10_000.0;
+    }
+
+    fn to_json(&self) -> Json {
+        Json::Object(Object::from([
+            ("factor", Json::from(self.factor)),
+            ("reports", self.reports.into()),
+            ("counted", self.anchor.counted.into()),
+            ("reported", self.anchor.reported.into()),
+        ]))
+    }
+
+    fn from_json(model: &str, json: &Json) -> Option<Self> {
+        let whole = |key| json.get(key).and_then(Json::as_u64).filter(|number| *number > 0);
+        let anchor = Anchor { counted: whole("counted")?, reported: whole("reported")? };
+        let factor = json.get("factor").and_then(Json::as_number)?;
+        let reports = json.get("reports").and_then(Json::as_u64)?;
+        let usable = (FACTOR_MIN..=FACTOR_MAX).contains(&factor);
+        usable.then(|| Self { model: model.to_owned(), factor, reports, anchor })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ship_testkit::random::Random;
+    use ship_testkit::texts;
+
+    use super::super::Tokenizer;
+    use super::*;
+
+    /// A provider that counts so many times our tokens, give or take three in a hundred.
+    fn report(random: &mut Random, counted: u64, factor: f64) -> u64 {
+        let noise = 0.97 + random.below(601) as f64 / 10_000.0;
+        (counted as f64 * factor * noise).round() as u64
+    }
+
+    fn is_within(estimate: u64, truth: f64, part: f64) -> bool {
+        (estimate as f64 - truth).abs() <= truth * part
+    }
+
+    /// Counts of a chat that grows, in English, Chinese and code.
+    fn growing_counts(model: &str, kind: &str) -> Vec<u64> {
+        let (_, text) = texts::ordinary(24_000).into_iter().find(|text| text.0 == kind).unwrap();
+        let tokenizer = Tokenizer::for_model(model);
+        let ends = (1..=6).map(|end| text.floor_char_boundary(end * 4_000));
+        ends.map(|end| tokenizer.count(&text[..end])).collect()
+    }
+
+    #[test]
+    fn three_reports_bring_the_estimate_within_a_twentieth() {
+        for kind in ["English", "Chinese", "Rust"] {
+            let counts = growing_counts("some-model", kind);
+            for seed in 0..200 {
+                let mut random = Random::new(seed);
+                let mut calibration = Calibration::default();
+                for (replies, counted) in counts.iter().copied().enumerate() {
+                    let estimate = calibration.estimate("some-model", counted);
+                    let is_near = is_within(estimate, counted as f64 * 1.4, 0.05);
+                    assert!(replies < 3 || is_near, "{kind}, seed {seed}: {estimate} of {counted}");
+                    let reported = report(&mut random, counted, 1.4);
+                    assert_eq!(calibration.learn("some-model", counted, reported), Lesson::Learnt);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_model_has_a_factor_of_its_own_and_keeps_it() {
+        let models = [("gpt-4o", 1.02), ("claude-opus-4-7", 1.55), ("deepseek-chat", 0.9)];
+        let mut random = Random::new(7);
+        let mut calibration = Calibration::default();
+        for round in 1..=3 {
+            for (model, factor) in models {
+                let counted = 10_000 * round;
+                let reported = report(&mut random, counted, factor);
+                assert_eq!(calibration.learn(model, counted, reported), Lesson::Learnt);
+            }
+        }
+        for (model, factor) in models {
+            for counted in [10_000, 31_000, 60_000] {
+                let estimate = calibration.estimate(model, counted);
+                assert!(is_within(estimate, counted as f64 * factor, 0.05), "{model}: {estimate}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_that_has_not_answered_yet_has_its_familys_factor() {
+        let calibration = Calibration::default();
+        assert_eq!(calibration.estimate("gpt-4o", 1_000), 1_000);
+        assert_eq!(calibration.estimate("claude-sonnet-4-5", 1_000), 1_350);
+    }
+
+    #[test]
+    fn an_absurd_report_teaches_nothing() {
+        let mut calibration = Calibration::default();
+        calibration.learn("m", 1_000, 1_100);
+        let before = calibration.clone();
+        for (counted, reported) in [(1_000, 0), (0, 1_000), (1_000, 110_000), (100, 10_000)] {
+            assert_eq!(calibration.learn("m", counted, reported), Lesson::Absurd);
+        }
+        assert_eq!(calibration.learn("m", u64::MAX, u64::MAX), Lesson::Learnt, "but no overflow");
+        assert_ne!(calibration, before);
+        calibration = before.clone();
+        calibration.learn("new", u64::MAX, 1);
+        assert_eq!(calibration, before);
+    }
+
+    #[test]
+    fn a_factor_stays_within_what_is_possible() {
+        let mut calibration = Calibration::default();
+        for _ in 0..10 {
+            calibration.learn("m", 1_000, 9_000);
+        }
+        assert_eq!(calibration.estimate("m", 11_000), 9_000 + 40_000);
+    }
+
+    /// Ollama cuts a request to its window, 4,096 tokens by default, and reports what it kept.
+    #[test]
+    fn a_request_that_was_cut_silently_teaches_nothing() {
+        let mut calibration = Calibration::default();
+        assert_eq!(calibration.learn("llama3.1:8b", 3_000, 3_100), Lesson::Learnt);
+        for counted in [9_000, 20_000, 100_000] {
+            assert_eq!(calibration.learn("llama3.1:8b", counted, 4_096), Lesson::MaybeTruncated);
+            assert!(calibration.estimate("llama3.1:8b", counted) >= counted);
+        }
+    }
+
+    #[test]
+    fn what_a_provider_adds_to_a_short_request_is_not_multiplied() {
+        let mut calibration = Calibration::default();
+        calibration.learn("m", 20, 620);
+        assert_eq!(calibration.estimate("m", 40), 640);
+        assert_eq!(calibration.estimate("m", 100_020), 100_620);
+    }
+
+    #[test]
+    fn a_shorter_request_is_expected_to_take_its_share() {
+        let mut calibration = Calibration::default();
+        calibration.learn("m", 100_000, 130_000);
+        assert_eq!(calibration.estimate("m", 10_000), 13_000);
+        assert_eq!(calibration.estimate("m", 0), 0);
+    }
+
+    #[test]
+    fn what_is_stored_is_small_and_read_again() {
+        let mut calibration = Calibration::default();
+        for number in 0..20 {
+            calibration.learn(&format!("model-{number}"), 3_000, 4_001 + number);
+        }
+        let stored = calibration.to_object();
+        assert_eq!(stored.len(), MODELS_MAX);
+        assert!(stored.has("model-19") && !stored.has("model-0"));
+        assert!(format!("{stored:?}").len() < 1_000, "{stored:?}");
+        assert_eq!(Calibration::from_object(&stored), calibration);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_out() {
+        let text = r#"{
+            "good":{"factor":1.25,"reports":3,"counted":10,"reported":12},
+            "a":null,"b":{},"c":{"factor":1e400,"reports":1,"counted":1,"reported":1},
+            "d":{"factor":-1,"reports":1,"counted":1,"reported":1},
+            "e":{"factor":1,"reports":1,"counted":0,"reported":1},
+            "f":{"factor":1,"reports":0.5,"counted":1,"reported":1}
+        }"#;
+        let Ok(Json::Object(object)) = Json::parse(text) else { panic!("an object") };
+        let calibration = Calibration::from_object(&object);
+        assert_eq!(calibration.to_object().keys().collect::<Vec<_>>(), ["good"]);
+        assert_eq!(calibration.estimate("good", 10), 12);
+    }
+}

@@ -1,0 +1,200 @@
+//! What a file takes: by what a model makes of it, never by the base64 that it travels in.
+//!
+//! An image is paid for by its pixels, which stand in the first bytes of the file. Text is put into the
+//! message as text. Everything else is a guess that the next report of the provider corrects.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ship_message::FilePart;
+
+use super::Tokenizer;
+use super::family::Family;
+
+/// An image of unknown size, and any other file that is not known better: about as much as a full page.
+const UNKNOWN_TOKENS: u64 = 1_500;
+
+/// How many bytes of a PDF make a token. Anthropic gives 1,500 to 3,000 tokens for the text of a page, and
+/// shows the page as an image besides; pages take from ten thousand bytes (text) to a hundred thousand (scans).
+const PDF_BYTES_FOR_TOKEN: u64 = 20;
+
+/// The base64 in which an image's size is looked for; before it, a photograph may have previews and colours.
+const HEADER_CHARS: usize = 256 * 1024;
+
+/// The tokens of a file part.
+pub(super) fn file_tokens(tokenizer: &Tokenizer, file: &FilePart) -> u64 {
+    let data = Data::of_url(file.url());
+    let declared = data.as_ref().map_or("", |data| data.media_type);
+    let media_type = if file.media_type().is_empty() { declared } else { file.media_type() };
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let name = file.filename().map_or(0, |name| tokenizer.count(name));
+    let content = data.and_then(|data| {
+        if media_type.starts_with("image/") {
+            return data.pixels().map(|size| image_tokens(tokenizer.family(), size));
+        }
+        if media_type == "application/pdf" {
+            return Some((data.bytes() / PDF_BYTES_FOR_TOKEN).max(UNKNOWN_TOKENS));
+        }
+        if is_text(&media_type) {
+            return data.text().map(|text| tokenizer.count(&text));
+        }
+        None
+    });
+    name + content.unwrap_or(UNKNOWN_TOKENS)
+}
+
+fn is_text(media_type: &str) -> bool {
+    let kind = media_type.strip_prefix("application/").unwrap_or_default();
+    media_type.starts_with("text/")
+        || ["json", "xml", "yaml", "x-yaml", "toml", "javascript", "x-ndjson", "x-sh", "sql"]
+            .contains(&kind)
+        || media_type.ends_with("+json")
+        || media_type.ends_with("+xml")
+}
+
+/// Width and height in pixels.
+type Pixels = (f64, f64);
+
+/// What an image takes, by the rule of who made the model. Most others cut images into squares of 28 pixels,
+/// of which each is a token; that is near to Anthropic's rule.
+fn image_tokens(family: Family, pixels: Pixels) -> u64 {
+    match family {
+        Family::OpenAi | Family::OpenAiOld => in_tiles(pixels),
+        Family::Claude
+        | Family::DeepSeek
+        | Family::Qwen
+        | Family::Llama
+        | Family::Mistral
+        | Family::Kimi
+        | Family::Glm4
+        | Family::Glm5
+        | Family::MiniMax
+        | Family::Unknown => by_area(pixels),
+    }
+}
+
+/// OpenAI: fitted into 2048 × 2048, the shorter side made 768, then 170 for each tile of 512 × 512, and 85.
+fn in_tiles((width, height): Pixels) -> u64 {
+    let fit = (2048.0 / width.max(height)).min(1.0);
+    let shorter = (768.0 / (width.min(height) * fit)).min(1.0);
+    let tiles = |side: f64| (side * fit * shorter / 512.0).ceil().max(1.0);
+    85 + 170 * (tiles(width) * tiles(height)) as u64
+}
+
+/// Anthropic: the longer side made 1568, then a token for 750 pixels, 1,600 at most.
+fn by_area((width, height): Pixels) -> u64 {
+    let fit = (1568.0 / width.max(height)).min(1.0);
+    (width * fit * height * fit / 750.0).ceil().clamp(1.0, 1_600.0) as u64
+}
+
+/// The content of a `data:` URL.
+struct Data<'a> {
+    media_type: &'a str,
+    is_base64: bool,
+    content: &'a str,
+}
+
+impl<'a> Data<'a> {
+    fn of_url(url: &'a str) -> Option<Self> {
+        let scheme = url.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:"))?;
+        let (head, content) = url[scheme.len()..].split_once(',')?;
+        let mut words = head.split(';');
+        let media_type = words.next().unwrap_or_default();
+        let is_base64 = words.any(|word| word.eq_ignore_ascii_case("base64"));
+        Some(Self { media_type, is_base64, content })
+    }
+
+    /// How many bytes the content has.
+    fn bytes(&self) -> u64 {
+        let chars = self.content.len() as u64;
+        if self.is_base64 { chars / 4 * 3 } else { chars }
+    }
+
+    /// The first bytes are enough to find an image's size.
+    fn pixels(&self) -> Option<Pixels> {
+        if !self.is_base64 {
+            return None;
+        }
+        let chars = self.content.len().min(HEADER_CHARS);
+        let head = self.content.get(..chars - chars % 4)?;
+        let size = imagesize::blob_size(&STANDARD.decode(head).ok()?).ok()?;
+        let has_pixels = size.width > 0 && size.height > 0;
+        has_pixels.then_some((size.width as f64, size.height as f64))
+    }
+
+    /// The text; one that is not base64 is counted as it is escaped, which is rare and a little too much.
+    fn text(&self) -> Option<String> {
+        if !self.is_base64 {
+            return Some(self.content.to_owned());
+        }
+        String::from_utf8(STANDARD.decode(self.content).ok()?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first bytes of a PNG of this size, and then a lot of data.
+    fn png(width: u32, height: u32) -> FilePart {
+        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        bytes.extend(width.to_be_bytes());
+        bytes.extend(height.to_be_bytes());
+        bytes.extend([8, 2, 0, 0, 0]);
+        bytes.resize(1_000_000, 7);
+        data("image/png", &bytes)
+    }
+
+    fn data(media_type: &str, bytes: &[u8]) -> FilePart {
+        FilePart::new(media_type, format!("data:{media_type};base64,{}", STANDARD.encode(bytes)))
+    }
+
+    fn tokens(model: &str, file: &FilePart) -> u64 {
+        file_tokens(&Tokenizer::for_model(model), file)
+    }
+
+    #[test]
+    fn an_image_is_counted_by_its_pixels_as_its_provider_does() {
+        for (width, height, openai, anthropic) in [
+            (512, 512, 85 + 170, 350),
+            (1024, 1024, 85 + 4 * 170, 1_399),
+            (2048, 4096, 85 + 6 * 170, 1_600),
+            (1000, 1000, 85 + 4 * 170, 1_334),
+            (1, 1, 85 + 170, 1),
+            (u32::MAX, 1, 85 + 4 * 170, 1),
+        ] {
+            let image = png(width, height);
+            assert_eq!(tokens("gpt-4o", &image), openai, "{width} × {height}");
+            assert_eq!(tokens("claude-sonnet-4-5", &image), anthropic, "{width} × {height}");
+        }
+    }
+
+    #[test]
+    fn an_image_whose_size_is_not_known_takes_a_page() {
+        for url in [
+            "https://example.com/a.png",
+            "data:image/png;base64,????",
+            "data:image/png;base64,",
+            "data:image/png;base64",
+            "data:image/svg+xml,<svg/>",
+            "data:",
+            "日本",
+            "",
+        ] {
+            assert_eq!(tokens("gpt-4o", &FilePart::new("image/png", url)), 1_500, "{url}");
+        }
+        assert_eq!(tokens("gpt-4o", &png(0, 100)), 1_500);
+    }
+
+    #[test]
+    fn a_text_file_takes_what_its_text_takes() {
+        let text = "fn main() { println!(\"hello\"); }\n".repeat(100);
+        let file = data("text/plain", text.as_bytes());
+        assert_eq!(tokens("gpt-4o", &file), Tokenizer::for_model("gpt-4o").count(&text));
+    }
+
+    #[test]
+    fn a_pdf_is_counted_by_its_bytes() {
+        assert_eq!(tokens("claude-x", &data("application/pdf", &[0; 600_000])), 30_000);
+        assert_eq!(tokens("claude-x", &data("application/pdf", &[0; 600])), 1_500);
+    }
+}

@@ -1,0 +1,147 @@
+//! What a message takes: everything of it that is sent, once.
+//!
+//! What counts is what the model is shown. A call without a word beside it is not free, a picture is not the
+//! base64 it travels in, and data parts and sources stay with us. Reasoning is counted although it goes only
+//! to the model that wrote it: in most chats that is the model that is asked.
+
+use ship_message::json::Json;
+use ship_message::{PartFields, ReasoningPart, Role, ToolPart, UiMessage, UiPart};
+
+use super::Tokenizer;
+use super::file::file_tokens;
+use super::tokenizer::MESSAGE_TOKENS;
+
+/// What sets a part apart from the next.
+const PART_TOKENS: u64 = 3;
+
+/// What stands around a call and around its result: ids, and that it is one.
+const CALL_TOKENS: u64 = 12;
+
+impl Tokenizer {
+    /// Counts a message as [`shown_to_model`](crate::shown_to_model) gives it.
+    pub fn message_tokens(&self, message: &UiMessage) -> u64 {
+        let parts = message.parts().iter();
+        let tokens: u64 = match message.role() {
+            Role::Assistant => parts.map(|part| self.agents_part(part)).sum(),
+            Role::User | Role::System | Role::Unknown => {
+                parts.map(|part| self.persons_part(part)).sum()
+            }
+        };
+        MESSAGE_TOKENS + tokens
+    }
+
+    /// Of a person only words and files are sent.
+    fn persons_part(&self, part: &UiPart) -> u64 {
+        match part {
+            UiPart::Text(text) => PART_TOKENS + self.count(text.text()),
+            UiPart::File(file) => PART_TOKENS + file_tokens(self, file),
+            UiPart::Reasoning(_)
+            | UiPart::SourceUrl(_)
+            | UiPart::SourceDocument(_)
+            | UiPart::StepStart(_)
+            | UiPart::Data(_)
+            | UiPart::Tool(_)
+            | UiPart::Unknown(_) => 0,
+        }
+    }
+
+    fn agents_part(&self, part: &UiPart) -> u64 {
+        match part {
+            UiPart::Reasoning(reasoning) => PART_TOKENS + self.reasoning(reasoning),
+            UiPart::Tool(tool) => self.call(tool),
+            // Every step is sent as a message of its own.
+            UiPart::StepStart(_) => MESSAGE_TOKENS,
+            UiPart::Text(_)
+            | UiPart::File(_)
+            | UiPart::SourceUrl(_)
+            | UiPart::SourceDocument(_)
+            | UiPart::Data(_)
+            | UiPart::Unknown(_) => self.persons_part(part),
+        }
+    }
+
+    /// Thoughts that the provider hides are sent back as data of about four bytes for a token.
+    fn reasoning(&self, part: &ReasoningPart) -> u64 {
+        let hidden = part
+            .provider_metadata()
+            .and_then(|metadata| metadata.get("anthropic")?.get("redactedData")?.as_str())
+            .map_or(0, |data| data.len() as u64 / 4);
+        self.count(part.text()) + hidden
+    }
+
+    fn call(&self, tool: &ToolPart) -> u64 {
+        let denial = tool.field("approval").and_then(|approval| approval.get("reason"));
+        let texts = [tool.name(), tool.error_text(), denial.and_then(Json::as_str)];
+        let values = [tool.input(), tool.output()];
+        let texts: u64 = texts.into_iter().flatten().map(|text| self.count(text)).sum();
+        let values: u64 = values.into_iter().flatten().map(|value| self.value(value)).sum();
+        2 * CALL_TOKENS + texts + values
+    }
+
+    /// A text is sent as it is, everything else as JSON.
+    fn value(&self, value: &Json) -> u64 {
+        match value.as_str() {
+            Some(text) => self.count(text),
+            None => self.count(&value.stringify()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> u64 {
+        Tokenizer::default().message_tokens(&UiMessage::parse(text).unwrap())
+    }
+
+    fn assistant(part: &str) -> u64 {
+        tokens(&format!(r#"{{"id":"a","role":"assistant","parts":[{part}]}}"#))
+    }
+
+    #[test]
+    fn a_call_without_a_word_beside_it_counts() {
+        let count = |text| Tokenizer::default().count(text);
+        let call = r#"{"type":"tool-shell","toolCallId":"c","state":"output-available","input":{"command":"ls -la /tmp"},"output":"total 0"}"#;
+        let content = count("shell") + count(r#"{"command":"ls -la /tmp"}"#) + count("total 0");
+        assert_eq!(assistant(call), MESSAGE_TOKENS + 2 * CALL_TOKENS + content);
+        let failed = r#"{"type":"dynamic-tool","toolName":"shell","toolCallId":"c","state":"output-error","input":{},"errorText":"there is no such folder"}"#;
+        let content = count("shell") + count("{}") + count("there is no such folder");
+        assert_eq!(assistant(failed), MESSAGE_TOKENS + 2 * CALL_TOKENS + content);
+    }
+
+    #[test]
+    fn thoughts_count_and_so_do_hidden_ones() {
+        let plain = assistant(r#"{"type":"reasoning","text":"They want the second file."}"#);
+        assert_eq!(plain, MESSAGE_TOKENS + PART_TOKENS + 6);
+        let data = "A".repeat(4_000);
+        let hidden = assistant(&format!(
+            r#"{{"type":"reasoning","text":"","providerMetadata":{{"anthropic":{{"redactedData":"{data}"}}}}}}"#
+        ));
+        assert_eq!(hidden, MESSAGE_TOKENS + PART_TOKENS + 1_000);
+    }
+
+    #[test]
+    fn what_is_not_sent_does_not_count() {
+        for part in [
+            r#"{"type":"data-chart","data":{"points":[1,2,3]}}"#,
+            r#"{"type":"source-url","sourceId":"s","url":"https://example.com"}"#,
+            r#"{"type":"something-new","text":"words"}"#,
+            "null",
+        ] {
+            assert_eq!(assistant(part), MESSAGE_TOKENS, "{part}");
+        }
+        let metadata = r#"{"id":"u","role":"user","metadata":{"username":"ann"},"parts":[]}"#;
+        assert_eq!(tokens(metadata), MESSAGE_TOKENS);
+        let thought =
+            r#"{"id":"u","role":"user","parts":[{"type":"reasoning","text":"of a person"}]}"#;
+        assert_eq!(tokens(thought), MESSAGE_TOKENS);
+    }
+
+    #[test]
+    fn a_broken_message_takes_little_and_breaks_nothing() {
+        for text in ["{}", r#"{"role":"robot","parts":7}"#, r#"{"role":"user"}"#] {
+            assert_eq!(tokens(text), MESSAGE_TOKENS, "{text}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Calls and results: each call is answered exactly once, directly behind it.
+//!
+//! A result belongs to the call of its id in the assistant's message before it. A call without one gets an
+//! error; a result without a call, or a second one, goes. Text that stands behind a call in the same message
+//! is said after its result: Anthropic takes calls only at the end of a message.
+
+use std::collections::HashMap;
+
+use ship_message::json::{Json, Object};
+use ship_message::{
+    ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole, ToolCallModelPart, ToolOutput,
+    ToolResultModelPart, Value,
+};
+
+use super::names::{CallIds, Names};
+use super::{Target, parts};
+
+/// What a call without a result is answered with.
+const INTERRUPTED: &str = "interrupted, outcome unknown";
+/// Providers want a word where there is none.
+const EMPTY: &str = "(empty)";
+
+/// One thing that was said, and by whom.
+pub(super) enum Exchange<'a> {
+    Person(ModelParts<'a>),
+    /// Calls stand last in `said`; `results` has one for each, in their order.
+    Assistant {
+        said: ModelParts<'a>,
+        results: ModelParts<'a>,
+    },
+}
+
+/// Takes the messages apart into exchanges, calls together with their results.
+pub(super) fn exchanges<'a>(
+    messages: Vec<ModelMessage<'a>>,
+    target: &Target<'_>,
+    names: &Names,
+) -> Vec<Exchange<'a>> {
+    let mut exchanges = Exchanges { target, names, ids: CallIds::default(), done: Vec::new() };
+    let mut messages = messages.into_iter().peekable();
+    while let Some(message) = messages.next() {
+        match message.role {
+            ModelRole::System => exchanges.note(message.content),
+            ModelRole::User => exchanges.person(message.content),
+            ModelRole::Assistant => {
+                let mut results = Results::default();
+                while let Some(after) = messages.next_if(|next| next.role == ModelRole::Tool) {
+                    results.extend(after.content);
+                }
+                exchanges.assistant(message.content, results);
+            }
+            // Its calls are not there.
+            ModelRole::Tool => {}
+        }
+    }
+    exchanges.done
+}
+
+struct Exchanges<'a, 't> {
+    target: &'t Target<'t>,
+    names: &'t Names,
+    ids: CallIds,
+    done: Vec<Exchange<'a>>,
+}
+
+/// The results behind one assistant's message, by the ids of their calls.
+#[derive(Default)]
+struct Results<'a>(HashMap<String, ToolResultModelPart<'a>>);
+
+impl<'a> Results<'a> {
+    fn extend(&mut self, content: ModelContent<'a>) {
+        let ModelContent::Parts(parts) = content else { return };
+        for part in parts {
+            if let ModelPart::ToolResult(result) = part {
+                // The first is the one that the model has seen.
+                self.0.entry(string(result.call_id())).or_insert(result);
+            }
+        }
+    }
+}
+
+impl<'a> Exchanges<'a, '_> {
+    /// A system message inside a history is a note: the system's own place is before all messages.
+    fn note(&mut self, content: ModelContent<'a>) {
+        let ModelContent::Text(words) = content else { return };
+        if !parts::is_blank(&words) {
+            let note = parts::text(format!("[system note] {words}"));
+            self.done.push(Exchange::Person(std::iter::once(note).collect()));
+        }
+    }
+
+    fn person(&mut self, content: ModelContent<'a>) {
+        let mut said = ModelParts::new();
+        match content {
+            ModelContent::Text(words) if parts::is_blank(&words) => {}
+            ModelContent::Text(words) => said.push(parts::text(words)),
+            ModelContent::Parts(all) => {
+                for part in all {
+                    match part {
+                        ModelPart::Text(text) => said.extend(parts::said(text)),
+                        // Whether a file can be sent is seen when all of them are known.
+                        ModelPart::File(_) | ModelPart::Image(_) => said.push(part),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        if said.is_empty() {
+            said.push(parts::text(EMPTY));
+        }
+        self.done.push(Exchange::Person(said));
+    }
+
+    fn assistant(&mut self, content: ModelContent<'a>, mut results: Results<'a>) {
+        let all = match content {
+            ModelContent::Text(words) => std::iter::once(parts::text(words)).collect(),
+            ModelContent::Parts(all) => all,
+        };
+        let mut said = ModelParts::new();
+        let mut answers = ModelParts::new();
+        for part in all {
+            let part = match part {
+                ModelPart::ToolCall(call) if is_true(call.provider_executed()) => None,
+                ModelPart::ToolCall(call) => {
+                    let (call, answer) = self.call(&call, &mut results);
+                    said.push(call);
+                    answers.push(answer);
+                    continue;
+                }
+                ModelPart::ToolResult(result) => Some(ran_elsewhere(&result)),
+                ModelPart::Text(text) => parts::said(text),
+                ModelPart::Reasoning(part) => parts::reasoned(part, self.target),
+                ModelPart::File(_) | ModelPart::Image(_) => {
+                    Some(parts::text("[a file that the assistant made]"))
+                }
+                ModelPart::ToolApprovalRequest(_)
+                | ModelPart::ToolApprovalResponse(_)
+                | ModelPart::Unknown(_) => None,
+            };
+            let Some(part) = part else { continue };
+            if !answers.is_empty() {
+                self.say(std::mem::take(&mut said), std::mem::take(&mut answers));
+            }
+            said.push(part);
+        }
+        self.say(said, answers);
+    }
+
+    fn say(&mut self, said: ModelParts<'a>, results: ModelParts<'a>) {
+        // Reasoning alone is no message.
+        if said.iter().any(|part| !matches!(part, ModelPart::Reasoning(_))) {
+            self.done.push(Exchange::Assistant { said, results });
+        }
+    }
+
+    /// A call and its result as they are sent.
+    fn call(
+        &mut self,
+        call: &ToolCallModelPart<'a>,
+        results: &mut Results<'a>,
+    ) -> (ModelPart<'a>, ModelPart<'a>) {
+        let own_id = string(call.call_id());
+        let result = results.0.remove(&own_id);
+        let id = self.ids.take(&own_id);
+        let name = string(call.tool_name());
+        let name = self.names.sent(&name);
+        let mut sent = Object::from([
+            ("type", Json::from("tool-call")),
+            ("toolCallId", id.as_str().into()),
+            ("toolName", name.as_ref().into()),
+            ("input", input(call.input())),
+        ]);
+        // A signature that the model wants back with its call.
+        let options = call.provider_options().map(Value::into_json);
+        if let Some(options) = options.filter(|options| parts::is_own(options, self.target))
+            && let Some(google) = options.get("google")
+        {
+            sent.set("providerOptions", Object::from([("google", google.clone())]));
+        }
+        let mut answer = Object::from([
+            ("type", Json::from("tool-result")),
+            ("toolCallId", id.into()),
+            ("toolName", name.as_ref().into()),
+        ]);
+        answer.set("output", output(result.as_ref()));
+        (ModelPart::from_json(sent.into()), ModelPart::from_json(answer.into()))
+    }
+}
+
+/// An input must be an object.
+fn input(input: Option<Value<'_>>) -> Json {
+    match input.map(Value::into_json) {
+        Some(Json::Object(input)) => input.into(),
+        None | Some(Json::Null) => Object::new().into(),
+        Some(other) => Object::from([("input", other)]).into(),
+    }
+}
+
+/// What a tool answered; an error when nobody knows.
+fn output(result: Option<&ToolResultModelPart<'_>>) -> Json {
+    let of = |kind: &str, value: Json| {
+        Object::from([("type", Json::from(kind)), ("value", value)]).into()
+    };
+    match result.and_then(ToolResultModelPart::output) {
+        Some(ToolOutput::Of(kind, value)) => match value.as_str() {
+            Some(words) if parts::is_blank(words) => of(kind.name(), EMPTY.into()),
+            _ => of(kind.name(), value.into_json()),
+        },
+        Some(ToolOutput::Other(other)) => of("json", other.clone()),
+        None => of("error-text", INTERRUPTED.into()),
+    }
+}
+
+/// A tool that the provider has run: the call goes, and what came of it is told in a line.
+fn ran_elsewhere<'a>(result: &ToolResultModelPart<'_>) -> ModelPart<'a> {
+    let output = output(Some(result));
+    let value = output.get("value");
+    let words = match value.and_then(Json::as_str) {
+        Some(words) => words.to_owned(),
+        None => value.map(Json::to_string).unwrap_or_default(),
+    };
+    let words: String = words.chars().take(ELSEWHERE_CHARS_MAX).collect();
+    parts::text(format!("[{} was run by the provider: {words}]", string(result.tool_name())))
+}
+
+/// Pages that a provider has searched are long, and were used when they were new.
+const ELSEWHERE_CHARS_MAX: usize = 2000;
+
+fn is_true(value: Option<Value<'_>>) -> bool {
+    value.is_some_and(|value| value.into_json().as_bool() == Some(true))
+}
+
+fn string(value: Option<Value<'_>>) -> String {
+    value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,196 @@
+//! Files: sent where the provider takes them, told of where it does not.
+//!
+//! One image that a provider refuses would make it refuse every later request of the chat. So each file is
+//! looked at as the provider will look at it: what it really is, how large, how many pixels. Text is put
+//! into the message as text, which every model reads. The newest files have precedence when there is not
+//! room for all; only then does an older part of a request change.
+
+mod look;
+
+use ship_message::json::{Json, Object};
+use ship_message::{ModelContent, ModelMessage, ModelPart, ModelRole, Value};
+
+use self::look::{Data, Image};
+use super::parts::text;
+use super::{SendFiles, Target};
+use crate::wire::Format;
+
+/// What a provider takes.
+struct Limits {
+    image_bytes: usize,
+    images: usize,
+    side: usize,
+    /// With more images than this, each must be within [`MANY_SIDE`].
+    many: usize,
+    /// Bytes of base64 of all files together; a whole request may have 32 MB.
+    total: usize,
+}
+
+const MANY_SIDE: usize = 2000;
+const MB: usize = 1024 * 1024;
+
+impl Limits {
+    fn of(format: Format) -> Self {
+        let total = 24 * MB;
+        match format {
+            Format::OpenAi => {
+                let none = usize::MAX;
+                Self { image_bytes: 20 * MB, images: 500, side: none, many: none, total }
+            }
+            // The image's own bytes: in base64 they are a third more.
+            Format::Anthropic => {
+                Self { image_bytes: 5 * MB * 3 / 4, images: 100, side: 8000, many: 20, total }
+            }
+        }
+    }
+}
+
+/// Replaces the files that cannot be sent, and puts text files into the text.
+pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &Target<'_>) {
+    let mut limits = Limits::of(target.format);
+    let files =
+        |message: &ModelMessage<'_>| message.parts().iter().filter(|part| is_file(part)).count();
+    let count: usize = messages.iter().map(files).sum();
+    if count == 0 {
+        return;
+    }
+    if count > limits.many {
+        limits.side = limits.side.min(MANY_SIDE);
+    }
+    let mut images = 0;
+    let mut total = 0;
+    for message in messages.iter_mut().rev().filter(|message| message.role == ModelRole::User) {
+        let ModelContent::Parts(parts) = &mut message.content else { continue };
+        for part in parts.iter_mut().rev().filter(|part| is_file(part)) {
+            let file = File::read(part);
+            *part = match file.sendable(target, &limits) {
+                Ok(Sendable::Text(words)) => text(words),
+                Ok(Sendable::File { part, size, is_image }) => {
+                    total += size;
+                    images += usize::from(is_image);
+                    if total > limits.total || images > limits.images {
+                        text(file.note("there are newer files, and a request has not room for all"))
+                    } else {
+                        part
+                    }
+                }
+                Err(reason) => text(file.note(reason)),
+            };
+        }
+    }
+}
+
+fn is_file(part: &ModelPart<'_>) -> bool {
+    matches!(part, ModelPart::File(_) | ModelPart::Image(_))
+}
+
+/// A file as a message names it.
+struct File {
+    data: String,
+    media_type: String,
+    name: Option<String>,
+}
+
+enum Sendable<'a> {
+    Text(String),
+    File { part: ModelPart<'a>, size: usize, is_image: bool },
+}
+
+impl File {
+    fn read(part: &ModelPart<'_>) -> Self {
+        let string =
+            |value: Option<Value<'_>>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
+        let (data, media_type, name) = match part {
+            ModelPart::File(file) => (file.data(), file.media_type(), string(file.filename())),
+            ModelPart::Image(image) => (image.image(), image.media_type(), None),
+            _ => (None, None, None),
+        };
+        Self {
+            data: string(data).unwrap_or_default(),
+            media_type: string(media_type).unwrap_or_default().to_ascii_lowercase(),
+            name,
+        }
+    }
+
+    fn sendable<'a>(
+        &self,
+        target: &Target<'_>,
+        limits: &Limits,
+    ) -> Result<Sendable<'a>, &'static str> {
+        let data = Data::read(&self.data)?;
+        let media_type = self.media_type(&data);
+        if let Some(words) = data.text(media_type) {
+            return Ok(Sendable::Text(format!("{}\n\n{words}", self.heading())));
+        }
+        if target.files == SendFiles::No {
+            return Err("this model takes no files");
+        }
+        if media_type.starts_with("image/") {
+            return self.image(&data, media_type, limits);
+        }
+        match (target.format, media_type, &data) {
+            (_, "application/pdf", Data::Bytes { .. })
+            | (Format::Anthropic, "application/pdf", Data::Url(_))
+            | (Format::OpenAi, "audio/wav" | "audio/mp3" | "audio/mpeg", Data::Bytes { .. }) => {
+                Ok(self.file(media_type, &data, false))
+            }
+            _ => Err("this model takes no files of that type"),
+        }
+    }
+
+    /// What the file says it is, or what its data says.
+    fn media_type<'a>(&'a self, data: &'a Data<'_>) -> &'a str {
+        match data.media_type() {
+            Some(of_data) if self.media_type.is_empty() => of_data,
+            _ => &self.media_type,
+        }
+    }
+
+    fn image<'a>(
+        &self,
+        data: &Data<'_>,
+        media_type: &str,
+        limits: &Limits,
+    ) -> Result<Sendable<'a>, &'static str> {
+        let Data::Bytes { bytes, .. } = data else { return Ok(self.file(media_type, data, true)) };
+        let image = Image::look(bytes).ok_or("it is no PNG, JPEG, GIF or WebP image")?;
+        if bytes.len() > limits.image_bytes {
+            return Err("it is too large");
+        }
+        if image.width.max(image.height) > limits.side || image.width.min(image.height) == 0 {
+            return Err("it has too many pixels, or none");
+        }
+        // What it is counts, not what it is called.
+        Ok(self.file(image.media_type, data, true))
+    }
+
+    fn file<'a>(&self, media_type: &str, data: &Data<'_>, is_image: bool) -> Sendable<'a> {
+        let mut object = Object::from([("type", "file"), ("mediaType", media_type)]);
+        object.set_or_remove("filename", self.name.as_deref().map(Json::from));
+        let (sent, size) = match data {
+            Data::Url(url) => ((*url).to_owned(), 0),
+            Data::Bytes { base64, .. } => (base64.clone().into_owned(), base64.len()),
+        };
+        object.set("data", sent);
+        Sendable::File { part: ModelPart::from_json(object.into()), size, is_image }
+    }
+
+    fn heading(&self) -> String {
+        match self.name() {
+            Some(name) => format!("File {name}:"),
+            None => "A file:".to_owned(),
+        }
+    }
+
+    fn note(&self, reason: &str) -> String {
+        let name = self.name().unwrap_or_else(|| "without a name".to_owned());
+        format!("[a file, {name}, was sent here; it is not shown, because {reason}]")
+    }
+
+    /// The name on one line.
+    fn name(&self) -> Option<String> {
+        let name: String =
+            self.name.as_deref()?.chars().filter(|c| !c.is_control()).take(120).collect();
+        (!name.is_empty()).then_some(name)
+    }
+}

@@ -1,0 +1,150 @@
+//! What a file really is.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use imagesize::ImageType;
+
+/// Where a file's bytes are.
+pub(super) enum Data<'a> {
+    /// Somewhere on the web, for the provider to fetch.
+    Url(&'a str),
+    /// Here.
+    Bytes { media_type: Option<&'a str>, base64: Cow<'a, str>, bytes: Vec<u8> },
+}
+
+impl<'a> Data<'a> {
+    /// Reads a URL; the error is a reason.
+    pub(super) fn read(url: &'a str) -> Result<Self, &'static str> {
+        if let Some(rest) = strip_scheme(url, "data:") {
+            return Self::of_data_url(rest);
+        }
+        if strip_scheme(url, "https://").or_else(|| strip_scheme(url, "http://")).is_some() {
+            return Ok(Self::Url(url));
+        }
+        Err("nobody can fetch it from where it is")
+    }
+
+    fn of_data_url(rest: &'a str) -> Result<Self, &'static str> {
+        let (head, payload) = rest.split_once(',').ok_or("its data cannot be read")?;
+        let media_type = head.split(';').next().filter(|media_type| !media_type.is_empty());
+        let is_base64 =
+            head.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64"));
+        let (base64, bytes) = if is_base64 {
+            let bytes = STANDARD.decode(payload).map_err(|_| "its data cannot be read")?;
+            (Cow::Borrowed(payload), bytes)
+        } else {
+            let bytes = percent_decoded(payload);
+            (Cow::Owned(STANDARD.encode(&bytes)), bytes)
+        };
+        if bytes.is_empty() {
+            return Err("it is empty");
+        }
+        Ok(Self::Bytes { media_type, base64, bytes })
+    }
+
+    pub(super) fn media_type(&self) -> Option<&str> {
+        match self {
+            Self::Url(_) => None,
+            Self::Bytes { media_type, .. } => *media_type,
+        }
+    }
+
+    /// The words of a file that is text.
+    pub(super) fn text(&self, media_type: &str) -> Option<&str> {
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
+        let is_text = essence.starts_with("text/")
+            || essence.ends_with("+json")
+            || essence.ends_with("+xml") && !essence.starts_with("image/")
+            || ["json", "xml", "yaml", "x-yaml", "toml", "javascript", "x-ndjson", "x-sh", "sql"]
+                .into_iter()
+                .any(|kind| essence.strip_prefix("application/") == Some(kind));
+        match self {
+            Self::Bytes { bytes, .. } if is_text => std::str::from_utf8(bytes).ok(),
+            Self::Bytes { .. } | Self::Url(_) => None,
+        }
+    }
+}
+
+/// A scheme in small or capital letters.
+fn strip_scheme<'a>(url: &'a str, scheme: &str) -> Option<&'a str> {
+    let head = url.get(..scheme.len())?;
+    head.eq_ignore_ascii_case(scheme).then(|| &url[scheme.len()..])
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = |digit: &u8| char::from(*digit).to_digit(16);
+        let pair = match (byte, after) {
+            (b'%', [high, low, ..]) => hex(high).zip(hex(low)),
+            _ => None,
+        };
+        match pair {
+            Some((high, low)) => {
+                bytes.extend(u8::try_from(high * 16 + low));
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
+/// What an image's first bytes tell.
+pub(super) struct Image {
+    pub(super) media_type: &'static str,
+    pub(super) width: usize,
+    pub(super) height: usize,
+}
+
+impl Image {
+    /// Looks at the bytes; nothing if they are no image that providers take.
+    pub(super) fn look(bytes: &[u8]) -> Option<Self> {
+        let media_type = match imagesize::image_type(bytes).ok()? {
+            ImageType::Png => "image/png",
+            ImageType::Jpeg => "image/jpeg",
+            ImageType::Gif => "image/gif",
+            ImageType::Webp => "image/webp",
+            _ => return None,
+        };
+        let size = imagesize::blob_size(bytes).ok()?;
+        Some(Self { media_type, width: size.width, height: size.height })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_url_is_read_in_both_forms() {
+        let Ok(Data::Bytes { bytes, media_type, .. }) =
+            Data::read("DATA:text/plain;charset=utf-8;base64,aGk=")
+        else {
+            panic!("bytes");
+        };
+        assert_eq!((bytes.as_slice(), media_type), (b"hi".as_slice(), Some("text/plain")));
+        let Ok(Data::Bytes { bytes, base64, .. }) = Data::read("data:,a%20b%zz%4") else {
+            panic!("bytes")
+        };
+        assert_eq!((bytes.as_slice(), base64.as_ref()), (b"a b%zz%4".as_slice(), "YSBiJXp6JTQ="));
+        for bad in [
+            "data:image/png;base64,%%%",
+            "data:image/png;base64,",
+            "data:x",
+            "file:///etc/passwd",
+            "blob:1",
+            "",
+            "é",
+        ] {
+            assert!(Data::read(bad).is_err(), "{bad}");
+        }
+        assert!(matches!(Data::read("https://x/y.png"), Ok(Data::Url(_))));
+    }
+}

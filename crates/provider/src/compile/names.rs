@@ -1,0 +1,178 @@
+//! Names and ids in the alphabet of the providers.
+//!
+//! OpenAI takes names of 64 and ids of 40 characters, Anthropic longer ones; both only letters, digits, `_`
+//! and `-`. Tools of other servers are called `server:tool`, and calls of other providers have ids of any
+//! kind. Each gets a stand-in that depends only on itself and on what came before it.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use sha2::{Digest, Sha256};
+use ship_message::json::{Json, Object};
+
+use crate::ToolSpec;
+
+const NAME_CHARS_MAX: usize = 64;
+const ID_CHARS_MAX: usize = 40;
+
+/// What the tools are called in a request.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Only tools that are called something else.
+    sent: HashMap<String, String>,
+    own: HashMap<String, String>,
+}
+
+impl Names {
+    /// Finds names for tools.
+    pub fn of(tools: &[ToolSpec]) -> Self {
+        let mut names = Self::default();
+        let plain = |tool: &&ToolSpec| is_plain(&tool.name, NAME_CHARS_MAX);
+        let taken: HashSet<&str> =
+            tools.iter().filter(plain).map(|tool| tool.name.as_str()).collect();
+        for tool in tools.iter().filter(|tool| !plain(tool)) {
+            let mut sent = stand_in(&tool.name);
+            if taken.contains(sent.as_str()) || names.own.contains_key(&sent) {
+                let digest = digest(&tool.name);
+                sent.truncate(NAME_CHARS_MAX - 9);
+                sent = format!("{sent}_{}", &digest[..8]);
+            }
+            names.own.insert(sent.clone(), tool.name.clone());
+            names.sent.insert(tool.name.clone(), sent);
+        }
+        names
+    }
+
+    /// What a tool is called in the request, also one that is gone.
+    pub(super) fn sent<'n>(&'n self, name: &'n str) -> Cow<'n, str> {
+        match self.sent.get(name) {
+            Some(sent) => Cow::Borrowed(sent),
+            None if is_plain(name, NAME_CHARS_MAX) => Cow::Borrowed(name),
+            None => Cow::Owned(stand_in(name)),
+        }
+    }
+
+    /// What a tool that the model calls is called here.
+    pub fn own<'n>(&'n self, sent: &'n str) -> &'n str {
+        self.own.get(sent).map_or(sent, String::as_str)
+    }
+
+    /// The tool as it is sent. A schema must be that of an object.
+    pub(super) fn sendable(&self, tool: &ToolSpec) -> ToolSpec {
+        let input_schema = match &tool.input_schema {
+            Json::Object(schema) if schema.str("type") == Some("object") => {
+                tool.input_schema.clone()
+            }
+            Json::Object(schema) => {
+                let mut schema = schema.clone();
+                schema.set("type", "object");
+                schema.into()
+            }
+            _ => {
+                let mut schema = Object::from([("type", "object")]);
+                schema.set("properties", Object::new());
+                schema.into()
+            }
+        };
+        ToolSpec {
+            name: self.sent(&tool.name).into_owned(),
+            description: tool.description.clone(),
+            input_schema,
+        }
+    }
+}
+
+/// The ids of calls in one request: each is taken once.
+#[derive(Default)]
+pub(super) struct CallIds {
+    taken: HashSet<String>,
+}
+
+impl CallIds {
+    /// The id under which a call is sent.
+    pub(super) fn take(&mut self, id: &str) -> String {
+        let mut sent = id.to_owned();
+        let mut nth = 0;
+        while !is_plain(&sent, ID_CHARS_MAX) || self.taken.contains(&sent) {
+            sent = format!("call_{}", &digest(&format!("{nth}:{id}"))[..24]);
+            nth += 1;
+        }
+        self.taken.insert(sent.clone());
+        sent
+    }
+}
+
+fn is_plain(name: &str, chars_max: usize) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    !name.is_empty() && name.len() <= chars_max && name.bytes().all(plain)
+}
+
+fn stand_in(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    let name: String = name.chars().map(plain).take(NAME_CHARS_MAX).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+fn digest(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(text.as_bytes()) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, schema: &str) -> ToolSpec {
+        let input_schema = Json::parse(schema).unwrap();
+        ToolSpec { name: name.to_owned(), description: String::new(), input_schema }
+    }
+
+    #[test]
+    fn a_name_outside_the_alphabet_has_a_stand_in_and_comes_back() {
+        let tools = [tool("files:read", "{}"), tool("files_read", "{}"), tool("files/read", "{}")];
+        let names = Names::of(&tools);
+        let sent: Vec<String> = tools.iter().map(|tool| names.sendable(tool).name).collect();
+        assert_eq!(sent[1], "files_read", "a plain name is its own");
+        assert_ne!(sent[0], sent[1]);
+        assert_ne!(sent[0], sent[2]);
+        for (tool, sent) in tools.iter().zip(&sent) {
+            assert!(is_plain(sent, NAME_CHARS_MAX), "{sent}");
+            assert_eq!(names.own(sent), tool.name);
+        }
+        let long = "x".repeat(200);
+        let names = Names::of(&[tool(&long, "{}")]);
+        assert_eq!(names.sent(&long).len(), NAME_CHARS_MAX);
+        assert_eq!(names.sent("<b>gone</b>"), "_b_gone__b_");
+        assert_eq!(names.sent(""), "unnamed");
+    }
+
+    #[test]
+    fn a_schema_is_that_of_an_object() {
+        let names = Names::default();
+        for (schema, sent) in [
+            (r#"{"type":"object"}"#, r#"{"type":"object"}"#),
+            (r#"{"properties":{}}"#, r#"{"properties":{},"type":"object"}"#),
+            ("true", r#"{"type":"object","properties":{}}"#),
+        ] {
+            assert_eq!(names.sendable(&tool("t", schema)).input_schema.to_string(), sent);
+        }
+    }
+
+    #[test]
+    fn an_id_is_taken_once_and_depends_on_what_came_before_it_alone() {
+        let mut ids = CallIds::default();
+        assert_eq!(ids.take("call_1"), "call_1");
+        let again = ids.take("call_1");
+        let odd = ids.take("toolu|x");
+        assert!(again != "call_1" && again != odd);
+        assert!([&again, &odd].into_iter().all(|id| is_plain(id, ID_CHARS_MAX)));
+        let mut same = CallIds::default();
+        same.take("call_1");
+        assert_eq!(same.take("call_1"), again);
+        assert_eq!(same.take("toolu|x"), odd);
+    }
+}

@@ -1,0 +1,63 @@
+//! Messages and parts that nobody can read become notes.
+//!
+//! Conversion leaves unknown parts out without a word, and fails on messages that are none. The model should
+//! know that something was there.
+
+use std::borrow::Cow;
+
+use ship_message::json::Json;
+use ship_message::{ConvertOptions, Role, UiMessage, UiPart, convert_to_model_messages};
+
+/// The view with notes in place of what cannot be read; mostly it is just the view.
+pub(super) fn readable(view: &[UiMessage]) -> Cow<'_, [UiMessage]> {
+    if view.iter().all(is_readable) {
+        return Cow::Borrowed(view);
+    }
+    Cow::Owned(view.iter().map(mended).collect())
+}
+
+fn is_readable(message: &UiMessage) -> bool {
+    message.role() != Role::Unknown
+        && message.has_parts()
+        && !message.parts().iter().any(|part| matches!(part, UiPart::Unknown(_)))
+        && can_be_converted(message)
+}
+
+/// Only system messages are put together from their parts, and can fail at it.
+fn can_be_converted(message: &UiMessage) -> bool {
+    let one = std::slice::from_ref(message);
+    message.role() != Role::System
+        || convert_to_model_messages(one, &ConvertOptions::default()).is_ok()
+}
+
+fn mended(message: &UiMessage) -> UiMessage {
+    if is_readable(message) {
+        return message.clone();
+    }
+    let id = message.id().unwrap_or_default();
+    let role = match message.role() {
+        Role::Assistant => Role::Assistant,
+        Role::User | Role::System | Role::Unknown => Role::User,
+    };
+    if message.role() == Role::Unknown || !message.has_parts() || !can_be_converted(message) {
+        return UiMessage::new(id, role, vec![UiPart::text("[a message that cannot be read]")]);
+    }
+    let mut message = message.clone();
+    for part in message.parts_mut() {
+        if let UiPart::Unknown(json) = part {
+            *part = UiPart::text(note(json));
+        }
+    }
+    message
+}
+
+fn note(part: &Json) -> String {
+    let plain = |c: &char| c.is_alphanumeric() || "-_./:".contains(*c);
+    let kind = part.get("type").and_then(Json::as_str).unwrap_or_default();
+    let kind: String = kind.chars().filter(plain).take(40).collect();
+    if kind.is_empty() {
+        "[a part that cannot be read]".to_owned()
+    } else {
+        format!("[a part of the unknown type {kind}]")
+    }
+}

@@ -1,0 +1,365 @@
+//! Providers over HTTP: OpenAI's chat completions, as many hosts speak them, and Anthropic's messages.
+//!
+//! A request is a body, sent byte for byte as it was compiled and the same each time. The answer comes back
+//! through a chain of small parts, of which only the first knows the network:
+//!
+//! - [`connection`] sends and receives, with a deadline for every wait;
+//! - [`sse`] makes events of bytes, and [`intake`] tells a stream from what is none;
+//! - [`openai`] and [`anthropic`] make chunks of events, writing to a [`draft`];
+//! - [`fault`] and [`failure`] tell what went wrong and whether another attempt may help, and [`retry`] when.
+//!
+//! Text and reasoning are passed on at once. From then on nothing is tried again, because it would be said
+//! twice: what goes wrong is [`ProviderError::Cut`]. Calls of tools are given only when the answer has ended
+//! properly.
+//!
+//! Memory is bounded: one event has at most 16 MB, an answer 64 MB, the body of an error 64 KB, and an answer
+//! 1024 calls.
+
+mod anthropic;
+mod api;
+mod connection;
+mod draft;
+mod failure;
+mod fault;
+mod intake;
+mod openai;
+mod quote;
+mod rename;
+mod retry;
+mod settings;
+mod sse;
+
+#[cfg(test)]
+mod tests;
+
+pub use retry::{Pace, SystemPace};
+pub use settings::{Key, Settings};
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ship_message::Chunk;
+use ship_message::json::{Json, Object};
+
+use self::api::Api;
+use self::connection::Connection;
+use self::draft::Origin;
+use self::failure::{Again, Asked, Failure};
+use self::fault::Said;
+use self::intake::Intake;
+use self::retry::{Attempts, Hints, Next};
+use crate::wire::{Format, MaxTokensField, Parameters};
+use crate::{
+    Answered, Answering, Names, Provider, ProviderError, Request, SendFiles, Sink, Target, compile,
+};
+
+/// A wait longer than this is told to the person.
+const QUIET_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// A provider that is asked over HTTP.
+pub struct HttpProvider {
+    api: Api,
+    settings: Settings,
+    connection: Connection,
+    host: String,
+    pace: Arc<dyn Pace>,
+    /// This model wants, or has refused `max_tokens` for, `max_completion_tokens`.
+    wants_max_completion_tokens: AtomicBool,
+    /// This model has refused a file once.
+    refuses_files: AtomicBool,
+}
+
+impl HttpProvider {
+    /// OpenAI, or another host with its chat completions. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// When the base URL or the key cannot be used.
+    pub fn openai(settings: Settings) -> Result<Self, ProviderError> {
+        Self::new(Api::OpenAi, settings)
+    }
+
+    /// Anthropic, or another host with its messages. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// When the base URL or the key cannot be used.
+    pub fn anthropic(settings: Settings) -> Result<Self, ProviderError> {
+        Self::new(Api::Anthropic, settings)
+    }
+
+    fn new(api: Api, settings: Settings) -> Result<Self, ProviderError> {
+        let url = api.endpoint(&settings.base_url)?;
+        let headers = api.headers(settings.key.as_ref())?;
+        let connection = Connection::new(url, headers, &settings);
+        let host = connection.host();
+        let pace = Arc::new(SystemPace::new());
+        // OpenAI itself takes the new name for all its models; most others know only the old one.
+        let wants_max_completion_tokens = AtomicBool::new(host == "api.openai.com");
+        let refuses_files = AtomicBool::new(false);
+        Ok(Self {
+            api,
+            settings,
+            connection,
+            host,
+            pace,
+            wants_max_completion_tokens,
+            refuses_files,
+        })
+    }
+
+    /// The same, with time and chance of one's own.
+    #[must_use]
+    pub fn with_pace(self, pace: Arc<dyn Pace>) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// What it was told.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Sends a body that is compiled already, and gives the chunks of the answer to `sink`.
+    ///
+    /// What may pass is tried again as long as nothing was given but notices: `data-notice`, transient,
+    /// before each wait of more than a second. Dropping the future closes the connection.
+    ///
+    /// # Errors
+    /// When there is no answer, or not all of it. Then no tool was asked for.
+    pub async fn ask(
+        &self,
+        body: &str,
+        sink: &mut (dyn FnMut(Chunk) + Send),
+    ) -> Result<Answered, ProviderError> {
+        let mut attempts =
+            Attempts::new(&*self.pace, self.settings.retries, self.settings.retry_budget);
+        let mut has_given = false;
+        let mut has_renamed = false;
+        loop {
+            let body = self.named(body);
+            let mut given = |chunk| {
+                has_given = true;
+                sink(chunk);
+            };
+            let failure = match self.attempt(&body, &mut given).await {
+                Ok(answered) => return Ok(answered),
+                Err(failure) => failure,
+            };
+            if has_given {
+                let provider = self.api.name().to_owned();
+                return Err(ProviderError::Cut { provider, reason: failure.reason });
+            }
+            match failure.again {
+                Again::No => return Err(failure.after(attempts.failed + 1)),
+                Again::Renamed if has_renamed => return Err(failure.error),
+                Again::Renamed => {
+                    self.wants_max_completion_tokens.store(true, Ordering::Relaxed);
+                    has_renamed = true;
+                }
+                Again::After(asked) => self.wait(&mut attempts, asked, failure, sink).await?,
+            }
+        }
+    }
+
+    /// One attempt, to the end of the answer.
+    async fn attempt(
+        &self,
+        body: &str,
+        sink: &mut (dyn FnMut(Chunk) + Send),
+    ) -> Result<Answered, Failure> {
+        let asked = self.asked();
+        let trouble = |trouble| asked.trouble(trouble);
+        let mut incoming = self.connection.post(body.to_owned()).await.map_err(trouble)?;
+        if !incoming.status().is_success() {
+            let status = incoming.status().as_u16();
+            let hints = Hints::read(incoming.headers());
+            let body = incoming.error_body().await;
+            return Err(asked.said(&Said::in_body(status, &body), hints));
+        }
+        let mut intake = Intake::new(self.api.reader(self.origin()));
+        let mut chunks = Vec::new();
+        loop {
+            let taken = match incoming.next().await {
+                Ok(Some(piece)) => intake.push(piece.as_ref(), &mut chunks),
+                Ok(None) => intake.end(&mut chunks).map(Some),
+                Err(cause) => match intake.broke(&mut chunks) {
+                    Some(answered) => Ok(Some(answered)),
+                    None => return Err(trouble(cause)),
+                },
+            };
+            // What came before a fault was said, too.
+            chunks.drain(..).for_each(&mut *sink);
+            if let Some(answered) = taken.map_err(|fault| asked.fault(fault))? {
+                return Ok(answered);
+            }
+        }
+    }
+
+    /// Waits before the next attempt, if there is to be one, and says so.
+    async fn wait(
+        &self,
+        attempts: &mut Attempts<'_>,
+        asked: Option<Duration>,
+        failure: Failure,
+        sink: &mut (dyn FnMut(Chunk) + Send),
+    ) -> Result<(), ProviderError> {
+        match attempts.after_failure(asked) {
+            Next::GiveUp => Err(failure.after(attempts.failed)),
+            Next::TooLong(asked) => {
+                let provider = self.api.name().to_owned();
+                Err(ProviderError::TooLongToWait { provider, asked, said: failure.reason })
+            }
+            Next::Wait(wait) => {
+                if wait > QUIET_WAIT_MAX {
+                    sink(notice(wait, attempts.failed, &failure.reason));
+                }
+                self.pace.wait(wait).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// The body with the names that this model takes.
+    fn named<'a>(&self, body: &'a str) -> Cow<'a, str> {
+        if self.wants_max_completion_tokens.load(Ordering::Relaxed)
+            && let Some(renamed) = rename::with_max_completion_tokens(body)
+        {
+            return Cow::Owned(renamed);
+        }
+        Cow::Borrowed(body)
+    }
+
+    fn origin(&self) -> Origin {
+        let provider = self.api.name();
+        Origin { provider, model: self.settings.model.clone(), serial: self.pace.draw() }
+    }
+
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            api: self.api,
+            host: &self.host,
+            model: &self.settings.model,
+            key: self.settings.key.as_ref().map(Key::secret),
+        }
+    }
+}
+
+impl Provider for HttpProvider {
+    fn name(&self) -> &str {
+        self.api.name()
+    }
+
+    fn model(&self) -> &str {
+        &self.settings.model
+    }
+
+    fn window_tokens(&self) -> Option<u64> {
+        self.settings.window
+    }
+
+    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
+        let refuses = self.refuses_files.load(Ordering::Relaxed);
+        self.compiled(request, if refuses { SendFiles::No } else { SendFiles::Yes })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        body: &'a str,
+        sink: Sink<'a>,
+    ) -> Answering<'a> {
+        let names = Names::of(request.tools);
+        let mut sink = with_own_names(names, sink);
+        Box::pin(async move {
+            let error = match self.ask(body, &mut *sink).await {
+                Ok(answered) => return Ok(answered),
+                Err(error) => error,
+            };
+            // One file that a model does not take would stop the chat for good.
+            let plain = self.compiled(request, SendFiles::No)?;
+            if !is_about_files(&error) || plain == body {
+                return Err(error);
+            }
+            self.refuses_files.store(true, Ordering::Relaxed);
+            self.ask(&plain, &mut *sink).await
+        })
+    }
+}
+
+impl HttpProvider {
+    fn compiled(&self, request: &Request<'_>, files: SendFiles) -> Result<String, ProviderError> {
+        let max_tokens_field = match self.wants_max_completion_tokens.load(Ordering::Relaxed) {
+            true => MaxTokensField::MaxCompletionTokens,
+            false => MaxTokensField::MaxTokens,
+        };
+        let target = Target {
+            format: match self.api {
+                Api::OpenAi => Format::OpenAi,
+                Api::Anthropic => Format::Anthropic,
+            },
+            provider: self.api.name(),
+            files,
+            parameters: Parameters {
+                model: &self.settings.model,
+                max_tokens: Some(request.max_tokens),
+                max_tokens_field,
+                temperature: self.settings.temperature,
+                stream: true,
+                cache_marks: true,
+            },
+        };
+        compile(request, &target).map_err(|error| ProviderError::Failed {
+            provider: self.api.name().to_owned(),
+            reason: error.to_string(),
+        })
+    }
+}
+
+/// Whether a refusal is about an image or another file in the request.
+fn is_about_files(error: &ProviderError) -> bool {
+    let ProviderError::Refused { said, .. } = error else { return false };
+    let said = said.to_lowercase();
+    ["image", "file", "vision", "multimodal", "pdf", "document", "audio", "attachment"]
+        .into_iter()
+        .any(|word| said.contains(word))
+}
+
+/// Calls come back under the names that the tools have here.
+fn with_own_names<'a>(names: Names, mut sink: Sink<'a>) -> Sink<'a> {
+    Box::new(move |mut chunk| {
+        if let Chunk::ToolInputAvailable { tool_name, .. }
+        | Chunk::ToolInputError { tool_name, .. } = &mut chunk
+        {
+            let own = names.own(tool_name).to_owned();
+            *tool_name = own;
+        }
+        sink(chunk);
+    })
+}
+
+impl fmt::Debug for HttpProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpProvider")
+            .field("api", &self.api)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells the person that there is a wait. It is shown and not kept.
+fn notice(wait: Duration, attempt: u32, reason: &str) -> Chunk {
+    let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    let data = Object::from([
+        ("kind", Json::from("retry")),
+        ("waitMs", millis.into()),
+        ("attempt", u64::from(attempt).into()),
+        ("reason", reason.into()),
+        ("text", format!("{reason}; I try again in {} s", wait.as_secs_f64().ceil()).into()),
+    ]);
+    Chunk::Data(Object::from([
+        ("type", Json::from("data-notice")),
+        ("data", data.into()),
+        ("transient", true.into()),
+    ]))
+}

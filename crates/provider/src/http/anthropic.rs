@@ -1,0 +1,251 @@
+//! Reads the stream of Anthropic's messages.
+//!
+//! An answer is a list of blocks, each begun, grown and stopped: text, thinking with its signature, thinking
+//! that is hidden, calls of tools. Counts of tokens are cumulative, so a later one replaces. Only
+//! `message_stop` ends an answer properly. Events, blocks and deltas that we do not know are skipped, as
+//! Anthropic asks of its clients.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use ship_message::json::{JsString, Json, Object};
+use ship_message::{Chunk, FinishReason};
+
+use super::draft::{CALLS_MAX, Call, Draft, Kind, Origin, Part};
+use super::fault::{Fault, Said};
+use super::intake::Reader;
+use super::sse::Event;
+use crate::{Answered, Usage};
+
+/// Where in the metadata of a part Anthropic's own is.
+const NAME: &str = "anthropic";
+
+/// An answer of Anthropic on its way.
+#[derive(Debug)]
+pub(crate) struct AnthropicReader {
+    draft: Draft,
+    /// The blocks that are not stopped, by their index.
+    open: BTreeMap<u64, Block>,
+    calls: Vec<Call>,
+    tokens: Tokens,
+    reason: Option<FinishReason>,
+    has_stopped: bool,
+}
+
+#[derive(Debug)]
+enum Block {
+    Text(Part),
+    Thinking { part: Part, signature: String },
+    Hidden { part: Part, data: String },
+    Call { call: Call, whole: Option<Json> },
+}
+
+/// The counts as they were last told.
+#[derive(Debug, Default)]
+struct Tokens {
+    input: Option<u64>,
+    cache_write: Option<u64>,
+    cache_read: Option<u64>,
+    output: Option<u64>,
+}
+
+impl AnthropicReader {
+    pub(crate) fn new(origin: Origin) -> Self {
+        Self {
+            draft: Draft::new(origin),
+            open: BTreeMap::new(),
+            calls: Vec::new(),
+            tokens: Tokens::default(),
+            reason: None,
+            has_stopped: false,
+        }
+    }
+
+    fn start(&mut self, index: u64, block: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
+        // A block that is begun again was stopped without a word.
+        self.stop(index, out);
+        if self.calls.len() + self.open.len() >= CALLS_MAX {
+            return Err(Fault::Protocol(format!("more than {CALLS_MAX} calls in one answer")));
+        }
+        let text = |key: &str| block.get(key).and_then(Json::as_js_string);
+        let string = |key: &str| text(key).map(|text| text.as_str().to_owned()).unwrap_or_default();
+        let started = match block.get("type").and_then(Json::as_str) {
+            Some("text") => {
+                let mut part = self.draft.part(Kind::Text);
+                self.draft.grow(&mut part, text("text").unwrap_or(&JsString::default()), out);
+                Block::Text(part)
+            }
+            Some("thinking") => {
+                let mut part = self.draft.part(Kind::Reasoning);
+                self.draft.grow(&mut part, text("thinking").unwrap_or(&JsString::default()), out);
+                Block::Thinking { part, signature: string("signature") }
+            }
+            Some("redacted_thinking") => {
+                Block::Hidden { part: self.draft.part(Kind::Reasoning), data: string("data") }
+            }
+            Some("tool_use") => {
+                let call = Call { id: string("id"), name: string("name"), ..Call::default() };
+                Block::Call { call, whole: block.get("input").cloned() }
+            }
+            _ => return Ok(()),
+        };
+        self.open.insert(index, started);
+        Ok(())
+    }
+
+    fn grow(&mut self, index: u64, delta: &Json, out: &mut Vec<Chunk>) {
+        let text = |key: &str| delta.get(key).and_then(Json::as_js_string);
+        match self.open.get_mut(&index) {
+            Some(Block::Text(part)) => {
+                if let Some(text) = text("text") {
+                    self.draft.grow(part, text, out);
+                }
+            }
+            Some(Block::Thinking { part, signature }) => {
+                if let Some(text) = text("thinking") {
+                    self.draft.grow(part, text, out);
+                }
+                if let Some(text) = text("signature") {
+                    signature.push_str(text);
+                }
+            }
+            Some(Block::Call { call, .. }) => {
+                if let Some(text) = text("partial_json") {
+                    call.input.push(text);
+                }
+            }
+            Some(Block::Hidden { .. }) | None => {}
+        }
+    }
+
+    fn stop(&mut self, index: u64, out: &mut Vec<Chunk>) {
+        match self.open.remove(&index) {
+            Some(Block::Text(part)) => self.draft.end(part, None, out),
+            Some(Block::Thinking { part, signature }) => {
+                // Without its signature it cannot be given back, and whoever compiles sees that.
+                let own = (!signature.is_empty())
+                    .then(|| (NAME, Object::from([("signature", signature)])));
+                self.draft.end(part, own, out);
+            }
+            Some(Block::Hidden { part, data }) => {
+                self.draft.end(part, Some((NAME, Object::from([("redactedData", data)]))), out);
+            }
+            Some(Block::Call { mut call, whole }) => {
+                // Some hosts give the whole input at once, where Anthropic begins with an empty one.
+                if call.input.trim().is_empty()
+                    && let Some(whole) = whole
+                {
+                    call.input = whole.stringify().into();
+                }
+                self.calls.push(call);
+            }
+            None => {}
+        }
+    }
+
+    /// The block an event is about. Without an index it is the latest.
+    fn index(&self, json: &Json) -> u64 {
+        let latest = || self.open.last_key_value().map_or(0, |(index, _)| *index);
+        json.get("index").and_then(Json::as_u64).unwrap_or_else(latest)
+    }
+
+    fn message_delta(&mut self, delta: &Json) {
+        if let Some(reason) = delta.get("stop_reason").and_then(Json::as_str) {
+            self.reason = Some(finish_reason(reason));
+        }
+    }
+}
+
+impl Reader for AnthropicReader {
+    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, Fault> {
+        // Some who imitate Anthropic end as OpenAI does; it means nothing here.
+        if matches!(event.data.trim(), "" | "[DONE]") {
+            return Ok(false);
+        }
+        let json = Json::parse(&event.data).map_err(|error| Fault::bad_event(&error))?;
+        if let Some(said) = Said::in_stream(&json, event.name == "error") {
+            return Err(Fault::Said(said));
+        }
+        let part = |key: &str| json.get(key).unwrap_or(&Json::Null);
+        match json.get("type").and_then(Json::as_str).unwrap_or(&event.name) {
+            "message_start" => self.tokens.take(part("message").get("usage")),
+            "content_block_start" => {
+                self.start(self.index(&json), part("content_block"), out)?;
+            }
+            "content_block_delta" => self.grow(self.index(&json), part("delta"), out),
+            "content_block_stop" => self.stop(self.index(&json), out),
+            "message_delta" => {
+                self.message_delta(part("delta"));
+                self.tokens.take(json.get("usage"));
+            }
+            "message_stop" => self.has_stopped = true,
+            _ => {}
+        }
+        Ok(self.has_stopped)
+    }
+
+    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
+        if let Some(said) = Said::in_stream(json, false) {
+            return Err(Fault::Said(said));
+        }
+        let Some(blocks) = json.get("content").and_then(Json::as_array) else {
+            return Err(Fault::Protocol("JSON that holds no answer".to_owned()));
+        };
+        for (index, block) in (0..).zip(blocks) {
+            self.start(index, block, out)?;
+            self.stop(index, out);
+        }
+        self.message_delta(json);
+        self.tokens.take(json.get("usage"));
+        self.has_stopped = true;
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault> {
+        if !self.has_stopped {
+            return Err(Fault::Unfinished);
+        }
+        while let Some((&index, _)) = self.open.first_key_value() {
+            self.stop(index, out);
+        }
+        self.draft.usage = self.tokens.usage();
+        let reason = self.reason.unwrap_or(FinishReason::Other);
+        Ok(self.draft.finish(reason, std::mem::take(&mut self.calls), out))
+    }
+}
+
+impl Tokens {
+    fn take(&mut self, usage: Option<&Json>) {
+        let Some(usage) = usage else { return };
+        let count = |old: Option<u64>, key: &str| usage.get(key).and_then(Json::as_u64).or(old);
+        self.input = count(self.input, "input_tokens");
+        self.cache_write = count(self.cache_write, "cache_creation_input_tokens");
+        self.cache_read = count(self.cache_read, "cache_read_input_tokens");
+        self.output = count(self.output, "output_tokens");
+    }
+
+    /// Anthropic counts what it reads from its cache and what it writes to it apart from the rest.
+    fn usage(&self) -> Option<Usage> {
+        self.input.or(self.output)?;
+        let parts = [self.input, self.cache_write, self.cache_read];
+        let input = parts.into_iter().flatten().fold(0, u64::saturating_add);
+        Some(Usage {
+            input,
+            cached: self.cache_read.unwrap_or_default(),
+            output: self.output.unwrap_or_default(),
+        })
+    }
+}
+
+fn finish_reason(name: &str) -> FinishReason {
+    match name {
+        "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "tool_use" => FinishReason::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::ContentFilter,
+        // `pause_turn` among them: the answer stands, but the model had not come to its end.
+        _ => FinishReason::Other,
+    }
+}

@@ -1,0 +1,206 @@
+//! The connection to a provider: one client for all requests, and a deadline for every wait.
+//!
+//! Three waits can hang: until there is a connection, until the answer begins, and until it goes on. Each
+//! has its own deadline, and there is none on the whole, because a long answer is not a late one. Dropping
+//! the future at any point closes the connection.
+//!
+//! The client is made when the first request is sent, since reading the system's certificates takes longer
+//! than all else that a start does. Redirects are not followed: they would carry the key to whoever is named.
+
+use std::error::Error;
+use std::net::IpAddr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use reqwest::{Certificate, Client, ClientBuilder, Response, Url, redirect};
+use tokio::time::{Instant, timeout};
+
+use super::settings::Settings;
+use crate::Deadline;
+
+/// How much of the body of an error is read. Their sentences are short; pages are not.
+pub(crate) const ERROR_BYTES_MAX: usize = 64 * 1024;
+
+/// What is wrong with a connection.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// A deadline passed.
+    Late(Deadline, Duration),
+    /// There is none: no such host, nobody listening, no trust.
+    Unreachable(String),
+    /// It broke.
+    Broken(String),
+    /// No client could be made.
+    NoClient(String),
+}
+
+/// The way to one address.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    url: Url,
+    headers: HeaderMap,
+    connect: Duration,
+    first_byte: Duration,
+    idle: Duration,
+    client: OnceLock<Result<Client, String>>,
+}
+
+impl Connection {
+    pub(crate) fn new(url: Url, headers: HeaderMap, settings: &Settings) -> Self {
+        Self {
+            url,
+            headers,
+            connect: settings.connect,
+            first_byte: settings.first_byte,
+            idle: settings.idle,
+            client: OnceLock::new(),
+        }
+    }
+
+    /// The host and port, as errors name it.
+    pub(crate) fn host(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        match self.url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
+    /// Sends a request, and gives the answer as soon as it begins.
+    pub(crate) async fn post(&self, body: String) -> Result<Incoming, Trouble> {
+        let client = self.client.get_or_init(|| self.client()).as_ref();
+        let client = client.map_err(|problem| Trouble::NoClient(problem.clone()))?;
+        let request = client
+            .post(self.url.clone())
+            .headers(self.headers.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "text/event-stream, application/json")
+            .body(body);
+        let began = Instant::now();
+        let response = match timeout(self.first_byte, request.send()).await {
+            Err(_) => return Err(Trouble::Late(Deadline::FirstByte, self.first_byte)),
+            Ok(Err(error)) if error.is_connect() && error.is_timeout() => {
+                return Err(Trouble::Late(Deadline::Connect, self.connect));
+            }
+            Ok(Err(error)) if error.is_connect() => {
+                return Err(Trouble::Unreachable(innermost(&error)));
+            }
+            Ok(Err(error)) => return Err(Trouble::Broken(innermost(&error))),
+            Ok(Ok(response)) => response,
+        };
+        let first = Some((self.first_byte.saturating_sub(began.elapsed()), self.first_byte));
+        Ok(Incoming { response, first, idle: self.idle })
+    }
+
+    fn client(&self) -> Result<Client, String> {
+        // A machine without certificates of its own, as in the smallest containers, gets Mozilla's.
+        let mozillas = || {
+            let known = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+            known.filter_map(|der| Certificate::from_der(der).ok())
+        };
+        self.builder()
+            .build()
+            .or_else(|_| self.builder().tls_certs_only(mozillas()).build())
+            .map_err(|error| innermost(&error))
+    }
+
+    fn builder(&self) -> ClientBuilder {
+        let builder = Client::builder()
+            .user_agent(concat!("shipmate/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(self.connect)
+            .redirect(redirect::Policy::none());
+        // A proxy of the environment is for the world outside, whether or not `NO_PROXY` says so.
+        if is_this_machine(&self.url) { builder.no_proxy() } else { builder }
+    }
+}
+
+/// An answer on its way.
+pub(crate) struct Incoming {
+    response: Response,
+    /// Until its first piece: how much is left of the deadline, and how long that was.
+    first: Option<(Duration, Duration)>,
+    idle: Duration,
+}
+
+impl Incoming {
+    pub(crate) fn status(&self) -> reqwest::StatusCode {
+        self.response.status()
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// The next piece, or nothing when the sender has ended the answer.
+    pub(crate) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, Trouble> {
+        let (left, late) = match self.first {
+            Some((left, whole)) => (left, Trouble::Late(Deadline::FirstByte, whole)),
+            None => (self.idle, Trouble::Late(Deadline::Idle, self.idle)),
+        };
+        match timeout(left, self.response.chunk()).await {
+            Err(_) => Err(late),
+            Ok(Err(error)) => Err(Trouble::Broken(innermost(&error))),
+            Ok(Ok(piece)) => {
+                self.first = None;
+                Ok(piece)
+            }
+        }
+    }
+
+    /// The body of an error, as much as is wanted and comes in time.
+    pub(crate) async fn error_body(mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        let idle = self.idle;
+        let read = async {
+            while let Ok(Some(piece)) = self.response.chunk().await {
+                let room = ERROR_BYTES_MAX - body.len();
+                body.extend_from_slice(&piece[..piece.len().min(room)]);
+                if body.len() == ERROR_BYTES_MAX {
+                    break;
+                }
+            }
+        };
+        // Late or broken, what has come is what there is.
+        let _ = timeout(idle, read).await;
+        body
+    }
+}
+
+/// Whether an address is this machine's own.
+fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    is_loopback || host == "localhost" || host.ends_with(".localhost")
+}
+
+/// What happened, from the end of the chain of causes, where the reason is. The address is not repeated.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut causes = Vec::new();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        causes.push(error.to_string());
+        cause = error.source();
+    }
+    causes.pop().unwrap_or_else(|| "the request could not be sent".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_known_under_all_its_names() {
+        for url in [
+            "http://127.0.0.1:1/v1",
+            "http://127.9.9.9",
+            "http://[::1]:2",
+            "http://localhost:11434",
+        ] {
+            assert!(is_this_machine(&Url::parse(url).unwrap()), "{url}");
+        }
+        for url in ["http://10.0.0.1", "http://localhost.example.com", "https://api.openai.com"] {
+            assert!(!is_this_machine(&Url::parse(url).unwrap()), "{url}");
+        }
+    }
+}

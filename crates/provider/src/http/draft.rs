@@ -1,0 +1,257 @@
+//! An answer being written down: what both readers have in common.
+//!
+//! Text and reasoning go out at once, each part begun with its first piece. Calls of tools are held until
+//! the answer has ended properly, because a call from half an answer may be half a call: [`Draft::finish`]
+//! is the only way out for them.
+
+use ship_message::json::{JsString, Json, Object};
+use ship_message::{Chunk, FinishReason, TextChunk, ToolChunk};
+
+use crate::{Answered, Usage};
+
+/// How many calls of one answer can be run. Models that ask for more are in a loop.
+pub(crate) const RUNNABLE_CALLS_MAX: usize = 64;
+
+/// How many calls of one answer are kept at all, so that a stream of empty ones cannot fill the memory.
+pub(crate) const CALLS_MAX: usize = 1024;
+
+/// An id longer than this is replaced. The longest of a known provider has 64 characters.
+const CALL_ID_CHARS_MAX: usize = 64;
+
+/// A tool's name is shortened to this. Providers take 64 or 128.
+const TOOL_NAME_CHARS_MAX: usize = 128;
+
+/// Whose answer it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The provider's name.
+    pub(crate) provider: &'static str,
+    /// The model's name.
+    pub(crate) model: String,
+    /// A number that no other answer has, for the ids that a provider forgot.
+    pub(crate) serial: u64,
+}
+
+/// A part that is being written: text or reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Reasoning,
+}
+
+/// A part on its way. Nothing is told of it before there is something in it.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) kind: Kind,
+    id: String,
+    is_begun: bool,
+}
+
+/// A call of a tool, as far as it has come.
+#[derive(Debug, Default)]
+pub(crate) struct Call {
+    /// The provider's id, if it gave one.
+    pub(crate) id: String,
+    /// The tool's name.
+    pub(crate) name: String,
+    /// The text of the input.
+    pub(crate) input: JsString,
+    /// What the provider wants back with the call.
+    pub(crate) metadata: Option<Json>,
+}
+
+/// An answer being written down.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    origin: Origin,
+    next_id: u64,
+    pub(crate) usage: Option<Usage>,
+    /// The field that reasoning came in, if it may be sent back in one of that name.
+    pub(crate) reasoning_field: Option<&'static str>,
+}
+
+impl Draft {
+    pub(crate) fn new(origin: Origin) -> Self {
+        Self { origin, next_id: 0, usage: None, reasoning_field: None }
+    }
+
+    /// A new part. Its id is unique within the answer.
+    pub(crate) fn part(&mut self, kind: Kind) -> Part {
+        let id = self.next_id.to_string();
+        self.next_id += 1;
+        Part { kind, id, is_begun: false }
+    }
+
+    /// Adds to a part.
+    pub(crate) fn grow(&self, part: &mut Part, delta: &JsString, out: &mut Vec<Chunk>) {
+        if delta.is_empty() {
+            return;
+        }
+        self.begin(part, out);
+        let chunk = TextChunk { id: part.id.clone(), provider_metadata: None };
+        let delta = without_nul(delta);
+        out.push(match part.kind {
+            Kind::Text => Chunk::TextDelta(chunk, delta),
+            Kind::Reasoning => Chunk::ReasoningDelta(chunk, delta),
+        });
+    }
+
+    /// Ends a part. One with nothing in it leaves no trace unless the provider wants something back.
+    pub(crate) fn end(
+        &self,
+        mut part: Part,
+        metadata: Option<(&'static str, Object)>,
+        out: &mut Vec<Chunk>,
+    ) {
+        if metadata.is_some() {
+            self.begin(&mut part, out);
+        }
+        if !part.is_begun {
+            return;
+        }
+        // Metadata replaces what the part began with, so it is told whole.
+        let metadata = metadata.map(|own| self.reasoning_metadata(Some(own)));
+        let chunk = TextChunk { id: part.id, provider_metadata: metadata };
+        out.push(match part.kind {
+            Kind::Text => Chunk::TextEnd(chunk),
+            Kind::Reasoning => Chunk::ReasoningEnd(chunk),
+        });
+    }
+
+    fn begin(&self, part: &mut Part, out: &mut Vec<Chunk>) {
+        if std::mem::replace(&mut part.is_begun, true) {
+            return;
+        }
+        let id = part.id.clone();
+        out.push(match part.kind {
+            Kind::Text => Chunk::TextStart(TextChunk { id, provider_metadata: None }),
+            Kind::Reasoning => {
+                let provider_metadata = Some(self.reasoning_metadata(None));
+                Chunk::ReasoningStart(TextChunk { id, provider_metadata })
+            }
+        });
+    }
+
+    /// Says whose reasoning it is: only the model that wrote it can be given it back.
+    fn reasoning_metadata(&self, own: Option<(&'static str, Object)>) -> Json {
+        let mut whose =
+            Object::from([("provider", self.origin.provider), ("model", &self.origin.model)]);
+        if let Some(field) = self.reasoning_field {
+            whose.set("field", field);
+        }
+        let mut metadata = Object::new();
+        if let Some((provider, own)) = own {
+            metadata.set(provider, own);
+        }
+        metadata.set("ship", whose);
+        metadata.into()
+    }
+
+    /// Ends the answer, which ended properly: the calls go out, those that can be run to be run.
+    pub(crate) fn finish(
+        &self,
+        reason: FinishReason,
+        calls: Vec<Call>,
+        out: &mut Vec<Chunk>,
+    ) -> Answered {
+        let cut = match reason {
+            FinishReason::Length => Some(CUT_BY_LENGTH),
+            FinishReason::ContentFilter => Some(CUT_BY_FILTER),
+            FinishReason::Stop
+            | FinishReason::ToolCalls
+            | FinishReason::Error
+            | FinishReason::Other => None,
+        };
+        // Some providers say `stop` although calls came, and some `tool_calls` although none did.
+        let finish_reason = match (cut, calls.is_empty(), reason) {
+            (Some(_), _, _) => reason,
+            (None, false, _) => FinishReason::ToolCalls,
+            (None, true, FinishReason::ToolCalls) => FinishReason::Stop,
+            (None, true, _) => reason,
+        };
+        let mut ids = std::collections::HashSet::new();
+        for (at, mut call) in calls.into_iter().enumerate() {
+            if !is_good_id(&call.id) || ids.contains(&call.id) {
+                call.id = format!("call_{:016x}_{at}", self.origin.serial);
+            }
+            ids.insert(call.id.clone());
+            out.push(call.into_chunk(at, cut));
+        }
+        Answered { finish_reason, usage: self.usage }
+    }
+}
+
+const CUT_BY_LENGTH: &str = "The answer was cut off by the limit on its length, so its calls may be incomplete and none of them was run. Make the call again, with less text before it or a shorter input.";
+const CUT_BY_FILTER: &str =
+    "The provider cut the answer off, so its calls may be incomplete and none of them was run.";
+
+impl Call {
+    /// The call as it is told, or why it cannot be run.
+    fn into_chunk(self, at: usize, cut: Option<&str>) -> Chunk {
+        let read = read_input(&self.input);
+        let problem = match &read {
+            _ if cut.is_some() => cut.map(str::to_owned),
+            _ if at >= RUNNABLE_CALLS_MAX => Some(format!(
+                "Only the first {RUNNABLE_CALLS_MAX} calls of an answer are run; this was call {}. Make it again, with fewer at once.",
+                at + 1
+            )),
+            _ if self.name.trim().is_empty() => {
+                Some("The call names no tool. Make it again with the tool's name.".to_owned())
+            }
+            Err(problem) => Some(problem.clone()),
+            Ok(_) => None,
+        };
+        let tool = ToolChunk {
+            call_id: self.id,
+            provider_metadata: self.metadata,
+            ..ToolChunk::default()
+        };
+        let tool_name = readable_name(&self.name);
+        // What was not understood is kept as it came.
+        let input = read.unwrap_or_else(|_| without_nul(&self.input).into());
+        match problem {
+            None => Chunk::ToolInputAvailable { tool, tool_name, input },
+            Some(error_text) => Chunk::ToolInputError { tool, tool_name, input, error_text },
+        }
+    }
+}
+
+/// Reads the text of an input. Nothing at all means that there is none; so does `null`.
+fn read_input(text: &str) -> Result<Json, String> {
+    if text.trim().is_empty() {
+        return Ok(Object::new().into());
+    }
+    match Json::parse(text.trim()) {
+        Ok(Json::Null) => Ok(Object::new().into()),
+        Ok(object @ Json::Object(_)) => Ok(object),
+        Ok(_) => Err(
+            "The input of the call is JSON, but not an object. Make the call again with a JSON object."
+                .to_owned(),
+        ),
+        Err(error) => Err(format!(
+            "The input of the call is {error}. Make the call again with a complete JSON object."
+        )),
+    }
+}
+
+/// An id that can be stored, shown and sent back. Others are replaced: an id only pairs a call with its
+/// result, and we send both.
+fn is_good_id(id: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_graphic() && !"<>&\"'`\\".contains(c);
+    !id.is_empty() && id.len() <= CALL_ID_CHARS_MAX && id.chars().all(is_plain)
+}
+
+/// A name that can be stored and shown; whether there is such a tool is for the agent to say.
+fn readable_name(name: &str) -> String {
+    let name = name.trim();
+    if name.is_empty() {
+        return "unnamed".to_owned();
+    }
+    let readable = |c: char| if c.is_control() { '\u{FFFD}' } else { c };
+    name.chars().take(TOOL_NAME_CHARS_MAX).map(readable).collect()
+}
+
+/// U+0000 is a character that databases do not take, and no answer means it.
+fn without_nul(text: &JsString) -> JsString {
+    if text.contains('\0') { text.replace('\0', "\u{FFFD}").into() } else { text.clone() }
+}

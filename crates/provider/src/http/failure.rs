@@ -1,0 +1,182 @@
+//! Why an attempt failed, and whether another may help.
+
+use std::time::Duration;
+
+use super::api::Api;
+use super::connection::Trouble;
+use super::fault::{Fault, Said, Verdict};
+use super::quote::quote;
+use super::retry::Hints;
+use crate::ProviderError;
+use crate::overflow::Overflow;
+
+/// A failed attempt.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What is told when it stays at that.
+    pub(crate) error: ProviderError,
+    /// In few words, for a notice and for an answer that broke off.
+    pub(crate) reason: String,
+    /// Whether to try again.
+    pub(crate) again: Again,
+}
+
+/// Whether to try again.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// It would fail again.
+    No,
+    /// It may pass; not before the time that the provider asks for.
+    After(Option<Duration>),
+    /// At once, with `max_tokens` under its new name.
+    Renamed,
+}
+
+/// Who was asked, for the sentences.
+pub(crate) struct Asked<'a> {
+    pub(crate) api: Api,
+    pub(crate) host: &'a str,
+    pub(crate) model: &'a str,
+    pub(crate) key: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    fn provider(&self) -> String {
+        self.api.name().to_owned()
+    }
+
+    /// Nobody answered, or not to the end.
+    pub(crate) fn trouble(&self, trouble: Trouble) -> Failure {
+        let host = self.host;
+        let again = Again::After(None);
+        match trouble {
+            Trouble::Late(deadline, after) => {
+                // How often is known when it is given up.
+                let error = ProviderError::TimedOut {
+                    provider: self.provider(),
+                    host: host.to_owned(),
+                    deadline,
+                    after,
+                    attempts: 1,
+                };
+                let reason = format!("nothing came in time (`{}`)", deadline.setting());
+                Failure { error, reason, again }
+            }
+            Trouble::Unreachable(cause) => {
+                let cause = quote(&cause, self.key);
+                self.unavailable(
+                    format!("cannot connect to {host} (`llm.baseUrl`): {cause}"),
+                    again,
+                )
+            }
+            Trouble::Broken(cause) => {
+                let cause = quote(&cause, self.key);
+                self.unavailable(format!("the connection to {host} broke: {cause}"), again)
+            }
+            Trouble::NoClient(cause) => {
+                let reason = format!("no connection can be made on this machine: {cause}");
+                let error =
+                    ProviderError::Failed { provider: self.provider(), reason: reason.clone() };
+                Failure { error, reason, again: Again::No }
+            }
+        }
+    }
+
+    /// The answer has a fault.
+    pub(crate) fn fault(&self, fault: Fault) -> Failure {
+        match fault {
+            Fault::Said(said) => self.said(&said, Hints::default()),
+            Fault::Protocol(came) => self.protocol(came, Again::No),
+            Fault::Empty => self.protocol("nothing at all".to_owned(), Again::After(None)),
+            Fault::Unfinished => {
+                let reason = "the answer ended before it was complete".to_owned();
+                self.unavailable(reason, Again::After(None))
+            }
+        }
+    }
+
+    /// The provider said what is wrong.
+    pub(crate) fn said(&self, said: &Said, hints: Hints) -> Failure {
+        let words = self.words(said);
+        let verdict = said.verdict();
+        let again = match (&verdict, hints.should_retry) {
+            // No wait helps against these, whatever a header says.
+            (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => Again::No,
+            (Verdict::MaxTokensRenamed, _) if self.api == Api::OpenAi => Again::Renamed,
+            (Verdict::Passing, None) | (_, Some(true)) => Again::After(hints.asked),
+            (_, None | Some(false)) => Again::No,
+        };
+        let provider = self.provider();
+        let error = match verdict {
+            Verdict::Overflow(Overflow { observed, limit, .. }) => {
+                ProviderError::Overflow { observed, limit }
+            }
+            Verdict::Quota => ProviderError::Quota { provider, said: words.clone() },
+            Verdict::Key => ProviderError::Key { provider, said: words.clone() },
+            Verdict::Model => ProviderError::Model {
+                provider,
+                host: self.host.to_owned(),
+                model: self.model.to_owned(),
+                said: words.clone(),
+            },
+            Verdict::Passing => return self.unavailable(words, again),
+            Verdict::Failed => ProviderError::Failed { provider, reason: words.clone() },
+            Verdict::Elsewhere => return self.protocol(words, again),
+            Verdict::Refused | Verdict::MaxTokensRenamed => {
+                ProviderError::Refused { provider, status: said.status, said: words.clone() }
+            }
+        };
+        Failure { error, reason: words, again }
+    }
+
+    /// What was said, or at least what its status means.
+    fn words(&self, said: &Said) -> String {
+        let message = quote(&said.message, self.key);
+        let status = said.status.and_then(|status| reqwest::StatusCode::from_u16(status).ok());
+        match status {
+            None if message.is_empty() => "it does not say why".to_owned(),
+            None => message,
+            Some(status) if message.is_empty() => format!("it answered {}", named(status)),
+            Some(status) => format!("{message} ({})", status.as_u16()),
+        }
+    }
+
+    fn unavailable(&self, last: String, again: Again) -> Failure {
+        let error = ProviderError::Unavailable {
+            provider: self.provider(),
+            attempts: 1,
+            last: last.clone(),
+        };
+        Failure { error, reason: last, again }
+    }
+
+    fn protocol(&self, came: String, again: Again) -> Failure {
+        let error = ProviderError::Protocol {
+            provider: self.provider(),
+            host: self.host.to_owned(),
+            came: came.clone(),
+        };
+        Failure { error, reason: came, again }
+    }
+}
+
+impl Failure {
+    /// The error, when it was tried as often as this.
+    pub(crate) fn after(self, tried: u32) -> ProviderError {
+        let mut error = self.error;
+        if let ProviderError::Unavailable { attempts, .. }
+        | ProviderError::TimedOut { attempts, .. } = &mut error
+        {
+            *attempts = tried;
+        }
+        error
+    }
+}
+
+fn named(status: reqwest::StatusCode) -> String {
+    // 529 is Anthropic's own, and others have their own too.
+    match status.canonical_reason() {
+        Some(name) => format!("{} {name}", status.as_u16()),
+        None => status.as_u16().to_string(),
+    }
+}

@@ -1,0 +1,208 @@
+//! What is wrong with an answer, and what a provider says is wrong with a request.
+//!
+//! Errors come as the body of a refused request and inside an answer that had begun with 200, in a dozen
+//! shapes: an object under `error`, a string under it, a flat object, a list of objects, text, a page.
+//! [`Said`] is all of them, and [`Said::verdict`] tells what they mean by status, type and code, and by the
+//! text only where nothing else tells.
+
+use ship_message::json::{Json, ParseError};
+
+use super::sse::TooLarge;
+use crate::overflow::{Overflow, Place, overflow};
+
+/// What is wrong with an answer.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The provider says that it failed.
+    Said(Said),
+    /// It is no answer of such a provider. Holds what came, as the end of a sentence.
+    Protocol(String),
+    /// It is nothing at all.
+    Empty,
+    /// It ended before it said so.
+    Unfinished,
+}
+
+impl Fault {
+    pub(crate) fn bad_event(error: &ParseError) -> Self {
+        Self::Protocol(format!("an event whose data is {error}"))
+    }
+}
+
+impl From<TooLarge> for Fault {
+    fn from(TooLarge: TooLarge) -> Self {
+        let megabytes = super::sse::EVENT_BYTES_MAX / 1024 / 1024;
+        Self::Protocol(format!("an event of more than {megabytes} MB"))
+    }
+}
+
+/// An error as a provider tells it.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    /// The status of the answer, or the number that an error within it has for a code.
+    pub(crate) status: Option<u16>,
+    /// Its type and its codes, in lower case.
+    marks: Vec<String>,
+    /// The field of the request that it is about.
+    param: String,
+    /// Its sentence.
+    pub(crate) message: String,
+    /// All of it, for whoever looks for an overflow.
+    body: String,
+    /// Where it was said.
+    place: Place,
+}
+
+/// What an error means for us.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// The request is too long.
+    Overflow(Overflow),
+    /// The account may not spend more.
+    Quota,
+    /// The key is not good for this.
+    Key,
+    /// There is no such model or address.
+    Model,
+    /// `max_tokens` has another name for this model.
+    MaxTokensRenamed,
+    /// It will pass.
+    Passing,
+    /// It is not about us and says not whether it will pass.
+    Failed,
+    /// It is an answer of something else.
+    Elsewhere,
+    /// It will be refused again.
+    Refused,
+}
+
+impl Said {
+    /// Reads the body of an answer that is not 200.
+    pub(crate) fn in_body(status: u16, body: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(body);
+        let text = text.trim();
+        let mut said = match Json::parse(text) {
+            Ok(json) => Self::read(&json),
+            // A page says nothing that the status does not.
+            Err(_) if text.starts_with('<') => Self::default(),
+            Err(_) => Self { message: text.to_owned(), ..Self::default() },
+        };
+        said.status = Some(status);
+        said.place = Place::Body;
+        said.body = text.to_owned();
+        said
+    }
+
+    /// Reads an event, or an answer that was no stream, if it tells of an error.
+    pub(crate) fn in_stream(json: &Json, is_named_error: bool) -> Option<Self> {
+        let first = json.as_array().and_then(<[Json]>::first).unwrap_or(json);
+        let has_error = match first.get("error") {
+            None | Some(Json::Null | Json::Bool(_)) => false,
+            Some(Json::String(text)) => !text.is_empty(),
+            Some(Json::Object(object)) => !object.is_empty(),
+            Some(Json::Number(_) | Json::Array(_)) => true,
+        };
+        let is_error = ["object", "type"]
+            .iter()
+            .any(|key| first.get(key).and_then(Json::as_str) == Some("error"));
+        (has_error || is_error || is_named_error).then(|| Self::read(json))
+    }
+
+    /// An error of the provider's own that it has no words for.
+    pub(crate) fn server(message: String) -> Self {
+        Self { marks: vec!["server_error".to_owned()], message, ..Self::default() }
+    }
+
+    fn read(json: &Json) -> Self {
+        let first = json.as_array().and_then(<[Json]>::first).unwrap_or(json);
+        let error = first.get("error").filter(|error| !error.is_null()).unwrap_or(first);
+        let text = |key: &str| error.get(key).and_then(Json::as_str);
+        let inner = error.get("details").and_then(|details| details.get("error_code")?.as_str());
+        let marks = [text("type"), text("code"), text("status"), inner];
+        let code = error.get("code").and_then(Json::as_u64);
+        let status = code.and_then(|code| u16::try_from(code).ok());
+        Self {
+            status: status.filter(|status| (400..600).contains(status)),
+            marks: marks.into_iter().flatten().map(str::to_ascii_lowercase).collect(),
+            param: text("param").unwrap_or_default().to_owned(),
+            message: message(error).unwrap_or_default(),
+            body: json.stringify(),
+            place: Place::Stream,
+        }
+    }
+
+    /// Tells what the error means.
+    pub(crate) fn verdict(&self) -> Verdict {
+        if let Some(overflow) = overflow(self.status, &self.body, self.place) {
+            return Verdict::Overflow(overflow);
+        }
+        if self.is_quota() {
+            return Verdict::Quota;
+        }
+        if self.is_about_max_tokens() {
+            return Verdict::MaxTokensRenamed;
+        }
+        match self.status {
+            Some(401 | 403) => Verdict::Key,
+            Some(402) => Verdict::Quota,
+            Some(404) => Verdict::Model,
+            Some(408 | 409 | 429 | 500..) => Verdict::Passing,
+            Some(300..=399) => Verdict::Elsewhere,
+            Some(_) => Verdict::Refused,
+            None => self.verdict_by_mark(),
+        }
+    }
+
+    /// An error inside an answer has no status, only a type.
+    fn verdict_by_mark(&self) -> Verdict {
+        let has = |words: &[&str]| {
+            self.marks.iter().any(|mark| words.iter().any(|word| mark.contains(word)))
+        };
+        if has(&["overloaded", "server_error", "api_error", "rate_limit", "timeout"])
+            || has(&["unavailable", "internal", "exhausted", "conflict"])
+        {
+            Verdict::Passing
+        } else if has(&["authentication", "permission", "invalid_api_key"]) {
+            Verdict::Key
+        } else if has(&["not_found"]) {
+            Verdict::Model
+        } else if has(&["invalid", "badrequest", "bad_request", "unsupported"]) {
+            Verdict::Refused
+        } else {
+            Verdict::Failed
+        }
+    }
+
+    fn is_quota(&self) -> bool {
+        const MARKS: [&str; 4] = [
+            "insufficient_quota",
+            "billing_error",
+            "billing_hard_limit_reached",
+            "enforced_spend_limit_reached",
+        ];
+        // Anthropic tells an empty account by the text alone.
+        self.marks.iter().any(|mark| MARKS.contains(&mark.as_str()))
+            || self.message.to_ascii_lowercase().contains("credit balance is too low")
+    }
+
+    fn is_about_max_tokens(&self) -> bool {
+        self.status == Some(400)
+            && self.marks.iter().any(|mark| mark == "unsupported_parameter")
+            && (self.param == "max_tokens" || self.message.contains("'max_tokens'"))
+    }
+}
+
+/// The sentence of an error, wherever it is.
+fn message(error: &Json) -> Option<String> {
+    if let Some(text) = error.as_str() {
+        return Some(text.to_owned());
+    }
+    // What a router passes on says more than its own words.
+    let raw = error.get("metadata").and_then(|metadata| metadata.get("raw"));
+    let inner = raw.and_then(Json::as_str).filter(|raw| !raw.is_empty());
+    let own = ["message", "detail", "msg"].iter().find_map(|key| error.get(key)?.as_str());
+    match (own, inner) {
+        (Some(own), Some(inner)) => Some(format!("{own}: {inner}")),
+        (own, inner) => own.or(inner).map(str::to_owned),
+    }
+}

@@ -1,0 +1,141 @@
+//! Takes the bytes of an answer, whatever shape it has.
+//!
+//! Most answers are event streams. Some hosts ignore `stream` and send one JSON object; a wrong address, a
+//! proxy or a login page sends HTML. The content type does not tell them apart reliably, but their first
+//! character does: no line of an event stream begins with `{` or `<`.
+
+use ship_message::Chunk;
+use ship_message::json::Json;
+
+use super::fault::Fault;
+use super::sse::{EVENT_BYTES_MAX, Event, Events};
+use crate::Answered;
+
+/// How many bytes one answer may have in all: far more than any model writes at once.
+pub(crate) const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Reads the answers of one kind of provider. It has no network and no clock.
+pub(crate) trait Reader: Send {
+    /// Takes one event. Tells whether it was the last.
+    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, Fault>;
+
+    /// Takes an answer that came as one object.
+    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault>;
+
+    /// Ends the answer if it has ended properly, and only then gives its calls.
+    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault>;
+}
+
+/// An answer on its way in.
+pub(crate) struct Intake {
+    reader: Box<dyn Reader>,
+    shape: Shape,
+    room: usize,
+}
+
+enum Shape {
+    /// Nothing but white space has come.
+    Unknown,
+    Events(Events),
+    Whole(Vec<u8>),
+}
+
+impl Intake {
+    pub(crate) fn new(reader: Box<dyn Reader>) -> Self {
+        Self { reader, shape: Shape::Unknown, room: ANSWER_BYTES_MAX }
+    }
+
+    /// Takes the next bytes. Gives how the answer ended when that is now known.
+    pub(crate) fn push(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<Chunk>,
+    ) -> Result<Option<Answered>, Fault> {
+        let taken = bytes.len().min(self.room);
+        self.room -= taken;
+        if let Some(answered) = self.take(&bytes[..taken], out)? {
+            return Ok(Some(answered));
+        }
+        if taken < bytes.len() {
+            return Err(Fault::Protocol(format!(
+                "an answer of more than {} MB",
+                ANSWER_BYTES_MAX / 1024 / 1024
+            )));
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, bytes: &[u8], out: &mut Vec<Chunk>) -> Result<Option<Answered>, Fault> {
+        let mut bytes = bytes;
+        if matches!(self.shape, Shape::Unknown) {
+            let Some(start) = bytes.iter().position(|byte| !is_blank(*byte)) else {
+                return Ok(None);
+            };
+            bytes = &bytes[start..];
+            self.shape = match bytes[0] {
+                b'{' | b'[' => Shape::Whole(Vec::new()),
+                b'<' => return Err(Fault::Protocol("a page (HTML), not an answer".to_owned())),
+                _ => Shape::Events(Events::default()),
+            };
+        }
+        let reader = &mut self.reader;
+        match &mut self.shape {
+            Shape::Unknown => Ok(None),
+            Shape::Whole(held) if held.len() + bytes.len() > EVENT_BYTES_MAX => {
+                Err(super::sse::TooLarge.into())
+            }
+            Shape::Whole(held) => {
+                held.extend_from_slice(bytes);
+                Ok(None)
+            }
+            Shape::Events(events) => {
+                let goes_on =
+                    events.push(bytes, &mut |event| reader.event(&event, out).map(|last| !last))?;
+                if goes_on { Ok(None) } else { reader.end(out).map(Some) }
+            }
+        }
+    }
+
+    /// The sender has closed the answer.
+    pub(crate) fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault> {
+        match &mut self.shape {
+            Shape::Unknown => return Err(Fault::Empty),
+            Shape::Whole(held) => {
+                let text = String::from_utf8_lossy(held);
+                let json = Json::parse(&text).map_err(|error| {
+                    Fault::Protocol(format!("a text that begins like JSON and is {error}"))
+                })?;
+                self.reader.whole(&json, out)?;
+            }
+            Shape::Events(events) => {
+                // The tail may be half an event: then the answer is cut, not wrong.
+                let tail = events.tail().filter(|event| is_whole(event.data.trim()));
+                if let Some(event) = tail {
+                    self.reader.event(&event, out)?;
+                }
+                if events.is_foreign() {
+                    let came = "a text that is neither an event stream nor JSON";
+                    return Err(Fault::Protocol(came.to_owned()));
+                }
+            }
+        }
+        self.reader.end(out)
+    }
+
+    /// The connection broke or stalled. An answer that had told its end is whole all the same.
+    pub(crate) fn broke(&mut self, out: &mut Vec<Chunk>) -> Option<Answered> {
+        match self.shape {
+            Shape::Events(_) => self.reader.end(out).ok(),
+            Shape::Unknown | Shape::Whole(_) => None,
+        }
+    }
+}
+
+/// White space, and the three bytes of a byte order mark.
+fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF)
+}
+
+fn is_whole(data: &str) -> bool {
+    data == "[DONE]" || Json::parse(data).is_ok()
+}

@@ -1,0 +1,201 @@
+//! Reads the stream of a chat completion, OpenAI's and that of the many who say they are compatible.
+//!
+//! A chunk has at most one choice that matters, with a delta: text, reasoning under one of several names,
+//! a refusal, pieces of calls. The answer has ended properly when a `finish_reason` came or `[DONE]`; the
+//! tokens may be told before, with or behind it. Whether tools are called is decided by whether calls came,
+//! not by the reason.
+
+mod calls;
+#[cfg(test)]
+mod tests;
+
+use ship_message::json::{JsString, Json};
+use ship_message::{Chunk, FinishReason};
+
+use self::calls::Calls;
+use super::draft::{Draft, Kind, Origin, Part};
+use super::fault::{Fault, Said};
+use super::intake::Reader;
+use super::sse::Event;
+use crate::{Answered, Usage};
+
+/// An answer of a chat completion on its way.
+#[derive(Debug)]
+pub(crate) struct OpenAiReader {
+    draft: Draft,
+    open: Option<Part>,
+    calls: Calls,
+    reason: Option<FinishReason>,
+    is_done: bool,
+}
+
+impl OpenAiReader {
+    pub(crate) fn new(origin: Origin) -> Self {
+        let draft = Draft::new(origin);
+        Self { draft, open: None, calls: Calls::default(), reason: None, is_done: false }
+    }
+
+    fn chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
+        let choice = json.get("choices").and_then(Json::as_array).and_then(first_choice);
+        let groq = json.get("x_groq").and_then(|groq| groq.get("usage"));
+        let told = [json.get("usage"), groq, choice.and_then(|choice| choice.get("usage"))];
+        if let Some(usage) = told.into_iter().flatten().find_map(usage) {
+            self.draft.usage = Some(usage);
+        }
+        let Some(choice) = choice else { return Ok(()) };
+        if let Some(said) = Said::in_stream(choice, false) {
+            return Err(Fault::Said(said));
+        }
+        // Whoever ignores `stream` has a message where the delta would be.
+        let delta = ["delta", "message"].iter().find_map(|key| choice.get(key)?.as_object());
+        if let Some(delta) = delta {
+            let reasoning = ["reasoning_content", "reasoning"]
+                .into_iter()
+                .find_map(|key| Some((key, filled(delta.get(key)?.as_js_string()?)?)));
+            if let Some((field, reasoning)) = reasoning {
+                // Only who writes this field is known to read it.
+                self.draft.reasoning_field =
+                    Some(field).filter(|field| *field == "reasoning_content");
+                self.write(Kind::Reasoning, reasoning, out);
+            }
+            if let Some(content) = delta.get("content") {
+                self.content(content, out);
+            }
+            if let Some(refusal) = delta.get("refusal").and_then(Json::as_js_string) {
+                self.write(Kind::Text, refusal, out);
+            }
+            for piece in delta.get("tool_calls").and_then(Json::as_array).unwrap_or_default() {
+                self.calls.take(piece)?;
+            }
+        }
+        match choice.get("finish_reason").and_then(Json::as_str) {
+            None | Some("") => Ok(()),
+            Some(reason @ ("error" | "insufficient_system_resource")) => {
+                Err(Fault::Said(Said::server(format!("it ended the answer with `{reason}`"))))
+            }
+            Some(reason) => {
+                self.reason = Some(finish_reason(reason));
+                Ok(())
+            }
+        }
+    }
+
+    /// Text, or a list of texts and thoughts.
+    fn content(&mut self, content: &Json, out: &mut Vec<Chunk>) {
+        if let Some(text) = content.as_js_string() {
+            self.write(Kind::Text, text, out);
+        }
+        for item in content.as_array().unwrap_or_default() {
+            if let Some(text) = item.get("text").or(Some(item)).and_then(Json::as_js_string) {
+                self.write(Kind::Text, text, out);
+            }
+            let Some(thinking) = item.get("thinking") else { continue };
+            if let Some(text) = thinking.as_js_string() {
+                self.write(Kind::Reasoning, text, out);
+            }
+            for thought in thinking.as_array().unwrap_or_default() {
+                if let Some(text) = thought.get("text").and_then(Json::as_js_string) {
+                    self.write(Kind::Reasoning, text, out);
+                }
+            }
+        }
+    }
+
+    /// Adds to the part that is open, or ends it and opens another if it is of the other kind.
+    fn write(&mut self, kind: Kind, delta: &JsString, out: &mut Vec<Chunk>) {
+        if delta.is_empty() {
+            return;
+        }
+        let mut part = match self.open.take() {
+            Some(part) if part.kind == kind => part,
+            other => {
+                if let Some(part) = other {
+                    self.draft.end(part, None, out);
+                }
+                self.draft.part(kind)
+            }
+        };
+        self.draft.grow(&mut part, delta, out);
+        self.open = Some(part);
+    }
+}
+
+impl Reader for OpenAiReader {
+    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, Fault> {
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            self.is_done = true;
+            return Ok(true);
+        }
+        if data.is_empty() {
+            return Ok(false);
+        }
+        let json = Json::parse(data).map_err(|error| Fault::bad_event(&error))?;
+        if let Some(said) = Said::in_stream(&json, event.name == "error") {
+            return Err(Fault::Said(said));
+        }
+        self.chunk(&json, out)?;
+        Ok(false)
+    }
+
+    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
+        if let Some(said) = Said::in_stream(json, false) {
+            return Err(Fault::Said(said));
+        }
+        if json.get("choices").and_then(Json::as_array).and_then(first_choice).is_none() {
+            return Err(Fault::Protocol("JSON that holds no answer".to_owned()));
+        }
+        self.chunk(json, out)?;
+        self.is_done = true;
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault> {
+        // Whoever says `[DONE]` and no reason has at least ended.
+        let reason = self.reason.or(self.is_done.then_some(FinishReason::Other));
+        let Some(reason) = reason else { return Err(Fault::Unfinished) };
+        if let Some(part) = self.open.take() {
+            self.draft.end(part, None, out);
+        }
+        let calls = std::mem::take(&mut self.calls).into_calls();
+        Ok(self.draft.finish(reason, calls, out))
+    }
+}
+
+/// The choice that matters; we never ask for a second.
+fn first_choice(choices: &[Json]) -> Option<&Json> {
+    let is_first = |choice: &&Json| {
+        choice.as_object().is_some()
+            && choice.get("index").and_then(Json::as_u64).is_none_or(|index| index == 0)
+    };
+    choices.iter().find(is_first)
+}
+
+fn filled(text: &JsString) -> Option<&JsString> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn finish_reason(name: &str) -> FinishReason {
+    match name {
+        "stop" => FinishReason::Stop,
+        "length" | "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "content_filter" => FinishReason::ContentFilter,
+        "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        _ => FinishReason::Other,
+    }
+}
+
+/// Reads the tokens: those read from a cache are among the input.
+fn usage(json: &Json) -> Option<Usage> {
+    let count = |key: &str| json.get(key).and_then(Json::as_u64);
+    let input = count("prompt_tokens");
+    let output = count("completion_tokens");
+    let details = json.get("prompt_tokens_details");
+    let cached = details
+        .and_then(|details| details.get("cached_tokens")?.as_u64())
+        .or_else(|| count("prompt_cache_hit_tokens"))
+        .unwrap_or_default();
+    input.or(output)?;
+    let input = input.unwrap_or_default();
+    Some(Usage { input, cached: cached.min(input), output: output.unwrap_or_default() })
+}

@@ -1,0 +1,171 @@
+//! Calls of tools in pieces, as OpenAI streams them and as others do.
+//!
+//! A piece should carry the index of its call, and the first of a call its id and name. Hosts leave out the
+//! index, leave out, blank or repeat the id, send the name late or with every piece, put several calls under
+//! one index, or send the whole call in one piece. Where a new call begins is decided here, from what a
+//! piece says and whether the input so far is a complete JSON value.
+
+use std::collections::HashMap;
+
+use ship_message::json::{JsString, Json, Object};
+
+use crate::http::draft::{CALLS_MAX, Call};
+use crate::http::fault::Fault;
+
+/// The calls of an answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: Vec<Growing>,
+    /// The latest call of each index.
+    by_index: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
+}
+
+#[derive(Debug, Default)]
+struct Growing {
+    call: Call,
+    balance: Balance,
+}
+
+/// What one piece says. Blank is as good as missing.
+struct Piece<'a> {
+    index: Option<u64>,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    input: JsString,
+    signature: Option<&'a str>,
+}
+
+impl Calls {
+    /// Takes one piece.
+    pub(super) fn take(&mut self, piece: &Json) -> Result<(), Fault> {
+        let Some(piece) = Piece::read(piece) else { return Ok(()) };
+        let at = match self.current(&piece).filter(|&at| !self.begins_another(at, &piece)) {
+            Some(at) => at,
+            None if self.calls.len() >= CALLS_MAX => {
+                return Err(Fault::Protocol(format!("more than {CALLS_MAX} calls in one answer")));
+            }
+            None => {
+                self.calls.push(Growing::default());
+                self.calls.len() - 1
+            }
+        };
+        if let Some(index) = piece.index {
+            self.by_index.insert(index, at);
+        }
+        let growing = &mut self.calls[at];
+        if let Some(id) = piece.id.filter(|_| growing.call.id.is_empty()) {
+            id.clone_into(&mut growing.call.id);
+            self.by_id.insert(id.to_owned(), at);
+        }
+        if let Some(name) = piece.name.filter(|_| growing.call.name.is_empty()) {
+            name.clone_into(&mut growing.call.name);
+        }
+        growing.balance.take(&piece.input);
+        growing.call.input.push(&piece.input);
+        if let Some(signature) = piece.signature {
+            growing.call.metadata = Some(google_metadata(signature));
+        }
+        Ok(())
+    }
+
+    /// The calls, in the order in which they began.
+    pub(super) fn into_calls(self) -> Vec<Call> {
+        self.calls.into_iter().map(|growing| growing.call).collect()
+    }
+
+    /// The call that a piece would go on with.
+    fn current(&self, piece: &Piece<'_>) -> Option<usize> {
+        let latest = self.calls.len().checked_sub(1);
+        match (piece.index, piece.id) {
+            (Some(index), _) => self.by_index.get(&index).copied(),
+            (None, None) => latest,
+            (None, Some(id)) => {
+                let known = self.by_id.get(id).copied();
+                known.or_else(|| latest.filter(|_| piece.name.is_none()))
+            }
+        }
+    }
+
+    /// Whether a piece begins a call of its own although it could go on with `at`.
+    fn begins_another(&self, at: usize, piece: &Piece<'_>) -> bool {
+        let Growing { call, balance } = &self.calls[at];
+        let is_other = |ours: &str, theirs: Option<&str>| {
+            theirs.is_some_and(|theirs| !ours.is_empty() && ours != theirs)
+        };
+        let other_id = is_other(&call.id, piece.id);
+        let other_name = is_other(&call.name, piece.name);
+        if balance.is_complete() {
+            // Only white space may follow a complete value.
+            let goes_on = !piece.input.trim().is_empty();
+            return other_id || other_name || (piece.name.is_some() && goes_on);
+        }
+        // Some hosts make up an id for every piece, so an id alone proves nothing.
+        (other_id && piece.name.is_some()) || (other_name && call.input.is_empty())
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn read(piece: &'a Json) -> Option<Self> {
+        let object = piece.as_object()?;
+        let function = object.get("function").and_then(Json::as_object);
+        let field = |name: &str| function.and_then(|function| function.get(name));
+        let filled = |text: &&str| !text.trim().is_empty();
+        let input = match field("arguments") {
+            Some(Json::String(text)) => text.clone(),
+            Some(value @ (Json::Object(_) | Json::Array(_))) => value.stringify().into(),
+            _ => JsString::default(),
+        };
+        let signature = object.get("extra_content").and_then(|extra| extra.get("google"));
+        Some(Self {
+            index: object.get("index").and_then(Json::as_u64),
+            id: object.str("id").filter(filled),
+            name: field("name").and_then(Json::as_str).filter(filled),
+            input,
+            signature: signature.and_then(|google| google.get("thought_signature")?.as_str()),
+        })
+    }
+}
+
+/// Where the AI SDK keeps what Gemini must be given back with a call.
+fn google_metadata(signature: &str) -> Json {
+    Object::from([("google", Object::from([("thoughtSignature", signature)]))]).into()
+}
+
+/// Follows brackets and strings, to know when a JSON value is complete without reading it again.
+#[derive(Debug, Default)]
+struct Balance {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    has_closed: bool,
+}
+
+impl Balance {
+    fn take(&mut self, text: &str) {
+        for byte in text.bytes() {
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.has_closed = self.depth == 0;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.has_closed && self.depth == 0 && !self.in_string
+    }
+}

@@ -1,0 +1,231 @@
+//! When a request that failed is sent again, and how long to wait before.
+//!
+//! The wait grows from half a second to eight, each time a random part of it, so that many clients that
+//! failed together do not come back together. When the provider says how long to wait it is never less. A
+//! wait that would go beyond the budget is not begun: the person learns at once what the provider asks.
+
+use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::HeaderMap;
+use tokio::time::Instant;
+
+/// The longest wait after the first failure; it doubles with each.
+const FIRST_WAIT_MAX: Duration = Duration::from_millis(500);
+
+/// The longest wait of all that we choose ourselves.
+const WAIT_MAX: Duration = Duration::from_secs(8);
+
+/// Time and chance, as retries need them. Tests bring their own.
+pub trait Pace: Send + Sync {
+    /// What time it is, since any moment.
+    fn now(&self) -> Duration;
+
+    /// A random number.
+    fn draw(&self) -> u64;
+
+    /// Waits.
+    fn wait(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
+/// Real time and real chance.
+#[derive(Debug)]
+pub struct SystemPace(Instant);
+
+impl SystemPace {
+    /// Begins to count.
+    pub fn new() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Default for SystemPace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Pace for SystemPace {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn draw(&self) -> u64 {
+        // The standard library seeds each of these differently, which is all the chance that a wait needs.
+        RandomState::new().hash_one(())
+    }
+
+    fn wait(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// What the headers of an answer say about trying again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hints {
+    /// `x-should-retry`
+    pub(crate) should_retry: Option<bool>,
+    /// `retry-after-ms`, or `retry-after` in seconds or as a date.
+    pub(crate) asked: Option<Duration>,
+}
+
+impl Hints {
+    pub(crate) fn read(headers: &HeaderMap) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let should_retry = match text("x-should-retry") {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        let millis = text("retry-after-ms").and_then(|text| seconds(text, 1000.0));
+        let after = text("retry-after");
+        let asked = millis
+            .or_else(|| seconds(after?, 1.0))
+            // A date is meant by the sender's clock, and the sender tells its time; ours may be wrong.
+            .or_else(|| {
+                Some(date(after?)?.duration_since(date(text("date")?)?).unwrap_or_default())
+            });
+        Self { should_retry, asked }
+    }
+}
+
+fn seconds(text: &str, per_second: f64) -> Option<Duration> {
+    let number = text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0)?;
+    Some(Duration::try_from_secs_f64(number / per_second).unwrap_or(Duration::MAX))
+}
+
+fn date(text: &str) -> Option<SystemTime> {
+    httpdate::parse_http_date(text.trim()).ok()
+}
+
+/// The attempts at one answer.
+pub(crate) struct Attempts<'a> {
+    pace: &'a dyn Pace,
+    retries: u32,
+    end: Duration,
+    /// How many have failed.
+    pub(crate) failed: u32,
+}
+
+/// What to do after a failure.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Wait as long, and try again.
+    Wait(Duration),
+    /// The provider asks for a wait that is beyond the budget.
+    TooLong(Duration),
+    /// It was tried often enough.
+    GiveUp,
+}
+
+impl<'a> Attempts<'a> {
+    pub(crate) fn new(pace: &'a dyn Pace, retries: u32, budget: Duration) -> Self {
+        Self { pace, retries, end: pace.now().saturating_add(budget), failed: 0 }
+    }
+
+    /// Counts a failure that may pass, and says what to do.
+    pub(crate) fn after_failure(&mut self, asked: Option<Duration>) -> Next {
+        self.failed += 1;
+        if self.failed > self.retries {
+            return Next::GiveUp;
+        }
+        let doubled = FIRST_WAIT_MAX.saturating_mul(1 << (self.failed - 1).min(16));
+        let longest = doubled.min(WAIT_MAX);
+        let part = (self.pace.draw() >> 11) as f64 / (1_u64 << 53) as f64;
+        let chosen = longest.mul_f64(part);
+        let left = self.end.saturating_sub(self.pace.now());
+        match asked {
+            Some(asked) if asked > left => Next::TooLong(asked),
+            Some(asked) => Next::Wait(asked.saturating_add(chosen).min(left)),
+            None if chosen > left || left.is_zero() => Next::GiveUp,
+            None => Next::Wait(chosen),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that stands still and a draw that is always the same.
+    struct Still {
+        now: Duration,
+        draw: u64,
+    }
+
+    impl Pace for Still {
+        fn now(&self) -> Duration {
+            self.now
+        }
+
+        fn draw(&self) -> u64 {
+            self.draw
+        }
+
+        fn wait(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    const MINUTES: Duration = Duration::from_secs(180);
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn waits_double_from_half_a_second_to_eight_at_most() {
+        let pace = Still { now: Duration::ZERO, draw: u64::MAX };
+        let mut attempts = Attempts::new(&pace, 6, MINUTES);
+        let waits: Vec<u128> = (0..6)
+            .map(|_| match attempts.after_failure(None) {
+                // The draw is just below one.
+                Next::Wait(wait) => (wait + Duration::from_nanos(10)).as_millis(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 8000]);
+        assert_eq!(attempts.after_failure(None), Next::GiveUp);
+    }
+
+    #[test]
+    fn a_draw_of_nothing_is_no_wait_unless_the_provider_asks_for_one() {
+        let pace = Still { now: Duration::ZERO, draw: 0 };
+        let mut attempts = Attempts::new(&pace, 4, MINUTES);
+        assert_eq!(attempts.after_failure(None), Next::Wait(Duration::ZERO));
+        let asked = Duration::from_secs(30);
+        assert_eq!(attempts.after_failure(Some(asked)), Next::Wait(asked));
+        let asked = Duration::from_secs(181);
+        assert_eq!(attempts.after_failure(Some(asked)), Next::TooLong(asked));
+    }
+
+    #[test]
+    fn hints_are_read_in_milliseconds_seconds_and_dates_of_the_senders_clock() {
+        let asked = |pairs: &[(&'static str, &str)]| Hints::read(&headers(pairs)).asked;
+        assert_eq!(asked(&[("retry-after-ms", "1500")]), Some(Duration::from_millis(1500)));
+        assert_eq!(
+            asked(&[("retry-after-ms", "20"), ("retry-after", "9")]),
+            Some(Duration::from_millis(20))
+        );
+        assert_eq!(asked(&[("retry-after", " 7 ")]), Some(Duration::from_secs(7)));
+        assert_eq!(asked(&[("retry-after", "0.5")]), Some(Duration::from_millis(500)));
+        assert_eq!(asked(&[("retry-after", "1e300")]), Some(Duration::MAX));
+        let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+        let later = ("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT");
+        assert_eq!(asked(&[date, later]), Some(Duration::from_secs(60)));
+        assert_eq!(asked(&[("date", later.1), ("retry-after", date.1)]), Some(Duration::ZERO));
+        for nonsense in ["", "soon", "-5", "NaN", "inf"] {
+            let wanted = (nonsense == "inf").then_some(Duration::MAX);
+            assert_eq!(asked(&[("retry-after", nonsense)]), wanted, "{nonsense}");
+        }
+        assert_eq!(asked(&[later]), None);
+    }
+
+    #[test]
+    fn should_retry_is_true_false_or_not_said() {
+        let read = |value: &str| Hints::read(&headers(&[("x-should-retry", value)])).should_retry;
+        assert_eq!((read("true"), read("false"), read("maybe")), (Some(true), Some(false), None));
+    }
+}

@@ -1,0 +1,245 @@
+//! What both readers promise, whatever comes and however it is cut.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use ship_message::json::Json;
+use ship_message::{Assembler, Chunk, TextChunk};
+
+use super::api::Api;
+use super::draft::Origin;
+use super::fault::Fault;
+use super::intake::{ANSWER_BYTES_MAX, Intake};
+use crate::Answered;
+
+/// Feeds bytes in pieces of `size`, then ends or breaks the connection.
+pub(crate) fn feed(
+    api: Api,
+    bytes: &[u8],
+    size: usize,
+    ends: bool,
+) -> (Vec<Chunk>, Result<Answered, Fault>) {
+    let origin = Origin { provider: api.name(), model: "m".to_owned(), serial: 7 };
+    let mut intake = Intake::new(api.reader(origin));
+    let mut chunks = Vec::new();
+    for piece in bytes.chunks(size.max(1)) {
+        match intake.push(piece, &mut chunks) {
+            Ok(None) => {}
+            Ok(Some(answered)) => return (chunks, Ok(answered)),
+            Err(fault) => return (chunks, Err(fault)),
+        }
+    }
+    let ended = match ends {
+        true => intake.end(&mut chunks),
+        false => intake.broke(&mut chunks).ok_or(Fault::Unfinished),
+    };
+    (chunks, ended)
+}
+
+/// An answer in a few lines: its parts as a message has them, and how it ended.
+pub(crate) fn told(api: Api, text: &str) -> String {
+    let (chunks, ended) = feed(api, text.as_bytes(), usize::MAX, true);
+    let mut out = parts(chunks);
+    match ended {
+        Ok(Answered { finish_reason, usage }) => {
+            write!(out, "end: {}", finish_reason.name()).unwrap();
+            if let Some(usage) = usage {
+                write!(out, " {}/{}/{}", usage.input, usage.cached, usage.output).unwrap();
+            }
+        }
+        Err(Fault::Said(said)) => {
+            write!(out, "said: {:?} {}", said.verdict(), said.message).unwrap();
+        }
+        Err(Fault::Protocol(came)) => write!(out, "protocol: {came}").unwrap(),
+        Err(Fault::Empty) => out.push_str("empty"),
+        Err(Fault::Unfinished) => out.push_str("unfinished"),
+    }
+    out
+}
+
+/// The parts that chunks make, one a line, put together as everybody does.
+fn parts(chunks: Vec<Chunk>) -> String {
+    let mut assembler = Assembler::new("id", None);
+    for chunk in chunks {
+        assembler.push(chunk).unwrap();
+    }
+    let mut out = String::new();
+    for part in assembler.into_message().parts() {
+        let json = part.clone().into_json();
+        let text = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default();
+        let show = |key: &str| json.get(key).map(|value| format!(" {value}")).unwrap_or_default();
+        match text("type") {
+            "text" => write!(out, "text: {}", text("text")).unwrap(),
+            "reasoning" => {
+                write!(out, "reasoning: {}{}", text("text"), show("providerMetadata")).unwrap();
+            }
+            tool => {
+                let state = text("state");
+                let input = [show("input"), show("rawInput")].concat();
+                let metadata = show("callProviderMetadata");
+                write!(out, "{tool} {}: {state}{input}{metadata}", text("toolCallId")).unwrap();
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Some of everything that streams have, right and wrong.
+fn stream() -> impl Strategy<Value = Vec<u8>> {
+    let event = prop_oneof![
+        Just(r#"{"choices":[{"delta":{"content":"h\ud83d"}}]}"#),
+        Just(r#"{"choices":[{"delta":{"content":"\ude00 你好"}}]}"#),
+        Just(r#"{"choices":[{"delta":{"reasoning":"hm"}}]}"#),
+        Just(
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}"#
+        ),
+        Just(
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}]}"#
+        ),
+        Just(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#),
+        Just(r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}"#),
+        Just(r#"{"error":{"message":"x","type":"server_error"}}"#),
+        Just(
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#
+        ),
+        Just(
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}"#
+        ),
+        Just(
+            r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}"#
+        ),
+        Just(
+            r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}"#
+        ),
+        Just(
+            r#"{"type":"content_block_start","index":2,"content_block":{"type":"thinking","thinking":"","signature":""}}"#
+        ),
+        Just(
+            r#"{"type":"content_block_delta","index":2,"delta":{"type":"signature_delta","signature":"s"}}"#
+        ),
+        Just(r#"{"type":"content_block_stop","index":1}"#),
+        Just(
+            r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}"#
+        ),
+        Just(r#"{"type":"message_stop"}"#),
+        Just("[DONE]"),
+        Just("{broken"),
+        Just("null"),
+        Just("\u{0}"),
+    ];
+    let end = prop_oneof![Just("\n\n"), Just("\r\n\r\n"), Just("\r\r"), Just("\n"), Just("")];
+    let line = prop_oneof![
+        8 => (event, end).prop_map(|(data, end)| format!("data: {data}{end}").into_bytes()),
+        1 => Just(b": ping\n\n".to_vec()),
+        1 => Just(b"event: ping\ndata: {\"type\":\"ping\"}\n\n".to_vec()),
+        1 => Just(b"\xff\xfe\n".to_vec()),
+        1 => any::<Vec<u8>>(),
+    ];
+    prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat())
+}
+
+proptest! {
+    #[test]
+    fn how_the_bytes_are_cut_changes_nothing(bytes in stream(), size in 1_usize..40) {
+        for api in [Api::OpenAi, Api::Anthropic] {
+            let (whole, ended) = feed(api, &bytes, usize::MAX, true);
+            let (cut, cut_ended) = feed(api, &bytes, size, true);
+            prop_assert_eq!(&whole, &cut);
+            prop_assert_eq!(format!("{ended:?}"), format!("{cut_ended:?}"));
+        }
+    }
+
+    #[test]
+    fn whatever_comes_the_chunks_fit_and_calls_come_last_and_only_at_the_end(
+        bytes in stream(),
+        ends in any::<bool>(),
+    ) {
+        for api in [Api::OpenAi, Api::Anthropic] {
+            let (chunks, ended) = feed(api, &bytes, 16, ends);
+            let is_call = |chunk: &Chunk| {
+                matches!(chunk, Chunk::ToolInputAvailable { .. } | Chunk::ToolInputError { .. })
+            };
+            let first_call = chunks.iter().position(is_call).unwrap_or(chunks.len());
+            prop_assert!(chunks[first_call..].iter().all(is_call));
+            prop_assert!(ended.is_ok() || first_call == chunks.len());
+            let mut assembler = Assembler::new("id", None);
+            for chunk in chunks {
+                prop_assert_eq!(assembler.push(chunk), Ok(()));
+            }
+        }
+    }
+
+    #[test]
+    fn no_bytes_whatever_make_it_panic(bytes in any::<Vec<u8>>(), text in "\\PC*") {
+        for api in [Api::OpenAi, Api::Anthropic] {
+            feed(api, &bytes, 5, true).1.ok();
+            let event = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":{}}}}}]}}\n\n", Json::from(text.as_str()));
+            let (chunks, _) = feed(api, event.as_bytes(), 3, false);
+            if api == Api::OpenAi && !text.is_empty() {
+                let delta = Chunk::TextDelta(
+                    TextChunk { id: "0".to_owned(), provider_metadata: None },
+                    text.as_str().into(),
+                );
+                prop_assert_eq!(chunks.last(), Some(&delta));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_answer_is_told_apart_by_how_it_begins() {
+    for api in [Api::OpenAi, Api::Anthropic] {
+        assert_eq!(told(api, ""), "empty");
+        assert_eq!(told(api, "\u{feff} \r\n\n"), "empty");
+        assert_eq!(told(api, "\n<!doctype html><p>hi"), "protocol: a page (HTML), not an answer");
+        assert_eq!(told(api, "{\"a\":1}"), "protocol: JSON that holds no answer");
+        assert!(told(api, "{\"a\":1").starts_with("protocol: a text that begins like JSON"));
+        assert_eq!(
+            told(api, "upstream reset\n"),
+            "protocol: a text that is neither an event stream nor JSON"
+        );
+        assert_eq!(told(api, ": PROCESSING\n\n: PROCESSING\n\n"), "unfinished");
+        assert_eq!(
+            told(api, "data: {oops\n\n"),
+            "protocol: an event whose data is not JSON: expected a key in quotes at byte 1"
+        );
+        // Half an event at the end is a cut, not nonsense.
+        assert_eq!(told(api, "data: {\"choi"), "unfinished");
+    }
+}
+
+#[test]
+fn an_answer_without_end_is_ended() {
+    let origin = Origin { provider: "openai", model: "m".to_owned(), serial: 7 };
+    let mut intake = Intake::new(Api::OpenAi.reader(origin));
+    let comments = b": ping\n\n".repeat(1 << 17);
+    let mut chunks = Vec::new();
+    let pieces = ANSWER_BYTES_MAX / comments.len();
+    for _ in 0..pieces {
+        assert!(intake.push(&comments, &mut chunks).unwrap().is_none());
+    }
+    assert!(matches!(intake.push(&comments, &mut chunks), Err(Fault::Protocol(_))));
+}
+
+#[test]
+#[ignore = "a measurement: --release, --ignored, --nocapture"]
+fn one_large_event_takes_time_in_proportion_to_its_size() {
+    for megabytes in [1, 2, 4, 8] {
+        let text = "x".repeat(megabytes << 20);
+        let body = format!(
+            "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}},\"finish_reason\":\"stop\"}}]}}\n\ndata: [DONE]\n\n"
+        );
+        for size in [1460, 64 << 10] {
+            let began = std::time::Instant::now();
+            let (chunks, ended) = feed(Api::OpenAi, body.as_bytes(), size, true);
+            println!("{megabytes} MB in pieces of {size}: {:?}", began.elapsed());
+            assert!(ended.is_ok() && chunks.len() == 3);
+        }
+    }
+    let events = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"finish_reason\":null}]}\n\n".repeat(100_000);
+    let began = std::time::Instant::now();
+    let (chunks, _) = feed(Api::OpenAi, events.as_bytes(), 1460, true);
+    println!("100,000 small events: {:?}", began.elapsed());
+    assert_eq!(chunks.len(), 100_001);
+}

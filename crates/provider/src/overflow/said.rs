@@ -1,0 +1,180 @@
+//! Everything that an error says, whatever its shape.
+//!
+//! The words may be a string in an object, in a list, in JSON that is itself a string, behind a few words of
+//! a proxy; or the body is no JSON at all. All of it becomes a list of texts in small letters.
+
+use ship_message::json::{Json, Object};
+
+use super::words;
+
+/// JSON inside strings inside JSON is followed so deep.
+const NESTED_MAX: usize = 8;
+
+/// Fields that repeat what was asked or answered. What stands there, somebody wrote.
+const WRITTEN: &[&str] = &[
+    "arguments",
+    "completion",
+    "content",
+    "content_block",
+    "delta",
+    "flagged_input",
+    "function",
+    "generated_text",
+    "input",
+    "instructions",
+    "item",
+    "messages",
+    "output",
+    "output_text",
+    "part",
+    "prompt",
+    "reasoning",
+    "reasoning_content",
+    "received",
+    "refusal",
+    "text",
+    "thinking",
+    "tool_calls",
+    "tools",
+    "value",
+];
+
+/// What an error says.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// The texts, in small letters, without what stands in quotation marks.
+    pub(super) texts: Vec<String>,
+    /// The status that an error in a stream names.
+    pub(super) status: Option<u16>,
+    /// Sizes that stand in fields of their own.
+    pub(super) observed: Option<u64>,
+    pub(super) limit: Option<u64>,
+    codes: Vec<String>,
+}
+
+impl Said {
+    pub(super) fn read(body: &str) -> Self {
+        let mut said = Self::default();
+        let mut pending = Vec::new();
+        // A stream's events, if they come as they were sent.
+        let events = || body.lines().filter_map(|line| line.strip_prefix("data:"));
+        if events().next().is_some() {
+            events().for_each(|event| said.text(event, 0, &mut pending));
+        } else {
+            said.text(body, 0, &mut pending);
+        }
+        while let Some((json, nested)) = pending.pop() {
+            said.value(&json, nested, &mut pending);
+        }
+        said
+    }
+
+    /// Whether a code is among the texts that means nothing else.
+    pub(super) fn names_a_code(&self) -> bool {
+        self.codes.iter().any(|code| words::CODES.contains(&code.as_str()))
+    }
+
+    pub(super) fn holds_any(&self, words: &[&str]) -> bool {
+        self.texts.iter().any(|text| words.iter().any(|word| words::holds_word(text, word)))
+    }
+
+    /// Takes a text, or the JSON that it is, or both of a text that holds an object.
+    fn text(&mut self, text: &str, nested: usize, pending: &mut Vec<(Json, usize)>) {
+        let text = text.trim();
+        if nested < NESTED_MAX
+            && text.starts_with(['{', '[', '"'])
+            && let Ok(json) = Json::parse(text)
+        {
+            pending.push((json, nested + 1));
+            return;
+        }
+        let inside = text.find('{').zip(text.rfind('}')).filter(|(start, end)| start < end);
+        if nested < NESTED_MAX
+            && let Some((start, end)) = inside
+            && let Ok(json) = Json::parse(&text[start..=end])
+        {
+            pending.push((json, nested + 1));
+            self.words(&text[..start]);
+            self.words(&text[end + 1..]);
+        } else {
+            self.words(text);
+        }
+    }
+
+    fn words(&mut self, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.codes.push(text.to_lowercase());
+            self.texts.push(plain(text));
+        }
+    }
+
+    fn value(&mut self, json: &Json, nested: usize, pending: &mut Vec<(Json, usize)>) {
+        let mut values = vec![json];
+        while let Some(value) = values.pop() {
+            match value {
+                Json::String(text) => self.text(text.as_str(), nested, pending),
+                Json::Array(list) => values.extend(list.iter().rev()),
+                Json::Object(object) => {
+                    self.numbers(object);
+                    let told = object.iter().filter(|(key, _)| !WRITTEN.contains(key));
+                    values.extend(told.map(|(_, value)| value).rev());
+                }
+                Json::Null | Json::Bool(_) | Json::Number(_) => {}
+            }
+        }
+    }
+
+    fn numbers(&mut self, object: &Object) {
+        let number = |key: &str| object.get(key).and_then(Json::as_u64);
+        let status = number("code").or_else(|| number("status"));
+        self.status = self.status.or(status.and_then(|status| u16::try_from(status).ok()));
+        self.observed = self.observed.or_else(|| number("n_prompt_tokens"));
+        self.limit = self.limit.or_else(|| number("n_ctx"));
+    }
+}
+
+/// A text in small letters, with plain apostrophes, and without what stands in quotation marks, unless that
+/// is a single name: a field, or a code. Texts that are Python's way to write an object keep everything.
+fn plain(text: &str) -> String {
+    let text = text.to_lowercase().replace(['\u{2018}', '\u{2019}'], "'");
+    if text.contains("{'") {
+        return text.replace('`', "");
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(['"', '\'', '`', '\u{201c}']) {
+        let mark = rest[at..].chars().next().unwrap_or('"');
+        let before = rest[..at].chars().next_back();
+        out.push_str(&rest[..at]);
+        let inner = &rest[at + mark.len_utf8()..];
+        match closing(inner, mark, before) {
+            Some(end) => {
+                let quoted = &inner[..end];
+                let is_name = quoted.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+                out.push_str(if is_name { quoted } else { " " });
+                rest = inner[end..].trim_start_matches(['"', '\'', '`', '\u{201d}']);
+            }
+            // An apostrophe, or half of a pair.
+            None => {
+                out.push(mark);
+                rest = inner;
+            }
+        }
+    }
+    out + rest
+}
+
+/// Where a quotation ends; an apostrophe within a word begins none.
+fn closing(inner: &str, mark: char, before: Option<char>) -> Option<usize> {
+    let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    match mark {
+        '\'' if in_word(before) => None,
+        '\'' => inner
+            .match_indices('\'')
+            .map(|(at, _)| at)
+            .find(|at| !in_word(inner[at + 1..].chars().next())),
+        '\u{201c}' => inner.find('\u{201d}'),
+        mark => inner.find(mark),
+    }
+}

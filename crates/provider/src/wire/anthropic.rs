@@ -1,0 +1,174 @@
+//! Anthropic messages.
+//!
+//! Messages of one side in a row become one, and the results of tools are the user's. The first system
+//! messages stand apart, in a field of their own; later ones stay where they were said. Everything is a
+//! [`Block`](block::Block), which may carry a mark that tells where a cache may end.
+
+mod assistant;
+mod block;
+mod cache;
+mod callers;
+mod code_execution;
+mod model;
+mod provider_tools;
+mod system;
+mod user;
+
+use ship_message::json::Json;
+
+use self::block::{Block, Cache};
+use self::cache::CacheControl;
+use super::error::WireError;
+use super::prompt::Message;
+use super::text::ObjectText;
+use super::{AnthropicRequest, Parameters, description};
+use crate::ToolSpec;
+
+/// The name under which messages say something to Anthropic.
+const ANTHROPIC: &str = "anthropic";
+
+/// A message as it is sent.
+#[derive(Debug)]
+struct Sent<'p> {
+    role: &'static str,
+    blocks: Vec<Block<'p>>,
+    /// Only a system message has these.
+    clear_at: Option<&'p str>,
+    effort: Option<&'p str>,
+}
+
+impl<'p> Sent<'p> {
+    fn new(role: &'static str, blocks: Vec<Block<'p>>) -> Self {
+        Self { role, blocks, clear_at: None, effort: None }
+    }
+
+    fn write_to(&self, out: &mut String) {
+        let mut message = ObjectText::open(out);
+        message.str("role", self.role);
+        message.list("content", &self.blocks, Block::write_to);
+        if let Some(clear_at) = self.clear_at {
+            message.str("clear_at", clear_at);
+        }
+        if let Some(effort) = self.effort {
+            message.object("output_config").str("effort", effort);
+        }
+    }
+}
+
+/// A conversation as it is sent, while it is put together.
+#[derive(Debug, Default)]
+struct Conversation<'p> {
+    system: Option<Vec<Block<'p>>>,
+    messages: Vec<Sent<'p>>,
+    betas: Vec<&'static str>,
+    /// The place of the last message in which a person said something.
+    last_said: usize,
+}
+
+impl Conversation<'_> {
+    fn needs(&mut self, beta: &'static str) {
+        if !self.betas.contains(&beta) {
+            self.betas.push(beta);
+        }
+    }
+}
+
+pub(super) fn request(
+    prompt: &[Message<'_>],
+    tools: &[ToolSpec],
+    parameters: &Parameters<'_>,
+) -> Result<AnthropicRequest, WireError> {
+    let mut conversation = conversation(prompt, parameters)?;
+    callers::forget_lost(&mut conversation);
+    if parameters.cache_marks {
+        cache::mark(&mut conversation);
+    }
+    let body = body(&conversation, tools, parameters);
+    Ok(AnthropicRequest { body, betas: conversation.betas })
+}
+
+fn conversation<'p>(
+    prompt: &'p [Message<'_>],
+    parameters: &Parameters<'_>,
+) -> Result<Conversation<'p>, WireError> {
+    let mut conversation = Conversation::default();
+    let mut cache = CacheControl::new(parameters.cache_marks);
+    let mut rest = prompt;
+    while let Some(first) = rest.first() {
+        let side = side(first);
+        let end = rest.iter().position(|message| self::side(message) != side);
+        let (block, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let is_first = rest.len() == prompt.len();
+        rest = after;
+        match side {
+            Side::System => system::add(block, is_first, &mut conversation, &mut cache)?,
+            Side::User => user::add(block, &mut conversation, &mut cache)?,
+            Side::Assistant => {
+                assistant::add(block, rest.is_empty(), &mut conversation, &mut cache)?;
+            }
+        }
+    }
+    Ok(conversation)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    System,
+    User,
+    Assistant,
+}
+
+fn side(message: &Message<'_>) -> Side {
+    match message {
+        Message::System { .. } => Side::System,
+        Message::User { .. } | Message::Tool { .. } => Side::User,
+        Message::Assistant { .. } => Side::Assistant,
+    }
+}
+
+fn body(
+    conversation: &Conversation<'_>,
+    tools: &[ToolSpec],
+    parameters: &Parameters<'_>,
+) -> String {
+    let model = model::limits(parameters.model);
+    let mut out = String::new();
+    let mut body = ObjectText::open(&mut out);
+    body.str("model", parameters.model);
+    body.json("max_tokens", &model.max_tokens(parameters.max_tokens).into());
+    if let Some(temperature) = parameters.temperature.filter(|_| model.takes_temperature) {
+        body.json("temperature", &temperature.clamp(0.0, 1.0).into());
+    }
+    if let Some(system) = &conversation.system {
+        body.list("system", system, Block::write_to);
+    }
+    body.list("messages", &conversation.messages, Sent::write_to);
+    if !tools.is_empty() {
+        let last = tools.len() - 1;
+        body.list("tools", tools.iter().enumerate(), |(i, tool), out| {
+            write_tool(tool, parameters, parameters.cache_marks && i == last, out);
+        });
+        body.object("tool_choice").str("type", "auto");
+    }
+    if parameters.stream {
+        body.json("stream", &Json::Bool(true));
+    }
+    drop(body);
+    out
+}
+
+fn write_tool(tool: &ToolSpec, parameters: &Parameters<'_>, mark: bool, out: &mut String) {
+    let mut object = ObjectText::open(out);
+    object.str("name", &tool.name);
+    if let Some(description) = description(tool) {
+        object.str("description", description);
+    }
+    object.json("input_schema", &tool.input_schema);
+    if mark {
+        Cache::Mark.write_to(&mut object);
+    }
+    // Without it, a streamed call's input comes in one piece at its end.
+    if parameters.stream {
+        object.json("eager_input_streaming", &Json::Bool(true));
+    }
+}

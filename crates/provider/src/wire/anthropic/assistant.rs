@@ -1,0 +1,152 @@
+//! What the model said: text, thinking, and calls of tools.
+//!
+//! Thinking goes back only with the signature it came with. Calls move behind everything else up to the next
+//! thinking, because the provider wants the results right behind them.
+
+use std::borrow::Cow;
+
+use ship_message::json::{Json, Object};
+
+use super::super::error::WireError;
+use super::super::options::Options;
+use super::super::prompt::{AssistantPart, Message, ToolCall};
+use super::super::text::{parse_safely, trimmed};
+use super::block::{Block, Body, Cache, ToolUse};
+use super::cache::CacheControl;
+use super::{ANTHROPIC, Conversation, Sent, callers, provider_tools};
+
+pub(super) fn add<'p>(
+    block: &'p [Message<'_>],
+    is_last_block: bool,
+    conversation: &mut Conversation<'p>,
+    cache: &mut CacheControl,
+) -> Result<(), WireError> {
+    let mut blocks = Vec::new();
+    let mut mcp_calls = Vec::new();
+    for (j, message) in block.iter().enumerate() {
+        let Message::Assistant { parts, options } = message else { continue };
+        for (k, part) in parts.iter().enumerate() {
+            let is_last = k + 1 == parts.len();
+            let mut mark = cache.of(options_of(part).json());
+            if mark.is_none() && is_last {
+                mark = cache.of(options.json());
+            }
+            // The provider goes on where such a text ends, and cannot from white space.
+            let is_prefill = is_last_block && j + 1 == block.len() && is_last;
+            let made = match part {
+                AssistantPart::Text { text, options } => Some(said(text, options, is_prefill)),
+                AssistantPart::Reasoning { text, options } => thinking(text, options)?,
+                AssistantPart::Call(call) if call.by_provider => {
+                    provider_tools::call(call, &mut mcp_calls).map(Body::ByProvider)
+                }
+                AssistantPart::Call(call) => tool_use(call).map(Body::ToolUse),
+                AssistantPart::Result(result) => {
+                    provider_tools::result(result, &mcp_calls)?.map(Body::ByProvider)
+                }
+                AssistantPart::File { .. } => None,
+            };
+            blocks.extend(made.map(|body| finished(body, part, mark)));
+        }
+    }
+    conversation.messages.push(Sent::new("assistant", calls_last(blocks)));
+    Ok(())
+}
+
+fn options_of<'p>(part: &'p AssistantPart<'_>) -> &'p Options<'p> {
+    match part {
+        AssistantPart::Text { options, .. }
+        | AssistantPart::Reasoning { options, .. }
+        | AssistantPart::File { options } => options,
+        AssistantPart::Call(call) => &call.options,
+        AssistantPart::Result(result) => &result.options,
+    }
+}
+
+/// A block with what its part says about it: thinking takes no mark, and only some know a caller.
+fn finished<'p>(body: Body<'p>, part: &'p AssistantPart<'_>, mark: Option<Cache<'p>>) -> Block<'p> {
+    let (has_caller, may_be_marked) = match &body {
+        Body::ToolUse(_) => (true, true),
+        Body::ByProvider(fields) => (provider_tools::has_caller(fields), true),
+        Body::Thinking { .. } | Body::RedactedThinking(_) => (false, false),
+        _ => (false, true),
+    };
+    Block {
+        body,
+        caller: if has_caller { callers::of(options_of(part)) } else { None },
+        cache: mark.filter(|_| may_be_marked),
+    }
+}
+
+fn said<'p>(text: &'p str, options: &'p Options<'_>, is_prefill: bool) -> Body<'p> {
+    if options.get(ANTHROPIC, "type").and_then(Json::as_str) == Some("compaction") {
+        return Body::Compaction(text);
+    }
+    let text = if is_prefill { trimmed(text) } else { text };
+    Body::Text { text, citations: options.get(ANTHROPIC, "citations") }
+}
+
+fn thinking<'p>(text: &'p str, options: &'p Options<'_>) -> Result<Option<Body<'p>>, WireError> {
+    let Some(options) = options.of(ANTHROPIC) else { return Ok(None) };
+    let field = |key: &str| match options.get(key) {
+        None => Ok(None),
+        Some(value) => value.as_str().map(Some).ok_or(WireError::InvalidOptions),
+    };
+    let (signature, redacted) = (field("signature")?, field("redactedData")?);
+    Ok(match (signature, redacted) {
+        (Some(signature), _) => Some(Body::Thinking { text, signature }),
+        (None, Some(data)) => Some(Body::RedactedThinking(data)),
+        (None, None) => None,
+    })
+}
+
+/// The toolset that a call or a result belongs to: several tools of the provider's that we see as one.
+pub(super) fn toolset<'p>(options: &'p Options<'_>) -> Option<&'p str> {
+    options.get(ANTHROPIC, "toolsetName").and_then(Json::as_str)
+}
+
+fn tool_use<'p>(call: &'p ToolCall<'_>) -> Option<ToolUse<'p>> {
+    let Some(toolset) = toolset(&call.options) else {
+        let input = call.input.as_deref().map(as_input);
+        return Some(ToolUse { id: &call.id, name: &call.name, toolset: None, input });
+    };
+    // Of a toolset, the action is the tool that is called.
+    let input = call.input.as_deref()?.as_object()?;
+    let name = input.str("action")?;
+    let input: Object = without(input, "action");
+    let input = Some(Cow::Owned(input.into()));
+    Some(ToolUse { id: &call.id, name, toolset: Some(toolset), input })
+}
+
+/// An object without one of its fields.
+pub(super) fn without(object: &Object, key: &str) -> Object {
+    let mut object = object.clone();
+    object.remove(key);
+    object
+}
+
+/// An input that is the text of an object is that object: it was read before its end, or never.
+fn as_input(input: &Json) -> Cow<'_, Json> {
+    let parsed = input.as_str().and_then(parse_safely);
+    match parsed {
+        Some(object @ Json::Object(_)) => Cow::Owned(object),
+        _ => Cow::Borrowed(input),
+    }
+}
+
+/// Moves calls behind what stands between two thoughts.
+fn calls_last(blocks: Vec<Block<'_>>) -> Vec<Block<'_>> {
+    let mut sorted = Vec::with_capacity(blocks.len());
+    let mut calls = Vec::new();
+    for block in blocks {
+        match block.body {
+            Body::Thinking { .. } | Body::RedactedThinking(_) => {
+                sorted.append(&mut calls);
+                sorted.push(block);
+            }
+            Body::ToolUse(_) => calls.push(block),
+            _ => sorted.push(block),
+        }
+    }
+    sorted.append(&mut calls);
+    sorted
+}

@@ -1,0 +1,288 @@
+//! One block of a message, and how it is written.
+
+use std::borrow::Cow;
+
+use ship_message::json::{Json, Object};
+
+use super::super::text::ObjectText;
+
+/// A block of a message.
+#[derive(Debug)]
+pub(super) struct Block<'p> {
+    pub(super) body: Body<'p>,
+    pub(super) caller: Option<Caller<'p>>,
+    pub(super) cache: Option<Cache<'p>>,
+}
+
+#[derive(Debug)]
+pub(super) enum Body<'p> {
+    Text {
+        text: &'p str,
+        citations: Option<&'p Json>,
+    },
+    /// What the provider itself made of an older part of the conversation.
+    Compaction(&'p str),
+    Image(Source<'p>),
+    Document(Document<'p>),
+    Thinking {
+        text: &'p str,
+        signature: &'p str,
+    },
+    RedactedThinking(&'p str),
+    ToolUse(ToolUse<'p>),
+    ToolResult(ToolResult<'p>),
+    /// A tool that comes or goes with a system message.
+    ToolChange {
+        kind: &'p str,
+        tool: &'p str,
+    },
+    /// A call of a tool that the provider runs, or what it gave. Rare, so made as a tree.
+    ByProvider(Object),
+}
+
+#[derive(Debug)]
+pub(super) struct Document<'p> {
+    pub(super) source: Source<'p>,
+    pub(super) title: Option<&'p str>,
+    pub(super) context: Option<&'p str>,
+    pub(super) citations: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct ToolUse<'p> {
+    pub(super) id: &'p str,
+    pub(super) name: &'p str,
+    pub(super) toolset: Option<&'p str>,
+    pub(super) input: Option<Cow<'p, Json>>,
+}
+
+#[derive(Debug)]
+pub(super) struct ToolResult<'p> {
+    pub(super) id: &'p str,
+    pub(super) toolset: Option<&'p str>,
+    pub(super) content: Content<'p>,
+    pub(super) is_error: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Content<'p> {
+    Text(&'p str),
+    /// JSON as text.
+    Json(&'p Json),
+    Blocks(Vec<ContentBlock<'p>>),
+}
+
+#[derive(Debug)]
+pub(super) enum ContentBlock<'p> {
+    Text(&'p str),
+    Image(Source<'p>),
+    Document(Source<'p>),
+    ToolReference(Option<&'p Json>),
+}
+
+/// Where an image or a document is.
+#[derive(Debug)]
+pub(super) enum Source<'p> {
+    Url(&'p str),
+    Base64 { media_type: &'p str, data: Cow<'p, str> },
+    Text(Cow<'p, str>),
+}
+
+/// From where a tool was called: by the model itself, or by code that the provider ran for it.
+#[derive(Debug)]
+pub(super) enum Caller<'p> {
+    Direct,
+    Code { kind: &'p str, id: &'p Json },
+}
+
+/// Where a cache may end.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cache<'p> {
+    /// As the message says.
+    Given(&'p Json),
+    /// As we say.
+    Mark,
+}
+
+impl Cache<'_> {
+    pub(in super::super) fn write_to(self, block: &mut ObjectText<'_>) {
+        match self {
+            Self::Given(value) => block.json("cache_control", value),
+            Self::Mark => block.object("cache_control").str("type", "ephemeral"),
+        }
+    }
+}
+
+impl<'p> Block<'p> {
+    pub(super) fn new(body: Body<'p>, cache: Option<Cache<'p>>) -> Self {
+        Self { body, caller: None, cache }
+    }
+
+    /// Whether a cache may end behind it. Thinking is kept without marks, and nothing cannot be kept.
+    pub(super) fn may_be_marked(&self) -> bool {
+        match &self.body {
+            Body::Text { text, .. } => !text.is_empty(),
+            Body::Thinking { .. } | Body::RedactedThinking(_) | Body::ToolChange { .. } => false,
+            Body::Compaction(_)
+            | Body::Image(_)
+            | Body::Document(_)
+            | Body::ToolUse(_)
+            | Body::ToolResult(_)
+            | Body::ByProvider(_) => true,
+        }
+    }
+
+    pub(super) fn write_to(&self, out: &mut String) {
+        let mut block = ObjectText::open(out);
+        self.body.write_to(&mut block);
+        match &self.caller {
+            Some(Caller::Direct) => block.object("caller").str("type", "direct"),
+            Some(Caller::Code { kind, id }) => {
+                let mut caller = block.object("caller");
+                caller.str("type", kind);
+                caller.json("tool_id", id);
+            }
+            None => {}
+        }
+        if let Some(cache) = self.cache {
+            cache.write_to(&mut block);
+        }
+    }
+}
+
+impl Body<'_> {
+    fn write_to(&self, block: &mut ObjectText<'_>) {
+        match self {
+            Self::Text { text, citations } => {
+                block.str("type", "text");
+                block.str("text", text);
+                if let Some(citations) = citations {
+                    block.json("citations", citations);
+                }
+            }
+            Self::Compaction(text) => {
+                block.str("type", "compaction");
+                block.str("content", text);
+            }
+            Self::Image(source) => {
+                block.str("type", "image");
+                source.write_to(block);
+            }
+            Self::Document(document) => document.write_to(block),
+            Self::Thinking { text, signature } => {
+                block.str("type", "thinking");
+                block.str("thinking", text);
+                block.str("signature", signature);
+            }
+            Self::RedactedThinking(data) => {
+                block.str("type", "redacted_thinking");
+                block.str("data", data);
+            }
+            Self::ToolUse(call) => call.write_to(block),
+            Self::ToolResult(result) => result.write_to(block),
+            Self::ToolChange { kind, tool } => {
+                block.str("type", kind);
+                let mut reference = block.object("tool");
+                reference.str("type", "tool_reference");
+                reference.str("name", tool);
+            }
+            Self::ByProvider(fields) => block.all(fields),
+        }
+    }
+}
+
+impl Document<'_> {
+    fn write_to(&self, block: &mut ObjectText<'_>) {
+        block.str("type", "document");
+        self.source.write_to(block);
+        if let Some(title) = self.title {
+            block.str("title", title);
+        }
+        if let Some(context) = self.context {
+            block.str("context", context);
+        }
+        if self.citations {
+            block.object("citations").json("enabled", &Json::Bool(true));
+        }
+    }
+}
+
+impl ToolUse<'_> {
+    fn write_to(&self, block: &mut ObjectText<'_>) {
+        block.str("type", "tool_use");
+        block.str("id", self.id);
+        block.str("name", self.name);
+        if let Some(toolset) = self.toolset {
+            block.str("toolset_name", toolset);
+        }
+        if let Some(input) = &self.input {
+            block.json("input", input);
+        }
+    }
+}
+
+impl ToolResult<'_> {
+    fn write_to(&self, block: &mut ObjectText<'_>) {
+        block.str("type", "tool_result");
+        block.str("tool_use_id", self.id);
+        if let Some(toolset) = self.toolset {
+            block.str("toolset_name", toolset);
+        }
+        match &self.content {
+            Content::Text(text) => block.str("content", text),
+            Content::Json(value) => block.stringified("content", value),
+            Content::Blocks(blocks) => block.list("content", blocks, ContentBlock::write_to),
+        }
+        if self.is_error {
+            block.json("is_error", &Json::Bool(true));
+        }
+    }
+}
+
+impl ContentBlock<'_> {
+    fn write_to(&self, out: &mut String) {
+        let mut block = ObjectText::open(out);
+        match self {
+            Self::Text(text) => {
+                block.str("type", "text");
+                block.str("text", text);
+            }
+            Self::Image(source) => {
+                block.str("type", "image");
+                source.write_to(&mut block);
+            }
+            Self::Document(source) => {
+                block.str("type", "document");
+                source.write_to(&mut block);
+            }
+            Self::ToolReference(tool) => {
+                block.str("type", "tool_reference");
+                if let Some(tool) = tool {
+                    block.json("tool_name", tool);
+                }
+            }
+        }
+    }
+}
+
+impl Source<'_> {
+    fn write_to(&self, block: &mut ObjectText<'_>) {
+        let mut source = block.object("source");
+        match self {
+            Self::Url(url) => {
+                source.str("type", "url");
+                source.str("url", url);
+            }
+            Self::Base64 { media_type, data } => {
+                source.str("type", "base64");
+                source.str("media_type", media_type);
+                source.str("data", data);
+            }
+            Self::Text(text) => {
+                source.str("type", "text");
+                source.str("media_type", "text/plain");
+                source.str("data", text);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Marks: behind a marked block, Anthropic keeps what it has read for the next request.
+//!
+//! At most four are allowed. Either messages bring their own in `providerOptions`, and the first four count;
+//! or we set them, where they help a growing conversation: behind the tools, behind the system prompt, behind
+//! the last message, and behind the user's message before that, where the previous request had its last one.
+
+use ship_message::json::Json;
+
+use super::super::text::is_true;
+use super::block::{Block, Cache};
+use super::{ANTHROPIC, Conversation};
+
+const MARKS_MAX: usize = 4;
+
+/// The marks that messages bring.
+pub(super) struct CacheControl {
+    found: usize,
+    ignored: bool,
+}
+
+impl CacheControl {
+    /// Takes the marks of messages, or ignores them because we set our own.
+    pub(super) fn new(ignored: bool) -> Self {
+        Self { found: 0, ignored }
+    }
+
+    /// The mark that options ask for. One that is one too many is dropped, and counts.
+    pub(super) fn of<'p>(&mut self, options: Option<&'p Json>) -> Option<Cache<'p>> {
+        let options = options?.get(ANTHROPIC)?;
+        let named = |key: &str| options.get(key).filter(|value| !value.is_null());
+        let mark = named("cacheControl").or_else(|| named("cache_control"))?;
+        if self.ignored || !is_true(mark) {
+            return None;
+        }
+        self.found += 1;
+        (self.found <= MARKS_MAX).then_some(Cache::Given(mark))
+    }
+}
+
+/// Sets our marks, beside the one behind the tools.
+pub(super) fn mark(conversation: &mut Conversation<'_>) {
+    if let Some(system) = &mut conversation.system {
+        mark_last(system);
+    }
+    let Some((last, before)) = conversation.messages.split_last_mut() else { return };
+    mark_last(&mut last.blocks);
+    if let Some(user) = before.iter_mut().rev().find(|message| message.role == "user") {
+        mark_last(&mut user.blocks);
+    }
+}
+
+fn mark_last(blocks: &mut [Block<'_>]) {
+    if let Some(block) = blocks.iter_mut().rev().find(|block| block.may_be_marked()) {
+        block.cache = Some(Cache::Mark);
+    }
+}

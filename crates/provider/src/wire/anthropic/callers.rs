@@ -1,0 +1,56 @@
+//! Calls that were made by code which the provider ran.
+//!
+//! Such a call names the run of code it came from. When that run was pruned from the conversation, the
+//! provider refuses the name; so it is left out, but only before the last thing a person said: behind it,
+//! the code may still be waiting for its result.
+
+use std::collections::HashSet;
+
+use ship_message::json::Json;
+
+use super::super::options::Options;
+use super::block::{Body, Caller};
+use super::{ANTHROPIC, Conversation};
+
+/// The caller that options name.
+pub(super) fn of<'p>(options: &'p Options<'_>) -> Option<Caller<'p>> {
+    let caller = options.get(ANTHROPIC, "caller")?;
+    let id = caller.get("toolId").filter(|id| super::super::text::is_true(id));
+    match (caller.get("type").and_then(Json::as_str)?, id) {
+        (kind @ ("code_execution_20250825" | "code_execution_20260120"), Some(id)) => {
+            Some(Caller::Code { kind, id })
+        }
+        ("direct", _) => Some(Caller::Direct),
+        _ => None,
+    }
+}
+
+/// Forgets callers that are no longer in the conversation.
+pub(super) fn forget_lost(conversation: &mut Conversation<'_>) {
+    let assistant = |role: &str| role == "assistant";
+    let blocks = conversation.messages.iter().filter(|message| assistant(message.role));
+    let runs: HashSet<String> = blocks
+        .flat_map(|message| &message.blocks)
+        .filter_map(|block| match &block.body {
+            Body::ByProvider(call)
+                if call.str("type") == Some("server_tool_use")
+                    && call.str("name") == Some("code_execution") =>
+            {
+                call.str("id")
+            }
+            _ => None,
+        })
+        .map(str::to_owned)
+        .collect();
+    for message in conversation.messages.iter_mut().take(conversation.last_said) {
+        for block in &mut message.blocks {
+            let lost = match &block.caller {
+                Some(Caller::Code { id, .. }) => !id.as_str().is_some_and(|id| runs.contains(id)),
+                Some(Caller::Direct) | None => false,
+            };
+            if lost {
+                block.caller = None;
+            }
+        }
+    }
+}

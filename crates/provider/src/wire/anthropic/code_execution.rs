@@ -1,0 +1,160 @@
+//! What Anthropic's code execution gave.
+//!
+//! Its answers have seven forms. Each is checked, and loses the fields that are not its own.
+
+use ship_message::json::{Json, Object};
+
+use super::super::error::WireError;
+use super::super::prompt::{Output, ToolResult};
+use super::super::text::parse_safely;
+
+/// What a field must be.
+#[derive(Clone, Copy)]
+enum Field {
+    Text,
+    Number,
+    Bool,
+    NumberOrNull,
+    TextsOrNull,
+    /// Files that the code left: this type, and an id. May be absent.
+    Outputs,
+    /// The same of a shell, and not to be absent.
+    BashOutputs,
+}
+
+type Form = &'static [(&'static str, Field)];
+
+const RESULT: Form = &[
+    ("stdout", Field::Text),
+    ("stderr", Field::Text),
+    ("return_code", Field::Number),
+    ("content", Field::Outputs),
+];
+const ENCRYPTED: Form = &[
+    ("encrypted_stdout", Field::Text),
+    ("stderr", Field::Text),
+    ("return_code", Field::Number),
+    ("content", Field::Outputs),
+];
+const BASH: Form = &[
+    ("stdout", Field::Text),
+    ("stderr", Field::Text),
+    ("return_code", Field::Number),
+    ("content", Field::BashOutputs),
+];
+const ERROR: Form = &[("error_code", Field::Text)];
+const VIEW: Form = &[
+    ("content", Field::Text),
+    ("file_type", Field::Text),
+    ("num_lines", Field::NumberOrNull),
+    ("start_line", Field::NumberOrNull),
+    ("total_lines", Field::NumberOrNull),
+];
+const CREATE: Form = &[("is_file_update", Field::Bool)];
+const REPLACE: Form = &[
+    ("lines", Field::TextsOrNull),
+    ("new_lines", Field::NumberOrNull),
+    ("new_start", Field::NumberOrNull),
+    ("old_lines", Field::NumberOrNull),
+    ("old_start", Field::NumberOrNull),
+];
+
+/// The block that holds an answer, and the answer's form.
+fn form(kind: &str) -> Option<(&'static str, Form)> {
+    Some(match kind {
+        "code_execution_result" => ("code_execution_tool_result", RESULT),
+        "encrypted_code_execution_result" => ("code_execution_tool_result", ENCRYPTED),
+        "bash_code_execution_result" => ("bash_code_execution_tool_result", BASH),
+        "bash_code_execution_tool_result_error" => ("bash_code_execution_tool_result", ERROR),
+        "text_editor_code_execution_tool_result_error" => {
+            ("text_editor_code_execution_tool_result", ERROR)
+        }
+        "text_editor_code_execution_view_result" => {
+            ("text_editor_code_execution_tool_result", VIEW)
+        }
+        "text_editor_code_execution_create_result" => {
+            ("text_editor_code_execution_tool_result", CREATE)
+        }
+        "text_editor_code_execution_str_replace_result" => {
+            ("text_editor_code_execution_tool_result", REPLACE)
+        }
+        _ => return None,
+    })
+}
+
+pub(super) fn result(result: &ToolResult<'_>) -> Result<Option<Object>, WireError> {
+    let value = match &result.output {
+        Output::ErrorText(text) => {
+            let parsed = parse_safely(text);
+            return failed(result, parsed.as_ref()).map(Some);
+        }
+        Output::ErrorJson(value) => {
+            let parsed = value.as_str().and_then(parse_safely);
+            // A null that is no text is as good as nothing.
+            let value = parsed.as_ref().or(Some(value.as_ref()).filter(|value| !value.is_null()));
+            return failed(result, value).map(Some);
+        }
+        Output::Json(value) => value,
+        Output::Text(_) | Output::Denied(_) | Output::Content(_) => return Ok(None),
+    };
+    let Some(kind) = value.get("type").and_then(Json::as_str) else { return Ok(None) };
+    let wrong = || WireError::InvalidResult("code_execution_tool_result".to_owned());
+    let (block, form) = form(kind).ok_or_else(wrong)?;
+    let mut content = Object::from([("type", kind)]);
+    for (key, field) in form {
+        content.set(*key, read(value.get(key), *field).ok_or_else(wrong)?);
+    }
+    Ok(Some(block_of(block, result, content)))
+}
+
+fn read(value: Option<&Json>, field: Field) -> Option<Json> {
+    let fits = match (field, value) {
+        (Field::Outputs, None) => return Some(Vec::new().into()),
+        (_, None) => false,
+        (Field::Text, Some(value)) => value.as_str().is_some(),
+        (Field::Number, Some(value)) => value.as_number().is_some(),
+        (Field::Bool, Some(value)) => value.as_bool().is_some(),
+        (Field::NumberOrNull, Some(value)) => value.is_null() || value.as_number().is_some(),
+        (Field::TextsOrNull, Some(value)) => {
+            let texts = value.as_array();
+            value.is_null() || texts.is_some_and(|texts| texts.iter().all(|t| t.as_str().is_some()))
+        }
+        (Field::Outputs, Some(value)) => return outputs(value, "code_execution_output"),
+        (Field::BashOutputs, Some(value)) => return outputs(value, "bash_code_execution_output"),
+    };
+    value.filter(|_| fits).cloned()
+}
+
+fn outputs(value: &Json, kind: &str) -> Option<Json> {
+    let output = |output: &Json| {
+        let id = output.get("file_id")?.as_str()?;
+        let is_output = output.get("type")?.as_str()? == kind;
+        is_output.then(|| Json::Object(Object::from([("type", kind), ("file_id", id)])))
+    };
+    let outputs: Option<Vec<Json>> = value.as_array()?.iter().map(output).collect();
+    Some(outputs?.into())
+}
+
+/// A failure, in the words of whatever failed.
+fn failed(result: &ToolResult<'_>, value: Option<&Json>) -> Result<Object, WireError> {
+    if value.is_some_and(Json::is_null) {
+        return Err(WireError::NullFailure);
+    }
+    const ERROR: &str = "code_execution_tool_result_error";
+    let field = |key: &str| value.and_then(|value| value.get(key));
+    let (block, kind) = if field("type").and_then(Json::as_str) == Some(ERROR) {
+        ("code_execution_tool_result", ERROR)
+    } else {
+        ("bash_code_execution_tool_result", "bash_code_execution_tool_result_error")
+    };
+    let code = field("errorCode").filter(|code| !code.is_null()).cloned();
+    let content =
+        Object::from([("type", kind.into()), ("error_code", code.unwrap_or("unknown".into()))]);
+    Ok(block_of(block, result, content))
+}
+
+fn block_of(block: &str, result: &ToolResult<'_>, content: Object) -> Object {
+    let mut fields = Object::from([("type", block), ("tool_use_id", &result.id)]);
+    fields.set("content", content);
+    fields
+}

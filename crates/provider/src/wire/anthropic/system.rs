@@ -1,0 +1,126 @@
+//! System messages: the first become a field of the request, later ones stay among the messages.
+
+use ship_message::json::{Json, Object};
+
+use super::super::error::WireError;
+use super::super::options::Options;
+use super::super::prompt::Message;
+use super::block::{Block, Body};
+use super::cache::CacheControl;
+use super::{ANTHROPIC, Conversation, Sent};
+
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+
+/// What only a system message in the middle of a conversation can say.
+#[derive(Default)]
+struct Said<'p> {
+    clear_at: Option<&'p str>,
+    effort: Option<&'p str>,
+    tool_changes: Vec<Body<'p>>,
+}
+
+pub(super) fn add<'p>(
+    block: &'p [Message<'_>],
+    is_first: bool,
+    conversation: &mut Conversation<'p>,
+    cache: &mut CacheControl,
+) -> Result<(), WireError> {
+    let mut messages = Vec::new();
+    let (mut changes_tools, mut is_midway) = (false, false);
+    for message in block {
+        let Message::System { text, options } = message else { continue };
+        let said = said(options)?;
+        changes_tools |= !said.tool_changes.is_empty();
+        is_midway |= said.clear_at.is_some() || said.effort.is_some();
+        messages.push(sent(text, options, said, cache));
+    }
+    if is_first || (conversation.system.is_none() && !changes_tools && !is_midway) {
+        stand_apart(messages, conversation);
+        return Ok(());
+    }
+    conversation.needs("mid-conversation-system-2026-04-07");
+    if changes_tools {
+        conversation.needs("mid-conversation-tool-changes-2026-07-01");
+    }
+    if messages.iter().any(|message| message.clear_at.is_some()) {
+        conversation.needs("mid-conversation-system-clear-at-2026-08-21");
+    }
+    if messages.iter().any(|message| message.effort.is_some()) {
+        conversation.needs("mid-conversation-output-config-2026-07-01");
+    }
+    conversation.messages.extend(messages);
+    Ok(())
+}
+
+/// Makes the texts the system prompt. A message that only sets the effort stays one; anything else that is
+/// meant for later is lost.
+fn stand_apart<'p>(messages: Vec<Sent<'p>>, conversation: &mut Conversation<'p>) {
+    let mut system = Vec::new();
+    for mut message in messages {
+        if message.blocks.is_empty() && message.clear_at.is_none() && message.effort.is_some() {
+            conversation.needs("mid-conversation-output-config-2026-07-01");
+            conversation.messages.push(message);
+        } else {
+            let texts =
+                message.blocks.extract_if(.., |block| matches!(block.body, Body::Text { .. }));
+            system.extend(texts);
+        }
+    }
+    conversation.system = Some(system);
+}
+
+fn sent<'p>(
+    text: &'p str,
+    options: &'p Options<'_>,
+    said: Said<'p>,
+    cache: &mut CacheControl,
+) -> Sent<'p> {
+    let says_more =
+        !said.tool_changes.is_empty() || said.clear_at.is_some() || said.effort.is_some();
+    let mut blocks = Vec::with_capacity(1 + said.tool_changes.len());
+    // Empty text is sent only by a message that says nothing else.
+    if !text.is_empty() || !says_more {
+        blocks.push(Block::new(Body::Text { text, citations: None }, cache.of(options.json())));
+    }
+    blocks.extend(said.tool_changes.into_iter().map(|change| Block::new(change, None)));
+    Sent { role: "system", blocks, clear_at: said.clear_at, effort: said.effort }
+}
+
+fn said<'p>(options: &'p Options<'_>) -> Result<Said<'p>, WireError> {
+    let Some(options) = options.of(ANTHROPIC) else { return Ok(Said::default()) };
+    let tool_changes = match options.get("toolChanges") {
+        None => Vec::new(),
+        Some(Json::Array(changes)) => changes
+            .iter()
+            .map(tool_change)
+            .collect::<Option<_>>()
+            .ok_or(WireError::InvalidOptions)?,
+        Some(_) => return Err(WireError::InvalidOptions),
+    };
+    Ok(Said {
+        clear_at: one_of(options, "clearAt", &["next_user_message"])?,
+        effort: one_of(options, "effort", &EFFORTS)?,
+        tool_changes,
+    })
+}
+
+/// An option that must be absent, or one of a few words.
+fn one_of<'p>(
+    options: &'p Object,
+    key: &str,
+    words: &[&str],
+) -> Result<Option<&'p str>, WireError> {
+    match options.get(key) {
+        None => Ok(None),
+        Some(value) => match value.as_str().filter(|word| words.contains(word)) {
+            Some(word) => Ok(Some(word)),
+            None => Err(WireError::InvalidOptions),
+        },
+    }
+}
+
+fn tool_change(change: &Json) -> Option<Body<'_>> {
+    let kind = change.get("type")?.as_str()?;
+    let tool = change.get("toolName")?.as_str()?;
+    matches!(kind, "tool_addition" | "tool_removal").then_some(Body::ToolChange { kind, tool })
+}

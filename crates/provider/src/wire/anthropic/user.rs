@@ -1,0 +1,197 @@
+//! What the user's side says: people's words and files, and the results of tools.
+
+use std::borrow::Cow;
+
+use ship_message::json::Json;
+
+use super::super::data::Data;
+use super::super::error::WireError;
+use super::super::options::Options;
+use super::super::prompt::{self, Message, Output, ToolPart, UserBody, UserPart};
+use super::block::{Block, Body, Content, ContentBlock, Document, Source, ToolResult};
+use super::cache::CacheControl;
+use super::{ANTHROPIC, Conversation, Sent};
+
+const DENIED: &str = "Tool call execution denied.";
+const PDF: &str = "application/pdf";
+
+pub(super) fn add<'p>(
+    block: &'p [Message<'_>],
+    conversation: &mut Conversation<'p>,
+    cache: &mut CacheControl,
+) -> Result<(), WireError> {
+    let mut blocks = Vec::new();
+    for message in block {
+        match message {
+            Message::User { parts, options } => {
+                if !parts.is_empty() {
+                    conversation.last_said = conversation.messages.len();
+                }
+                for (i, part) in parts.iter().enumerate() {
+                    let is_last = i + 1 == parts.len();
+                    let mut mark = cache.of(part.options.json());
+                    if mark.is_none() && is_last {
+                        mark = cache.of(options.json());
+                    }
+                    blocks.push(Block::new(user_body(part, conversation)?, mark));
+                }
+            }
+            Message::Tool { parts, options } => {
+                for (i, part) in parts.iter().enumerate() {
+                    let ToolPart::Result(result) = part else { continue };
+                    let is_last = i + 1 == parts.len();
+                    let mut mark = cache.of(result.options.json());
+                    mark = mark.or_else(|| cache.of(output_options(result)));
+                    if mark.is_none() && is_last {
+                        mark = cache.of(options.json());
+                    }
+                    blocks.push(Block::new(
+                        Body::ToolResult(tool_result(result, conversation)),
+                        mark,
+                    ));
+                }
+            }
+            Message::System { .. } | Message::Assistant { .. } => {}
+        }
+    }
+    conversation.messages.push(Sent::new("user", blocks));
+    Ok(())
+}
+
+fn user_body<'p>(
+    part: &'p UserPart<'_>,
+    conversation: &mut Conversation<'_>,
+) -> Result<Body<'p>, WireError> {
+    let (data, media_type, filename) = match &part.body {
+        UserBody::Text(text) => return Ok(Body::Text { text, citations: None }),
+        UserBody::File { data, media_type, filename } => {
+            (data, media_type.as_ref(), filename.as_deref())
+        }
+    };
+    if media_type.starts_with("image/") {
+        let media_type = if media_type == "image/*" { "image/jpeg" } else { media_type };
+        return Ok(Body::Image(source(data, media_type)));
+    }
+    let is_pdf = media_type == PDF;
+    if is_pdf {
+        conversation.needs("pdfs-2024-09-25");
+    } else if media_type != "text/plain" {
+        return Err(WireError::Unsupported(format!("media type: {media_type}")));
+    }
+    let document = document(&part.options, filename, || {
+        Ok(match url(data) {
+            Some(url) => Source::Url(url),
+            None if is_pdf => source(data, PDF),
+            None => Source::Text(data.text()?),
+        })
+    })?;
+    Ok(Body::Document(document))
+}
+
+/// A document, with what the file's options say about it.
+fn document<'p>(
+    options: &'p Options<'_>,
+    filename: Option<&'p str>,
+    source: impl FnOnce() -> Result<Source<'p>, WireError>,
+) -> Result<Document<'p>, WireError> {
+    let options = options.of(ANTHROPIC);
+    let text = |key: &str| match options.and_then(|options| options.get(key)) {
+        None => Ok(None),
+        Some(value) => value.as_str().map(Some).ok_or(WireError::InvalidOptions),
+    };
+    let citations = match options.and_then(|options| options.get("citations")) {
+        None => false,
+        Some(citations) => {
+            let enabled = citations.get("enabled").and_then(Json::as_bool);
+            enabled.ok_or(WireError::InvalidOptions)?
+        }
+    };
+    let (title, context) = (text("title")?, text("context")?);
+    Ok(Document {
+        source: source()?,
+        title: title.or(filename),
+        context: context.filter(|context| !context.is_empty()),
+        citations,
+    })
+}
+
+fn source<'p>(data: &'p Data<'_>, media_type: &'p str) -> Source<'p> {
+    match url(data) {
+        Some(url) => Source::Url(url),
+        None => Source::Base64 { media_type, data: data.base64() },
+    }
+}
+
+/// The address that data is. Text that only begins like one is passed on, for the provider to refuse.
+fn url<'p>(data: &'p Data<'_>) -> Option<&'p str> {
+    let begins = |text: &str, with: &str| {
+        text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
+    };
+    match data {
+        Data::Url(url) => Some(url),
+        Data::Base64(text) => {
+            (begins(text, "http://") || begins(text, "https://")).then_some(text.as_ref())
+        }
+        Data::Bytes(_) => None,
+    }
+}
+
+/// What a result's output says about itself; of several items, the first that says anything.
+fn output_options<'p>(result: &'p prompt::ToolResult<'_>) -> Option<&'p Json> {
+    if result.output_options.is_some() {
+        return result.output_options;
+    }
+    match &result.output {
+        Output::Content(items) => items
+            .iter()
+            .find_map(|item| item.get("providerOptions").filter(|options| !options.is_null())),
+        _ => None,
+    }
+}
+
+fn tool_result<'p>(
+    result: &'p prompt::ToolResult<'_>,
+    conversation: &mut Conversation<'_>,
+) -> ToolResult<'p> {
+    let content = match &result.output {
+        Output::Text(text) | Output::ErrorText(text) => Content::Text(text),
+        Output::Denied(reason) => Content::Text(reason.as_deref().unwrap_or(DENIED)),
+        Output::Json(value) | Output::ErrorJson(value) => Content::Json(value),
+        Output::Content(items) => {
+            let blocks = items.iter().filter_map(|item| content_block(item, conversation));
+            Content::Blocks(blocks.collect())
+        }
+    };
+    ToolResult {
+        id: &result.id,
+        toolset: super::assistant::toolset(&result.options),
+        content,
+        is_error: matches!(result.output, Output::ErrorText(_) | Output::ErrorJson(_)),
+    }
+}
+
+/// An item of a tool's output, if Anthropic takes such items from tools.
+fn content_block<'p>(
+    item: &'p Json,
+    conversation: &mut Conversation<'_>,
+) -> Option<ContentBlock<'p>> {
+    let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
+    let base64 =
+        || Source::Base64 { media_type: text("mediaType"), data: Cow::Borrowed(text("data")) };
+    match text("type") {
+        "text" => Some(ContentBlock::Text(text("text"))),
+        "image-data" => Some(ContentBlock::Image(base64())),
+        "image-url" => Some(ContentBlock::Image(Source::Url(text("url")))),
+        "file-url" => Some(ContentBlock::Document(Source::Url(text("url")))),
+        "file-data" if text("mediaType") == PDF => {
+            conversation.needs("pdfs-2024-09-25");
+            Some(ContentBlock::Document(base64()))
+        }
+        "custom" => {
+            let options = item.get("providerOptions")?.get(ANTHROPIC)?;
+            let is_reference = options.get("type")?.as_str()? == "tool-reference";
+            is_reference.then(|| ContentBlock::ToolReference(options.get("toolName")))
+        }
+        _ => None,
+    }
+}

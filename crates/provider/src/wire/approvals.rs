@@ -1,0 +1,113 @@
+//! Calls that a person was asked about, and that still have no result.
+//!
+//! Whoever runs tools runs an allowed call before the model is asked again, and then its result is there. What
+//! is left in the last message are calls that must not run: denied ones, and allowed ones that nobody ran
+//! because the tool is not one that asks. Both get a result that says so; without, no provider would take the
+//! messages.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use ship_message::json::Json;
+use ship_message::{
+    ModelMessage, ModelPart, ModelRole, ToolApprovalResponseModelPart, ToolCallModelPart, Value,
+};
+
+use super::error::WireError;
+use super::options::Options;
+use super::prompt::{Output, ToolResult};
+use super::text::text_of;
+
+/// The results of calls that will not be run, denied ones first.
+pub(super) fn denied<'m>(
+    messages: &'m [ModelMessage<'_>],
+) -> Result<Vec<ToolResult<'m>>, WireError> {
+    let Some(last) = messages.last().filter(|last| last.role == ModelRole::Tool) else {
+        return Ok(Vec::new());
+    };
+    let answers: Vec<_> = last.parts().iter().filter_map(as_answer).collect();
+    if answers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (calls, questions) = calls_and_questions(messages);
+    let mut settled: HashSet<Cow<'_, str>> = last
+        .parts()
+        .iter()
+        .filter_map(|part| match part {
+            ModelPart::ToolResult(result) => result.call_id().and_then(text_of),
+            _ => None,
+        })
+        .collect();
+    let (mut denied, mut not_run) = (Vec::new(), Vec::new());
+    for answer in answers {
+        let approval = text(answer.approval_id());
+        let Some(call_id) = questions.get(&approval) else {
+            return Err(WireError::UnknownApproval(approval.into_owned()));
+        };
+        if settled.contains(call_id) {
+            continue;
+        }
+        let Some(call) = calls.get(call_id) else {
+            let call = call_id.clone().into_owned();
+            return Err(WireError::ApprovalWithoutCall { call, approval: approval.into_owned() });
+        };
+        settled.insert(call_id.clone());
+        let reason = answer.reason().and_then(text_of);
+        if !is_true(answer.approved()) {
+            denied.push(refusal(call, reason));
+        } else if !is_true(call.provider_executed()) {
+            let name = text(call.tool_name());
+            let reason = reason
+                .unwrap_or_else(|| format!("Tool \"{name}\" does not require approval").into());
+            not_run.push(refusal(call, Some(reason)));
+        }
+    }
+    denied.append(&mut not_run);
+    Ok(denied)
+}
+
+fn as_answer<'m>(part: &'m ModelPart<'_>) -> Option<&'m ToolApprovalResponseModelPart<'m>> {
+    match part {
+        ModelPart::ToolApprovalResponse(answer) => Some(answer),
+        _ => None,
+    }
+}
+
+type Calls<'m> = HashMap<Cow<'m, str>, &'m ToolCallModelPart<'m>>;
+type Questions<'m> = HashMap<Cow<'m, str>, Cow<'m, str>>;
+
+/// Every call by its id, and the call's id of every question by the question's.
+fn calls_and_questions<'m>(messages: &'m [ModelMessage<'_>]) -> (Calls<'m>, Questions<'m>) {
+    let (mut calls, mut questions) = (HashMap::new(), HashMap::new());
+    for part in messages.iter().flat_map(ModelMessage::parts) {
+        match part {
+            ModelPart::ToolCall(call) => {
+                calls.insert(text(call.call_id()), call);
+            }
+            ModelPart::ToolApprovalRequest(question) => {
+                questions.insert(text(question.approval_id()), text(question.call_id()));
+            }
+            _ => {}
+        }
+    }
+    (calls, questions)
+}
+
+fn refusal<'m>(call: &'m ToolCallModelPart<'_>, reason: Option<Cow<'m, str>>) -> ToolResult<'m> {
+    ToolResult {
+        id: text(call.call_id()),
+        name: text(call.tool_name()),
+        output: Output::Denied(reason),
+        output_options: None,
+        options: Options::default(),
+    }
+}
+
+/// The text of a field that was checked to be one.
+fn text(value: Option<Value<'_>>) -> Cow<'_, str> {
+    value.and_then(text_of).unwrap_or_default()
+}
+
+fn is_true(value: Option<Value<'_>>) -> bool {
+    matches!(value, Some(Value::Ref(Json::Bool(true)) | Value::Owned(Json::Bool(true))))
+}

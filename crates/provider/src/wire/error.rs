@@ -1,0 +1,79 @@
+//! Why messages cannot be sent: what the AI SDK refuses, in its words.
+
+/// Why there is no request. Nothing was sent.
+///
+/// The words are those of the AI SDK, so that they can be looked up; each variant says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The messages are none, or not those that the AI SDK knows. Send messages that conversion made.
+    #[error("Invalid prompt: {0}")]
+    InvalidPrompt(&'static str),
+    /// A call has no result before the next message of a person, or before the end. Add a result, or
+    /// leave the call out.
+    #[error(
+        "Tool result{} missing for tool call{} {}.",
+        if .0.len() > 1 { "s are" } else { " is" },
+        if .0.len() > 1 { "s" } else { "" },
+        .0.join(", ")
+    )]
+    MissingToolResults(Vec<String>),
+    /// The last message answers a question that was never asked. Leave the answer out.
+    #[error(
+        "Tool approval response references unknown approvalId: \"{0}\". \
+         No matching tool-approval-request found in message history."
+    )]
+    UnknownApproval(String),
+    /// The last message answers a question about a call that is not there. Leave both out.
+    #[error("Tool call \"{call}\" not found for approval request \"{approval}\".")]
+    ApprovalWithoutCall {
+        /// The call.
+        call: String,
+        /// The question.
+        approval: String,
+    },
+    /// A `data:` URL has no data. Leave the file out.
+    #[error("Invalid data URL format in content {0}")]
+    InvalidDataUrl(String),
+    /// A file's data should be base64 and is not. Leave the file out.
+    #[error("{0}")]
+    NotBase64(&'static str),
+    /// A file in a tool's result has an address that is none. Leave the file out.
+    #[error("Invalid URL")]
+    InvalidUrl,
+    /// The provider does not take this address, and [`Files`](super::Files) does not have what is there.
+    /// Fetch what [`addresses`](super::addresses) names first.
+    #[error("Failed to download {0}")]
+    NotFetched(String),
+    /// The provider has no way to say this. Leave it out, or ask another provider.
+    #[error("'{0}' functionality not supported.")]
+    Unsupported(String),
+    /// `providerOptions.anthropic` is not what Anthropic's options are. Correct or remove them.
+    #[error("invalid anthropic provider options")]
+    InvalidOptions,
+    /// What a tool of Anthropic's own answered does not look like its answers. Leave the result out.
+    #[error("Type validation failed: the result is not one of `{0}`.")]
+    InvalidResult(String),
+    /// The failure of Anthropic's code execution is the text `null`. Leave the result out.
+    #[error("Cannot read properties of null (reading 'type')")]
+    NullFailure,
+}
+
+impl WireError {
+    /// The name of the AI SDK's error.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::InvalidPrompt(_) => "AI_InvalidPromptError",
+            Self::MissingToolResults(_) => "AI_MissingToolResultsError",
+            Self::UnknownApproval(_) => "AI_InvalidToolApprovalError",
+            Self::ApprovalWithoutCall { .. } => "AI_ToolCallNotFoundForApprovalError",
+            Self::InvalidDataUrl(_) => "InvalidDataContentError",
+            Self::NotBase64(_) => "InvalidCharacterError",
+            Self::InvalidUrl | Self::NullFailure => "TypeError",
+            Self::NotFetched(_) => "AI_DownloadError",
+            Self::Unsupported(_) => "AI_UnsupportedFunctionalityError",
+            Self::InvalidOptions => "AI_InvalidArgumentError",
+            Self::InvalidResult(_) => "AI_TypeValidationError",
+        }
+    }
+}

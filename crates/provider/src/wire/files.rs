@@ -1,0 +1,149 @@
+//! Files that are given by their address: which of them must be fetched, and what was found there.
+//!
+//! A provider takes some addresses as they are. What is at the others must be in the request, so it is
+//! fetched before; this module tells what, and keeps it until the request is written.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use ship_message::json::Json;
+use ship_message::{ModelMessage, ModelPart, ModelRole, ToolOutput};
+
+use super::data::{self, Data};
+use super::error::WireError;
+use super::text::text_of;
+use super::{Format, approvals, check};
+
+/// What was fetched, by address.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    found: HashMap<String, File>,
+    left_to_provider: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    pub(super) bytes: Vec<u8>,
+    pub(super) media_type: Option<String>,
+}
+
+impl Files {
+    /// Nothing is fetched here: the provider is sent every address as it is.
+    pub fn left_to_provider() -> Self {
+        Self { left_to_provider: true, ..Self::default() }
+    }
+
+    /// Adds what was found at an address that [`addresses`] named.
+    pub fn add(&mut self, address: String, bytes: Vec<u8>, media_type: Option<String>) {
+        self.found.insert(address, File { bytes, media_type });
+    }
+}
+
+/// The addresses whose files must be in the request, because the provider would not fetch them.
+///
+/// # Errors
+/// When the messages are not messages, or a file in them has no data and no address.
+pub fn addresses(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>, WireError> {
+    check::messages(messages)?;
+    // What would be refused for another reason need not be fetched for.
+    approvals::denied(messages)?;
+    let mut seen = HashSet::new();
+    let mut addresses = planned(messages, format)?;
+    addresses.retain(|address| seen.insert(address.clone()));
+    Ok(addresses)
+}
+
+/// The files that are sent in place of their addresses.
+pub(super) struct Fetched<'a>(HashMap<String, &'a File>);
+
+impl<'a> Fetched<'a> {
+    /// Finds what was fetched for the messages.
+    pub(super) fn new(
+        messages: &[ModelMessage<'_>],
+        format: Format,
+        files: &'a Files,
+    ) -> Result<Self, WireError> {
+        let mut found = HashMap::new();
+        if files.left_to_provider {
+            return Ok(Self(found));
+        }
+        for address in planned(messages, format)? {
+            match files.found.get(&address) {
+                Some(file) => found.insert(address, file),
+                None => return Err(WireError::NotFetched(address)),
+            };
+        }
+        Ok(Self(found))
+    }
+
+    pub(super) fn get(&self, address: &str) -> Option<&'a File> {
+        self.0.get(address).copied()
+    }
+}
+
+/// A file that a message gives by a string: the string, and the media type if it is known.
+struct Given<'m> {
+    data: Cow<'m, str>,
+    media_type: Option<Cow<'m, str>>,
+}
+
+fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>, WireError> {
+    let mut given = Vec::new();
+    for message in messages {
+        for part in message.parts() {
+            match (part, message.role) {
+                (ModelPart::Image(part), ModelRole::User) => given.push(Given {
+                    data: part.image().and_then(text_of).unwrap_or_default(),
+                    media_type: part.media_type().map_or(Some("image/*".into()), text_of),
+                }),
+                (ModelPart::File(part), ModelRole::User) => given.push(Given {
+                    data: part.data().and_then(text_of).unwrap_or_default(),
+                    media_type: part.media_type().and_then(text_of),
+                }),
+                (ModelPart::ToolResult(part), _) => {
+                    if let Some(ToolOutput::Other(output)) = part.output() {
+                        for item in output.get("value").and_then(Json::as_array).unwrap_or_default()
+                        {
+                            given.extend(in_result(item)?);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut addresses = Vec::new();
+    for file in given {
+        if let (Data::Url(address), _) = data::read(&file.data)?
+            && !is_taken(&address, file.media_type.as_deref(), format)
+        {
+            addresses.push(address);
+        }
+    }
+    Ok(addresses)
+}
+
+/// The file that an item of a tool's result gives by its address.
+fn in_result(item: &Json) -> Result<Option<Given<'_>>, WireError> {
+    let text = |key: &str| item.get(key).and_then(Json::as_str);
+    let media_type = match text("type") {
+        Some("image-url") => Some("image/*"),
+        Some("file-url") => text("mediaType"),
+        _ => return Ok(None),
+    };
+    let address = data::address(text("url").unwrap_or_default()).ok_or(WireError::InvalidUrl)?;
+    Ok(Some(Given { data: address.into(), media_type: media_type.map(Cow::Borrowed) }))
+}
+
+/// Whether the provider takes an address as it is.
+fn is_taken(address: &str, media_type: Option<&str>, format: Format) -> bool {
+    let Some(media_type) = media_type else { return false };
+    let media_type = media_type.to_lowercase();
+    let web = address.starts_with("https://") || address.starts_with("http://");
+    match format {
+        Format::OpenAi => false,
+        Format::Anthropic => {
+            web && (media_type.starts_with("image/") || media_type == "application/pdf")
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Chat completions, as OpenAI defined and many speak them.
+//!
+//! Reasoning is one text beside the answer, a call's input is JSON in a string, and a call that the provider
+//! ran is an ordinary call whose result is left out. What `providerOptions.openaiCompatible` says about a
+//! message or a part is laid over its fields.
+
+use ship_message::json::{Json, Object};
+
+use super::data::Data;
+use super::error::WireError;
+use super::options::Options;
+use super::prompt::{AssistantPart, Message, Output, ToolCall, ToolPart, UserBody, UserPart};
+use super::text::{ObjectText, as_string, is_true, string};
+use super::{MaxTokensField, Parameters, description};
+use crate::ToolSpec;
+
+const DENIED: &str = "Tool call execution denied.";
+
+pub(super) fn body(
+    prompt: &[Message<'_>],
+    tools: &[ToolSpec],
+    parameters: &Parameters<'_>,
+) -> Result<String, WireError> {
+    let mut out = String::new();
+    let mut body = ObjectText::open(&mut out);
+    body.str("model", parameters.model);
+    if let Some(max) = parameters.max_tokens {
+        let field = match parameters.max_tokens_field {
+            MaxTokensField::MaxTokens => "max_tokens",
+            MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
+        };
+        body.json(field, &max.into());
+    }
+    if let Some(temperature) = parameters.temperature {
+        body.json("temperature", &temperature.into());
+    }
+    write_messages(prompt, body.key("messages"))?;
+    if !tools.is_empty() {
+        body.list("tools", tools, write_tool);
+        body.str("tool_choice", "auto");
+    }
+    if parameters.stream {
+        body.json("stream", &true.into());
+        body.object("stream_options").json("include_usage", &true.into());
+    }
+    drop(body);
+    Ok(out)
+}
+
+fn write_tool(tool: &ToolSpec, out: &mut String) {
+    let mut object = ObjectText::open(out);
+    object.str("type", "function");
+    let mut function = object.object("function");
+    function.str("name", &tool.name);
+    if let Some(description) = description(tool) {
+        function.str("description", description);
+    }
+    function.json("parameters", &tool.input_schema);
+}
+
+fn write_messages(prompt: &[Message<'_>], out: &mut String) -> Result<(), WireError> {
+    out.push('[');
+    let start = out.len();
+    for message in prompt {
+        // A tool message is as many messages as it has results, and may have none.
+        let separator = if out.len() > start { "," } else { "" };
+        match message {
+            Message::System { text, options } => {
+                out.push_str(separator);
+                let laid_over = over(options);
+                with(laid_over, out, |message| {
+                    message.str("role", "system");
+                    message.str("content", text);
+                });
+            }
+            Message::User { parts, options } => {
+                out.push_str(separator);
+                write_user(parts, options, out)?;
+            }
+            Message::Assistant { parts, options } => {
+                out.push_str(separator);
+                write_assistant(parts, options, out);
+            }
+            Message::Tool { parts, .. } => {
+                for part in parts {
+                    if out.len() > start && matches!(part, ToolPart::Result(_)) {
+                        out.push(',');
+                    }
+                    write_result(part, out);
+                }
+            }
+        }
+    }
+    out.push(']');
+    Ok(())
+}
+
+fn over<'o>(options: &'o Options<'_>) -> Option<&'o Object> {
+    options.of("openaiCompatible").filter(|fields| !fields.is_empty())
+}
+
+/// Writes an object, and lays fields over those that it has. Almost nothing has any, so the object is
+/// written first and taken apart only when something must be changed in it.
+fn with(fields: Option<&Object>, out: &mut String, write: impl FnOnce(&mut ObjectText<'_>)) {
+    let start = out.len();
+    write(&mut ObjectText::open(out));
+    if let Some(fields) = fields {
+        lay_over(fields, start, out);
+    }
+}
+
+fn lay_over(fields: &Object, start: usize, out: &mut String) {
+    if let Ok(Json::Object(mut object)) = Json::parse(&out[start..]) {
+        for (key, value) in fields.iter() {
+            object.set(key.to_owned(), value.clone());
+        }
+        out.truncate(start);
+        Json::Object(object).write_to(out);
+    }
+}
+
+fn write_user(
+    parts: &[UserPart<'_>],
+    options: &Options<'_>,
+    out: &mut String,
+) -> Result<(), WireError> {
+    if let [UserPart { body: UserBody::Text(text), options }] = parts {
+        with(over(options), out, |message| {
+            message.str("role", "user");
+            message.str("content", text);
+        });
+        return Ok(());
+    }
+    let start = out.len();
+    let mut message = ObjectText::open(out);
+    message.str("role", "user");
+    let content = message.key("content");
+    content.push('[');
+    for (i, part) in parts.iter().enumerate() {
+        if i > 0 {
+            content.push(',');
+        }
+        write_user_part(part, content)?;
+    }
+    content.push(']');
+    drop(message);
+    if let Some(fields) = over(options) {
+        lay_over(fields, start, out);
+    }
+    Ok(())
+}
+
+fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireError> {
+    let fields = over(&part.options);
+    let (data, media_type, filename) = match &part.body {
+        UserBody::Text(text) => {
+            with(fields, out, |part| write_text(part, text));
+            return Ok(());
+        }
+        UserBody::File { data, media_type, filename } => (data, media_type.as_ref(), filename),
+    };
+    let unsupported = |what: String| Err(WireError::Unsupported(what));
+    let is_url = matches!(data, Data::Url(_));
+    if media_type.starts_with("image/") {
+        let media_type = if media_type == "image/*" { "image/jpeg" } else { media_type };
+        with(fields, out, |part| {
+            part.str("type", "image_url");
+            let mut image = part.object("image_url");
+            write_url(data, media_type, image.key("url"));
+        });
+    } else if media_type.starts_with("audio/") {
+        let format = match media_type {
+            _ if is_url => return unsupported("audio file parts with URLs".to_owned()),
+            "audio/wav" => "wav",
+            "audio/mp3" | "audio/mpeg" => "mp3",
+            _ => return unsupported(format!("audio media type {media_type}")),
+        };
+        with(fields, out, |part| {
+            part.str("type", "input_audio");
+            let mut audio = part.object("input_audio");
+            audio.str("data", &data.base64());
+            audio.str("format", format);
+        });
+    } else if media_type == "application/pdf" {
+        if is_url {
+            return unsupported("PDF file parts with URLs".to_owned());
+        }
+        with(fields, out, |part| {
+            part.str("type", "file");
+            let mut file = part.object("file");
+            file.str("filename", filename.as_deref().unwrap_or("document.pdf"));
+            write_url(data, media_type, file.key("file_data"));
+        });
+    } else if media_type.starts_with("text/") {
+        let text = data.text()?;
+        with(fields, out, |part| write_text(part, &text));
+    } else {
+        return unsupported(format!("file part media type {media_type}"));
+    }
+    Ok(())
+}
+
+fn write_text(part: &mut ObjectText<'_>, text: &str) {
+    part.str("type", "text");
+    part.str("text", text);
+}
+
+/// Writes an address, or data as an address that holds it.
+fn write_url(data: &Data<'_>, media_type: &str, out: &mut String) {
+    match data {
+        Data::Url(address) => string(address, out),
+        Data::Base64(_) | Data::Bytes(_) => {
+            string(&format!("data:{media_type};base64,{}", data.base64()), out);
+        }
+    }
+}
+
+fn write_assistant(parts: &[AssistantPart<'_>], options: &Options<'_>, out: &mut String) {
+    let (mut text, mut reasoning) = (String::new(), String::new());
+    let mut calls = Vec::new();
+    for part in parts {
+        match part {
+            AssistantPart::Text { text: more, .. } => text.push_str(more),
+            AssistantPart::Reasoning { text: more, .. } => reasoning.push_str(more),
+            AssistantPart::Call(call) => calls.push(call),
+            AssistantPart::File { .. } | AssistantPart::Result(_) => {}
+        }
+    }
+    with(over(options), out, |message| {
+        message.str("role", "assistant");
+        if text.is_empty() && !calls.is_empty() {
+            message.json("content", &Json::Null);
+        } else {
+            message.str("content", &text);
+        }
+        if !reasoning.is_empty() {
+            message.str("reasoning_content", &reasoning);
+        }
+        if !calls.is_empty() {
+            message.list("tool_calls", calls, write_call);
+        }
+    });
+}
+
+fn write_call(call: &ToolCall<'_>, out: &mut String) {
+    // Gemini wants back what it signed, and says so in a field of its own.
+    let signature =
+        call.options.get("google", "thoughtSignature").filter(|signature| is_true(signature));
+    let mut fields = over(&call.options).cloned().unwrap_or_default();
+    if let Some(signature) = signature {
+        let google = Object::from([("thought_signature", as_string(signature))]);
+        fields.set("extra_content", Object::from([("google", google)]));
+    }
+    let fields = Some(&fields).filter(|fields| !fields.is_empty());
+    with(fields, out, |object| {
+        object.str("id", &call.id);
+        object.str("type", "function");
+        let mut function = object.object("function");
+        function.str("name", &call.name);
+        if let Some(input) = &call.input {
+            function.stringified("arguments", input);
+        }
+    });
+}
+
+fn write_result(part: &ToolPart<'_>, out: &mut String) {
+    let ToolPart::Result(result) = part else { return };
+    with(over(&result.options), out, |message| {
+        message.str("role", "tool");
+        message.str("tool_call_id", &result.id);
+        match &result.output {
+            Output::Text(text) | Output::ErrorText(text) => message.str("content", text),
+            Output::Denied(reason) => {
+                message.str("content", reason.as_deref().unwrap_or(DENIED));
+            }
+            Output::Json(value) | Output::ErrorJson(value) => {
+                message.stringified("content", value);
+            }
+            Output::Content(items) => {
+                let items: Vec<Json> = items.iter().map(|item| item.as_ref().clone()).collect();
+                message.stringified("content", &items.into());
+            }
+        }
+    });
+}

@@ -1,0 +1,64 @@
+//! `providerOptions`: what a message or a part says to one provider alone.
+
+use std::borrow::Cow;
+
+use ship_message::Value;
+use ship_message::json::{Json, Object};
+
+/// How deep two sets of options are merged. Nobody nests options so deep; below, the later one wins.
+const MERGE_DEPTH_MAX: usize = 64;
+
+/// The options of a message or a part, if it has any.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options<'a>(Option<Cow<'a, Json>>);
+
+impl<'a> Options<'a> {
+    pub(super) fn new(value: Option<Value<'a>>) -> Self {
+        Self(value.map(super::text::json_of))
+    }
+
+    pub(super) fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// What is said to one provider.
+    pub(super) fn of(&self, provider: &str) -> Option<&Object> {
+        self.0.as_ref()?.get(provider)?.as_object()
+    }
+
+    /// A field of what is said to one provider; null is as good as nothing.
+    pub(super) fn get(&self, provider: &str, key: &str) -> Option<&Json> {
+        self.of(provider)?.get(key).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn json(&self) -> Option<&Json> {
+        self.0.as_deref()
+    }
+
+    /// Puts options below these: what both say stays as it is here.
+    pub(super) fn or(self, below: &Self) -> Self {
+        match (below.json(), self.json()) {
+            (None, _) => self,
+            (Some(below), None) => Self(Some(Cow::Owned(below.clone()))),
+            (Some(below), Some(over)) => Self(Some(Cow::Owned(merged(below, over, 0)))),
+        }
+    }
+}
+
+fn merged(below: &Json, over: &Json, depth: usize) -> Json {
+    let (Json::Object(below), Json::Object(fields)) = (below, over) else { return over.clone() };
+    if depth == MERGE_DEPTH_MAX {
+        return over.clone();
+    }
+    let is_mergeable = |key: &str| !matches!(key, "__proto__" | "constructor" | "prototype");
+    let mut result = Object::with_capacity(below.len() + fields.len());
+    for (key, value) in below.iter() {
+        let over = fields.get(key).filter(|_| is_mergeable(key));
+        let value = over.map_or_else(|| value.clone(), |over| merged(value, over, depth + 1));
+        result.set(key.to_owned(), value);
+    }
+    for (key, value) in fields.iter().filter(|(key, _)| is_mergeable(key) && !below.has(key)) {
+        result.set(key.to_owned(), value.clone());
+    }
+    Json::Object(result)
+}

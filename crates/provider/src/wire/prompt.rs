@@ -1,0 +1,166 @@
+//! Messages between the SDK's form and a provider's: checked, joined, with every file's data at hand.
+//!
+//! What no provider wants is gone here: empty texts, questions to people, tool messages with nothing in them.
+//! A part that a format may ignore is still there, because it counts when the last part of a message is
+//! looked for.
+
+mod parts;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use ship_message::ModelMessage;
+use ship_message::json::Json;
+
+use self::parts::converted;
+use super::data::Data;
+use super::error::WireError;
+use super::files::{Fetched, Files};
+use super::options::Options;
+use super::{Format, approvals, check};
+
+/// A message of the prompt.
+#[derive(Debug)]
+pub(super) enum Message<'m> {
+    System { text: &'m str, options: Options<'m> },
+    User { parts: Vec<UserPart<'m>>, options: Options<'m> },
+    Assistant { parts: Vec<AssistantPart<'m>>, options: Options<'m> },
+    Tool { parts: Vec<ToolPart<'m>>, options: Options<'m> },
+}
+
+#[derive(Debug)]
+pub(super) struct UserPart<'m> {
+    pub(super) body: UserBody<'m>,
+    pub(super) options: Options<'m>,
+}
+
+#[derive(Debug)]
+pub(super) enum UserBody<'m> {
+    Text(Cow<'m, str>),
+    File { data: Data<'m>, media_type: Cow<'m, str>, filename: Option<Cow<'m, str>> },
+}
+
+#[derive(Debug)]
+pub(super) enum AssistantPart<'m> {
+    Text {
+        text: Cow<'m, str>,
+        options: Options<'m>,
+    },
+    Reasoning {
+        text: Cow<'m, str>,
+        options: Options<'m>,
+    },
+    /// A file that the model made. No provider takes one back.
+    File {
+        options: Options<'m>,
+    },
+    Call(ToolCall<'m>),
+    Result(ToolResult<'m>),
+}
+
+#[derive(Debug)]
+pub(super) struct ToolCall<'m> {
+    pub(super) id: Cow<'m, str>,
+    pub(super) name: Cow<'m, str>,
+    pub(super) input: Option<Cow<'m, Json>>,
+    pub(super) by_provider: bool,
+    pub(super) options: Options<'m>,
+}
+
+#[derive(Debug)]
+pub(super) enum ToolPart<'m> {
+    Result(ToolResult<'m>),
+    /// The answer to a question about a call that the provider runs.
+    Answer,
+}
+
+#[derive(Debug)]
+pub(super) struct ToolResult<'m> {
+    pub(super) id: Cow<'m, str>,
+    pub(super) name: Cow<'m, str>,
+    pub(super) output: Output<'m>,
+    pub(super) output_options: Option<&'m Json>,
+    pub(super) options: Options<'m>,
+}
+
+#[derive(Debug)]
+pub(super) enum Output<'m> {
+    Text(Cow<'m, str>),
+    ErrorText(Cow<'m, str>),
+    Json(Cow<'m, Json>),
+    ErrorJson(Cow<'m, Json>),
+    Denied(Option<Cow<'m, str>>),
+    Content(Vec<Cow<'m, Json>>),
+}
+
+/// Makes the prompt.
+pub(super) fn of<'m>(
+    messages: &'m [ModelMessage<'_>],
+    format: Format,
+    files: &'m Files,
+) -> Result<Vec<Message<'m>>, WireError> {
+    check::messages(messages)?;
+    let denied = approvals::denied(messages)?;
+    let fetched = Fetched::new(messages, format, files)?;
+    let mut prompt = Vec::with_capacity(messages.len() + 1);
+    for message in messages {
+        push(&mut prompt, converted(message, &fetched)?);
+    }
+    if !denied.is_empty() {
+        let parts = denied.into_iter().map(ToolPart::Result).collect();
+        push(&mut prompt, Message::Tool { parts, options: Options::default() });
+    }
+    every_call_has_its_result(&prompt)?;
+    prompt.retain(|message| !matches!(message, Message::Tool { parts, .. } if parts.is_empty()));
+    Ok(prompt)
+}
+
+/// Adds a message; tool messages in a row become one.
+fn push<'m>(prompt: &mut Vec<Message<'m>>, message: Message<'m>) {
+    match (prompt.last_mut(), message) {
+        (Some(Message::Tool { parts, options }), Message::Tool { parts: more, options: later }) => {
+            // What the first message said about itself is from now on said about its last part.
+            if let Some(ToolPart::Result(last)) = parts.last_mut() {
+                last.options = std::mem::take(&mut last.options).or(options);
+            }
+            parts.extend(more);
+            *options = later;
+        }
+        (_, message) => prompt.push(message),
+    }
+}
+
+/// Checks that no call is left open before a person speaks, or at the end.
+fn every_call_has_its_result(prompt: &[Message<'_>]) -> Result<(), WireError> {
+    let mut open: HashMap<&str, usize> = HashMap::new();
+    let mut seen = 0;
+    for message in prompt {
+        match message {
+            Message::Assistant { parts, .. } => {
+                for part in parts {
+                    if let AssistantPart::Call(call) = part
+                        && !call.by_provider
+                    {
+                        seen += 1;
+                        open.entry(&call.id).or_insert(seen);
+                    }
+                }
+            }
+            Message::Tool { parts, .. } => {
+                for part in parts {
+                    if let ToolPart::Result(result) = part {
+                        open.remove(result.id.as_ref());
+                    }
+                }
+            }
+            Message::System { .. } | Message::User { .. } if !open.is_empty() => break,
+            Message::System { .. } | Message::User { .. } => {}
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    let mut open: Vec<_> = open.into_iter().collect();
+    open.sort_by_key(|(_, seen)| *seen);
+    Err(WireError::MissingToolResults(open.into_iter().map(|(id, _)| id.to_owned()).collect()))
+}

@@ -1,0 +1,175 @@
+//! Writing JSON text, and small things that JavaScript does with text and values.
+
+use std::borrow::Cow;
+
+use ship_message::Value;
+use ship_message::json::{Json, Object};
+
+/// Writes one JSON object, field by field; it is closed when dropped.
+pub(super) struct ObjectText<'o> {
+    out: &'o mut String,
+    first: bool,
+}
+
+impl<'o> ObjectText<'o> {
+    pub(super) fn open(out: &'o mut String) -> Self {
+        out.push('{');
+        Self { out, first: true }
+    }
+
+    /// Writes a key, and gives the text to which its value must be appended.
+    pub(super) fn key(&mut self, key: &str) -> &mut String {
+        if !std::mem::take(&mut self.first) {
+            self.out.push(',');
+        }
+        string(key, self.out);
+        self.out.push(':');
+        self.out
+    }
+
+    pub(super) fn str(&mut self, key: &str, text: &str) {
+        string(text, self.key(key));
+    }
+
+    pub(super) fn json(&mut self, key: &str, value: &Json) {
+        value.write_to(self.key(key));
+    }
+
+    pub(super) fn object(&mut self, key: &str) -> ObjectText<'_> {
+        ObjectText::open(self.key(key))
+    }
+
+    /// Writes a value as JSON text inside a string, as `JSON.stringify` gives it.
+    pub(super) fn stringified(&mut self, key: &str, value: &Json) {
+        string(&value.stringify(), self.key(key));
+    }
+
+    pub(super) fn list<T>(
+        &mut self,
+        key: &str,
+        items: impl IntoIterator<Item = T>,
+        write: impl FnMut(T, &mut String),
+    ) {
+        list(self.key(key), items, write);
+    }
+
+    /// Writes every field of an object.
+    pub(super) fn all(&mut self, fields: &Object) {
+        for (key, value) in fields.iter() {
+            self.json(key, value);
+        }
+    }
+}
+
+impl Drop for ObjectText<'_> {
+    fn drop(&mut self) {
+        self.out.push('}');
+    }
+}
+
+pub(super) fn string(text: &str, out: &mut String) {
+    Value::Str(text).write_to(out);
+}
+
+pub(super) fn list<T>(
+    out: &mut String,
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(T, &mut String),
+) {
+    out.push('[');
+    for (i, item) in items.into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write(item, out);
+    }
+    out.push(']');
+}
+
+/// The text of a value, borrowed where it can be.
+pub(super) fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
+    match value {
+        Value::Ref(json) => json.as_str().map(Cow::Borrowed),
+        Value::Str(text) => Some(Cow::Borrowed(text)),
+        Value::Owned(json) => json.as_str().map(|text| Cow::Owned(text.to_owned())),
+    }
+}
+
+/// The JSON of a value, borrowed where it can be.
+pub(super) fn json_of(value: Value<'_>) -> Cow<'_, Json> {
+    match value {
+        Value::Ref(json) => Cow::Borrowed(json),
+        Value::Str(text) => Cow::Owned(Json::from(text)),
+        Value::Owned(json) => Cow::Owned(json),
+    }
+}
+
+/// Whether JavaScript takes a value for true.
+pub(super) fn is_true(value: &Json) -> bool {
+    match value {
+        Json::Null => false,
+        Json::Bool(bool) => *bool,
+        Json::Number(number) => *number != 0.0,
+        Json::String(text) => !text.is_empty(),
+        Json::Array(_) | Json::Object(_) => true,
+    }
+}
+
+/// What JavaScript's `String(value)` gives: lists are joined by commas, and objects have no text.
+pub(super) fn as_string(value: &Json) -> String {
+    enum Next<'a> {
+        Value(&'a Json),
+        Comma,
+    }
+    let mut out = String::new();
+    let mut next = vec![Next::Value(value)];
+    while let Some(item) = next.pop() {
+        match item {
+            Next::Comma => out.push(','),
+            // Inside a list, null has no text; alone it is never asked for.
+            Next::Value(Json::Null) => {}
+            Next::Value(Json::String(text)) => out.push_str(text.as_str()),
+            Next::Value(Json::Number(number)) if number.is_infinite() => {
+                out.push_str(if *number > 0.0 { "Infinity" } else { "-Infinity" });
+            }
+            Next::Value(value @ (Json::Bool(_) | Json::Number(_))) => value.write_to(&mut out),
+            Next::Value(Json::Object(_)) => out.push_str("[object Object]"),
+            Next::Value(Json::Array(values)) => {
+                for (i, value) in values.iter().enumerate().rev() {
+                    next.push(Next::Value(value));
+                    if i > 0 {
+                        next.push(Next::Comma);
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Text without the white space at its ends, as JavaScript's `trim` knows it.
+pub(super) fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
+}
+
+/// Reads JSON that came in a string, and not what could reach into JavaScript's prototypes.
+pub(super) fn parse_safely(text: &str) -> Option<Json> {
+    let json = Json::parse(text).ok()?;
+    let mut pending = vec![&json];
+    while let Some(value) = pending.pop() {
+        match value {
+            Json::Array(values) => pending.extend(values.iter()),
+            Json::Object(object) => {
+                let constructor = object.get("constructor");
+                if object.has("__proto__")
+                    || constructor.is_some_and(|value| value.get("prototype").is_some())
+                {
+                    return None;
+                }
+                pending.extend(object.iter().map(|(_, value)| value));
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+        }
+    }
+    Some(json)
+}

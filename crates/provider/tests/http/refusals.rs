@@ -1,0 +1,128 @@
+//! What will not pass is said at once, with the setting it hangs on and never with the key.
+
+use crate::host::{Act, KEY, STREAM, hello, play_openai, reply, send};
+
+/// Asks a host that refuses, and gives the code and the sentence. It must not be asked again.
+async fn refused(status: &str, body: &str) -> (&'static str, String) {
+    let (asked, host) = play_openai(vec![reply(status, "", body), hello()]).await;
+    assert_eq!(host.asked(), 1);
+    asked.error()
+}
+
+#[tokio::test]
+async fn quota_and_billing_are_not_tried_again() {
+    for (status, body) in [
+        (
+            "429 x",
+            r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+        ),
+        (
+            "400 x",
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+        ),
+        ("402 x", r#"{"type":"error","error":{"type":"billing_error","message":"pay"}}"#),
+        (
+            "429 x",
+            r#"{"type":"error","error":{"type":"rate_limit_error","message":"limit","details":{"error_code":"enforced_spend_limit_reached"}}}"#,
+        ),
+    ] {
+        let (code, told) = refused(status, body).await;
+        assert_eq!(code, "quota", "{told}");
+        assert!(told.starts_with("the account at openai has no credit or quota left: "), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_key_names_the_setting_and_never_the_key() {
+    let body = format!(
+        r#"{{"error":{{"message":"Incorrect API key provided: {KEY}, that is sk-t****Zr9x or 7Kq2Zr.","code":"invalid_api_key"}}}}"#
+    );
+    let (code, told) = refused("401 Unauthorized", &body).await;
+    assert_eq!(code, "key");
+    assert_eq!(
+        told,
+        "openai refuses the key of `llm.apiKey` (`OPENAI_API_KEY`): Incorrect API key provided: […] that is […] or […] (401)"
+    );
+    let (code, told) = refused("403 Forbidden", "").await;
+    assert_eq!(code, "key");
+    assert!(told.ends_with("it answered 403 Forbidden"), "{told}");
+}
+
+#[tokio::test]
+async fn a_missing_model_names_model_and_address() {
+    let body = r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#;
+    let (code, told) = refused("404 Not Found", body).await;
+    assert_eq!(code, "model");
+    for word in ["`llm.model`", "`llm.baseUrl`", "`m`", "127.0.0.1"] {
+        assert!(told.contains(word), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_long_is_told_apart() {
+    let body = r#"{"error":{"message":"This model's maximum context length is 10 tokens.","code":"context_length_exceeded"}}"#;
+    assert_eq!(refused("400 Bad Request", body).await.0, "overflow");
+    let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 11 tokens > 10 maximum"}}"#;
+    assert_eq!(refused("400 Bad Request", body).await.0, "overflow");
+}
+
+#[tokio::test]
+async fn another_refusal_quotes_a_short_clean_sentence() {
+    let body = format!(r#"{{"error":{{"message":"\u001b[31mbad\n\n{}"}}}}"#, "word ".repeat(1000));
+    let (code, told) = refused("422 x", &body).await;
+    assert_eq!(code, "refused");
+    assert!(told.starts_with("openai refuses the request: [31mbad word word"), "{told}");
+    assert!(told.chars().count() < 350 && !told.contains(char::is_control), "{told}");
+    assert_eq!(
+        refused("400 x", r#"{"detail":"x"}"#).await.1,
+        "openai refuses the request: x (400)"
+    );
+    assert_eq!(refused("400 x", r#"{"error":"x"}"#).await.1, "openai refuses the request: x (400)");
+    assert_eq!(
+        refused("405 x", "").await.1,
+        "openai refuses the request: it answered 405 Method Not Allowed"
+    );
+    // One host says nothing at all when a request is too long for it.
+    assert_eq!(refused("400 x", "").await.0, "overflow");
+}
+
+#[tokio::test]
+async fn the_body_of_an_error_is_read_so_far_and_no_further() {
+    let endless = [
+        vec![send("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")],
+        vec![send("word ".repeat(100_000))],
+        vec![Act::Hang],
+    ];
+    let (asked, _) = play_openai(vec![endless.concat()]).await;
+    assert_eq!(asked.error().0, "refused");
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_said_to_be_none() {
+    let page = "<!doctype html><title>Log in</title>";
+    let bad_json = "data: {\"choices\":[}\n\n";
+    let flood = format!("data: {}", "x".repeat(17 << 20));
+    for body in [page, bad_json, "{\"hello\":1}", "hello there", &flood] {
+        let (code, told) = refused("200 OK", body).await;
+        assert_eq!(code, "protocol", "{told}");
+        assert!(told.contains("`llm.baseUrl`") && told.len() < 300, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_tried_again_and_then_said() {
+    let (asked, host) = play_openai(vec![reply("200 OK", "", "")]).await;
+    let (code, told) = asked.error();
+    assert_eq!(code, "protocol");
+    assert!(told.ends_with("is no answer of openai: nothing at all"), "{told}");
+    assert_eq!(host.asked(), 5);
+}
+
+#[tokio::test]
+async fn what_cannot_be_stored_arrives_well_formed() {
+    let mut bytes = STREAM.as_bytes().to_vec();
+    bytes.extend_from_slice(b"data: {\"choices\":[{\"delta\":{\"content\":\"a\xffb\\u0000c\\ud800d\"},\"finish_reason\":\"stop\"}]}\n\n");
+    let (asked, _) = play_openai(vec![vec![Act::Send(bytes)]]).await;
+    assert_eq!(asked.text(), "a\u{FFFD}b\u{FFFD}c\u{FFFD}d");
+    assert!(asked.answered.is_ok());
+}

@@ -1,0 +1,234 @@
+//! Markdown on a terminal, while it is being written.
+//!
+//! An answer comes in pieces that may end anywhere, and what is printed cannot be taken back. So a word is
+//! shown once it is whole, and a mark such as `**` is held until its other half has come or the line ends:
+//! then it is a style, or it is what it is. Headings, lists, quotes, code blocks, bold, italics, inline code
+//! and links are shown; everything else is text. Lines break between words at the width of the terminal,
+//! except those of code and tables, which people copy.
+//!
+//! Whoever is no terminal gets the text as it is.
+
+mod inline;
+mod line;
+mod wrap;
+
+use std::io::IsTerminal;
+
+use crate::style::Style;
+use crate::table;
+use inline::{Piece, Sgr, Token};
+use line::{Begin, Fence};
+use wrap::{Wrap, may_break};
+
+/// A line is held back no further than this for a mark whose other half does not come.
+const HELD_CHARS_MAX: usize = 1000;
+
+/// Shows a text as it comes.
+pub(crate) struct Markdown {
+    look: Look,
+    wrap: Wrap,
+    /// What of the line is not shown yet, and what stands before it.
+    held: Vec<char>,
+    before: Option<char>,
+    place: Place,
+    fence: Option<Fence>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// As it is.
+    Verbatim,
+    /// In lines of a width, with marks as they are.
+    Plain,
+    /// In lines of a width, with styles for marks.
+    Styled,
+}
+
+/// Where in a line we are.
+#[derive(Clone, Copy)]
+enum Place {
+    /// At its beginning, which is not understood yet.
+    Start,
+    /// In text that looks like this.
+    Text(Sgr),
+    /// In what is shown as it is.
+    AsItIs(Sgr),
+}
+
+impl Markdown {
+    /// One for standard output.
+    pub(crate) fn of_stdout() -> Self {
+        let look = match (std::io::stdout().is_terminal(), Style::of_stdout().is_coloured()) {
+            (false, _) => Look::Verbatim,
+            (true, false) => Look::Plain,
+            (true, true) => Look::Styled,
+        };
+        Self::new(look, table::columns())
+    }
+
+    fn new(look: Look, width: usize) -> Self {
+        let wrap = Wrap::new(width, look == Look::Styled);
+        let (held, before, place, fence) = (Vec::new(), None, Place::Start, None);
+        Self { look, wrap, held, before, place, fence }
+    }
+
+    /// Gives what to print for the next piece.
+    pub(crate) fn push(&mut self, piece: &str) -> String {
+        if self.look == Look::Verbatim {
+            return piece.to_owned();
+        }
+        let mut out = String::new();
+        for c in piece.chars() {
+            if c == '\n' {
+                self.end_line(&mut out);
+                continue;
+            }
+            self.held.push(c);
+            if self.held.len() > HELD_CHARS_MAX {
+                self.show(Until::Settled, &mut out);
+                if self.held.len() > HELD_CHARS_MAX {
+                    self.show(Until::End, &mut out);
+                }
+            }
+        }
+        self.show(Until::Settled, &mut out);
+        out
+    }
+
+    /// Gives what is left to print at the end of the text. What comes next begins anew.
+    pub(crate) fn end(&mut self) -> String {
+        let mut out = String::new();
+        self.show(Until::End, &mut out);
+        self.wrap.stop(&mut out);
+        let width = self.wrap.width();
+        *self = Self::new(self.look, width);
+        out
+    }
+
+    /// A whole text.
+    pub(crate) fn whole(mut self, text: &str) -> String {
+        let mut out = self.push(text);
+        out.push_str(&self.end());
+        out
+    }
+
+    fn end_line(&mut self, out: &mut String) {
+        self.show(Until::End, out);
+        self.wrap.newline(out);
+        (self.place, self.before) = (Place::Start, None);
+    }
+
+    /// Shows what is held, as far as it is understood.
+    fn show(&mut self, until: Until, out: &mut String) {
+        if matches!(self.place, Place::Start) && !self.begin_line(until, out) {
+            return;
+        }
+        match self.place {
+            Place::Start => {}
+            Place::AsItIs(sgr) => {
+                let text: String = self.held.drain(..).collect();
+                self.wrap.verbatim(&text, sgr, out);
+            }
+            Place::Text(sgr) => self.show_text(sgr, until, out),
+        }
+    }
+
+    /// Finds out what the line is; false when that is not known yet.
+    fn begin_line(&mut self, until: Until, out: &mut String) -> bool {
+        let is_whole = until == Until::End;
+        let Some(begin) = line::begin(&self.held, is_whole, self.fence) else { return false };
+        let (place, taken) = match begin {
+            Begin::Text { indent } => {
+                let spaces = " ".repeat(indent.columns);
+                self.wrap.begin(&spaces, spaces.clone(), indent.columns, out);
+                (Place::Text(Sgr::default()), indent.chars)
+            }
+            Begin::Heading { .. } if self.look == Look::Plain => (Place::Text(Sgr::default()), 0),
+            Begin::Heading { level, chars } => {
+                let sgr = Sgr { bold: true, underlined: level == 1, ..Sgr::default() };
+                (Place::Text(sgr), chars)
+            }
+            Begin::Item { indent, mark, chars } => {
+                let columns = indent.columns + table::width(&mark);
+                let shown = format!("{}{mark}", " ".repeat(indent.columns));
+                self.wrap.begin(&shown, " ".repeat(columns), columns, out);
+                (Place::Text(Sgr::default()), chars)
+            }
+            Begin::Quote { chars } => {
+                self.wrap.begin("│ ", "│ ".to_owned(), 2, out);
+                (Place::Text(Sgr { italic: true, ..Sgr::default() }), chars)
+            }
+            Begin::Rule => {
+                let columns = self.wrap.width().min(40);
+                self.wrap.begin(&"─".repeat(columns), String::new(), columns, out);
+                (Place::Text(Sgr::default()), self.held.len())
+            }
+            Begin::Row => (Place::AsItIs(Sgr::default()), 0),
+            Begin::Code => (Place::AsItIs(Sgr { code: true, ..Sgr::default() }), 0),
+            Begin::Fence(fence) => {
+                self.fence = fence;
+                (Place::AsItIs(Sgr { dim: true, ..Sgr::default() }), 0)
+            }
+        };
+        self.before = None;
+        self.held.drain(..taken);
+        self.place = place;
+        true
+    }
+
+    /// Shows the words that are whole and whose marks are settled.
+    fn show_text(&mut self, sgr: Sgr, until: Until, out: &mut String) {
+        let tokens = match self.look {
+            Look::Styled => inline::tokens(&self.held, self.before, sgr),
+            Look::Plain | Look::Verbatim => inline::plain(&self.held, sgr),
+        };
+        let cut = match until {
+            Until::Settled => last_break(&tokens, &self.held),
+            Until::End => self.held.len(),
+        };
+        self.wrap.words(&first_chars(tokens, cut), out);
+        self.before = self.held.drain(..cut).next_back().or(self.before);
+    }
+}
+
+/// The last place before anything open where a line may break, with what stands on both sides being known.
+fn last_break(tokens: &[Token], line: &[char]) -> usize {
+    let may_cut = |at: &usize| *at < line.len() && may_break(line[*at - 1], line[*at]);
+    let (mut last, mut end) = (0, 0);
+    for token in tokens.iter().take_while(|token| !token.open) {
+        // What has marks is shown whole or not at all.
+        let first = if token.plain { end + 1 } else { end + token.chars };
+        end += token.chars;
+        last = (first..=end).rev().find(may_cut).unwrap_or(last);
+    }
+    last
+}
+
+/// What is shown for the first characters of a line.
+fn first_chars(tokens: Vec<Token>, mut count: usize) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for token in tokens {
+        if token.chars <= count {
+            pieces.extend(token.pieces);
+        } else {
+            let cut =
+                |piece: Piece| Piece { text: piece.text.chars().take(count).collect(), ..piece };
+            pieces.extend(token.pieces.into_iter().map(cut));
+            break;
+        }
+        count -= token.chars;
+    }
+    pieces
+}
+
+/// How far a line is to be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// As far as nothing that follows can change it.
+    Settled,
+    /// To its end.
+    End,
+}
+
+#[cfg(test)]
+mod tests;

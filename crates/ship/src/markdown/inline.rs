@@ -1,0 +1,277 @@
+//! What stands inside a line: bold, italics, code and links.
+//!
+//! Nothing is eaten. A mark counts only when its other half is there, and when the two stand where people put
+//! them: `src/**/*.rs`, `5 ** 2`, `f(**kwargs)` and `snake_case_name` are what they are. This is stricter than
+//! CommonMark, which takes `/*.rs and lib/` of two globs for bold text; and more lenient in Chinese, where it
+//! wants spaces that nobody writes.
+
+/// A text and how it looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) text: String,
+    pub(super) sgr: Sgr,
+}
+
+/// How a text looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sgr {
+    pub(super) bold: bool,
+    pub(super) dim: bool,
+    pub(super) italic: bool,
+    pub(super) underlined: bool,
+    pub(super) code: bool,
+}
+
+impl Sgr {
+    /// What both have.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            bold: self.bold && other.bold,
+            dim: self.dim && other.dim,
+            italic: self.italic && other.italic,
+            underlined: self.underlined && other.underlined,
+            code: self.code && other.code,
+        }
+    }
+
+    /// The escape sequence that sets this and nothing else.
+    pub(super) fn codes(self) -> String {
+        let codes = [
+            (self.bold, "1"),
+            (self.dim, "2"),
+            (self.italic, "3"),
+            (self.underlined, "4"),
+            (self.code, "36"),
+        ];
+        let mut text = "\x1b[0".to_owned();
+        for (_, code) in codes.iter().filter(|(is_set, _)| *is_set) {
+            text.push(';');
+            text.push_str(code);
+        }
+        text.push('m');
+        text
+    }
+}
+
+/// A stretch of a line: how many characters of it, and what is shown for them.
+pub(super) struct Token {
+    pub(super) chars: usize,
+    pub(super) pieces: Vec<Piece>,
+    /// Whether what follows may still change what this means.
+    pub(super) open: bool,
+    /// Whether it is shown as it stands there.
+    pub(super) plain: bool,
+}
+
+/// Takes a line apart. `before` is the character before it, `sgr` how it looks without any mark. A token that
+/// is open begins with a mark whose other half is not there, or would be the last character.
+pub(super) fn tokens(line: &[char], before: Option<char>, sgr: Sgr) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut at = 0;
+    while at < line.len() {
+        let rest = &line[at..];
+        let previous = at.checked_sub(1).map(|at| line[at]).or(before);
+        let token = marked(rest, previous, sgr).unwrap_or_else(|open| Token {
+            chars: run_len(rest),
+            pieces: vec![text(&rest[..run_len(rest)], sgr)],
+            open,
+            plain: true,
+        });
+        at += token.chars;
+        tokens.push(token);
+    }
+    tokens
+}
+
+/// A line in which nothing is a mark.
+pub(super) fn plain(line: &[char], sgr: Sgr) -> Vec<Token> {
+    vec![Token { chars: line.len(), pieces: vec![text(line, sgr)], open: false, plain: true }]
+}
+
+fn text(chars: &[char], sgr: Sgr) -> Piece {
+    Piece { text: chars.iter().collect(), sgr }
+}
+
+/// How many characters belong together: a run of one mark, which is one thing (`**` is not `*` twice), or all
+/// up to the next mark.
+fn run_len(rest: &[char]) -> usize {
+    match rest[0] {
+        mark @ ('*' | '_' | '`') => rest.iter().take_while(|c| **c == mark).count(),
+        _ => 1 + rest[1..].iter().take_while(|c| !"*_`[!\\".contains(**c)).count(),
+    }
+}
+
+/// What begins with a mark here; else whether it could still become that.
+fn marked(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool> {
+    match rest[0] {
+        '`' => code(rest, sgr),
+        '*' | '_' => emphasis(rest, before, sgr),
+        '[' => link(rest, sgr),
+        '!' if rest.get(1).is_none_or(|c| *c == '[') => image(rest, sgr),
+        '\\' => escaped(rest, sgr),
+        _ => Err(false),
+    }
+}
+
+/// A mark that is meant as a character. Only before marks that we read: a backslash elsewhere is its own.
+fn escaped(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
+    match rest.get(1) {
+        Some('*' | '_' | '`') => Ok(Token {
+            chars: 2,
+            pieces: vec![text(&rest[1..2], sgr)],
+            open: rest.len() == 2,
+            plain: false,
+        }),
+        next => Err(next.is_none()),
+    }
+}
+
+/// Code ends with as many backticks as it began with.
+fn code(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
+    let marks = run_len(rest);
+    let mut at = marks;
+    while at < rest.len() {
+        let run = run_len(&rest[at..]);
+        if rest[at] == '`' && run == marks {
+            let inside = &rest[marks..at];
+            // A space keeps a backtick of the code apart from those around it.
+            let inside = match inside {
+                [' ', middle @ .., ' '] if middle.contains(&'`') => middle,
+                _ => inside,
+            };
+            let pieces = vec![text(inside, Sgr { code: true, ..sgr })];
+            return Ok(Token {
+                chars: at + marks,
+                pieces,
+                open: at + marks == rest.len(),
+                plain: false,
+            });
+        }
+        at += if rest[at] == '`' { run } else { 1 };
+    }
+    Err(true)
+}
+
+fn emphasis(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool> {
+    let (mark, marks) = (rest[0], run_len(rest));
+    let inside = match (mark, marks) {
+        ('*', 1) | ('_', 1) if !sgr.italic => Sgr { italic: true, ..sgr },
+        ('*', 2) if !sgr.bold => Sgr { bold: true, ..sgr },
+        ('*', 3) if !sgr.bold && !sgr.italic => Sgr { bold: true, italic: true, ..sgr },
+        // `__init__` is a name.
+        _ => return Err(marks == rest.len()),
+    };
+    let Some(first) = rest.get(marks) else { return Err(may_open_behind(mark, before)) };
+    if !may_open_behind(mark, before) || !may_open_before(mark, marks, *first) {
+        return Err(false);
+    }
+    let mut at = marks;
+    while at < rest.len() {
+        let run = run_len(&rest[at..]);
+        match rest[at] {
+            // Marks inside code are code.
+            '`' => at += code(&rest[at..], sgr).map_or(run, |token| token.chars),
+            '\\' => at += 2,
+            c if c == mark
+                && run == marks
+                && may_close(mark, &rest[marks..at], rest.get(at + run)) =>
+            {
+                let inner = tokens(&rest[marks..at], Some(mark), inside);
+                let pieces = inner.into_iter().flat_map(|token| token.pieces).collect();
+                return Ok(Token {
+                    chars: at + run,
+                    pieces,
+                    open: at + run == rest.len(),
+                    plain: false,
+                });
+            }
+            _ => at += run,
+        }
+    }
+    Err(true)
+}
+
+/// Whether what stands before a mark lets it begin something: a space, an opening bracket or quote, or a
+/// script without spaces. Not a letter, a number or a path before it.
+fn may_open_behind(mark: char, before: Option<char>) -> bool {
+    before.is_none_or(|c| {
+        c.is_whitespace()
+            || "([{\"'“‘（「『【《—–-*_>:：，。、；！？".contains(c)
+            || (mark == '*' && !c.is_ascii() && c.is_alphanumeric())
+    })
+}
+
+fn may_open_before(mark: char, marks: usize, first: char) -> bool {
+    match (mark, marks) {
+        // `*.rs` is no text in italics, nor is a line of `*` alone.
+        ('*', 1) | ('_', _) => {
+            first.is_alphanumeric() || "([{\"'“‘（「『【《`*_#$@".contains(first)
+        }
+        _ => !first.is_whitespace(),
+    }
+}
+
+/// Whether a mark ends what is inside, by what stands on its two sides.
+fn may_close(mark: char, inside: &[char], after: Option<&char>) -> bool {
+    let Some(last) = inside.last() else { return false };
+    if last.is_whitespace() || "([{/“‘（「『【《".contains(*last) {
+        return false;
+    }
+    match after {
+        Some(c) if mark == '_' => !c.is_alphanumeric(),
+        // `**API**s` is one word; `**kwargs and 2**3` is none.
+        Some(c) if c.is_ascii_alphanumeric() => {
+            last.is_alphanumeric() && !inside.iter().any(|c| c.is_whitespace())
+        }
+        Some('/') => false,
+        _ => true,
+    }
+}
+
+/// `[text](address)` is shown as the text, underlined, with the address behind it.
+fn link(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
+    let Some(close) = matching(rest, '[', ']') else { return Err(true) };
+    match rest.get(close + 1) {
+        None => return Err(true),
+        Some('(') => {}
+        Some(_) => return Err(false),
+    }
+    let Some(end) = matching(&rest[close + 1..], '(', ')') else { return Err(true) };
+    let (name, address) = (&rest[1..close], &rest[close + 2..close + 1 + end]);
+    if name.is_empty() || address.is_empty() || sgr.underlined {
+        return Err(false);
+    }
+    let look = Sgr { underlined: true, ..sgr };
+    let inner = tokens(name, Some('['), look);
+    let mut pieces: Vec<Piece> = inner.into_iter().flat_map(|token| token.pieces).collect();
+    if name != address {
+        let address: String = address.iter().collect();
+        pieces.push(Piece { text: format!(" ({address})"), sgr: Sgr { dim: true, ..sgr } });
+    }
+    let chars = close + 2 + end;
+    Ok(Token { chars, pieces, open: chars == rest.len(), plain: false })
+}
+
+/// An image cannot be shown; what it is of, and where it is, can.
+fn image(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
+    if rest.len() == 1 {
+        return Err(true);
+    }
+    link(&rest[1..], sgr).map(|token| Token { chars: token.chars + 1, ..token })
+}
+
+/// Where the bracket closes that stands first.
+fn matching(rest: &[char], open: char, close: char) -> Option<usize> {
+    let mut depth = 0;
+    for (at, c) in rest.iter().enumerate() {
+        if *c == open {
+            depth += 1;
+        } else if *c == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,148 @@
+//! What a line is, by how it begins.
+
+/// A code block that is open: what closes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fence {
+    mark: char,
+    len: usize,
+}
+
+/// White space at the beginning of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Indent {
+    pub(super) chars: usize,
+    pub(super) columns: usize,
+}
+
+/// What a line is. `chars` is how much of it was only there to say so.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Begin {
+    Text {
+        indent: Indent,
+    },
+    Heading {
+        level: usize,
+        chars: usize,
+    },
+    /// A list's, with the mark that is shown.
+    Item {
+        indent: Indent,
+        mark: String,
+        chars: usize,
+    },
+    Quote {
+        chars: usize,
+    },
+    /// A line across.
+    Rule,
+    /// A table's.
+    Row,
+    /// Inside a code block.
+    Code,
+    /// The edge of a code block, with what is open behind it.
+    Fence(Option<Fence>),
+}
+
+/// Tells what a line is, from as much of it as is there; `None` while that can be several things.
+pub(super) fn begin(line: &[char], is_whole: bool, open: Option<Fence>) -> Option<Begin> {
+    let chars = line.iter().take_while(|c| matches!(c, ' ' | '\t')).count();
+    let columns = line[..chars].iter().map(|c| if *c == '\t' { 4 } else { 1 }).sum();
+    let (indent, rest) = (Indent { chars, columns }, &line[chars..]);
+    let text = Some(Begin::Text { indent });
+    if let Some(fence) = open {
+        return in_code(rest, is_whole, fence);
+    }
+    let Some(&first) = rest.first() else { return text.filter(|_| is_whole) };
+    let run = rest.iter().take_while(|c| **c == first).count();
+    // A mark alone may go on.
+    if run == rest.len() && !is_whole && "`~#-+*_>".contains(first) {
+        return None;
+    }
+    let is_spaced = rest.get(run).is_none_or(|c| *c == ' ');
+    match first {
+        '`' | '~' if run >= 3 => fence(rest, run, is_whole, indent),
+        '#' if run <= 6 && is_spaced && run < rest.len() => {
+            Some(Begin::Heading { level: run, chars: chars + run + spaces(&rest[run..]) })
+        }
+        '-' | '*' | '_' if run >= 3 && run == rest.len() => Some(Begin::Rule),
+        '-' | '+' | '*' if run == 1 && is_spaced => Some(Begin::Item {
+            indent,
+            mark: "• ".to_owned(),
+            chars: chars + 1 + spaces(&rest[1..]),
+        }),
+        '>' => Some(Begin::Quote { chars: chars + 1 + usize::from(rest.get(1) == Some(&' ')) }),
+        '|' => Some(Begin::Row),
+        '0'..='9' => numbered(rest, is_whole, indent),
+        _ => text,
+    }
+}
+
+/// The space behind a mark; more of them are the person's.
+fn spaces(rest: &[char]) -> usize {
+    usize::from(rest.first() == Some(&' '))
+}
+
+/// Inside a code block only its end is anything but code.
+fn in_code(rest: &[char], is_whole: bool, fence: Fence) -> Option<Begin> {
+    let run = rest.iter().take_while(|c| **c == fence.mark).count();
+    let may_close = rest[run..].iter().all(|c| c.is_whitespace());
+    match (may_close, is_whole) {
+        (true, false) => None,
+        (true, true) if run >= fence.len => Some(Begin::Fence(None)),
+        _ => Some(Begin::Code),
+    }
+}
+
+/// A code block begins, unless what looks like its mark is code inside a line.
+fn fence(rest: &[char], len: usize, is_whole: bool, indent: Indent) -> Option<Begin> {
+    let mark = rest[0];
+    if mark == '`' && rest[len..].contains(&'`') {
+        return Some(Begin::Text { indent });
+    }
+    is_whole.then_some(Begin::Fence(Some(Fence { mark, len })))
+}
+
+/// `1. ` or `1) `, with the number as it is.
+fn numbered(rest: &[char], is_whole: bool, indent: Indent) -> Option<Begin> {
+    let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
+    match (rest.get(digits), rest.get(digits + 1)) {
+        (Some('.' | ')'), Some(' ')) if digits <= 9 => {
+            let mark = rest[..digits + 2].iter().collect();
+            Some(Begin::Item { indent, mark, chars: indent.chars + digits + 2 })
+        }
+        (None, _) | (Some('.' | ')'), None) if !is_whole && digits <= 9 => None,
+        _ => Some(Begin::Text { indent }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str, is_whole: bool) -> Option<Begin> {
+        begin(&line.chars().collect::<Vec<_>>(), is_whole, None)
+    }
+
+    #[test]
+    fn a_line_is_told_as_soon_as_it_can_be_only_one_thing() {
+        for open in ["", "#", "##", "-", "*", "**", "1", "12.", "`", "```", "```rust", "   ", ">"] {
+            assert_eq!(of(open, false), None, "{open:?}");
+            assert!(of(open, true).is_some(), "{open:?}");
+        }
+        for told in ["a", "# ", "#a", "- ", "**b", "1a", "12. ", "`a", "```a`", "   a", "> ", "|"] {
+            assert_eq!(of(told, false), of(told, true), "{told:?}");
+            assert!(of(told, false).is_some(), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_block_ends_with_its_own_mark_wherever_that_stands() {
+        let Some(Begin::Fence(open)) = of("  ````rs", true) else { panic!() };
+        let of = |line: &str| begin(&line.chars().collect::<Vec<_>>(), true, open);
+        assert_eq!(of("```"), Some(Begin::Code));
+        assert_eq!(of("~~~~"), Some(Begin::Code));
+        assert_eq!(of("```` no"), Some(Begin::Code));
+        assert_eq!(of("# code"), Some(Begin::Code));
+        assert_eq!(of("    ```` "), Some(Begin::Fence(None)));
+    }
+}

@@ -1,0 +1,171 @@
+//! Words into lines: text breaks between words at the width of the terminal.
+//!
+//! What is printed cannot be taken back, so whoever writes here hands over whole words: each call ends where a
+//! line may be broken. Chinese and its neighbours have no spaces; there a line may break between any two
+//! characters, unless the second one closes something or the first one opens it.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::inline::{Piece, Sgr};
+use crate::table;
+
+/// Lines of a certain width, as they are being filled.
+pub(super) struct Wrap {
+    width: usize,
+    column: usize,
+    /// Spaces that stand before the next word, unless a line begins with it.
+    gap: usize,
+    /// What a further line of this paragraph begins with, and how many columns that takes.
+    indent: (String, usize),
+    /// The style that holds now; none are written where nobody would see them.
+    sgr: Sgr,
+    styled: bool,
+}
+
+impl Wrap {
+    pub(super) fn new(width: usize, styled: bool) -> Self {
+        let (indent, sgr) = ((String::new(), 0), Sgr::default());
+        Self { width, column: 0, gap: 0, indent, sgr, styled }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Begins a line with what is not text, such as the dot of a list. Further lines of the paragraph begin
+    /// with `indent`, which takes as many columns.
+    pub(super) fn begin(&mut self, shown: &str, indent: String, columns: usize, out: &mut String) {
+        out.push_str(shown);
+        self.column = columns;
+        self.indent = (indent, columns);
+    }
+
+    /// Writes whole words.
+    pub(super) fn words(&mut self, pieces: &[Piece], out: &mut String) {
+        let chars: Vec<(char, Sgr)> =
+            pieces.iter().flat_map(|piece| piece.text.chars().map(|c| (c, piece.sgr))).collect();
+        let mut start = 0;
+        for end in 1..=chars.len() {
+            let is_end = end == chars.len() || may_break(chars[end - 1].0, chars[end].0);
+            if is_end {
+                self.word(&chars[start..end], out);
+                start = end;
+            }
+        }
+    }
+
+    /// Writes one word with the spaces behind it, on the next line if it does not fit here.
+    fn word(&mut self, word: &[(char, Sgr)], out: &mut String) {
+        let text: String = word.iter().map(|(c, _)| c).collect();
+        let spaces = text.chars().rev().take_while(|c| c.is_whitespace());
+        let spaces: usize = spaces.map(|c| if c == '\t' { 4 } else { 1 }).sum();
+        let text = text.trim_end();
+        let columns = table::width(text);
+        if columns > 0 {
+            let used = self.column + self.gap;
+            if self.column > self.indent.1 && used.saturating_add(columns) > self.width {
+                self.set(Sgr::default(), out);
+                out.push('\n');
+                out.push_str(&self.indent.0);
+                self.column = self.indent.1;
+            } else {
+                // A gap belongs to what stands on both its sides: no underline runs ahead of its word.
+                self.set(self.sgr.and(word[0].1), out);
+                out.push_str(&" ".repeat(self.gap));
+                self.column += self.gap;
+            }
+            self.gap = 0;
+            for (c, sgr) in word.iter().take(text.chars().count()) {
+                self.set(*sgr, out);
+                out.push(*c);
+            }
+            self.column += columns;
+        }
+        self.gap += spaces;
+    }
+
+    /// Ends the line.
+    pub(super) fn newline(&mut self, out: &mut String) {
+        self.stop(out);
+        out.push('\n');
+        *self = Self::new(self.width, self.styled);
+    }
+
+    /// Ends all styles.
+    pub(super) fn stop(&mut self, out: &mut String) {
+        self.set(Sgr::default(), out);
+    }
+
+    /// Writes as it is, without breaking it.
+    pub(super) fn verbatim(&mut self, text: &str, sgr: Sgr, out: &mut String) {
+        self.set(sgr, out);
+        out.push_str(text);
+        self.column = self.column.saturating_add(table::width(text));
+    }
+
+    fn set(&mut self, sgr: Sgr, out: &mut String) {
+        if self.styled && sgr != self.sgr {
+            out.push_str(&sgr.codes());
+            self.sgr = sgr;
+        }
+    }
+}
+
+/// Whether a line may be broken between two characters.
+pub(super) fn may_break(before: char, after: char) -> bool {
+    if after.is_whitespace() {
+        return false;
+    }
+    let is_wide = |c: char| c.width() == Some(2);
+    before.is_whitespace()
+        || ((is_wide(before) || is_wide(after))
+            && !opens(before)
+            && !closes(after)
+            && !joins(before, after))
+}
+
+fn opens(c: char) -> bool {
+    "([{“‘（［｛「『【《〈〔".contains(c)
+}
+
+fn closes(c: char) -> bool {
+    ")]}”’.,;:!?%…）］｝」』】》〉〕、。，．；：！？％ー々".contains(c)
+}
+
+/// Whether two characters are one to the eye: a mark that combines, a joiner, a choice of form.
+fn joins(before: char, after: char) -> bool {
+    before == '\u{200d}' || after.width() == Some(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(width: usize, text: &str) -> String {
+        let mut wrap = Wrap::new(width, false);
+        let mut out = String::new();
+        wrap.words(&[Piece { text: text.to_owned(), sgr: Sgr::default() }], &mut out);
+        out
+    }
+
+    #[test]
+    fn lines_break_between_words_and_never_inside_one() {
+        assert_eq!(wrapped(10, "one two three four"), "one two\nthree four");
+        assert_eq!(wrapped(10, "a https://example.org/long b"), "a\nhttps://example.org/long\nb");
+        assert_eq!(wrapped(3, "one two"), "one\ntwo");
+        assert_eq!(wrapped(80, "two  spaces stay"), "two  spaces stay");
+    }
+
+    #[test]
+    fn chinese_breaks_between_characters_but_not_before_what_closes() {
+        assert_eq!(wrapped(6, "深い海の底"), "深い海\nの底");
+        assert_eq!(wrapped(6, "你好吗，朋友"), "你好\n吗，朋\n友");
+        assert_eq!(wrapped(6, "你好（吗）"), "你好\n（吗）");
+        assert_eq!(wrapped(7, "abc深い海"), "abc深い\n海");
+    }
+
+    #[test]
+    fn a_family_of_joined_emoji_is_one_character() {
+        assert_eq!(wrapped(3, "👩\u{200d}👩\u{200d}👧"), "👩\u{200d}👩\u{200d}👧");
+    }
+}

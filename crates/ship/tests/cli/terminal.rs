@@ -1,0 +1,109 @@
+//! `ship chat` in a terminal: what a person sees and what is remembered.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Stdio};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::harness::TestShip;
+
+/// A terminal of some width, with `ship` in it.
+struct Terminal {
+    ours: File,
+    child: Child,
+}
+
+impl Terminal {
+    fn open(ship: &TestShip, columns: u16, arguments: &[&str]) -> Self {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = ptsname(&ours, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let theirs = File::from(rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap());
+        let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&theirs, size).unwrap();
+        let mut command = ship.command(arguments);
+        command.env("TERM", "xterm-256color").stdin(Stdio::from(theirs.try_clone().unwrap()));
+        let child = command.stdout(Stdio::from(theirs)).spawn().unwrap();
+        Self { ours: ours.into(), child }
+    }
+
+    /// Reads on until `wanted` is shown.
+    fn until(&mut self, wanted: &str) -> String {
+        let mut read = Vec::new();
+        while !String::from_utf8_lossy(&read).contains(wanted) {
+            let mut piece = [0; 4096];
+            let count = self.ours.read(&mut piece).unwrap();
+            read.extend_from_slice(&piece[..count]);
+        }
+        String::from_utf8_lossy(&read).into_owned()
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.ours.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Leaves, as Ctrl-D does.
+    fn leave(mut self) {
+        self.types("\u{4}");
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_first_line_ever_typed_is_remembered() {
+    let ship = TestShip::new();
+    let mut terminal = Terminal::open(&ship, 80, &["chat"]);
+    terminal.until("> ");
+    terminal.types("the very first\r");
+    terminal.until("You said:");
+    terminal.until("> ");
+    terminal.leave();
+    let history = std::fs::read_to_string(ship.root().join(".ship/terminal_history")).unwrap();
+    assert!(history.lines().any(|line| line == "the very first"), "{history}");
+
+    let mut again = Terminal::open(&ship, 80, &["chat"]);
+    again.until("> ");
+    again.types("\u{1b}[A\r");
+    again.until("You said:");
+    again.until("> ");
+    again.leave();
+    assert_eq!(ship.said()[2].1, "the very first", "Up brings it back");
+}
+
+#[test]
+fn an_answer_is_styled_and_broken_between_words_and_loses_nothing() {
+    let ship = TestShip::new();
+    let mut terminal = Terminal::open(&ship, 40, &["chat"]);
+    terminal.until("> ");
+    terminal.types("a **bold** word, src/**/*.rs and 5 ** 2\r");
+    let shown = terminal.until("** 2\r\n\u{1b}");
+    let answer = shown.split_once("I am the offline").unwrap().1;
+    let answer = answer.replace("\u{1b}[0;1m", "<b>").replace("\u{1b}[0m", "</b>");
+    let expected = " model, a small stand-in\r\nwithout a language model. You said: a\r\n\
+                    <b>bold</b> word, src/**/*.rs and 5 ** 2\r\n";
+    assert!(answer.starts_with(expected), "{answer:?}");
+    terminal.leave();
+}
+
+#[test]
+fn one_message_and_its_answer_are_shown_as_in_a_chat() {
+    let ship = TestShip::new();
+    let mut terminal =
+        Terminal::open(&ship, 80, &["send", "/tool chat_send {\"text\":\"a **b** c\"}"]);
+    let shown = terminal.until("true}");
+    assert!(shown.contains("a \u{1b}[0;1mb\u{1b}[0m c\r\n"), "{shown:?}");
+    assert!(terminal.child.wait().unwrap().success());
+}

@@ -1,0 +1,137 @@
+//! A context log as a view: what the model could be shown.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use ship_message::json::Json;
+
+use super::env::Env;
+use super::log::{check_head, problems};
+use super::prepare;
+use super::rotate::sealed_path;
+use crate::line::{Kind, RawLine};
+use crate::scan::{Scan, scan};
+use crate::{
+    Body, ContextId, Head, LedgerSeq, Line, Position, Problem, ProblemKind, SealedName, Seq,
+    StorageError, View,
+};
+
+/// The lines of a log, each id once, in its newest revision at its first place.
+pub(crate) fn collapse(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut collapsed: Vec<RawLine> = Vec::new();
+    for line in lines {
+        let id = line.body.str("id").unwrap_or_default().to_owned();
+        match places.get(&id).map(|&at| &mut collapsed[at]) {
+            Some(known) if line.rev == known.rev + 1 => *known = RawLine { seq: known.seq, ..line },
+            Some(_) => {}
+            None => {
+                places.insert(id, collapsed.len());
+                collapsed.push(line);
+            }
+        }
+    }
+    collapsed
+}
+
+/// Reads a log as a view; `None` if there is no file. Stops at the last whole batch, changes nothing.
+pub(crate) fn view(env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
+    let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
+    Ok(Some(view_of(env, path, &bytes)?.view))
+}
+
+/// A view, and how far it can be trusted to be all there is.
+pub(crate) struct Seen {
+    pub(crate) view: View,
+    /// Whether all bytes are lines below a head that we understand, so that what is appended to them only
+    /// adds to the view.
+    pub(crate) whole: bool,
+}
+
+/// Reads the bytes of a log as a view.
+pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<Seen, StorageError> {
+    let scan = scan(bytes, None);
+    let mut found = problems(path, bytes, &scan, 0);
+    // While another process writes, the end of the file is not torn but unfinished.
+    found.retain(|problem| problem.kind != ProblemKind::TornTail);
+    let checked = check_head(path, &scan);
+    let mut whole = checked.is_ok() && scan.is_whole(bytes);
+    let (head, skip) = match checked {
+        // What a newer program wrote is read as far as we understand it.
+        Ok(()) | Err(StorageError::Newer { .. }) => (known_head(path, &scan)?, 1),
+        // The lines are whole, and the logs before this one tell most of what the head said.
+        Err(_) if !scan.lines.is_empty() => (recovered_head(env, path, scan.lines[0].line.seq)?, 0),
+        Err(error) => return Err(error),
+    };
+    let last = scan.lines.last().expect("a log with a head has a line");
+    let (seq, crc) = (Seq::new(last.line.seq), last.line.crc);
+    let promoted = scan.lines.iter().filter_map(|found| found.line.inbox).max();
+    let inbox = head.inbox.max(promoted.map(LedgerSeq::new));
+    let file = path.display().to_string();
+    let mut lines = Vec::new();
+    for mut raw in collapse(scan.lines.into_iter().skip(skip).map(|found| found.line)) {
+        prepare::resolve(env, &mut raw, &file, &mut found)?;
+        let seq = raw.seq;
+        match to_line(raw) {
+            Some(line) => lines.push(Arc::new(line)),
+            None => found.push(Problem {
+                file: file.clone(),
+                offset: 0,
+                kind: ProblemKind::Damage,
+                message: format!("line {seq} is whole, but its event lacks a field"),
+                remedy: "see what wrote it; the lines around it are read".to_owned(),
+            }),
+        }
+    }
+    whole &= found.is_empty();
+    let position = Position { generation: head.generation, seq };
+    let view = View { head, position, crc, inbox, lines, problems: found };
+    Ok(Seen { view, whole })
+}
+
+fn known_head(path: &Path, scan: &Scan) -> Result<Head, StorageError> {
+    let data = scan.lines[0].line.body.get("data").and_then(Json::as_object);
+    data.and_then(Head::from_data).ok_or_else(|| StorageError::Damaged {
+        path: path.to_owned(),
+        what: "its head lacks a context id or a generation".to_owned(),
+    })
+}
+
+/// What the head of a log must have said, from the newest sealed log before its line `first`.
+fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head, StorageError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let archive = match folder.ends_with("archive") {
+        true => folder.to_owned(),
+        false => folder.join("archive"),
+    };
+    let names = env.list(&archive)?;
+    let sealed = names.iter().filter_map(|name| SealedName::parse(name.strip_suffix(".jsonl")?));
+    let before = sealed.filter(|name| name.range().1.get() < first).max_by_key(SealedName::range);
+    let lost = ContextId::new(crate::Timestamp::from_millis(0), 0);
+    let Some(name) = before else { return Ok(Head::new(lost)) };
+    let Some(old) = view(env, &sealed_path(&archive, &name))? else { return Ok(Head::new(lost)) };
+    Ok(Head {
+        generation: old.head.generation.next(),
+        sealed: Some(name),
+        inbox: old.inbox,
+        ..old.head
+    })
+}
+
+/// The line as whoever reads a view gets it; `None` if it is an event that lacks a field.
+pub(crate) fn to_line(raw: RawLine) -> Option<Line> {
+    let body = match raw.kind {
+        Kind::Message => Body::Message(raw.body),
+        Kind::Event => Body::Event(prepare::event(&raw.body)?),
+    };
+    let (seq, inbox) = (Seq::new(raw.seq), raw.inbox.map(LedgerSeq::new));
+    Some(Line { seq, rev: raw.rev, inbox, body })
+}
+
+/// Reads the head of a log, from its first line alone.
+pub(crate) fn read_head(env: &Env, path: &Path) -> Result<Option<Head>, StorageError> {
+    let line = super::log::first_line(env, path)?;
+    let head = line.filter(|line| line.event() == Some("head"));
+    Ok(head.and_then(|line| Head::from_data(line.body.get("data")?.as_object()?)))
+}

@@ -1,0 +1,128 @@
+//! A view that is followed as its log grows is always the one that a first look gives.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test, a panic that shows the error is the best report"
+)]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ship_message::json::Json;
+use ship_store::{
+    Chat, ChatKey, Entry, FileStore, Line, NewEvent, NewMessage, Seq, Store, Timestamp, View,
+};
+use ship_testkit::chat::{Begun, message, options};
+use ship_testkit::sweep::block_on;
+
+/// A project on the real disk, and its chat `a` with its view looked at after everything that happens.
+struct Followed {
+    project: tempfile::TempDir,
+    begun: Begun,
+}
+
+impl Followed {
+    async fn new() -> Self {
+        let project = tempfile::tempdir().unwrap();
+        let begun = Begun::new(&store(&project), "a").await;
+        let followed = Self { project, begun };
+        followed.same("at the beginning").await;
+        followed
+    }
+
+    fn log(&self) -> PathBuf {
+        self.project.path().join(".ship/chat/a/messages/history.jsonl")
+    }
+
+    async fn append(&mut self, batch: Vec<Entry>) {
+        self.begun.position = self.begun.lane.append(batch, self.begun.position).await.unwrap();
+    }
+
+    /// Looks at the view, and compares it with what somebody sees who has never looked.
+    async fn same(&self, what: &str) -> View {
+        let ours = self.begun.chat.view().await.unwrap().unwrap();
+        let fresh = open(&self.project).await.view().await.unwrap().unwrap();
+        assert_eq!(ours, fresh, "{what}");
+        ours
+    }
+}
+
+fn store(project: &tempfile::TempDir) -> FileStore {
+    FileStore::new(project.path(), options()).unwrap()
+}
+
+async fn open(project: &tempfile::TempDir) -> Arc<dyn Chat> {
+    store(project).open(&"a".parse::<ChatKey>().unwrap()).await.unwrap().unwrap()
+}
+
+fn event(id: &str) -> Entry {
+    let (id, ts) = (id.to_owned(), Timestamp::from_millis(0));
+    NewEvent { id, ts, event: "mark".to_owned(), data: Json::Null, ref_msg_id: None }.into()
+}
+
+#[test]
+fn whatever_is_written_to_a_log_is_seen_as_on_a_first_look() {
+    block_on(async {
+        let mut a = Followed::new().await;
+        a.append(vec![message("m1", "one").into()]).await;
+        a.same("a message").await;
+        a.append(vec![message("m2", "two").into(), event("e1"), message("m3", "3").into()]).await;
+        a.same("a batch").await;
+        let (message_2, inbox) = (message("m2", "two, better"), None);
+        a.append(vec![NewMessage { message: message_2, rev: 1, inbox }.into()]).await;
+        a.same("a message that was replaced").await;
+        a.append(vec![message("m4", &"long ".repeat(20_000)).into()]).await;
+        a.same("a message in a blob").await;
+        a.begun.compact("s1", Seq::new(4)).await;
+        a.same("a compaction").await;
+        a.append(vec![message("m5", "five").into()]).await;
+        let view = a.same("a message behind a compaction").await;
+        assert_eq!(view.lines.len(), 5, "{view:?}");
+    });
+}
+
+#[test]
+fn whatever_becomes_of_the_bytes_is_seen_as_on_a_first_look() {
+    block_on(async {
+        let mut a = Followed::new().await;
+        for id in ["m1", "m2", "m3"] {
+            a.begun.say(id).await;
+        }
+        a.same("three messages").await;
+        let good = fs::read(a.log()).unwrap();
+        let half = [&good[..], b"{\"seq\":5,"].concat();
+        let mut flipped = good.clone();
+        let middle = good.len() / 2;
+        flipped[middle] ^= 4;
+        let (shorter, no_newline) = (&good[..middle], &good[..good.len() - 1]);
+        for (what, bytes) in [
+            ("an unfinished line", &half[..]),
+            ("a flipped bit", &flipped),
+            ("half of it", shorter),
+            ("a lost newline", no_newline),
+            ("all of it again", &good),
+        ] {
+            fs::write(a.log(), bytes).unwrap();
+            a.same(what).await;
+        }
+        let aside = a.log().with_extension("other");
+        fs::write(&aside, &good).unwrap();
+        fs::rename(&aside, a.log()).unwrap();
+        a.same("another file of the same bytes").await;
+    });
+}
+
+#[test]
+fn lines_that_were_seen_before_are_shared_and_not_read_again() {
+    block_on(async {
+        let mut a = Followed::new().await;
+        a.begun.say("m1").await;
+        let before = a.begun.chat.view().await.unwrap().unwrap();
+        a.begun.say("m2").await;
+        let after = a.begun.chat.view().await.unwrap().unwrap();
+        let shared = |(old, new): (&Arc<Line>, &Arc<Line>)| Arc::ptr_eq(old, new);
+        assert!(before.lines.iter().zip(&after.lines).all(shared));
+        assert_eq!((before.lines.len(), after.lines.len()), (1, 2));
+    });
+}

@@ -1,0 +1,278 @@
+//! What the server says next.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Exchange, Refusal};
+
+/// A wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Chat completions.
+    OpenAi,
+    /// Messages.
+    Anthropic,
+}
+
+/// An answer to one request.
+#[derive(Clone)]
+pub enum Answer {
+    /// What a model says, in the format and the manner that the request asks for.
+    Speech(Speech),
+    /// A plain HTTP response.
+    Status(Status),
+    /// The bytes on the connection and what happens to it, from the status line on.
+    Raw(Vec<Step>),
+    /// Whatever this makes of the request.
+    Judge(Decide),
+}
+
+/// How an answer follows from a request.
+pub type Decide = Arc<dyn Fn(&Exchange<'_>) -> Answer + Send + Sync>;
+
+impl Answer {
+    /// Says this.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Speech(Speech::text(text))
+    }
+
+    /// Calls one tool.
+    pub fn call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self::Speech(Speech::new([Piece::call(name, arguments)]))
+    }
+
+    /// Decides when the request is there.
+    pub fn judge(decide: impl Fn(&Exchange<'_>) -> Self + Send + Sync + 'static) -> Self {
+        Self::Judge(Arc::new(decide))
+    }
+
+    /// Says the last thing that the user said, or that the tools answered.
+    pub fn echo() -> Self {
+        Self::judge(|exchange| Self::text(exchange.last_text()))
+    }
+}
+
+impl From<Speech> for Answer {
+    fn from(speech: Speech) -> Self {
+        Self::Speech(speech)
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Speech(speech) => speech.fmt(f),
+            Self::Status(status) => status.fmt(f),
+            Self::Raw(steps) => steps.fmt(f),
+            Self::Judge(_) => f.write_str("Judge(…)"),
+        }
+    }
+}
+
+/// What a model says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Speech {
+    /// In this order.
+    pub pieces: Vec<Piece>,
+    /// Why it stops; if not given, because it is done or wants its tools run.
+    pub stop: Option<Stop>,
+    /// What it claims to have cost; if not given, what the server counts.
+    pub usage: Option<Usage>,
+    /// Whether it says at all what it cost.
+    pub says_usage: bool,
+    /// Where an OpenAI-compatible host puts its reasoning: `reasoning_content` or `reasoning`.
+    pub reasoning_field: &'static str,
+}
+
+impl Speech {
+    /// Says these pieces.
+    pub fn new(pieces: impl IntoIterator<Item = Piece>) -> Self {
+        Self {
+            pieces: pieces.into_iter().collect(),
+            stop: None,
+            usage: None,
+            says_usage: true,
+            reasoning_field: "reasoning_content",
+        }
+    }
+
+    /// Says this.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new([Piece::Text(text.into())])
+    }
+
+    /// Stops for this reason.
+    pub fn stop(self, stop: Stop) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    /// Claims to have cost this.
+    pub fn usage(self, usage: Usage) -> Self {
+        Self { usage: Some(usage), ..self }
+    }
+
+    /// Says nothing about its cost.
+    pub fn without_usage(self) -> Self {
+        Self { says_usage: false, ..self }
+    }
+
+    /// Why it stops, said or not.
+    pub(super) fn stops(&self) -> Stop {
+        let calls = self.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }));
+        let usual = if calls { Stop::Tools } else { Stop::End };
+        self.stop.clone().unwrap_or(usual)
+    }
+}
+
+/// A piece of what a model says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// Words.
+    Text(String),
+    /// Thoughts, which Anthropic signs.
+    Reasoning(String),
+    /// Thoughts that nobody may read. OpenAI's format has none, and leaves them out.
+    Redacted(String),
+    /// A wish to have a tool run.
+    Call {
+        /// Its id; if not given, one is made.
+        id: Option<String>,
+        /// The tool's name.
+        name: String,
+        /// Its arguments, as JSON or what passes for it.
+        arguments: String,
+    },
+}
+
+impl Piece {
+    /// A call with an id of the server's making.
+    pub fn call(name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self::Call { id: None, name: name.into(), arguments: arguments.into() }
+    }
+
+    /// A call with this id.
+    pub fn call_with_id(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
+        Self::Call { id: Some(id.into()), name: name.into(), arguments: arguments.into() }
+    }
+}
+
+/// Why a model stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It is done.
+    End,
+    /// It has said as much as it may.
+    Length,
+    /// It wants its tools run.
+    Tools,
+    /// A filter stopped it, or it refuses.
+    Refusal,
+    /// The window is full.
+    Window,
+    /// In these words, whatever they mean.
+    Other(String),
+}
+
+/// What an answer costs, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Everything that was sent, cached or not.
+    pub input: u64,
+    /// Of that, what was read from a cache.
+    pub cached: u64,
+    /// Of that, what was newly put into a cache, for five minutes and for an hour.
+    pub created: [u64; 2],
+    /// Everything that came back.
+    pub output: u64,
+    /// Of that, what was reasoning.
+    pub reasoning: u64,
+}
+
+/// A plain HTTP response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The status.
+    pub status: u16,
+    /// Headers, besides those that every response has.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Status {
+    /// Adds a header.
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+}
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Self {
+        let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+        Self { status: refusal.status, headers, body: refusal.body.to_string().into_bytes() }
+    }
+}
+
+/// Something that happens on a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// These bytes are sent, in one write.
+    Bytes(Vec<u8>),
+    /// Nothing happens for a while.
+    Delay(Duration),
+    /// The connection is reset.
+    Reset,
+    /// The connection is closed in an orderly way. This also happens when no step is left.
+    Close,
+    /// Nothing happens any more, until the client gives up or the server ends.
+    Hang,
+}
+
+/// The answers to come.
+#[derive(Debug)]
+pub(super) struct Script {
+    next: VecDeque<Answer>,
+    otherwise: Answer,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self { next: VecDeque::new(), otherwise: Answer::echo() }
+    }
+}
+
+impl Script {
+    pub(super) fn push(&mut self, answer: Answer) {
+        self.next.push_back(answer);
+    }
+
+    pub(super) fn set_otherwise(&mut self, answer: Answer) {
+        self.otherwise = answer;
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.next.len()
+    }
+
+    pub(super) fn take(&mut self) -> Answer {
+        self.next.pop_front().unwrap_or_else(|| self.otherwise.clone())
+    }
+}
+
+impl Piece {
+    /// What of it is counted, and whether it is reasoning.
+    pub(super) fn counted(&self) -> (String, bool) {
+        match self {
+            Self::Text(text) => (text.clone(), false),
+            Self::Reasoning(text) | Self::Redacted(text) => (text.clone(), true),
+            Self::Call { name, arguments, .. } => (format!("{name}{arguments}"), false),
+        }
+    }
+}
