@@ -222,12 +222,17 @@ impl Running {
         rest
     }
 
-    /// Presses Ctrl-C, and gives how it ended and what it had printed.
-    pub(crate) fn interrupt(mut self) -> (Option<i32>, String) {
+    /// Presses Ctrl-C.
+    pub(crate) fn press_ctrl_c(&self) {
         let pid = self.child.id().to_string();
         assert!(
             Command::new("/bin/sh").args(["-c", "kill -INT $0", &pid]).status().unwrap().success()
         );
+    }
+
+    /// Presses Ctrl-C, and gives how it ended and what it had printed.
+    pub(crate) fn interrupt(mut self) -> (Option<i32>, String) {
+        self.press_ctrl_c();
         let mut out = String::new();
         self.stdout.read_to_string(&mut out).unwrap();
         (self.child.wait().unwrap().code(), out)

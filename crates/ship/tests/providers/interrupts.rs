@@ -1,0 +1,66 @@
+//! Ctrl-C while an answer comes in: what was said is kept, and marked as interrupted.
+
+use std::time::Duration;
+
+use ship_message::json::Json;
+use ship_testkit::llm::{Answer, faults};
+
+use crate::harness::message_text;
+use crate::world::{BOTH, World};
+
+#[track_caller]
+fn assert_interrupted(message: &Json) {
+    let metadata = message.get("metadata").expect("a message has metadata");
+    assert_eq!(metadata.get("interrupted").and_then(Json::as_bool), Some(true), "{message}");
+}
+
+#[test]
+fn ctrl_c_in_a_send_keeps_what_was_said() {
+    for format in BOTH {
+        let world = World::new(format);
+        world.server.then(faults::stall_mid_text());
+        let send = world.ship.start(&["send", "Tell me."]);
+        world.wait_for(1);
+        // A send shows nothing before the end, so nothing tells that the words have come.
+        std::thread::sleep(Duration::from_millis(600));
+        let (_, out) = send.interrupt();
+        assert!(out.starts_with("Here is the first half"), "{out}");
+        let last = world.last_message();
+        assert!(message_text(&last).starts_with("Here is the first half"), "{last}");
+        assert_interrupted(&last);
+        assert!(crate::world::wait(world.server.wait_until_over(1))[0].hung_up);
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn ctrl_c_in_a_chat_keeps_what_was_said_and_the_chat_goes_on() {
+    for format in BOTH {
+        let world = World::new(format);
+        world.server.then(faults::stall_mid_text());
+        world.server.then(Answer::text("Gladly."));
+        let mut chat = world.ship.start(&["chat"]);
+        chat.say("Tell me.");
+        chat.until("Here is the");
+        chat.press_ctrl_c();
+        chat.until("(stopped; what was said is kept)\n");
+        assert_interrupted(&world.last_message());
+        chat.say("Go on.");
+        chat.until("Gladly.");
+        chat.finish();
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn ctrl_c_before_anything_was_said_leaves_a_chat_that_goes_on() {
+    for format in BOTH {
+        let world = World::new(format);
+        world.server.then(faults::no_answer());
+        let send = world.ship.start(&["send", "Tell me."]);
+        world.wait_for(1);
+        let _ = send.interrupt();
+        assert_interrupted(&world.last_message());
+        world.assert_goes_on();
+    }
+}

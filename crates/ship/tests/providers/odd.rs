@@ -1,0 +1,124 @@
+//! Streams and answers that are odd and yet allowed, and answers that say nothing.
+
+use ship_testkit::llm::{Answer, Format, Piece, Speech, faults};
+
+use crate::world::{BOTH, World, assert_says};
+
+/// Streams that are right, and yet catch out parsers.
+const STREAMS: &[fn() -> Answer] = &[
+    faults::crlf,
+    faults::cr,
+    faults::comments,
+    faults::multi_line_data,
+    faults::no_space_after_colon,
+    faults::further_fields,
+    faults::byte_order_mark,
+    faults::unknown_events,
+    faults::many_pings,
+    faults::split_utf8,
+    faults::all_at_once,
+];
+
+#[test]
+fn odd_streams_are_read_as_they_are_meant() {
+    std::thread::scope(|scope| {
+        for format in BOTH {
+            scope.spawn(move || {
+                let world = World::new(format);
+                for (at, stream) in STREAMS.iter().enumerate() {
+                    world.server.then(stream());
+                    assert_eq!(world.answer("Greet."), faults::ODD_WORDS, "stream {at}");
+                }
+                assert_eq!(world.asked(), STREAMS.len());
+                world.assert_goes_on();
+            });
+        }
+    });
+}
+
+#[test]
+fn a_wrong_content_type_and_an_event_without_choices_are_no_hindrance() {
+    for format in BOTH {
+        let world = World::new(format);
+        world.server.then(faults::wrong_content_type());
+        assert_says(&world.answer("Tell me."), &["Here is the first", "the second half of it."]);
+        for fault in [faults::null_choices, faults::data_of_another_kind] {
+            world.server.then(fault());
+            assert_says(&world.answer("Tell me."), &["Here is", "of it."]);
+        }
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn what_is_no_text_is_stored_as_text_and_can_be_sent_back() {
+    for format in BOTH {
+        let world = World::new(format);
+        for (fault, wanted) in [
+            (faults::lone_surrogate as fn() -> Answer, "a\u{FFFD}b"),
+            (faults::nul, "a\u{FFFD}b"),
+            (faults::invalid_utf8, "a\u{FFFD}\u{FFFD}b"),
+        ] {
+            world.server.then(fault());
+            assert_eq!(world.answer("Say it."), wanted);
+        }
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn two_megabytes_are_an_answer_like_any_other() {
+    for format in BOTH {
+        let world = World::new(format);
+        world.server.then(faults::two_megabytes());
+        assert_eq!(world.answer("Write a novel.").len(), faults::MANY_BYTES - 1);
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn an_answer_that_says_nothing_is_told_as_such() {
+    for format in BOTH {
+        let world = World::new(format);
+        for fault in [faults::empty_answer, faults::only_reasoning, faults::only_whitespace] {
+            world.server.then(fault());
+            let sentence = world.sentence("Well?");
+            assert_says(&sentence, &["The model ended without saying anything.", "Say it again"]);
+        }
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn after_tools_a_model_may_end_in_silence() {
+    for format in BOTH {
+        let world = World::new(format);
+        world.server.then(Speech::new([Piece::call("chat_send", r#"{"text":"Hello."}"#)]));
+        world.server.then(faults::empty_answer());
+        let _ = world.send("Greet.").text();
+        assert_eq!(world.sent_by_tool(), ["Hello."]);
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn an_answer_that_ends_for_another_reason_is_kept_and_the_chat_goes_on() {
+    for format in BOTH {
+        let world = World::new(format);
+        for fault in [faults::refusal, faults::cut_by_length, faults::unknown_stop] {
+            world.server.then(fault());
+            let ran = world.send("Well?");
+            assert!(!ran.out().trim().is_empty());
+        }
+        assert_eq!(world.asked(), 3);
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn a_late_last_event_is_no_end() {
+    let world = World::new(Format::OpenAi);
+    world.server.then(faults::ended_without_last_event());
+    assert_says(&world.answer("Tell me."), &["the second half of it."]);
+    world.assert_goes_on();
+}

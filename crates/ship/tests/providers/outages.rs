@@ -1,0 +1,147 @@
+//! Providers that are out of order: errors, dead connections, silence, and answers that are none.
+
+use std::time::{Duration, Instant};
+
+use ship_testkit::llm::{Answer, Format, Frame, Kind, LlmServer, faults};
+
+use crate::harness::TestShip;
+use crate::world::{BOTH, KEY, World, assert_clean, assert_says, name, planted, settings_at};
+
+/// Faults that may pass, and what the sentence says when they do not.
+const PASSING: &[(fn() -> Answer, &str)] = &[
+    (faults::server_error, "(500)"),
+    (faults::bad_gateway, "it answered 502 Bad Gateway"),
+    (faults::unavailable, "503"),
+    (faults::gateway_timeout, "504"),
+    (faults::overloaded, ""),
+    (faults::conflict, "(409)"),
+    (faults::rate_limited_for_unknown_time, "(429)"),
+    (faults::closed_before_headers, "broke"),
+    (faults::reset_before_headers, "broke"),
+    (faults::reset_after_headers, "broke"),
+    (faults::error_first, ""),
+    (faults::empty_body, "nothing at all"),
+];
+
+fn every_fault_is_tried_again(format: Format) {
+    let world = World::with(format, r#""retries": 1"#);
+    for (fault, piece) in PASSING {
+        world.server.then(planted(fault()));
+        world.server.then(Answer::text("Here I am."));
+        assert_eq!(world.answer("Are you there?"), "Here I am.", "after {piece}");
+
+        let before = world.asked();
+        world.server.then(planted(fault()));
+        world.server.then(planted(fault()));
+        let sentence = world.sentence("And now?");
+        let requests = world.server.requests();
+        assert_eq!(requests.len(), before + 2, "{sentence}");
+        assert_eq!(requests[before].body, requests[before + 1].body);
+        assert_says(&sentence, &["I could not answer: ", name(format), piece, "is kept."]);
+    }
+    world.assert_goes_on();
+}
+
+#[test]
+fn a_fault_that_may_pass_is_tried_again_with_the_same_body_and_then_told() {
+    every_fault_is_tried_again(Format::OpenAi);
+}
+
+#[test]
+fn a_fault_that_may_pass_is_tried_again_with_the_same_body_and_then_told_by_anthropic_too() {
+    every_fault_is_tried_again(Format::Anthropic);
+}
+
+#[test]
+fn nobody_at_the_address_and_no_such_host_are_told_with_the_setting() {
+    for (provider, url) in [
+        ("openai", LlmServer::refused_url()),
+        ("anthropic", LlmServer::refused_url()),
+        ("openai", "http://no-such-host.invalid/v1".to_owned()),
+    ] {
+        let llm = r#""retries": 1, "connectMs": 2000"#;
+        let ship = TestShip::with_settings(&settings_at(provider, &url, llm, ""));
+        let ran = ship.run(&["send", "Are you there?"]);
+        assert_eq!(ran.code(), 1, "{}", ran.err());
+        let pieces = ["did not answer after 2 attempts", "cannot connect to", "`llm.baseUrl`"];
+        assert_says(&ran.out(), &pieces);
+        assert_says(&ran.out(), &["Check the network", "What you wrote is kept."]);
+        assert_clean("what is printed", &ran.out());
+        ship.write("ship.json", r#"{ "llm": { "provider": "offline" } }"#);
+        assert_says(&ship.run(&["send", "And now?"]).text(), &["You said: And now?"]);
+    }
+}
+
+#[test]
+fn silence_ends_at_its_deadline_and_the_sentence_names_it() {
+    let cases: [(fn() -> Answer, &str, &str); 3] = [
+        (
+            faults::no_answer,
+            r#""firstByteMs": 400"#,
+            "did not begin to answer within 0.4 s (`llm.firstByteMs`)",
+        ),
+        (
+            faults::headers_only,
+            r#""firstByteMs": 400"#,
+            "did not begin to answer within 0.4 s (`llm.firstByteMs`)",
+        ),
+        (faults::stall_mid_text, r#""idleMs": 300"#, "`llm.idleMs`"),
+    ];
+    std::thread::scope(|scope| {
+        for format in BOTH {
+            for (fault, deadline, piece) in cases {
+                scope.spawn(move || {
+                    let world = World::with(format, &format!(r#"{deadline}, "retries": 0"#));
+                    world.server.then(fault());
+                    let began = Instant::now();
+                    let sentence = world.sentence("Are you there?");
+                    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+                    assert_says(&sentence, &[piece, "What you wrote is kept."]);
+                    assert_eq!(world.asked(), 1);
+                    let over = crate::world::wait(world.server.wait_until_over(1));
+                    assert!(over[0].hung_up, "the connection is given up, too");
+                    world.switch(format, r#""retries": 0"#);
+                    world.assert_goes_on();
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_no_answer_is_told_as_such() {
+    let cases: &[(fn() -> Answer, &str)] = &[
+        (faults::html_with_status_200, "a page (HTML), not an answer"),
+        (faults::empty_body, "nothing at all"),
+    ];
+    for format in BOTH {
+        let world = World::new(format);
+        for (fault, piece) in cases {
+            world.server.then(fault());
+            let sentence = world.sentence("Are you there?");
+            assert_says(&sentence, &["`llm.baseUrl`", piece, "Set `llm.baseUrl`", "is kept."]);
+        }
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn an_error_inside_a_stream_is_quoted_without_the_key() {
+    for format in BOTH {
+        let world = World::new(format);
+        world.server.then(Answer::judge(|exchange| {
+            let (event, kind) = match exchange.format {
+                Format::OpenAi => (None, "invalid_request_error"),
+                Format::Anthropic => (Some("error"), "invalid_request_error"),
+            };
+            let data = format!(
+                r#"{{"type":"error","error":{{"type":"{kind}","message":"The key {KEY} is tired."}}}}"#
+            );
+            Answer::Raw(exchange.stream(&[Frame::new(Kind::Error, event, data)]))
+        }));
+        let sentence = world.sentence("Are you there?");
+        assert_says(&sentence, &["refuses the request: The key […] is tired.", "is kept."]);
+        assert_eq!(world.asked(), 1);
+        world.assert_goes_on();
+    }
+}

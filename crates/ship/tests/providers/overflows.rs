@@ -1,0 +1,90 @@
+//! Requests that are longer than the model takes: told with the sizes, asked once, and nothing is lost.
+
+use ship_testkit::llm::overflow::{LOOK_ALIKES, Place, WORDINGS, Wording};
+use ship_testkit::llm::{Answer, Format, Rules};
+
+use crate::world::{BOTH, World, assert_says, strict};
+
+/// What the person is told, whoever said it and however.
+const TOLD: &str = "the request is longer than the model takes";
+
+fn is_said(wording: &&Wording) -> bool {
+    matches!(wording.place, Place::Body(_) | Place::Amazon(..) | Place::Event)
+}
+
+fn every_wording_is_told(format: Format, part: usize) {
+    let world = World::with(format, r#""retries": 5"#);
+    let said = WORDINGS.iter().filter(is_said);
+    for wording in said.enumerate().filter(|(at, _)| at % 2 == part).map(|(_, it)| it) {
+        let before = world.asked();
+        world.server.then(wording.answer());
+        let sentence = world.sentence(wording.name);
+        assert_says(&sentence, &[TOLD, "Shorten the context", "What you wrote is kept."]);
+        assert_eq!(world.asked(), before + 1, "{}: it is asked once", wording.name);
+    }
+    world.assert_goes_on();
+}
+
+#[test]
+fn whichever_words_a_provider_has_for_it_an_overflow_is_told_after_one_request() {
+    std::thread::scope(|scope| {
+        for part in [0, 1] {
+            scope.spawn(move || every_wording_is_told(BOTH[part], part));
+        }
+    });
+}
+
+#[test]
+fn the_sizes_are_told_as_far_as_the_provider_knows_them() {
+    let cases = [
+        ("openai", ": 9001 tokens, and it takes 8192."),
+        ("anthropic", ": 200251 tokens, and it takes 200000."),
+        ("llama-cpp", ": 9001 tokens, and it takes 4096."),
+        ("groq", "model takes."),
+    ];
+    for format in BOTH {
+        let world = World::new(format);
+        for (name, sizes) in cases {
+            world.server.then(ship_testkit::llm::overflow::named(name));
+            assert_says(
+                &world.sentence("Too long?"),
+                &[&format!("{TOLD}{}", sizes.replace("model takes", ""))],
+            );
+        }
+        world.assert_goes_on();
+    }
+}
+
+#[test]
+fn what_only_looks_like_an_overflow_is_told_as_what_it_is() {
+    let world = World::new(Format::OpenAi);
+    for wording in LOOK_ALIKES.iter().filter(is_said) {
+        world.server.then(wording.answer());
+        let ran = world.send(wording.name);
+        assert!(!ran.out().contains(TOLD), "{}: {}", wording.name, ran.out());
+    }
+    world.assert_goes_on();
+}
+
+#[test]
+fn a_chat_that_no_longer_fits_says_so_each_time_and_keeps_every_word() {
+    for format in BOTH {
+        let world = World::new(format);
+        world.server.set_rules(Rules { window: Some(3000), ..strict() });
+        world.server.otherwise(Answer::text("All is well."));
+        let long = "much ado about nothing ".repeat(1000);
+        for asked in 1..=2 {
+            let sentence = world.sentence(&long);
+            assert_says(&sentence, &[TOLD, "and it takes 3000", "What you wrote is kept."]);
+            assert_eq!(world.asked(), asked, "one request for one message");
+        }
+        assert_eq!(world.last_request().refused, Some("window"));
+        let said = world.ship.said();
+        assert_eq!((said.len(), &said[0].1, &said[2].1), (4, &long, &long));
+        // With a model that takes more, everything is still there.
+        world.server.set_rules(strict());
+        assert_eq!(world.answer("And now?"), "All is well.");
+        let body = String::from_utf8_lossy(&world.last_request().body).into_owned();
+        assert_eq!(body.matches(long.trim_end()).count(), 2);
+    }
+}
