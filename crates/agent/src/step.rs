@@ -220,7 +220,9 @@ async fn ask(
         said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     let so_far = progress.assembler.message().clone();
     let request = Prepared::new(&work.agent, work.blocks().await, &said, Some(&so_far));
-    progress.push(work, Chunk::StartStep);
+    if !matches!(so_far.parts().last(), Some(UiPart::StepStart(_))) {
+        progress.push(work, Chunk::StartStep);
+    }
     let agent = Arc::clone(&work.agent);
     let (request, body) = match request.within_window(&agent) {
         Ok(written) => written,
@@ -246,6 +248,9 @@ async fn ask(
             progress.cuts += 1;
             progress.push(work, notice("cut", "The answer broke off; I ask the model to go on."));
             progress.push(work, Chunk::FinishStep);
+            // A text may have ended before the call behind it was cut off. The step that begins here says
+            // that this was not the end, to `next` and to whoever goes on after a crash.
+            progress.push(work, Chunk::StartStep);
             progress.journal_all(work).await?;
             Ok(None)
         }
@@ -273,7 +278,12 @@ fn failed(work: &Work, error: &ProviderError) -> Outcome {
         texts: vec![("error", Json::from(told.as_str()))],
         ..RunNote::default()
     });
-    Outcome::Failed(format!("I could not answer: {told}{stop}{remedy} What you wrote is kept."))
+    Outcome::Failed(match error {
+        ProviderError::Cut { .. } => format!(
+            "I had to stop here: {told}{stop} What you wrote and what I said is kept; tell me to go on."
+        ),
+        _ => format!("I could not answer: {told}{stop}{remedy} What you wrote is kept."),
+    })
 }
 
 /// Something that the person should know now and nobody later.

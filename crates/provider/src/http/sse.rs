@@ -1,10 +1,10 @@
 //! Server-sent events: bytes in, events out.
 //!
 //! A pure reader that can be fed any pieces. It follows the WHATWG's rules (lines end with LF, CR or CRLF;
-//! comments and unknown fields are skipped; several `data` lines are one text) with three differences that
+//! comments and unknown fields are skipped; several `data` lines are one text) with four differences that
 //! we need and the parsers on crates.io do not have together: an event has a largest size, bytes that are
-//! not UTF-8 become U+FFFD instead of ending the stream, and the last event is not lost when the blank
-//! line behind it is missing. Every byte is looked at once, however the lines are cut.
+//! not UTF-8 become U+FFFD instead of ending the stream, the last event is not lost when the blank line
+//! behind it is missing, and a line that begins with `{` is data. Every byte is looked at once, however the lines are cut.
 
 /// One event.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -89,6 +89,9 @@ impl Events {
         let line = std::mem::take(&mut self.line);
         let colon = line.iter().position(|&byte| byte == b':');
         let (field, value) = match colon {
+            // No field begins so: it is data whose sender forgot to say so. To skip it would leave a hole
+            // in the answer that nobody sees.
+            _ if line[0] == b'{' => (&b"data"[..], &line[..]),
             Some(at) => (&line[..at], &line[at + 1..]),
             None => (&line[..], &[][..]),
         };
@@ -156,6 +159,7 @@ mod tests {
             (b"data: a\n\ndata: tail", &[("", "a"), ("", "tail")]),
             (b"data: a\n\ndata: tail\n", &[("", "a"), ("", "tail")]),
             (b"\n\n\n", &[]),
+            (b"data: a\n\n{\"x\": 1}\n\n", &[("", "a"), ("", "{\"x\": 1}")]),
         ];
         for (bytes, wanted) in cases {
             for size in 1..=bytes.len() {

@@ -2,7 +2,7 @@
 
 use ship_testkit::llm::{Answer, Format, Piece, Speech, faults};
 
-use crate::world::{BOTH, World, assert_says};
+use crate::world::{World, assert_says, both};
 
 /// A call that cannot be done, and what the model must be told of it.
 type Case = (fn() -> Answer, &'static str);
@@ -64,7 +64,7 @@ fn a_call_that_cannot_be_done_is_answered_with_an_error_and_nothing_is_done_by_a
 
 #[test]
 fn calls_with_one_id_or_none_are_all_made_and_each_gets_its_own_result() {
-    for format in BOTH {
+    both(|format| {
         for id in ["same", ""] {
             let world = World::new(format);
             let call =
@@ -75,12 +75,12 @@ fn calls_with_one_id_or_none_are_all_made_and_each_gets_its_own_result() {
             assert_eq!(world.sent_by_tool(), ["one", "two"]);
             world.assert_goes_on();
         }
-    }
+    });
 }
 
 #[test]
 fn of_sixty_five_calls_sixty_four_are_made() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(faults::many_calls("skills_list"));
         world.server.then(Answer::text("I have seen them."));
@@ -89,12 +89,12 @@ fn of_sixty_five_calls_sixty_four_are_made() {
         let in_state = |state: &str| states.iter().filter(|(_, its)| its == state).count();
         assert_eq!((in_state("output-available"), in_state("output-error")), (64, 1));
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn a_model_that_never_comes_to_an_end_is_ended() {
-    for format in BOTH {
+    both(|format| {
         let run = r#", "context": { "run": { "maxSteps": 5 } }"#;
         let world = World::of(format, r#""retries": 0"#, run);
         world.server.otherwise(Answer::call("skills_list", "{}"));
@@ -102,12 +102,12 @@ fn a_model_that_never_comes_to_an_end_is_ended() {
         assert_says(&sentence, &["I stopped after 5 steps", "`context.run.maxSteps`"]);
         assert_eq!(world.asked(), 5);
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn a_run_that_takes_too_long_is_ended() {
-    for format in BOTH {
+    both(|format| {
         let run = r#", "context": { "run": { "deadlineMs": 1200 } }"#;
         let world = World::of(format, r#""retries": 0"#, run);
         world.server.then(faults::no_answer());
@@ -115,5 +115,5 @@ fn a_run_that_takes_too_long_is_ended() {
         assert_says(&sentence, &["longer than `context.run.deadlineMs` allows", "is kept."]);
         assert_eq!(world.asked(), 1);
         world.assert_goes_on();
-    }
+    });
 }

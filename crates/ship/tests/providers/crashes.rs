@@ -5,11 +5,11 @@ use std::time::Duration;
 use ship_testkit::llm::{Answer, Piece, Speech, faults};
 
 use crate::harness::talk;
-use crate::world::{BOTH, World, assert_says, wait};
+use crate::world::{World, assert_says, both, wait};
 
 #[test]
 fn killed_in_the_middle_of_an_answer_the_question_is_answered_by_the_next_send() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(faults::stall_mid_text());
         let send = world.ship.start(&["send", "First?"]);
@@ -28,12 +28,12 @@ fn killed_in_the_middle_of_an_answer_the_question_is_answered_by_the_next_send()
         assert_eq!(world.told(), ["The first answer.", "The second answer."]);
         assert_eq!(world.asked(), 3);
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn killed_in_the_middle_of_an_answer_the_question_is_answered_when_the_chat_is_opened() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(faults::stall_mid_text());
         let mut chat = world.ship.start(&["chat"]);
@@ -46,12 +46,12 @@ fn killed_in_the_middle_of_an_answer_the_question_is_answered_when_the_chat_is_o
         assert_eq!(world.told(), ["The first answer."]);
         assert_eq!(world.asked(), 2);
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn killed_after_a_tool_has_run_it_does_not_run_again() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         let call = Piece::call("chat_send", r#"{"text":"Hello, once."}"#);
         world.server.then(Speech::new([Piece::Text("I tell them.".to_owned()), call]));
@@ -59,22 +59,22 @@ fn killed_after_a_tool_has_run_it_does_not_run_again() {
         let send = world.ship.start(&["send", "Tell them."]);
         world.wait_for(2);
         send.kill();
-        world.server.then(Answer::text(" They know."));
+        world.server.then(Answer::text("They know."));
         let out = world.ship.piped(&["chat"], "").text();
         assert_says(&out, &["They know."]);
         assert_eq!(world.sent_by_tool(), ["Hello, once."]);
-        assert_eq!(world.told(), ["I tell them. They know."]);
+        assert_eq!(world.told(), ["I tell them.\nThey know."]);
         let requests = world.server.requests();
         assert_eq!(requests.len(), 3);
         assert_eq!(requests[1].body, requests[2].body, "the run goes on where it was");
         world.assert_goes_on();
-    }
+    });
 }
 
 /// Kills `ship` at another moment each time: while the answer comes in, is written, and is told.
 #[test]
 fn killed_at_any_moment_around_the_answer_everything_is_told_once() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         let mut questions = 0;
         let mut killed_before_the_end = 0;
@@ -93,9 +93,11 @@ fn killed_at_any_moment_around_the_answer_everything_is_told_once() {
             questions += 1;
             assert_eq!(world.told().len(), questions, "one answer for each question");
             let sent = world.sent_by_tool();
-            assert_eq!(sent.iter().filter(|text| **text == format!("Hello {delay}")).count(), 1);
+            // An answer that was not on disk yet is asked for again, and the next one calls nothing.
+            let told = sent.iter().filter(|text| **text == format!("Hello {delay}")).count();
+            assert!(told <= 1, "{sent:?}");
             world.assert_sound();
         }
         assert!(killed_before_the_end > 0, "no kill came in time");
-    }
+    });
 }

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ship_testkit::llm::{Answer, Format, Kind, Piece, Speech, Step, faults};
 
-use crate::harness::message_text;
-use crate::world::{BOTH, World, assert_says, name};
+use crate::world::{BOTH, World, assert_says, both, name, told_by};
 
 /// Every way in which an answer breaks off within its words.
 const CUTS: &[fn() -> Answer] = &[
@@ -31,7 +30,11 @@ fn every_cut_is_told(format: Format) {
         let told = world.sentence("Tell me.");
         assert!(told.starts_with("Here"), "cut {at}: what was said comes first: {told}");
         let broke = format!("the answer of {} broke off: ", name(format));
-        assert_says(&told, &[&broke, "What you wrote is kept."]);
+        assert_says(&told, &["\nI had to stop here: ", &broke]);
+        assert!(
+            told.ends_with("What you wrote and what I said is kept; tell me to go on."),
+            "{told}"
+        );
         assert!(!told.contains("second half of it"), "cut {at}: {told}");
         assert_eq!(world.asked(), at + 1);
     }
@@ -52,16 +55,19 @@ fn every_cut_is_gone_on_with(format: Format) {
     let world = World::with(format, &format!(r#"{PATIENCE}, "retries": 1"#));
     for (at, cut) in CUTS.iter().enumerate() {
         world.server.then(cut());
-        world.server.then(Answer::text(" And the rest."));
+        world.server.then(Answer::text("And the rest."));
         let ran = world.send("Tell me.");
         let told = ran.text();
-        assert!(told.starts_with("Here") && told.ends_with(" And the rest.\n"), "cut {at}: {told}");
-        assert_eq!(told.matches("Here is the first").count(), 1, "nothing is told twice: {told}");
+        assert!(
+            told.starts_with("Here") && told.ends_with("\nAnd the rest.\n"),
+            "cut {at}: {told}"
+        );
+        assert_eq!(told.matches("Here").count(), 1, "nothing is told twice: {told}");
         assert_says(&ran.err(), &["The answer broke off; I ask the model to go on."]);
         assert_eq!(world.asked(), 2 * at + 2);
         let body = String::from_utf8_lossy(&world.last_request().body).into_owned();
-        let half = told.split(" And the rest.").next().unwrap_or_default();
-        assert!(body.contains(half.trim_end()), "the model sees what it has said: {body}");
+        let half = told.split("\nAnd the rest.").next().unwrap_or_default();
+        assert!(body.contains(half), "the model sees what it has said: {body}");
     }
     world.assert_goes_on();
 }
@@ -79,13 +85,13 @@ fn an_answer_that_breaks_off_is_gone_on_with_by_anthropic_too() {
 /// A line without `data:` is what a host sends that was not made with care. Skipped, it would leave a hole.
 #[test]
 fn data_without_its_prefix_is_read_all_the_same() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(faults::missing_data_prefix());
         let whole = "Here is the first half of an answer, and here is the second half of it.";
         assert_eq!(world.answer("Tell me."), whole);
         world.assert_goes_on();
-    }
+    });
 }
 
 /// A stream of words and a call of `chat_send`, cut behind so many events. Tells whether it was whole.
@@ -145,7 +151,7 @@ fn a_call_runs_only_when_the_answer_has_ended_wherever_it_is_cut() {
 #[test]
 fn after_a_call_that_was_cut_off_the_model_is_asked_to_go_on() {
     let cuts = [faults::reset_mid_call, faults::closed_mid_call, faults::ended_mid_call];
-    for format in BOTH {
+    both(|format| {
         let world = World::with(format, r#""retries": 1"#);
         for (at, cut) in cuts.into_iter().enumerate() {
             let before = world.asked();
@@ -153,7 +159,7 @@ fn after_a_call_that_was_cut_off_the_model_is_asked_to_go_on() {
             world.server.then(Answer::call("chat_send", format!(r#"{{"text":"Hello {at}"}}"#)));
             world.server.then(Answer::text("Done."));
             let ran = world.send("Look, and tell everyone.");
-            assert_eq!(ran.text(), "Let me look.Done.\n");
+            assert_eq!(ran.text(), "Let me look.\nDone.\n");
             assert_eq!(world.asked(), before + 3);
             assert_eq!(world.sent_by_tool().len(), at + 1);
             let message = world.last_message();
@@ -161,8 +167,8 @@ fn after_a_call_that_was_cut_off_the_model_is_asked_to_go_on() {
                 !message.to_string().contains("read_file"),
                 "half a call is no call: {message}"
             );
-            assert_eq!(message_text(&message), "Let me look.Done.");
+            assert_eq!(told_by(&message), "Let me look.\nDone.");
         }
         world.assert_goes_on();
-    }
+    });
 }

@@ -4,7 +4,7 @@ use ship_message::json::Json;
 use ship_store::{FileStore, Options, Store as _};
 use ship_testkit::llm::{Answer, Status};
 
-use crate::world::{BOTH, World, assert_says, wait};
+use crate::world::{World, assert_says, both, wait};
 
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -39,7 +39,7 @@ fn no_pictures() -> Answer {
 
 #[test]
 fn a_model_that_takes_no_pictures_is_asked_again_without() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.otherwise(Answer::text("All is well."));
         assert_eq!(world.answer("Hello."), "All is well.");
@@ -56,17 +56,17 @@ fn a_model_that_takes_no_pictures_is_asked_again_without() {
             &["Look.", "What is in the picture?"],
         );
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn a_refusal_that_is_about_pictures_in_vain_is_told_after_one_request() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(no_pictures());
         let sentence = world.sentence("What is in the picture?");
         assert_says(&sentence, &["does not support image input", "What you wrote is kept."]);
         assert_eq!(world.asked(), 1, "without a picture there is nothing to leave out");
         world.assert_goes_on();
-    }
+    });
 }

@@ -6,7 +6,7 @@ use ship_message::json::Json;
 use ship_testkit::llm::{Answer, faults};
 
 use crate::harness::message_text;
-use crate::world::{BOTH, World};
+use crate::world::{World, both};
 
 #[track_caller]
 fn assert_interrupted(message: &Json) {
@@ -16,7 +16,7 @@ fn assert_interrupted(message: &Json) {
 
 #[test]
 fn ctrl_c_in_a_send_keeps_what_was_said() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(faults::stall_mid_text());
         let send = world.ship.start(&["send", "Tell me."]);
@@ -30,12 +30,12 @@ fn ctrl_c_in_a_send_keeps_what_was_said() {
         assert_interrupted(&last);
         assert!(crate::world::wait(world.server.wait_until_over(1))[0].hung_up);
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn ctrl_c_in_a_chat_keeps_what_was_said_and_the_chat_goes_on() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(faults::stall_mid_text());
         world.server.then(Answer::text("Gladly."));
@@ -49,12 +49,12 @@ fn ctrl_c_in_a_chat_keeps_what_was_said_and_the_chat_goes_on() {
         chat.until("Gladly.");
         chat.finish();
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn ctrl_c_before_anything_was_said_leaves_a_chat_that_goes_on() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(faults::no_answer());
         let send = world.ship.start(&["send", "Tell me."]);
@@ -62,5 +62,5 @@ fn ctrl_c_before_anything_was_said_leaves_a_chat_that_goes_on() {
         let _ = send.interrupt();
         assert_interrupted(&world.last_message());
         world.assert_goes_on();
-    }
+    });
 }

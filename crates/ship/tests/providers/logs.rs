@@ -4,7 +4,7 @@ use ship_message::json::Json;
 use ship_testkit::llm::{Answer, Format, Piece, Speech, Status, faults};
 
 use crate::harness::{TestShip, number, text};
-use crate::world::{BOTH, MODEL, World, assert_clean, planted};
+use crate::world::{MODEL, World, assert_clean, both, planted};
 
 /// A provider that says everything that must not be logged, in all places.
 fn talk_of_needles(format: Format, extra: impl FnOnce(TestShip) -> TestShip) -> World {
@@ -34,7 +34,7 @@ fn lines(world: &World, kind: &str) -> Vec<Json> {
 
 #[test]
 fn without_message_text_the_logs_have_models_and_sizes_and_nothing_that_was_said() {
-    for format in BOTH {
+    both(|format| {
         let world = talk_of_needles(format, |ship| {
             ship.env("SMA_LOG_LLM_MESSAGES", "0").env("SMA_LOG_LLM_PAYLOAD", "1")
         });
@@ -43,12 +43,12 @@ fn without_message_text_the_logs_have_models_and_sizes_and_nothing_that_was_said
         assert_clean("the log", &log);
         assert_eq!(lines(&world, "error").len(), 2);
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn each_request_and_each_answer_is_a_line_with_the_model_and_its_sizes() {
-    for format in BOTH {
+    both(|format| {
         let world = talk_of_needles(format, |ship| ship);
         let asked = lines(&world, "llm_request");
         let requests = world.server.requests();
@@ -67,13 +67,13 @@ fn each_request_and_each_answer_is_a_line_with_the_model_and_its_sizes() {
         let log = world.ship.contents(".ship/logs");
         assert!(log.contains("needle"), "it is there when nobody minds");
         assert_clean("the log", &log);
-    }
+    });
 }
 
 #[test]
 fn secrets_that_a_model_repeats_are_masked_in_the_log() {
     let secret = "tok-planted-in-dotenv-5531";
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.ship.write(".env", &format!("MY_TOKEN={secret}\n"));
         world.server.then(Answer::text(format!("It is {secret} and {}.", crate::world::KEY)));
@@ -82,5 +82,5 @@ fn secrets_that_a_model_repeats_are_masked_in_the_log() {
         let log = world.ship.contents(".ship/logs");
         assert!(log.contains("llm_response") && !log.contains(secret), "{log}");
         assert_clean("the log", &log);
-    }
+    });
 }

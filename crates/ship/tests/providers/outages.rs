@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ship_testkit::llm::{Answer, Format, Frame, Kind, LlmServer, faults};
 
 use crate::harness::TestShip;
-use crate::world::{BOTH, KEY, World, assert_clean, assert_says, name, planted, settings_at};
+use crate::world::{BOTH, KEY, World, assert_clean, assert_says, both, name, planted, settings_at};
 
 /// Faults that may pass, and what the sentence says when they do not.
 const PASSING: &[(fn() -> Answer, &str)] = &[
@@ -23,16 +23,14 @@ const PASSING: &[(fn() -> Answer, &str)] = &[
     (faults::empty_body, "nothing at all"),
 ];
 
-fn every_fault_is_tried_again(format: Format) {
+fn each_is_tried_again(format: Format, faults: &[(fn() -> Answer, &str)]) {
     let world = World::with(format, r#""retries": 1"#);
-    for (fault, piece) in PASSING {
-        world.server.then(planted(fault()));
-        world.server.then(Answer::text("Here I am."));
+    for (fault, piece) in faults {
+        world.server.then(planted(fault())).then(Answer::text("Here I am."));
         assert_eq!(world.answer("Are you there?"), "Here I am.", "after {piece}");
 
         let before = world.asked();
-        world.server.then(planted(fault()));
-        world.server.then(planted(fault()));
+        world.server.then(planted(fault())).then(planted(fault()));
         let sentence = world.sentence("And now?");
         let requests = world.server.requests();
         assert_eq!(requests.len(), before + 2, "{sentence}");
@@ -44,12 +42,14 @@ fn every_fault_is_tried_again(format: Format) {
 
 #[test]
 fn a_fault_that_may_pass_is_tried_again_with_the_same_body_and_then_told() {
-    every_fault_is_tried_again(Format::OpenAi);
-}
-
-#[test]
-fn a_fault_that_may_pass_is_tried_again_with_the_same_body_and_then_told_by_anthropic_too() {
-    every_fault_is_tried_again(Format::Anthropic);
+    // Each try waits up to half a second, so they wait side by side.
+    both(|format| {
+        std::thread::scope(|scope| {
+            for faults in PASSING.chunks(4) {
+                scope.spawn(move || each_is_tried_again(format, faults));
+            }
+        });
+    });
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn silence_ends_at_its_deadline_and_the_sentence_names_it() {
                     let began = Instant::now();
                     let sentence = world.sentence("Are you there?");
                     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
-                    assert_says(&sentence, &[piece, "What you wrote is kept."]);
+                    assert_says(&sentence, &[piece, "What you wrote ", " is kept"]);
                     assert_eq!(world.asked(), 1);
                     let over = crate::world::wait(world.server.wait_until_over(1));
                     assert!(over[0].hung_up, "the connection is given up, too");
@@ -114,7 +114,7 @@ fn what_is_no_answer_is_told_as_such() {
         (faults::html_with_status_200, "a page (HTML), not an answer"),
         (faults::empty_body, "nothing at all"),
     ];
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         for (fault, piece) in cases {
             world.server.then(fault());
@@ -122,12 +122,12 @@ fn what_is_no_answer_is_told_as_such() {
             assert_says(&sentence, &["`llm.baseUrl`", piece, "Set `llm.baseUrl`", "is kept."]);
         }
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn an_error_inside_a_stream_is_quoted_without_the_key() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(Answer::judge(|exchange| {
             let (event, kind) = match exchange.format {
@@ -143,5 +143,5 @@ fn an_error_inside_a_stream_is_quoted_without_the_key() {
         assert_says(&sentence, &["refuses the request: The key […] is tired.", "is kept."]);
         assert_eq!(world.asked(), 1);
         world.assert_goes_on();
-    }
+    });
 }

@@ -3,7 +3,7 @@
 use ship_testkit::llm::overflow::{LOOK_ALIKES, Place, WORDINGS, Wording};
 use ship_testkit::llm::{Answer, Format, Rules};
 
-use crate::world::{BOTH, World, assert_says, strict};
+use crate::world::{BOTH, World, assert_says, both, strict};
 
 /// What the person is told, whoever said it and however.
 const TOLD: &str = "the request is longer than the model takes";
@@ -42,7 +42,7 @@ fn the_sizes_are_told_as_far_as_the_provider_knows_them() {
         ("llama-cpp", ": 9001 tokens, and it takes 4096."),
         ("groq", "model takes."),
     ];
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         for (name, sizes) in cases {
             world.server.then(ship_testkit::llm::overflow::named(name));
@@ -52,7 +52,7 @@ fn the_sizes_are_told_as_far_as_the_provider_knows_them() {
             );
         }
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn what_only_looks_like_an_overflow_is_told_as_what_it_is() {
 
 #[test]
 fn a_chat_that_no_longer_fits_says_so_each_time_and_keeps_every_word() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.set_rules(Rules { window: Some(3000), ..strict() });
         world.server.otherwise(Answer::text("All is well."));
@@ -86,5 +86,21 @@ fn a_chat_that_no_longer_fits_says_so_each_time_and_keeps_every_word() {
         assert_eq!(world.answer("And now?"), "All is well.");
         let body = String::from_utf8_lossy(&world.last_request().body).into_owned();
         assert_eq!(body.matches(long.trim_end()).count(), 2);
-    }
+    });
+}
+
+/// Some say it only by how they stop. Then there is no sentence of theirs to quote, but also no loop.
+#[test]
+fn an_overflow_that_only_the_end_of_an_answer_tells_is_no_loop() {
+    both(|format| {
+        let world = World::with(format, r#""retries": 5"#);
+        let unsaid = WORDINGS.iter().filter(|wording| !is_said(wording));
+        for (at, wording) in unsaid.enumerate() {
+            world.server.then(wording.answer());
+            let ran = world.send(wording.name);
+            assert!(!ran.out().trim().is_empty(), "{}: the person reads something", wording.name);
+            assert_eq!(world.asked(), at + 1, "{}", wording.name);
+        }
+        world.assert_goes_on();
+    });
 }

@@ -3,7 +3,7 @@
 use ship_testkit::llm::{Answer, Format, faults};
 
 use crate::harness::{message_text, text};
-use crate::world::{BOTH, World, assert_says, name, planted};
+use crate::world::{World, assert_says, both, name, planted};
 
 /// A fault, and what the person must be able to read from the sentence.
 type Case = (fn() -> Answer, &'static [&'static str]);
@@ -37,8 +37,8 @@ fn each_is_told_once(format: Format, faults: &[Case]) {
         assert!(sentence.ends_with(" What you wrote is kept."), "{sentence}");
         assert_says(&sentence, &[name(format)]);
         assert_says(&sentence, pieces);
-        world.assert_goes_on();
     }
+    world.assert_goes_on();
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_refusal_that_stays_is_told_after_one_request_by_anthropic_too() {
 
 #[test]
 fn a_program_reads_the_same_sentence_from_the_message() {
-    for format in BOTH {
+    both(|format| {
         let world = World::with(format, r#""retries": 5"#);
         world.server.then(planted(faults::invalid_key()));
         let ran = world.ship.run(&["send", "--json", "Are you there?"]);
@@ -64,12 +64,12 @@ fn a_program_reads_the_same_sentence_from_the_message() {
         assert_eq!(message_text(&message), error);
         assert_eq!(ran.err(), "", "all is said in the message");
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn in_a_chat_the_sentence_is_shown_once_and_the_chat_goes_on() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         world.server.then(planted(faults::model_not_found()));
         world.server.then(Answer::text("Here I am."));
@@ -78,12 +78,12 @@ fn in_a_chat_the_sentence_is_shown_once_and_the_chat_goes_on() {
         assert_says(&out, &["Correct `llm.model`", "What you wrote is kept.", "Here I am."]);
         crate::world::assert_clean("the screen", &out);
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn the_wrong_key_is_refused_by_a_server_that_looks_at_it_and_never_shown() {
-    for format in BOTH {
+    both(|format| {
         let world = World::new(format);
         let rules = ship_testkit::llm::Rules {
             auth: ship_testkit::llm::Auth::Key("another".to_owned()),
@@ -94,5 +94,5 @@ fn the_wrong_key_is_refused_by_a_server_that_looks_at_it_and_never_shown() {
         assert_says(&sentence, &["refuses the key of `llm.apiKey`", "What you wrote is kept."]);
         assert_eq!(world.asked(), 1);
         assert_eq!(world.last_request().refused, Some("key"));
-    }
+    });
 }

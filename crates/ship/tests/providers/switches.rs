@@ -16,7 +16,7 @@ fn work(world: &World, number: usize) {
         Piece::call("no_such_tool", "{broken"),
     ]));
     world.server.then(Speech::new([Piece::Text(format!("Done {number}."))]));
-    assert_eq!(world.answer("Tell everyone."), format!("Almost. Done {number}."));
+    assert_eq!(world.answer("Tell everyone."), format!("Almost. \nDone {number}."));
     assert_eq!(world.sent_by_tool().last(), Some(&format!("Three {number}")));
 }
 

@@ -18,9 +18,9 @@ fn think_twice(world: &World) {
     ]));
     world.server.then(Speech::new([
         Piece::Reasoning(SECOND.to_owned()),
-        Piece::Text(" There are none.".to_owned()),
+        Piece::Text("There are none.".to_owned()),
     ]));
-    assert_eq!(world.answer("Which skills are there?"), "I look. There are none.");
+    assert_eq!(world.answer("Which skills are there?"), "I look.\nThere are none.");
 }
 
 /// The blocks of thinking in the newest request: the words with their signature, or the hidden data.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ship_testkit::llm::{Answer, Format, faults};
 
-use crate::world::{BOTH, World, assert_says, planted, with_header};
+use crate::world::{BOTH, World, assert_says, both, planted, with_header};
 
 /// How long the server was left alone between its first two requests.
 fn pause(world: &World) -> Duration {
@@ -44,13 +44,13 @@ fn a_wait_that_the_provider_asks_for_is_kept() {
 
 #[test]
 fn a_long_wait_is_told_while_it_lasts_and_a_short_one_is_not() {
-    for format in BOTH {
+    both(|format| {
         let world = World::with(format, r#""retries": 2"#);
         world.server.then(planted(faults::rate_limited_millis(1100)));
         world.server.then(Answer::text("Here I am."));
         let ran = world.send("Are you there?");
         assert_eq!(ran.text(), "Here I am.\n");
-        assert_says(&ran.err(), &["rate limit", "I try again in 2 s"]);
+        assert_says(&ran.err(), &["(429)", "I try again in 2 s"]);
 
         world.server.then(planted(faults::rate_limited_millis(1)));
         world.server.then(Answer::text("Here I am again."));
@@ -58,7 +58,7 @@ fn a_long_wait_is_told_while_it_lasts_and_a_short_one_is_not() {
         assert_eq!(ran.text(), "Here I am again.\n");
         assert_eq!(ran.err(), "");
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn in_a_chat_the_wait_is_shown_before_the_answer_and_not_kept() {
 
 #[test]
 fn a_wait_that_is_too_long_is_not_begun_and_the_person_learns_how_long() {
-    for format in BOTH {
+    both(|format| {
         let world = World::with(format, r#""retries": 5"#);
         world.server.then(planted(faults::rate_limited_seconds(3600)));
         let began = Instant::now();
@@ -84,12 +84,12 @@ fn a_wait_that_is_too_long_is_not_begun_and_the_person_learns_how_long() {
         assert_says(&sentence, &["asks to wait 3600 s", "Try again in 3600 s.", "is kept."]);
         assert_eq!(world.asked(), 1);
         world.assert_goes_on();
-    }
+    });
 }
 
 #[test]
 fn a_provider_that_says_whether_to_try_again_is_believed() {
-    for format in BOTH {
+    both(|format| {
         let world = World::with(format, r#""retries": 3"#);
         world.server.then(faults::server_error_with_retry(false));
         let sentence = world.sentence("Are you there?");
@@ -100,5 +100,5 @@ fn a_provider_that_says_whether_to_try_again_is_believed() {
         assert_eq!(world.answer("And now?"), "Here I am.");
         assert_eq!(world.asked(), 3);
         world.assert_goes_on();
-    }
+    });
 }

@@ -3,7 +3,7 @@
 use ship_message::json::Json;
 use ship_testkit::llm::{Answer, Auth, Exchange, Format, LlmServer, Received, Rules};
 
-use crate::harness::{Ran, TestShip, array, message_text, text};
+use crate::harness::{Ran, TestShip, array, text};
 
 /// The key of every project here. Providers quote it in their errors, and nobody may ever read it.
 pub(crate) const KEY: &str = "sk-planted-7Kq2Zr9xW4vT";
@@ -61,9 +61,9 @@ impl World {
     pub(crate) fn sentence(&self, words: &str) -> String {
         let ran = self.send(words);
         assert_eq!(ran.code(), 1, "stdout: {}\nstderr: {}", ran.out(), ran.err());
-        let sentence = ran.out().trim_end().to_owned();
+        let sentence = ran.out().trim().to_owned();
         let last = self.last_message();
-        assert_eq!(message_text(&last), sentence);
+        assert_eq!(told_by(&last), sentence);
         let metadata = last.get("metadata").expect("a message has metadata");
         let error = text(metadata, "error");
         assert!(!error.is_empty() && sentence.ends_with(&error), "{metadata}");
@@ -144,7 +144,7 @@ impl World {
             let wanted = if at % 2 == 0 { "user" } else { "assistant" };
             assert_eq!(role, wanted, "each question has one answer: {roles:?}");
         }
-        let _ = self.ship.run(&["verify"]).text();
+        assert_eq!(self.ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
         assert_clean("the files", &self.ship.contents(".ship"));
     }
 }
@@ -230,6 +230,22 @@ pub(crate) fn assert_says(shown: &str, pieces: &[&str]) {
     for piece in pieces {
         assert!(shown.contains(piece), "no {piece:?} in: {shown}");
     }
+}
+
+/// What a message tells a person: its texts, without the thoughts between them.
+pub(crate) fn told_by(message: &Json) -> String {
+    let texts = array(message, "parts").iter().filter(|part| text(part, "type") == "text");
+    texts.map(|part| text(part, "text")).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
+/// Shows something for both formats at once.
+pub(crate) fn both(show: impl Fn(Format) + Sync) {
+    let show = &show;
+    std::thread::scope(|scope| {
+        for format in [Format::OpenAi, Format::Anthropic] {
+            scope.spawn(move || show(format));
+        }
+    });
 }
 
 /// The parts of a message, each as its type and its state.
