@@ -117,3 +117,31 @@ fn a_run_that_takes_too_long_is_ended() {
         world.assert_goes_on();
     });
 }
+
+#[test]
+fn the_end_of_a_run_does_not_wait_for_the_next_try() {
+    both(|format| {
+        let run = r#", "context": { "run": { "deadlineMs": 1200 } }"#;
+        let world = World::of(format, r#""retries": 5"#, run);
+        world.server.then(faults::rate_limited_seconds(100));
+        let sentence = world.sentence("Go.");
+        assert_says(&sentence, &["longer than `context.run.deadlineMs` allows", "is kept."]);
+        assert_eq!(world.asked(), 1);
+        world.assert_goes_on();
+    });
+}
+
+#[test]
+fn a_provider_that_fails_behind_a_tool_leaves_the_result_where_it_is() {
+    both(|format| {
+        let world = World::new(format);
+        world.server.then(Answer::call(TOOL, r#"{"text":"Hello, once."}"#));
+        world.server.then(faults::server_error());
+        let sentence = world.sentence("Tell them.");
+        assert_says(&sentence, &["I could not answer: ", "What you wrote is kept."]);
+        assert_eq!(world.asked(), 2);
+        world.assert_goes_on();
+        assert_eq!(world.sent_by_tool(), ["Hello, once."]);
+        assert_says(&text_of_request(&world), &["Hello, once.", "delivered"]);
+    });
+}

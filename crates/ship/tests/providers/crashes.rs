@@ -71,6 +71,30 @@ fn killed_after_a_tool_has_run_it_does_not_run_again() {
     });
 }
 
+#[test]
+fn killed_while_it_goes_on_with_an_answer_that_broke_off_it_goes_on_from_there() {
+    for (cut, said) in [
+        (faults::reset_mid_text as fn() -> Answer, "Here is the first half of an answer,"),
+        (faults::reset_mid_call, "Let me look."),
+    ] {
+        both(|format| {
+            let world = World::with(format, r#""retries": 1"#);
+            world.server.then(cut()).then(faults::no_answer());
+            let send = world.ship.start(&["send", "Tell me."]);
+            world.wait_for(2);
+            send.kill();
+            world.server.then(Answer::text("And the rest."));
+            let out = world.ship.piped(&["chat"], "").text();
+            assert_says(&out, &["And the rest."]);
+            assert_eq!(world.told(), [format!("{said}\nAnd the rest.")]);
+            let requests = world.server.requests();
+            assert_eq!(requests.len(), 3);
+            assert_eq!(requests[1].body, requests[2].body, "the model is shown what it had said");
+            world.assert_goes_on();
+        });
+    }
+}
+
 /// Kills `ship` at another moment each time: while the answer comes in, is written, and is told.
 #[test]
 fn killed_at_any_moment_around_the_answer_everything_is_told_once() {

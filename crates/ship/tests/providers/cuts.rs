@@ -82,6 +82,22 @@ fn an_answer_that_breaks_off_is_gone_on_with_by_anthropic_too() {
     every_cut_is_gone_on_with(Format::Anthropic);
 }
 
+#[test]
+fn in_a_chat_what_was_said_the_notice_and_the_sentence_are_lines_of_their_own() {
+    both(|format| {
+        let world = World::with(format, r#""retries": 1"#);
+        world.server.then(faults::reset_mid_text()).then(faults::reset_mid_text());
+        let out = world.ship.piped(&["chat"], "Tell me.\n").text();
+        let lines: Vec<&str> = out.lines().filter(|line| !line.is_empty()).collect();
+        let said = "Here is the first half of an answer,";
+        assert_eq!(lines.len(), 4, "{out}");
+        assert_eq!((lines[0], lines[2]), (said, said));
+        assert_eq!(lines[1], "[The answer broke off; I ask the model to go on.]");
+        assert!(lines[3].starts_with("I had to stop here: the answer of "), "{out}");
+        world.assert_goes_on();
+    });
+}
+
 /// A line without `data:` is what a host sends that was not made with care. Skipped, it would leave a hole.
 #[test]
 fn data_without_its_prefix_is_read_all_the_same() {
@@ -150,9 +166,14 @@ fn a_call_runs_only_when_the_answer_has_ended_wherever_it_is_cut() {
 
 #[test]
 fn after_a_call_that_was_cut_off_the_model_is_asked_to_go_on() {
-    let cuts = [faults::reset_mid_call, faults::closed_mid_call, faults::ended_mid_call];
+    let cuts = [
+        faults::reset_mid_call,
+        faults::closed_mid_call,
+        faults::ended_mid_call,
+        faults::stall_mid_call,
+    ];
     both(|format| {
-        let world = World::with(format, r#""retries": 1"#);
+        let world = World::with(format, &format!(r#"{PATIENCE}, "retries": 1"#));
         for (at, cut) in cuts.into_iter().enumerate() {
             let before = world.asked();
             world.server.then(cut());

@@ -1,12 +1,12 @@
 //! Ctrl-C while an answer comes in: what was said is kept, and marked as interrupted.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ship_message::json::Json;
 use ship_testkit::llm::{Answer, faults};
 
 use crate::harness::message_text;
-use crate::world::{World, both};
+use crate::world::{World, both, wait};
 
 #[track_caller]
 fn assert_interrupted(message: &Json) {
@@ -28,7 +28,7 @@ fn ctrl_c_in_a_send_keeps_what_was_said() {
         let last = world.last_message();
         assert!(message_text(&last).starts_with("Here is the first half"), "{last}");
         assert_interrupted(&last);
-        assert!(crate::world::wait(world.server.wait_until_over(1))[0].hung_up);
+        assert!(wait(world.server.wait_until_over(1))[0].hung_up);
         world.assert_goes_on();
     });
 }
@@ -61,6 +61,23 @@ fn ctrl_c_before_anything_was_said_leaves_a_chat_that_goes_on() {
         world.wait_for(1);
         let _ = send.interrupt();
         assert_interrupted(&world.last_message());
+        world.assert_goes_on();
+    });
+}
+
+#[test]
+fn ctrl_c_ends_a_wait_for_the_next_try() {
+    both(|format| {
+        let world = World::with(format, r#""retries": 3"#);
+        world.server.then(faults::rate_limited_seconds(100));
+        let send = world.ship.start(&["send", "Tell me."]);
+        wait(world.server.wait_until_over(1));
+        std::thread::sleep(Duration::from_millis(300));
+        let began = Instant::now();
+        let _ = send.interrupt();
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert_interrupted(&world.last_message());
+        assert_eq!(world.asked(), 1);
         world.assert_goes_on();
     });
 }

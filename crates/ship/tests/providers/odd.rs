@@ -1,6 +1,6 @@
 //! Streams and answers that are odd and yet allowed, and answers that say nothing.
 
-use ship_testkit::llm::{Answer, Format, Piece, Speech, faults};
+use ship_testkit::llm::{Answer, Format, Piece, Speech, Status, Step, faults};
 
 use crate::world::{BOTH, World, assert_says, both};
 
@@ -121,4 +121,46 @@ fn a_late_last_event_is_no_end() {
     world.server.then(faults::ended_without_last_event());
     assert_says(&world.answer("Tell me."), &["the second half of it."]);
     world.assert_goes_on();
+}
+
+/// Some hosts do not stream, whatever they are asked.
+fn whole(speech: Speech) -> Answer {
+    Answer::judge(move |exchange| {
+        let body = exchange.whole(&speech).to_string().into_bytes();
+        let status = Status { status: 200, headers: Vec::new(), body };
+        Answer::Status(status.header("content-type", "application/json"))
+    })
+}
+
+#[test]
+fn an_answer_that_comes_in_one_piece_is_an_answer() {
+    both(|format| {
+        let world = World::new(format);
+        world.server.then(whole(Speech::new([
+            Piece::Reasoning("Hm.".to_owned()),
+            Piece::Text("I tell them.".to_owned()),
+            Piece::call("chat_send", r#"{"text":"Hello."}"#),
+        ])));
+        world.server.then(whole(Speech::text("They know.")));
+        assert_eq!(world.answer("Tell them."), "I tell them.\nThey know.");
+        assert_eq!(world.sent_by_tool(), ["Hello."]);
+        world.assert_goes_on();
+    });
+}
+
+#[test]
+fn half_of_an_answer_in_one_piece_is_none() {
+    both(|format| {
+        let world = World::new(format);
+        world.server.then(Answer::judge(|exchange| {
+            let call = Piece::call("chat_send", r#"{"text":"Hello."}"#);
+            let body = exchange.whole(&Speech::new([call])).to_string();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            let half = [head.as_bytes(), &body.as_bytes()[..body.len() - 2]].concat();
+            Answer::Raw(vec![Step::Bytes(half), Step::Close])
+        }));
+        assert_says(&world.sentence("Tell them."), &["broke", "What you wrote is kept."]);
+        assert_eq!(world.sent_by_tool(), [""; 0]);
+        world.assert_goes_on();
+    });
 }

@@ -7,8 +7,11 @@ use ship_testkit::llm::{Answer, Format, Frame, Kind, LlmServer, faults};
 use crate::harness::TestShip;
 use crate::world::{BOTH, KEY, World, assert_clean, assert_says, both, name, planted, settings_at};
 
-/// Faults that may pass, and what the sentence says when they do not.
-const PASSING: &[(fn() -> Answer, &str)] = &[
+/// A fault, and what the sentence says of it.
+type Case = (fn() -> Answer, &'static str);
+
+/// Faults that may pass.
+const PASSING: &[Case] = &[
     (faults::server_error, "(500)"),
     (faults::bad_gateway, "it answered 502 Bad Gateway"),
     (faults::unavailable, "503"),
@@ -23,7 +26,7 @@ const PASSING: &[(fn() -> Answer, &str)] = &[
     (faults::empty_body, "nothing at all"),
 ];
 
-fn each_is_tried_again(format: Format, faults: &[(fn() -> Answer, &str)]) {
+fn each_is_tried_again(format: Format, faults: &[Case]) {
     let world = World::with(format, r#""retries": 1"#);
     for (fault, piece) in faults {
         world.server.then(planted(fault())).then(Answer::text("Here I am."));
@@ -74,24 +77,17 @@ fn nobody_at_the_address_and_no_such_host_are_told_with_the_setting() {
 
 #[test]
 fn silence_ends_at_its_deadline_and_the_sentence_names_it() {
-    let cases: [(fn() -> Answer, &str, &str); 3] = [
-        (
-            faults::no_answer,
-            r#""firstByteMs": 400"#,
-            "did not begin to answer within 0.4 s (`llm.firstByteMs`)",
-        ),
-        (
-            faults::headers_only,
-            r#""firstByteMs": 400"#,
-            "did not begin to answer within 0.4 s (`llm.firstByteMs`)",
-        ),
-        (faults::stall_mid_text, r#""idleMs": 300"#, "`llm.idleMs`"),
+    let begin = "did not begin to answer within 0.4 s (`llm.firstByteMs`)";
+    let cases: [(Case, &str); 3] = [
+        ((faults::no_answer, begin), r#""firstByteMs": 400, "retries": 0"#),
+        ((faults::headers_only, begin), r#""firstByteMs": 400, "retries": 0"#),
+        ((faults::stall_mid_text, "in time (`llm.idleMs`)"), r#""idleMs": 300, "retries": 0"#),
     ];
     std::thread::scope(|scope| {
         for format in BOTH {
-            for (fault, deadline, piece) in cases {
+            for ((fault, piece), llm) in cases {
                 scope.spawn(move || {
-                    let world = World::with(format, &format!(r#"{deadline}, "retries": 0"#));
+                    let world = World::with(format, llm);
                     world.server.then(fault());
                     let began = Instant::now();
                     let sentence = world.sentence("Are you there?");
@@ -110,7 +106,7 @@ fn silence_ends_at_its_deadline_and_the_sentence_names_it() {
 
 #[test]
 fn what_is_no_answer_is_told_as_such() {
-    let cases: &[(fn() -> Answer, &str)] = &[
+    let cases: &[Case] = &[
         (faults::html_with_status_200, "a page (HTML), not an answer"),
         (faults::empty_body, "nothing at all"),
     ];

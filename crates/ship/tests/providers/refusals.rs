@@ -1,9 +1,9 @@
 //! Refusals that no second try cures: the account, the key, the model, the request.
 
-use ship_testkit::llm::{Answer, Format, faults};
+use ship_testkit::llm::{Answer, Auth, Format, LlmServer, Rules, Status, faults};
 
 use crate::harness::{message_text, text};
-use crate::world::{World, assert_says, both, name, planted};
+use crate::world::{World, assert_clean, assert_says, both, name, planted, strict};
 
 /// A fault, and what the person must be able to read from the sentence.
 type Case = (fn() -> Answer, &'static [&'static str]);
@@ -76,7 +76,7 @@ fn in_a_chat_the_sentence_is_shown_once_and_the_chat_goes_on() {
         let out = world.ship.piped(&["chat"], "Are you there?\nAnd now?\n").text();
         assert_eq!(out.matches("I could not answer").count(), 1, "{out}");
         assert_says(&out, &["Correct `llm.model`", "What you wrote is kept.", "Here I am."]);
-        crate::world::assert_clean("the screen", &out);
+        assert_clean("the screen", &out);
         world.assert_goes_on();
     });
 }
@@ -85,14 +85,26 @@ fn in_a_chat_the_sentence_is_shown_once_and_the_chat_goes_on() {
 fn the_wrong_key_is_refused_by_a_server_that_looks_at_it_and_never_shown() {
     both(|format| {
         let world = World::new(format);
-        let rules = ship_testkit::llm::Rules {
-            auth: ship_testkit::llm::Auth::Key("another".to_owned()),
-            ..crate::world::strict()
-        };
+        let rules = Rules { auth: Auth::Key("another".to_owned()), ..strict() };
         world.server.set_rules(rules);
         let sentence = world.sentence("Are you there?");
         assert_says(&sentence, &["refuses the key of `llm.apiKey`", "What you wrote is kept."]);
         assert_eq!(world.asked(), 1);
         assert_eq!(world.last_request().refused, Some("key"));
+    });
+}
+
+#[test]
+fn the_key_does_not_follow_a_redirect() {
+    both(|format| {
+        let world = World::with(format, r#""retries": 5"#);
+        let elsewhere = LlmServer::start();
+        let status = Status { status: 307, headers: Vec::new(), body: Vec::new() };
+        let target = format!("{}/v1/chat/completions", elsewhere.url());
+        world.server.then(Answer::Status(status.header("location", target)));
+        let sentence = world.sentence("Are you there?");
+        assert_says(&sentence, &["307 Temporary Redirect", "Set `llm.baseUrl`", "is kept."]);
+        assert_eq!((world.asked(), elsewhere.requests().len()), (1, 0));
+        world.assert_goes_on();
     });
 }

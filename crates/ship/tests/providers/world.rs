@@ -165,7 +165,7 @@ fn settings(server: &LlmServer, format: Format, llm: &str, others: &str) -> Stri
 
 /// The settings of a project that asks this address.
 pub(crate) fn settings_at(provider: &str, url: &str, llm: &str, others: &str) -> String {
-    // What is said last counts, so a row can have its own model.
+    // A test may ask for a model of its own, and a key stands in a file once.
     let model =
         if llm.contains("\"model\"") { String::new() } else { format!(r#""model": "{MODEL}","#) };
     format!(

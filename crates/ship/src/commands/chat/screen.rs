@@ -74,7 +74,8 @@ impl Screen {
                 self.mid_line = !delta.ends_with('\n');
                 output::part(&text)
             }
-            RunEvent::Chunk(Chunk::TextEnd(_)) => {
+            // A text that broke off has no end of its own, and what comes next is not its continuation.
+            RunEvent::Chunk(Chunk::TextStart(_) | Chunk::TextEnd(_)) => {
                 output::part(&self.markdown.end())?;
                 self.new_line()
             }
