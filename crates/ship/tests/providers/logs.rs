@@ -1,15 +1,13 @@
 //! What the logs keep of a real provider: models and sizes, and no secrets.
 
 use ship_message::json::Json;
-use ship_testkit::llm::{Answer, Format, Piece, Speech, Status, faults};
+use ship_testkit::llm::{Answer, Piece, Speech, Status, faults};
 
-use crate::harness::{TestShip, number, text};
+use crate::harness::{number, text};
 use crate::world::{MODEL, World, assert_clean, both, planted};
 
 /// A provider that says everything that must not be logged, in all places.
-fn talk_of_needles(format: Format, extra: impl FnOnce(TestShip) -> TestShip) -> World {
-    let world = World::new(format);
-    let world = World { ship: extra(world.ship), ..world };
+fn talk_of_needles(world: World) -> World {
     world.server.then(Speech::new([
         Piece::Reasoning("a needle in my thoughts".to_owned()),
         Piece::Text("a needle in my words".to_owned()),
@@ -35,9 +33,8 @@ fn lines(world: &World, kind: &str) -> Vec<Json> {
 #[test]
 fn without_message_text_the_logs_have_models_and_sizes_and_nothing_that_was_said() {
     both(|format| {
-        let world = talk_of_needles(format, |ship| {
-            ship.env("SMA_LOG_LLM_MESSAGES", "0").env("SMA_LOG_LLM_PAYLOAD", "1")
-        });
+        let world = World::new(format).env("SMA_LOG_LLM_MESSAGES", "0");
+        let world = talk_of_needles(world.env("SMA_LOG_LLM_PAYLOAD", "1"));
         let log = world.ship.contents(".ship/logs");
         assert!(!log.contains("needle"), "{log}");
         assert_clean("the log", &log);
@@ -49,7 +46,7 @@ fn without_message_text_the_logs_have_models_and_sizes_and_nothing_that_was_said
 #[test]
 fn each_request_and_each_answer_is_a_line_with_the_model_and_its_sizes() {
     both(|format| {
-        let world = talk_of_needles(format, |ship| ship);
+        let world = talk_of_needles(World::new(format));
         let asked = lines(&world, "llm_request");
         let requests = world.server.requests();
         assert_eq!(asked.len(), requests.len());

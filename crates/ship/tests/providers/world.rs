@@ -1,5 +1,7 @@
 //! A provider that fails as it is told, a project that asks it, and the real `ship` between them.
 
+use std::sync::Mutex;
+
 use ship_message::json::Json;
 use ship_testkit::llm::{Answer, Auth, Exchange, Format, LlmServer, Received, Rules};
 
@@ -18,6 +20,8 @@ pub(crate) const BOTH: [Format; 2] = [Format::OpenAi, Format::Anthropic];
 pub(crate) struct World {
     pub(crate) server: LlmServer,
     pub(crate) ship: TestShip,
+    /// What the person has read instead of answers.
+    sentences: Mutex<Vec<String>>,
 }
 
 impl World {
@@ -35,7 +39,12 @@ impl World {
     pub(crate) fn of(format: Format, llm: &str, others: &str) -> Self {
         let server = LlmServer::with(strict());
         let ship = TestShip::with_settings(&settings(&server, format, llm, others));
-        Self { server, ship }
+        Self { server, ship, sentences: Mutex::default() }
+    }
+
+    /// The same with a variable in the environment of `ship`.
+    pub(crate) fn env(self, name: &str, value: &str) -> Self {
+        Self { ship: self.ship.env(name, value), ..self }
     }
 
     /// Asks somebody else from now on.
@@ -55,18 +64,14 @@ impl World {
         self.send(words).text().trim_end().to_owned()
     }
 
-    /// Sends a message that cannot be answered, and gives the sentence that the person reads: once on the
-    /// screen, and as the error of the message that is kept.
+    /// Sends a message that cannot be answered, and gives what the person reads. That the message which is
+    /// kept says the same is seen in [`Self::assert_sound`].
     #[track_caller]
     pub(crate) fn sentence(&self, words: &str) -> String {
         let ran = self.send(words);
         assert_eq!(ran.code(), 1, "stdout: {}\nstderr: {}", ran.out(), ran.err());
         let sentence = ran.out().trim().to_owned();
-        let last = self.last_message();
-        assert_eq!(told_by(&last), sentence);
-        let metadata = last.get("metadata").expect("a message has metadata");
-        let error = text(metadata, "error");
-        assert!(!error.is_empty() && sentence.ends_with(&error), "{metadata}");
+        self.sentences.lock().unwrap().push(sentence.clone());
         sentence
     }
 
@@ -139,10 +144,20 @@ impl World {
             let body = String::from_utf8_lossy(&one.body);
             panic!("request {} was refused by `{:?}`: {body}", one.number, one.refused);
         }
-        let roles: Vec<String> = self.ship.said().into_iter().map(|(role, _)| role).collect();
-        for (at, role) in roles.iter().enumerate() {
+        let said = self.ship.run(&["history", "--json", "--last", "1000"]).json_lines();
+        for (at, message) in said.iter().enumerate() {
             let wanted = if at % 2 == 0 { "user" } else { "assistant" };
-            assert_eq!(role, wanted, "each question has one answer: {roles:?}");
+            assert_eq!(text(message, "role"), wanted, "each question has one answer: {message}");
+        }
+        let failed = said.iter().filter_map(|message| {
+            let error = text(message.get("metadata")?, "error");
+            let told = told_by(message);
+            assert!(told.ends_with(&error), "the error is what the person read: {message}");
+            (!error.is_empty()).then_some(told)
+        });
+        let failed: Vec<String> = failed.collect();
+        for sentence in self.sentences.lock().unwrap().iter() {
+            assert!(failed.contains(sentence), "no message is kept that says {sentence:?}");
         }
         assert_eq!(self.ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
         assert_clean("the files", &self.ship.contents(".ship"));
