@@ -115,11 +115,18 @@ fn an_answer_that_ends_for_another_reason_is_kept_and_the_chat_goes_on() {
     });
 }
 
+/// OpenAI says why it ends before its last event, which many imitators forget. Anthropic's last event is the
+/// only one that says that everything came.
 #[test]
-fn a_late_last_event_is_no_end() {
+fn without_its_last_event_an_answer_of_openai_is_whole_and_one_of_anthropic_is_not() {
     let world = World::new(Format::OpenAi);
     world.server.then(faults::ended_without_last_event());
-    assert_says(&world.answer("Tell me."), &["the second half of it."]);
+    assert!(world.answer("Tell me.").ends_with("the second half of it."));
+    world.assert_goes_on();
+    let world = World::new(Format::Anthropic);
+    world.server.then(faults::ended_without_last_event());
+    let told = world.sentence("Tell me.");
+    assert_says(&told, &["the second half of it.\nI had to stop here: ", "tell me to go on."]);
     world.assert_goes_on();
 }
 
