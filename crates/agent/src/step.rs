@@ -218,11 +218,13 @@ async fn ask(
     let said = work.context().await;
     let shown_ids: Vec<String> =
         said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
-    let so_far = progress.assembler.message().clone();
-    let request = Prepared::new(&work.agent, work.blocks().await, &said, Some(&so_far));
-    if !matches!(so_far.parts().last(), Some(UiPart::StepStart(_))) {
-        progress.push(work, Chunk::StartStep);
+    let mut so_far = progress.assembler.message().clone();
+    // After an answer that broke off, the step has begun already.
+    match so_far.parts().last() {
+        Some(UiPart::StepStart(_)) => drop(so_far.parts_mut().pop()),
+        _ => progress.push(work, Chunk::StartStep),
     }
+    let request = Prepared::new(&work.agent, work.blocks().await, &said, Some(&so_far));
     let agent = Arc::clone(&work.agent);
     let (request, body) = match request.within_window(&agent) {
         Ok(written) => written,

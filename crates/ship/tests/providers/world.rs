@@ -70,9 +70,11 @@ impl World {
     pub(crate) fn sentence(&self, words: &str) -> String {
         let ran = self.send(words);
         assert_eq!(ran.code(), 1, "stdout: {}\nstderr: {}", ran.out(), ran.err());
-        let sentence = ran.out().trim().to_owned();
+        let (said, told) = (ran.out().trim().to_owned(), ran.err());
+        let sentence = told.lines().find_map(|line| line.strip_prefix("ship: "));
+        let sentence = sentence.unwrap_or_else(|| panic!("no sentence in {told}")).to_owned();
         self.sentences.lock().unwrap().push(sentence.clone());
-        sentence
+        if said.is_empty() { sentence } else { format!("{said}\n{sentence}") }
     }
 
     /// The newest message of the chat.
