@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use ship_context::compact::Pruned;
 use ship_context::{Journal, Recovery, SystemBlock, input_budget, recover};
 use ship_message::UiMessage;
 use ship_provider::ToolSpec;
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
 
 use crate::began::Began;
+use crate::compact::pruned;
 use crate::inbound::message_of;
 use crate::lost::Unread;
 use crate::request::Prepared;
@@ -55,8 +57,8 @@ impl Agent {
         let sources = Sources::at(agent, chat, place);
         let blocks = sources.blocks(agent, chat, last_of(&said, "requestId"), &found.loaded);
         let Prepared { blocks, shown: mut messages, tools, .. } =
-            Prepared::new(agent, blocks, &found.said, found.so_far.as_ref());
-        messages.extend(Prepared::new(agent, Vec::new(), &found.queued, None).shown);
+            Prepared::new(agent, blocks, &found.said, found.so_far.as_ref(), &found.pruned);
+        messages.extend(Prepared::new(agent, Vec::new(), &found.queued, None, &found.pruned).shown);
         let window_tokens = agent.window_tokens();
         let rules = &agent.rules;
         Ok(NextRequest {
@@ -89,6 +91,7 @@ struct Found {
     channel: Option<String>,
     began: Option<Began>,
     parked: bool,
+    pruned: Pruned,
 }
 
 impl Found {
@@ -118,6 +121,7 @@ impl Found {
             channel: about.channel,
             began: view.as_ref().map(|view| Began::of(&view.head)),
             parked,
+            pruned: view.as_ref().map(pruned).unwrap_or_default(),
         })
     }
 }

@@ -38,6 +38,7 @@
 
 mod began;
 mod calls;
+mod compact;
 mod conversation;
 mod deadline;
 mod ending;
@@ -52,6 +53,7 @@ mod open;
 mod request;
 mod run;
 mod said;
+mod scales;
 mod send;
 mod skills;
 mod sources;
@@ -64,6 +66,7 @@ mod warnings;
 mod work;
 
 pub use began::Began;
+pub use compact::{Compacted, Planned};
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
 pub use inbound::{Answer, Inbound};

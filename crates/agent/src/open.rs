@@ -142,6 +142,7 @@ fn rules(project: &Project) -> Rules {
         tool_output_chars: size(settings.limits.tool_output_chars),
         max_tokens: settings.llm.max_tokens,
         retries: settings.llm.retries,
+        keep_last_messages: size(settings.context.history.keep_last_messages),
         window: settings.llm.window,
         input_tokens_max: match settings.context.history.max_input_tokens_approx {
             TokenBudget::Auto => None,
@@ -218,7 +219,7 @@ impl RunLog for OfLogs {
     fn write(&self, chat: &ChatKey, note: RunNote) {
         let level = match note.kind {
             "error" => Level::Error,
-            "repair" | "warning" => Level::Warn,
+            "repair" | "overflow" | "warning" => Level::Warn,
             _ => Level::Info,
         };
         let mut entry = LogEntry::new(level, note.kind).chat(chat);

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ship_context::{Limits, SystemBlock, count_tokens, shown_to_model};
+use ship_context::compact::Pruned;
+use ship_context::{Limits, SystemBlock, input_budget, shown_to_model, surely_fits};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_provider::{Answered, ProviderError, Request, ToolSpec};
@@ -27,11 +28,17 @@ impl Prepared {
         blocks: Vec<SystemBlock>,
         said: &[Arc<UiMessage>],
         so_far: Option<&UiMessage>,
+        pruned: &Pruned,
     ) -> Self {
         let limits = Limits { tool_output_chars: agent.rules.tool_output_chars };
         let so_far = so_far.filter(|message| !message.parts().is_empty());
         let mut shown = shown_to_model(said, limits);
         shown.extend(shown_to_model(so_far.map_or(&[], std::slice::from_ref), limits));
+        if !pruned.is_empty() {
+            for message in &mut shown {
+                pruned.apply(message);
+            }
+        }
         Self {
             system: blocks.iter().map(|block| block.text.clone()).collect(),
             blocks,
@@ -40,19 +47,32 @@ impl Prepared {
         }
     }
 
-    /// The request and its body. The answer may be as long as the rules allow and the window has room for.
+    /// Whether it is so small that nobody need count it: a token is a byte at least, and providers count at
+    /// most half as many again.
+    pub(crate) fn surely_fits(&self, agent: &Inner) -> bool {
+        let rules = &agent.rules;
+        let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
+        let system: usize = self.system.iter().map(String::len).sum();
+        let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
+        let messages: usize = self.shown.iter().map(|message| message.to_string().len()).sum();
+        let bytes = system + tools + messages;
+        surely_fits(bytes + bytes / 2, 0, budget)
+    }
+
+    /// The request and its body. The answer may be as long as `answer_max` and as the window has room for.
     pub(crate) fn within_window(
         &self,
         agent: &Inner,
+        answer_max: u64,
     ) -> Result<(Request<'_>, String), ProviderError> {
-        let request = self.request(agent.rules.max_tokens);
+        let request = self.request(answer_max);
         let body = agent.provider.body(&request)?;
-        // A token is at least a byte, so most requests need not be counted.
         let Some(window) = agent.window_tokens() else { return Ok((request, body)) };
-        if body.len() as u64 + request.max_tokens <= window {
+        // A token is at least a byte, so most requests need not be counted.
+        if surely_fits(body.len() + body.len() / 2, request.max_tokens, window) {
             return Ok((request, body));
         }
-        let room = window.saturating_sub(count_tokens(&body)).max(1);
+        let room = window.saturating_sub(agent.scales.count_at_most(&body)).max(window / 16).max(1);
         if room >= request.max_tokens {
             return Ok((request, body));
         }

@@ -20,6 +20,7 @@ use crate::inbound::{Answer, Inbound, message_of};
 use crate::lost::{Unread, answer_key};
 use crate::names::{ByPlace, Names};
 use crate::said::Said;
+use crate::scales::Scales;
 use crate::sources::{digests, first_difference};
 use crate::stop::{Stop, lane_unless_stopped};
 use crate::work::Work;
@@ -69,6 +70,7 @@ pub(crate) struct Inner {
     pub(crate) names: Arc<dyn Names>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) said: Arc<Said>,
+    pub(crate) scales: Arc<Scales>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// The warnings that the log has.
@@ -132,6 +134,7 @@ impl Agent {
     /// Makes an agent of all its parts. Of two tools of one name the later one counts.
     pub fn from_parts(parts: AgentParts) -> Self {
         let tools = parts.tools.into_iter().map(|tool| (tool.spec().name, tool)).collect();
+        let scales = Arc::new(Scales::new(parts.provider.model()));
         let inner = Inner {
             store: parts.store,
             provider: parts.provider,
@@ -144,6 +147,7 @@ impl Agent {
             names: Arc::new(ByPlace),
             hub: Arc::default(),
             said: Arc::default(),
+            scales,
             repaired: Arc::default(),
             warned: Arc::default(),
         };

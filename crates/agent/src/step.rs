@@ -9,6 +9,7 @@ use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
+use crate::compact::{Room, Why, make_room};
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
@@ -26,6 +27,13 @@ pub(crate) struct Progress {
     logged: usize,
     /// How often in a row an answer has broken off.
     cuts: u64,
+    /// How often the provider has said that a request was too large, and what it said last.
+    overflows: usize,
+    overflow: Option<ProviderError>,
+    /// What the last request takes, if that was counted.
+    estimated: Option<u64>,
+    /// How long the next answer may be.
+    answer_max: u64,
     pub(crate) start: ship_context::RunStart,
     pub(crate) deadline: Instant,
     /// Why the answer that has just come ended.
@@ -54,6 +62,10 @@ pub(crate) async fn run(
         assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
         logged: seen_before(work).await,
         cuts: 0,
+        overflows: 0,
+        overflow: None,
+        estimated: None,
+        answer_max: work.agent.rules.max_tokens,
         start: journal.start,
         finish_reason: journal.finish_reason,
         mark: None,
@@ -215,21 +227,24 @@ async fn ask(
     progress: &mut Progress,
     stop: &Stop,
 ) -> Result<Option<Outcome>, RunError> {
-    let said = work.context().await;
-    let shown_ids: Vec<String> =
-        said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     let mut so_far = progress.assembler.message().clone();
     // After an answer that broke off, the step has begun already.
     match so_far.parts().last() {
         Some(UiPart::StepStart(_)) => drop(so_far.parts_mut().pop()),
         _ => progress.push(work, Chunk::StartStep),
     }
-    let request = Prepared::new(&work.agent, work.blocks().await, &said, Some(&so_far));
     let agent = Arc::clone(&work.agent);
-    let (request, body) = match request.within_window(&agent) {
+    let request = match fitting(work, progress, &so_far).await? {
+        Ok(request) => request,
+        Err(outcome) => return Ok(Some(outcome)),
+    };
+    let (request, body) = match request.within_window(&agent, progress.answer_max) {
         Ok(written) => written,
         Err(error) => return Ok(Some(failed(work, &error))),
     };
+    let said = work.context().await;
+    let shown_ids: Vec<String> =
+        said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     record_request(work, body.clone(), &shown_ids, progress.logged).await?;
     progress.logged = shown_ids.len();
     let parts_before = progress.assembler.message().parts().len();
@@ -256,15 +271,82 @@ async fn ask(
             progress.journal_all(work).await?;
             Ok(None)
         }
+        Err(error @ ProviderError::Overflow { .. }) if progress.overflows < OVERFLOWS_MAX => {
+            overflowed(work, progress, error);
+            Ok(None)
+        }
         Err(error) => Ok(Some(failed(work, &error))),
         Ok(answered) => {
             progress.cuts = 0;
+            if let (Some(estimated), Some(usage)) = (progress.estimated, answered.usage) {
+                agent.scales.learn(estimated, usage.input);
+            }
             progress.push(work, Chunk::FinishStep);
             note_response(work, progress, answered, parts_before);
             progress.journal_answer(work, answered.finish_reason).await?;
             Ok(None)
         }
     }
+}
+
+/// How often one run makes room because the provider says that there is none.
+const OVERFLOWS_MAX: usize = 2;
+/// A shorter answer is no answer.
+const ANSWER_MIN: u64 = 256;
+
+/// The provider takes no request of that size: room is made before it is asked again. Nothing else of the run
+/// is done again.
+fn overflowed(work: &Work, progress: &mut Progress, error: ProviderError) {
+    if let ProviderError::Overflow { observed, limit } = &error {
+        let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
+        let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
+        work.note(RunNote { kind: "overflow", fields, ..RunNote::default() });
+        if let (Some(estimated), Some(observed)) = (progress.estimated, observed) {
+            work.agent.scales.learn(estimated, *observed);
+        }
+    }
+    // Some count the answer that is asked for as well.
+    progress.answer_max = (progress.answer_max / 4).max(ANSWER_MIN);
+    progress.overflows += 1;
+    progress.overflow = Some(error);
+}
+
+/// What the model is sent, after room was made for it if it needed any.
+async fn fitting(
+    work: &Arc<Work>,
+    progress: &mut Progress,
+    so_far: &UiMessage,
+) -> Result<Result<Prepared, Outcome>, RunError> {
+    let request = prepared(work, so_far).await;
+    let overflow = progress.overflow.take();
+    progress.estimated = None;
+    if overflow.is_none() && request.surely_fits(&work.agent) {
+        return Ok(Ok(request));
+    }
+    let why = match &overflow {
+        Some(ProviderError::Overflow { limit, .. }) => Why::Overflow { limit: *limit },
+        _ => Why::Trigger,
+    };
+    Ok(match (make_room(work, &request, &why).await?, overflow) {
+        (Room::Enough(_), Some(error)) if progress.overflows > 1 => Err(failed(work, &error)),
+        (Room::Enough(tokens), _) => {
+            progress.estimated = Some(tokens);
+            Ok(request)
+        }
+        (Room::None(sentence), _) => {
+            Err(Outcome::Failed(format!("I could not answer: {sentence}")))
+        }
+        (Room::Made(compacted), _) => {
+            progress.estimated = Some(compacted.tokens_after);
+            progress.logged = work.context().await.len();
+            Ok(prepared(work, so_far).await)
+        }
+    })
+}
+
+async fn prepared(work: &Work, so_far: &UiMessage) -> Prepared {
+    let (said, pruned) = (work.context().await, work.pruned().await);
+    Prepared::new(&work.agent, work.blocks().await, &said, Some(so_far), &pruned)
 }
 
 /// The provider's failure as the person reads it; the log has it as well.
@@ -289,7 +371,7 @@ fn failed(work: &Work, error: &ProviderError) -> Outcome {
 }
 
 /// Something that the person should know now and nobody later.
-fn notice(kind: &str, text: &str) -> Chunk {
+pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
     Chunk::Data(Object::from([
         ("type", Json::from("data-notice")),
         ("data", Object::from([("kind", kind), ("text", text)]).into()),

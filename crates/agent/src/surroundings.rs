@@ -82,6 +82,8 @@ pub struct Rules {
     pub max_tokens: u64,
     /// `llm.retries`
     pub retries: u64,
+    /// `context.history.keepLastMessages`
+    pub keep_last_messages: usize,
     /// `llm.window`, which counts before what the provider knows.
     pub window: Option<u64>,
     /// `context.history.maxInputTokensApprox`; none for `"auto"`.
@@ -108,6 +110,7 @@ impl Default for Rules {
             tool_output_chars: 12_000,
             max_tokens: 8192,
             retries: 4,
+            keep_last_messages: 30,
             window: None,
             input_tokens_max: None,
             request_id_in_system: false,

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use ship_context::compact::Pruned;
 use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -13,9 +14,10 @@ use ship_store::{
 use tokio::sync::Mutex;
 
 use crate::RunNote;
+use crate::compact::pruned;
 use crate::events::RunEvent;
 use crate::inbound::millis;
-use crate::run::Inner;
+use crate::run::{Inner, RunError};
 use crate::send::{Delivered, Sending, delivered, send};
 use crate::skills::{self, SkillState};
 use crate::sources::{Place, Sources};
@@ -45,6 +47,8 @@ struct Log {
     position: Position,
     messages: Arc<[Arc<UiMessage>]>,
     loaded: Vec<String>,
+    /// Tool outputs that are not shown any more.
+    pruned: Pruned,
     sources: Sources,
     /// What `chat_send` was called for in this run, as far as it was answered.
     sent: Vec<Delivered>,
@@ -68,6 +72,7 @@ impl Work {
             position: view.position,
             messages,
             loaded: skills::loaded_names(view),
+            pruned: pruned(view),
             sources,
             sent: delivered(&journal.message),
         };
@@ -85,6 +90,28 @@ impl Work {
     /// What was said before this run.
     pub(crate) async fn context(&self) -> Arc<[Arc<UiMessage>]> {
         Arc::clone(&self.log.lock().await.messages)
+    }
+
+    /// The tool outputs that are not shown any more.
+    pub(crate) async fn pruned(&self) -> Pruned {
+        self.log.lock().await.pruned.clone()
+    }
+
+    /// The names of the skills that are loaded.
+    pub(crate) async fn loaded_skills(&self) -> Vec<String> {
+        self.log.lock().await.loaded.clone()
+    }
+
+    /// Reads the context again, after it was written anew.
+    pub(crate) async fn read_again(&self) -> Result<(), RunError> {
+        let chat = self.chat.key();
+        let view = self.chat.view().await?;
+        let view = view.ok_or_else(|| RunError::Vanished { chat: chat.clone() })?;
+        let mut log = self.log.lock().await;
+        log.position = view.position;
+        log.messages = self.agent.said.messages(chat, &view);
+        log.pruned = pruned(&view);
+        Ok(())
     }
 
     /// Appends to the context log.

@@ -49,6 +49,11 @@ pub trait Provider: Send + Sync {
     /// How many tokens the model takes, if that is known.
     fn window_tokens(&self) -> Option<u64>;
 
+    /// Whether it can be asked to sum up what was said.
+    fn can_summarise(&self) -> bool {
+        true
+    }
+
     /// Writes the body of a request, exactly as [`Provider::answer`] sends it: it is recorded before it goes.
     ///
     /// # Errors

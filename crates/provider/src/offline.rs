@@ -31,6 +31,10 @@ impl Provider for Offline {
         None
     }
 
+    fn can_summarise(&self) -> bool {
+        false
+    }
+
     fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
         Ok(request.plain_body())
     }

@@ -12,18 +12,6 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The budget of a model whose window is not known.
-    pub const UNKNOWN_WINDOW: u64 = 12_000;
-
-    /// The budget that `"auto"` gives: nine tenths of the window without room for the answer.
-    pub fn auto(window: Option<u64>, answer: u64) -> Self {
-        let mut budget = Self { tokens: Self::UNKNOWN_WINDOW, window, answer };
-        if let Some(wall) = budget.wall() {
-            budget.tokens = wall / 10 * 9;
-        }
-        budget
-    }
-
     /// What the model can be sent at all, with room for an answer.
     pub fn wall(&self) -> Option<u64> {
         self.window.map(|window| window - self.answer.min(window / 4))
@@ -93,15 +81,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn auto_is_nine_tenths_of_the_window_without_the_answer() {
-        assert_eq!(Budget::auto(Some(200_000), 8_192).tokens, 172_620);
-        assert_eq!(Budget::auto(Some(8_000), 8_192).tokens, 5_400, "a quarter is reserved at most");
-        assert_eq!(Budget::auto(None, 8_192).tokens, 12_000);
-    }
-
-    #[test]
     fn the_target_is_halfway_between_the_floor_and_the_trigger() {
-        let goal = Goal::new(1_500, 500, &Budget::auto(None, 8_192)).unwrap();
+        let goal =
+            Goal::new(1_500, 500, &Budget { tokens: 12_000, window: None, answer: 8_192 }).unwrap();
         assert_eq!((goal.floor, goal.trigger, goal.target), (2_000, 12_000, 7_000));
     }
 
@@ -115,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_floor_over_the_window_is_told_and_nothing_else() {
-        let budget = Budget::auto(Some(8_000), 8_192);
+        let budget = Budget { tokens: 5_400, window: Some(8_000), answer: 8_192 };
         let too_big = Goal::new(1_500, 9_000, &budget).unwrap_err();
         assert_eq!(
             too_big.to_string(),

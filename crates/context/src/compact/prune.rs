@@ -65,9 +65,9 @@ impl Pruned {
         self
     }
 
-    /// Leaves the outputs out of a message that is about to be shown.
-    pub fn apply(&self, message: &mut UiMessage) {
-        let Some(calls) = message.id().and_then(|id| self.0.get(id)).cloned() else { return };
+    /// Leaves the outputs out of a message that is about to be shown; tells whether there were any.
+    pub fn apply(&self, message: &mut UiMessage) -> bool {
+        let Some(calls) = message.id().and_then(|id| self.0.get(id)).cloned() else { return false };
         for part in message.parts_mut() {
             if let UiPart::Tool(tool) = part
                 && calls.iter().any(|call| call == tool.call_id())
@@ -79,6 +79,7 @@ impl Pruned {
                 )));
             }
         }
+        true
     }
 }
 

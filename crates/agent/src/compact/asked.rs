@@ -1,0 +1,123 @@
+//! What a person is told of a compaction, and how one is asked for.
+
+use std::sync::Arc;
+
+use ship_context::compact::Rung;
+use ship_context::{Journal, RunStart};
+use ship_message::json::{Json, Object};
+use ship_store::ChatKey;
+
+use super::{Room, Why, make_room, plan};
+use crate::request::Prepared;
+use crate::run::{Agent, RunError};
+use crate::work::Work;
+
+/// A compaction that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compacted {
+    /// How.
+    pub rung: Rung,
+    /// What the request took before.
+    pub tokens_before: u64,
+    /// What it takes now.
+    pub tokens_after: u64,
+    /// How many messages became a summary.
+    pub messages: usize,
+    /// How many tool outputs were left out.
+    pub outputs: usize,
+}
+
+impl Compacted {
+    /// As the event tells it.
+    pub fn to_object(&self) -> Object {
+        Object::from([
+            ("rung", Json::from(self.rung.name())),
+            ("tokensBefore", self.tokens_before.into()),
+            ("tokensAfter", self.tokens_after.into()),
+            ("messages", (self.messages as u64).into()),
+            ("outputs", (self.outputs as u64).into()),
+        ])
+    }
+}
+
+/// What a compaction would do now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// What a request takes now.
+    pub tokens_now: u64,
+    /// A larger one is compacted.
+    pub trigger: u64,
+    /// What it would take at most.
+    pub target: u64,
+    /// How many messages would become a summary.
+    pub messages: usize,
+    /// How many would stay as they are.
+    pub kept: usize,
+    /// How many tool outputs would be left out.
+    pub outputs: usize,
+}
+
+impl Agent {
+    /// Compacts the active context now, whatever its size. Nothing when there is nothing to leave out.
+    ///
+    /// # Errors
+    /// When the chat is at work elsewhere, or cannot be read or written.
+    pub async fn compact(
+        &self,
+        chat: &ChatKey,
+        wishes: Option<String>,
+    ) -> Result<Option<Compacted>, RunError> {
+        let Some((work, request)) = self.at_rest(chat).await? else { return Ok(None) };
+        match make_room(&work, &request, &Why::Person { wishes }).await? {
+            Room::Made(compacted) => Ok(Some(compacted)),
+            Room::Enough(_) | Room::None(_) => Ok(None),
+        }
+    }
+
+    /// Tells what a compaction would do, and does nothing.
+    ///
+    /// # Errors
+    /// When the chat is at work elsewhere, or cannot be read.
+    pub async fn plan_compaction(&self, chat: &ChatKey) -> Result<Option<Planned>, RunError> {
+        let Some((work, request)) = self.at_rest(chat).await? else { return Ok(None) };
+        let why = Why::Person { wishes: None };
+        let Ok(plan) = plan(&work, &request, &why).await? else { return Ok(None) };
+        let cut = plan.cut(work.agent.rules.keep_last_messages);
+        let prunes = !plan.pruned.is_empty() && plan.after_pruning() <= plan.goal.target;
+        Ok(Some(Planned {
+            tokens_now: plan.load.total(),
+            trigger: plan.goal.trigger,
+            target: plan.goal.target,
+            messages: if prunes { 0 } else { cut.older.len() },
+            kept: if prunes { plan.said.len() } else { cut.kept.len() },
+            outputs: if prunes { plan.pruned.len() } else { 0 },
+        }))
+    }
+
+    /// A chat whose lane is held and in which nothing runs, and what a model would be sent.
+    async fn at_rest(&self, chat: &ChatKey) -> Result<Option<(Arc<Work>, Prepared)>, RunError> {
+        let Some(work) = self.work_at_rest(chat).await? else { return Ok(None) };
+        let said = work.context().await;
+        let request =
+            Prepared::new(&work.agent, work.blocks().await, &said, None, &work.pruned().await);
+        Ok(Some((work, request)))
+    }
+
+    /// A chat whose lane is held and in which nothing runs.
+    pub(super) async fn work_at_rest(&self, key: &ChatKey) -> Result<Option<Arc<Work>>, RunError> {
+        let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
+        let lane = chat.lane("compact").await?;
+        let Some(view) = chat.view().await? else { return Ok(None) };
+        let about = chat.about().await?;
+        let journal = Journal::of(RunStart {
+            run_id: String::new(),
+            message_id: String::new(),
+            request_id: String::new(),
+            inbox: None,
+            started: None,
+            blocks: Object::new(),
+        });
+        let agent = Arc::clone(&self.inner);
+        Ok(Some(Arc::new(Work::begin(agent, chat, lane, about, &view, &journal).await)))
+    }
+}

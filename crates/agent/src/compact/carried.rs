@@ -1,0 +1,70 @@
+//! What a compaction leaves for the next one, in the head of the log: it must outlive rotations and restarts.
+
+use ship_context::compact::Pruned;
+use ship_message::json::{Json, Object};
+use ship_store::{Body, Head, Timestamp, View};
+
+use super::COMPACTED;
+use crate::inbound::millis;
+use crate::skills;
+
+const CARRY: &str = "compaction";
+const PRUNED: &str = "pruned";
+const TOKENS: &str = "tokens";
+
+/// What is carried from log to log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Carried {
+    /// The outputs that are left out.
+    pub(crate) pruned: Pruned,
+    /// What the provider counts for what we count.
+    pub(crate) tokens: Object,
+    /// How often in a row no model could sum up.
+    pub(crate) failures: u64,
+    /// Until when none is asked again.
+    pub(crate) cool_until: Option<Timestamp>,
+    /// A person has undone a compaction: the trigger is the window, until it overflows.
+    pub(crate) raised: bool,
+}
+
+impl Carried {
+    pub(crate) fn of(view: &View) -> Self {
+        let carry = &view.head.carry;
+        let state = carry.get(CARRY);
+        let field = |key: &str| state.and_then(|state| state.get(key));
+        let cool_until = field("coolUntil").and_then(Json::as_number);
+        Self {
+            pruned: pruned(view),
+            tokens: carry.get(TOKENS).and_then(Json::as_object).cloned().unwrap_or_default(),
+            failures: field("failures").and_then(Json::as_u64).unwrap_or_default(),
+            cool_until: cool_until.map(|millis| Timestamp::from_millis(millis as i64)),
+            raised: field("raised").and_then(Json::as_bool).unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn write_to(&self, head: &mut Head, loaded: &[String]) {
+        let mut state = Object::from([("failures", Json::from(self.failures))]);
+        state.set_or_remove("coolUntil", self.cool_until.map(millis));
+        state.set_or_remove("raised", self.raised.then(|| Json::from(true)));
+        head.carry.set(CARRY, state);
+        head.carry.set(PRUNED, self.pruned.to_json());
+        head.carry.set(TOKENS, self.tokens.clone());
+        for (key, value) in skills::carried(loaded.iter().map(String::as_str)).into_entries() {
+            head.carry.set(key, value);
+        }
+    }
+}
+
+/// The outputs that a view leaves out: those that its head carries, and those of compactions since.
+pub(crate) fn pruned(view: &View) -> Pruned {
+    let mut pruned = view.head.carry.get(PRUNED).map(Pruned::from_json).unwrap_or_default();
+    for line in &view.lines {
+        if let Body::Event(event) = &line.body
+            && event.event == COMPACTED
+            && let Some(more) = event.data.get(PRUNED)
+        {
+            pruned.extend(Pruned::from_json(more));
+        }
+    }
+    pruned
+}

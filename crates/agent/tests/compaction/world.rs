@@ -1,0 +1,183 @@
+//! A chat with a provider that knows how much it takes.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ship_agent::{
+    Agent, AgentParts, Inbound, Nowhere, Outcome, RandomIds, Rules, RunLog, RunNote, Running, Stop,
+    Tool, ToolContext, built_in_tools,
+};
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
+use ship_provider::{HttpProvider, Key, Settings, ToolSpec};
+use ship_store::{Body, ChatKey, FileStore, Options, Store};
+use ship_testkit::clock::ManualClock;
+use ship_testkit::llm::{Answer, Exchange, LlmServer, Rules as Judge};
+
+/// What a good summary looks like.
+pub(crate) const SUMMARY: &str = "## Facts\n- The ship is blue.\n\n## Preferences\n- Brief answers.\n\n\
+    ## Decisions\n- Sail at dawn.\n\n## Open items\n- The sails.";
+
+/// Whether a request asks for a summary.
+pub(crate) fn asks_for_summary(exchange: &Exchange<'_>) -> bool {
+    exchange.body.to_string().contains("You keep the memory of a long chat")
+}
+
+/// A tool with a long output, which counts how often it ran.
+struct Look(Arc<AtomicUsize>);
+
+impl Tool for Look {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "look".to_owned(),
+            description: "Looks at the sea.".to_owned(),
+            input_schema: Json::Object(Object::from([("type", "object")])),
+        }
+    }
+
+    fn is_safe_to_repeat(&self) -> bool {
+        false
+    }
+
+    fn run(self: Arc<Self>, _: Json, _: ToolContext) -> Running {
+        Box::pin(async move {
+            let nth = self.0.fetch_add(1, Ordering::SeqCst);
+            Ok(Json::from(format!("{nth} waves. {}", "The sea is wide and blue. ".repeat(150))))
+        })
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Kept(Mutex<Vec<(&'static str, String)>>);
+
+impl RunLog for Kept {
+    fn write(&self, chat: &ChatKey, note: RunNote) {
+        let about = format!("{chat} {} {:?}", note.request_id, note.fields);
+        self.0.lock().unwrap().push((note.kind, about));
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) server: LlmServer,
+    pub(crate) agent: Agent,
+    pub(crate) store: Arc<FileStore>,
+    pub(crate) clock: ManualClock,
+    pub(crate) looks: Arc<AtomicUsize>,
+    pub(crate) log: Arc<Kept>,
+    said: AtomicUsize,
+}
+
+pub(crate) fn chat() -> ChatKey {
+    "terminal:main".parse().unwrap()
+}
+
+impl World {
+    /// A provider that takes `takes` tokens and counts `factor` times ours, and settings that think it takes
+    /// `window`.
+    pub(crate) fn new(takes: u64, factor: f64, window: Option<u64>, rules: Rules) -> Self {
+        let judge = Judge { window: Some(takes), token_factor: factor, ..Judge::default() };
+        let server = LlmServer::with(judge);
+        server.otherwise(Answer::judge(|exchange| match asks_for_summary(exchange) {
+            true => Answer::text(SUMMARY),
+            false => Answer::text("Aye."),
+        }));
+        let mut settings = Settings::openai("test-model");
+        settings.base_url = server.url_v1();
+        settings.window = window;
+        settings.retries = 0;
+        settings.key = Some(Key::new("sk-test"));
+        let clock = ManualClock::default();
+        let store = Arc::new(FileStore::in_memory(Options {
+            clock: Arc::new(clock.clone()),
+            ..Options::default()
+        }));
+        let looks = Arc::new(AtomicUsize::new(0));
+        let mut tools = built_in_tools();
+        tools.push(Arc::new(Look(Arc::clone(&looks))));
+        let log = Arc::new(Kept::default());
+        let agent = Agent::from_parts(AgentParts {
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            provider: Arc::new(HttpProvider::openai(settings).unwrap()),
+            tools,
+            surroundings: Arc::new(Nowhere),
+            rules,
+            log: Arc::clone(&log) as Arc<dyn RunLog>,
+            clock: Arc::new(clock.clone()),
+            ids: Arc::new(RandomIds::default()),
+        });
+        Self { server, agent, store, clock, looks, log, said: AtomicUsize::new(0) }
+    }
+
+    pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
+        let nth = self.said.fetch_add(1, Ordering::SeqCst);
+        let inbound = Inbound {
+            key: format!("k{nth}"),
+            text: text.to_owned(),
+            request_id: format!("req_{nth}"),
+            ..Inbound::default()
+        };
+        self.agent.accept(&chat(), inbound).await.unwrap();
+        self.agent.run(&chat(), &Stop::default()).await.unwrap()
+    }
+
+    /// The messages of the active context.
+    pub(crate) async fn messages(&self) -> Vec<UiMessage> {
+        let chat = self.store.open(&chat()).await.unwrap().unwrap();
+        let view = chat.view().await.unwrap().unwrap();
+        let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
+        view.messages().map(read).collect()
+    }
+
+    /// Everything that people ever said, wherever it is now.
+    pub(crate) async fn ever_said(&self) -> Vec<String> {
+        let chat = self.store.open(&chat()).await.unwrap().unwrap();
+        let mut texts = std::collections::BTreeSet::new();
+        let mut views = vec![chat.view().await.unwrap().unwrap()];
+        for sealed in chat.sealed().await.unwrap() {
+            views.push(chat.sealed_view(&sealed.name).await.unwrap());
+        }
+        for message in views.iter().flat_map(|view| view.messages()) {
+            let message = UiMessage::from_json(Json::Object(message.clone())).unwrap();
+            if message.role() == ship_message::Role::User {
+                texts.insert(message.text());
+            }
+        }
+        texts.into_iter().collect()
+    }
+
+    /// The rungs of the compactions that the active log tells of.
+    pub(crate) async fn last_rung(&self) -> Option<String> {
+        let chat = self.store.open(&chat()).await.unwrap().unwrap();
+        let view = chat.view().await.unwrap().unwrap();
+        view.lines.iter().rev().find_map(|line| match &line.body {
+            Body::Event(event) if event.event == "compacted" => {
+                Some(event.data.get("rung")?.as_str()?.to_owned())
+            }
+            _ => None,
+        })
+    }
+
+    /// The lines of a kind in the log.
+    pub(crate) fn logged(&self, kind: &str) -> Vec<String> {
+        let lines = self.log.0.lock().unwrap();
+        lines.iter().filter(|(known, _)| *known == kind).map(|(_, line)| line.clone()).collect()
+    }
+
+    /// How many requests asked for a summary, and how many for an answer.
+    pub(crate) fn asked(&self) -> (usize, usize) {
+        let requests = self.server.requests();
+        let memory = |body: &[u8]| String::from_utf8_lossy(body).contains("You keep the memory");
+        let summaries = requests.iter().filter(|request| memory(&request.body)).count();
+        (summaries, requests.len() - summaries)
+    }
+
+    /// How many requests the provider refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.server.requests().iter().filter(|request| request.refused.is_some()).count()
+    }
+}
+
+/// About so many tokens of words.
+pub(crate) fn words(tokens: usize) -> String {
+    "the ship sails at dawn and ".chars().cycle().take(tokens * 26 / 6).collect()
+}
