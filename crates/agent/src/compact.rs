@@ -110,6 +110,12 @@ async fn plan(
     let budget = budget(agent, &carried, why);
     let goal = match Goal::new(load.fixed, open_tokens + so_far, &budget) {
         Ok(goal) => goal,
+        Err(_) if so_far > open_tokens => {
+            return Ok(Err(
+                "what I have done for this request no longer fits the model. It is kept; tell me to go on."
+                    .to_owned(),
+            ));
+        }
         Err(too_big) => return Ok(Err(format!("{too_big}. Send it in pieces, or as a file."))),
     };
     let mut weights: Vec<u64> = (0..said.len()).map(weigh).collect();

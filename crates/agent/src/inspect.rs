@@ -32,12 +32,25 @@ pub struct NextRequest {
     pub parked: bool,
     /// The tools.
     pub tools: Vec<ToolSpec>,
+    /// What each of them takes, in tokens.
+    pub tokens: PieceTokens,
     /// How many tokens of a request are too many, so that the history is summarised.
     pub budget_tokens: u64,
     /// How many tokens the model takes, if that is known.
     pub window_tokens: Option<u64>,
     /// How the active context began; none before the first message.
     pub began: Option<Began>,
+}
+
+/// What each piece of a request takes, as the provider will count it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PieceTokens {
+    /// Each system block.
+    pub system: Vec<u64>,
+    /// Each message.
+    pub messages: Vec<u64>,
+    /// Each tool.
+    pub tools: Vec<u64>,
 }
 
 impl Agent {
@@ -61,7 +74,14 @@ impl Agent {
         messages.extend(Prepared::new(agent, Vec::new(), &found.queued, None, &found.pruned).shown);
         let window_tokens = agent.window_tokens();
         let rules = &agent.rules;
+        let scales = &agent.scales;
+        let tokens = PieceTokens {
+            system: blocks.iter().map(|block| scales.count(&block.text)).collect(),
+            messages: messages.iter().map(|message| scales.message(message)).collect(),
+            tools: tools.iter().map(|tool| scales.count(&tool.to_json().to_string())).collect(),
+        };
         Ok(NextRequest {
+            tokens,
             blocks,
             messages,
             queued: found.queued.len(),

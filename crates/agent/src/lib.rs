@@ -70,7 +70,7 @@ pub use compact::{Compacted, Planned};
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
 pub use inbound::{Answer, Inbound};
-pub use inspect::NextRequest;
+pub use inspect::{NextRequest, PieceTokens};
 pub use model::chosen_model;
 pub use open::OpenAgentError;
 pub use run::{Agent, AgentParts, RunError};

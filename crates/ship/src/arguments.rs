@@ -93,6 +93,21 @@ pub(crate) enum Command {
     },
     /// Show what the model would be sent now, piece by piece with its tokens
     Inspect,
+    /// Make room in the context: older messages become a summary, and the originals are kept
+    #[command(
+        after_help = "Examples:\n  ship compact --dry-run\n  ship compact --instructions 'keep all prices'\n  ship compact --undo"
+    )]
+    Compact {
+        /// Only tell what would be done
+        #[arg(long, conflicts_with = "undo")]
+        dry_run: bool,
+        /// Bring the originals back, before what was said since
+        #[arg(long)]
+        undo: bool,
+        /// What the summary should heed in particular
+        #[arg(long, value_name = "TEXT", conflicts_with_all = ["undo", "dry_run"])]
+        instructions: Option<String>,
+    },
     /// Look for damage in every chat; changes nothing
     Verify,
     /// Print every setting in force and where it came from

@@ -2,6 +2,7 @@
 
 pub(crate) mod chat;
 pub(crate) mod chats;
+pub(crate) mod compact;
 pub(crate) mod config;
 pub(crate) mod history;
 pub(crate) mod init;

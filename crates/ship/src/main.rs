@@ -52,6 +52,11 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
         Command::Chats => commands::chats::run(session).await,
         Command::History { last, ledger } => commands::history::run(session, *last, *ledger).await,
         Command::Inspect => commands::inspect::run(session).await,
+        Command::Compact { dry_run, undo, instructions } => {
+            let instructions = instructions.clone();
+            let asked = commands::compact::Asked { dry_run: *dry_run, undo: *undo, instructions };
+            commands::compact::run(session, asked).await
+        }
         Command::Verify => commands::verify::run(session).await,
         Command::Config => commands::config::run(session),
         Command::Logs { follow, request } => {

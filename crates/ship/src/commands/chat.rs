@@ -112,6 +112,7 @@ impl Chat<'_> {
             }
             Slash::History(last) => super::history::run(session, last, false).await,
             Slash::Inspect => super::inspect::run(session).await,
+            Slash::Compact => super::compact::run(session, super::compact::Asked::default()).await,
             Slash::Chats => super::chats::run(session).await,
             Slash::Config => super::config::run(session),
             Slash::Verify => super::verify::run(session).await,

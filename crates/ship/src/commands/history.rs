@@ -63,7 +63,8 @@ async fn newest(chat: &dyn Chat, last: usize) -> Result<Vec<Object>, Failure> {
     let mut found: Vec<Object> = Vec::new();
     let mut seen: HashSet<String> = HashSet::new();
     let mut take = |messages: Vec<Object>, found: &mut Vec<Object>| {
-        for message in messages.into_iter().rev() {
+        // A summary was never said; what it stands for is in a sealed log.
+        for message in messages.into_iter().rev().filter(|message| !is_summary(message)) {
             if found.len() < last && seen.insert(message.str("id").unwrap_or_default().to_owned()) {
                 found.push(message);
             }
@@ -82,6 +83,10 @@ async fn newest(chat: &dyn Chat, last: usize) -> Result<Vec<Object>, Failure> {
     }
     found.reverse();
     Ok(found)
+}
+
+fn is_summary(message: &Object) -> bool {
+    message.get("metadata").and_then(|metadata| metadata.get("kind")?.as_str()) == Some("summary")
 }
 
 /// The messages that were accepted and are in no context yet, marked as queued.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ship_agent::Began;
-use ship_context::count_tokens;
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 
 use crate::failure::Failure;
@@ -15,18 +15,20 @@ use crate::table;
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let request = session.agent()?.inspect(&session.chat).await?;
     let began = request.began;
-    let system: Vec<(String, u64, String)> =
-        request.blocks.into_iter().map(|b| (b.name, count_tokens(&b.text), b.text)).collect();
-    let messages: Vec<(u64, Json)> = request
+    let tokens = request.tokens;
+    let system: Vec<(String, u64, String)> = request
+        .blocks
+        .into_iter()
+        .zip(tokens.system)
+        .map(|(block, tokens)| (block.name, tokens, block.text))
+        .collect();
+    let messages: Vec<(u64, Json)> = tokens
         .messages
         .into_iter()
-        .map(|message| (count_tokens(&message.to_string()), message.into_json()))
+        .zip(request.messages.into_iter().map(UiMessage::into_json))
         .collect();
-    let tools: Vec<(u64, Json)> = request
-        .tools
-        .iter()
-        .map(|tool| (count_tokens(&tool.to_json().to_string()), tool.to_json()))
-        .collect();
+    let tools: Vec<(u64, Json)> =
+        tokens.tools.into_iter().zip(request.tools.iter().map(|tool| tool.to_json())).collect();
     let sums = Sums {
         system: system.iter().map(|(_, tokens, _)| tokens).sum(),
         messages: messages.iter().map(|(tokens, _)| tokens).sum(),

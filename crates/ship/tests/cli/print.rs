@@ -273,3 +273,37 @@ fn times_are_on_the_clock_of_whoever_looks() {
     let history = nowhere.run(&["history", "--last", "1"]).text();
     assert!(history.lines().next().unwrap().ends_with(" UTC"), "{history}");
 }
+
+#[test]
+fn a_context_is_compacted_looked_at_before_and_taken_back() {
+    let ship = TestShip::with_settings(r#"{"context":{"history":{"keepLastMessages":2}}}"#);
+    assert_eq!(
+        ship.run(&["compact"]).text(),
+        "There is nothing to leave out; everything stays as it is.\n"
+    );
+    for text in ["the ship is blue", "sail to /srv/port", "and rest"] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    let before = ship.run(&["inspect", "--json"]).json();
+    let plan = ship.run(&["compact", "--dry-run"]).text();
+    assert!(plan.starts_with("4 messages would become a summary, and 2 would stay."), "{plan}");
+
+    let done = ship.run(&["compact"]).text();
+    assert!(done.starts_with("4 messages became a summary (by extract): "), "{done}");
+    let messages = array(&ship.run(&["inspect", "--json"]).json(), "messages").to_vec();
+    assert_eq!(messages.len(), 3);
+    let summary = message_text(&messages[0]);
+    for piece in ["## Facts", "the ship is blue", "## Open items", "/srv/port"] {
+        assert!(summary.contains(piece), "{piece} is not in {summary}");
+    }
+    assert_eq!(ship.said().len(), 6, "the history has every original, and the summary was never said");
+    assert_eq!(ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
+
+    let undone = ship.run(&["compact", "--undo"]).text();
+    assert!(undone.starts_with("6 messages are back, before what was said since."), "{undone}");
+    let after = ship.run(&["inspect", "--json"]).json();
+    assert_eq!(array(&after, "messages"), array(&before, "messages"));
+    let again = ship.run(&["compact", "--undo", "--json"]).json();
+    assert_eq!(again.to_string(), r#"{"restored":null}"#);
+    assert_eq!(ship.run(&["compact", "--undo", "--dry-run"]).code(), 2);
+}

@@ -10,6 +10,7 @@ pub(super) enum Slash {
     /// So many of the newest messages.
     History(usize),
     Inspect,
+    Compact,
     Chats,
     Config,
     Verify,
@@ -17,10 +18,11 @@ pub(super) enum Slash {
 }
 
 /// Each name, its command, and what it does. Help and completion follow from this.
-pub(super) const COMMANDS: [(&str, Slash, &str); 7] = [
+pub(super) const COMMANDS: [(&str, Slash, &str); 8] = [
     ("/help", Slash::Help, "this list"),
     ("/history", Slash::History(10), "what was said last; /history 3 for the last three"),
     ("/inspect", Slash::Inspect, "what the model would be sent now"),
+    ("/compact", Slash::Compact, "make room: older messages become a summary"),
     ("/chats", Slash::Chats, "the chats of this project"),
     ("/config", Slash::Config, "the settings in force"),
     ("/verify", Slash::Verify, "look for damage"),
