@@ -66,6 +66,7 @@ mod work;
 pub use began::Began;
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
+pub use finish::STOPPED;
 pub use inbound::{Answer, Inbound};
 pub use inspect::NextRequest;
 pub use model::chosen_model;
