@@ -65,8 +65,8 @@ async fn close(work: &Work, message: &UiMessage) -> Result<(), RunError> {
     Ok(work.lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
 }
 
-/// What a run has said that was stopped before it said anything.
-const STOPPED: &str = "(stopped)";
+/// What the message of a run says that was stopped before it said anything.
+pub const STOPPED: &str = "(stopped)";
 
 /// The person reads the reason as the answer, so it is part of the message.
 pub(crate) fn say(progress: &mut Progress, work: &Work, sentence: &str) {

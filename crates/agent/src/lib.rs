@@ -69,6 +69,7 @@ pub use began::Began;
 pub use compact::{Compacted, Planned};
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
+pub use finish::STOPPED;
 pub use inbound::{Answer, Inbound};
 pub use inspect::{NextRequest, PieceTokens};
 pub use model::chosen_model;

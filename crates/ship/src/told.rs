@@ -54,9 +54,37 @@ pub(crate) fn shown(text: &str) -> String {
     Markdown::of_stdout().whole(&output::visible(text))
 }
 
-/// The sentence that a run ended with when it failed.
-pub(crate) fn failure(message: &UiMessage) -> Option<&str> {
-    message.metadata()?.get("error")?.as_str()
+/// How the run ended that wrote a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End<'a> {
+    /// It said what it had to say.
+    Whole,
+    /// Somebody stopped it.
+    Stopped,
+    /// It failed, with this sentence.
+    Failed(&'a str),
+}
+
+impl<'a> End<'a> {
+    pub(crate) fn of(message: &'a UiMessage) -> Self {
+        let mark = |key| message.metadata().and_then(|metadata| metadata.get(key));
+        if let Some(sentence) = mark("error").and_then(Json::as_str) {
+            return Self::Failed(sentence);
+        }
+        match mark("interrupted").and_then(Json::as_bool) {
+            Some(true) => Self::Stopped,
+            _ => Self::Whole,
+        }
+    }
+
+    /// What the message itself says of it, behind what was said.
+    pub(crate) fn words(self) -> Option<&'a str> {
+        match self {
+            Self::Whole => None,
+            Self::Stopped => Some(ship_agent::STOPPED),
+            Self::Failed(sentence) => Some(sentence),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::turn::{Ended, Kept, Turn, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
-use crate::told::{self, told};
+use crate::told::{self, End, told};
 
 pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failure> {
     let text = if text == "-" { read_stdin(session)? } else { text.to_owned() };
@@ -66,22 +66,37 @@ pub(super) fn not_known_to_be_kept() -> Failure {
         .hint("`ship history` shows it if it is; else say it again")
 }
 
-/// Prints an answer. One that says how a run failed is a failure here too, after what was said before that.
+/// Prints an answer. One that failed or was stopped is a failure here too, after what was said before that: half
+/// an answer must not pass for a whole one.
 pub(super) fn print(session: &Session, message: &UiMessage) -> Result<(), Failure> {
-    let failed = told::failure(message);
-    if session.json && failed.is_none() {
+    let end = End::of(message);
+    if session.json && end == End::Whole {
         return output::json(&message.to_json());
     }
-    let texts = told(message, session.project.settings());
-    let said = texts.iter().filter(|text| Some(text.as_str()) != failed && !session.json);
-    for text in said {
-        output::line(&told::shown(text))?;
+    let mut said = told(message, session.project.settings());
+    said.retain(|text| Some(text.as_str()) != end.words());
+    if !session.json {
+        said.iter().try_for_each(|text| output::line(&told::shown(text)))?;
     }
-    let Some(sentence) = failed else { return Ok(()) };
+    match end {
+        End::Whole => Ok(()),
+        End::Stopped => Err(stopped(said.is_empty())),
+        End::Failed(sentence) => Err(failed(message, sentence)),
+    }
+}
+
+fn stopped(before_a_word: bool) -> Failure {
+    let sentence = match before_a_word {
+        true => "stopped before anything was said; your message is kept",
+        false => "stopped; your message and what was said are kept",
+    };
+    Failure::new("stopped", sentence).hint("`ship send 'go on'` goes on; `ship history` shows it")
+}
+
+fn failed(message: &UiMessage, sentence: &str) -> Failure {
     let request = message.metadata().and_then(|metadata| metadata.get("requestId"));
     let request = request.and_then(Json::as_str).unwrap_or_default();
-    Err(Failure::new("failed", sentence)
-        .hint(format!("`ship logs --request {request}` tells more")))
+    Failure::new("failed", sentence).hint(format!("`ship logs --request {request}` tells more"))
 }
 
 /// Tells on standard error what the answer waits for.

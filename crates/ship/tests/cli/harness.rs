@@ -78,7 +78,7 @@ impl TestShip {
     /// Starts a command and leaves it running.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
         let mut command = self.command(arguments);
-        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         Running { child, stdin, stdout }
@@ -231,11 +231,12 @@ impl Running {
     }
 
     /// Presses Ctrl-C, and gives how it ended and what it had printed.
-    pub(crate) fn interrupt(mut self) -> (Option<i32>, String) {
+    pub(crate) fn interrupt(mut self) -> Ran {
         self.press_ctrl_c();
-        let mut out = String::new();
-        self.stdout.read_to_string(&mut out).unwrap();
-        (self.child.wait().unwrap().code(), out)
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        self.stdout.read_to_end(&mut stdout).unwrap();
+        self.child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+        Ran(Output { status: self.child.wait().unwrap(), stdout, stderr })
     }
 
     /// Kills it as `kill -9` does.

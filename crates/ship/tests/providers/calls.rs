@@ -71,7 +71,7 @@ fn calls_with_one_id_or_none_are_all_made_and_each_gets_its_own_result() {
                 |text: &str| Piece::call_with_id(id, TOOL, format!(r#"{{"text":"{text}"}}"#));
             world.server.then(Speech::new([call("one"), call("two")]));
             world.server.then(Answer::text("Both are told."));
-            assert_eq!(world.answer("Tell both."), "Both are told.");
+            assert_eq!(world.answer("Tell both."), "one\ntwo\nBoth are told.");
             assert_eq!(world.sent_by_tool(), ["one", "two"]);
             world.assert_goes_on();
         }

@@ -180,7 +180,7 @@ fn after_a_call_that_was_cut_off_the_model_is_asked_to_go_on() {
             world.server.then(Answer::call("chat_send", format!(r#"{{"text":"Hello {at}"}}"#)));
             world.server.then(Answer::text("Done."));
             let ran = world.send("Look, and tell everyone.");
-            assert_eq!(ran.text(), "Let me look.\nDone.\n");
+            assert_eq!(ran.text(), format!("Let me look.\nHello {at}\nDone.\n"));
             assert_eq!(world.asked(), before + 3);
             assert_eq!(world.sent_by_tool().len(), at + 1);
             let message = world.last_message();
@@ -188,7 +188,7 @@ fn after_a_call_that_was_cut_off_the_model_is_asked_to_go_on() {
                 !message.to_string().contains("read_file"),
                 "half a call is no call: {message}"
             );
-            assert_eq!(told_by(&message), "Let me look.\nDone.");
+            assert_eq!(told_by(&message), format!("Let me look.\nHello {at}\nDone."));
         }
         world.assert_goes_on();
     });

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use ship_message::json::Json;
 use ship_testkit::llm::{Answer, faults};
 
-use crate::harness::message_text;
-use crate::world::{World, both, wait};
+use crate::harness::{message_text, text};
+use crate::world::{World, assert_says, both, wait};
 
 #[track_caller]
 fn assert_interrupted(message: &Json) {
@@ -20,13 +20,16 @@ fn ctrl_c_in_a_send_keeps_what_was_said() {
         let world = World::new(format);
         world.server.then(faults::stall_mid_text());
         let send = world.ship.start(&["send", "Tell me."]);
-        world.wait_for(1);
+        while world.server.answers_left() > 0 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         // A send shows nothing before the end, so nothing tells that the words have come.
         std::thread::sleep(Duration::from_millis(600));
-        let (_, out) = send.interrupt();
-        assert!(out.starts_with("Here is the first half"), "{out}");
+        let ran = send.interrupt();
+        assert_says(&ran.complaint(), &["ship: stopped; your message and what was said are kept"]);
         let last = world.last_message();
         assert!(message_text(&last).starts_with("Here is the first half"), "{last}");
+        assert_eq!(ran.out().trim_end(), message_text(&last).trim_end());
         assert_interrupted(&last);
         assert!(wait(world.server.wait_until_over(1))[0].hung_up);
         world.assert_goes_on();
@@ -59,8 +62,30 @@ fn ctrl_c_before_anything_was_said_leaves_a_chat_that_goes_on() {
         world.server.then(faults::no_answer());
         let send = world.ship.start(&["send", "Tell me."]);
         world.wait_for(1);
-        let _ = send.interrupt();
+        let ran = send.interrupt();
+        assert_eq!(ran.out(), "", "nothing was said");
+        let told = "ship: stopped before anything was said; your message is kept\nhint: ";
+        assert_says(&ran.complaint(), &[told]);
         assert_interrupted(&world.last_message());
+        assert!(wait(world.server.wait_until_over(1))[0].hung_up);
+        world.assert_goes_on();
+    });
+}
+
+#[test]
+fn a_program_learns_from_the_error_that_an_answer_was_stopped() {
+    both(|format| {
+        let world = World::new(format);
+        world.server.then(Answer::call("chat_send", r#"{"text":"Hello."}"#));
+        world.server.then(faults::no_answer());
+        let send = world.ship.start(&["send", "--json", "Tell me."]);
+        world.wait_for(2);
+        let error = send.interrupt().error();
+        assert_eq!(text(&error, "code"), "stopped");
+        assert_eq!(text(&error, "message"), "stopped; your message and what was said are kept");
+        assert_eq!(world.sent_by_tool(), ["Hello."]);
+        assert_interrupted(&world.last_message());
+        assert!(wait(world.server.wait_until_over(2))[1].hung_up);
         world.assert_goes_on();
     });
 }
@@ -74,7 +99,8 @@ fn ctrl_c_ends_a_wait_for_the_next_try() {
         wait(world.server.wait_until_over(1));
         std::thread::sleep(Duration::from_millis(300));
         let began = Instant::now();
-        let _ = send.interrupt();
+        let ran = send.interrupt();
+        assert_eq!(ran.code(), 1);
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
         assert_interrupted(&world.last_message());
         assert_eq!(world.asked(), 1);

@@ -95,7 +95,7 @@ fn after_tools_a_model_may_end_in_silence() {
         let world = World::new(format);
         world.server.then(Speech::new([Piece::call("chat_send", r#"{"text":"Hello."}"#)]));
         world.server.then(faults::empty_answer());
-        let _ = world.send("Greet.").text();
+        assert_eq!(world.answer("Greet."), "Hello.");
         assert_eq!(world.sent_by_tool(), ["Hello."]);
         world.assert_goes_on();
     });
@@ -149,7 +149,7 @@ fn an_answer_that_comes_in_one_piece_is_an_answer() {
             Piece::call("chat_send", r#"{"text":"Hello."}"#),
         ])));
         world.server.then(whole(Speech::text("They know.")));
-        assert_eq!(world.answer("Tell them."), "I tell them.\nThey know.");
+        assert_eq!(world.answer("Tell them."), "I tell them.\nHello.\nThey know.");
         assert_eq!(world.sent_by_tool(), ["Hello."]);
         world.assert_goes_on();
     });

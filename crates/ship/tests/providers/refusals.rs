@@ -52,17 +52,20 @@ fn a_refusal_that_stays_is_told_after_one_request_by_anthropic_too() {
 }
 
 #[test]
-fn a_program_reads_the_same_sentence_from_the_message() {
+fn a_program_reads_the_same_sentence_from_the_error_and_from_the_message() {
     both(|format| {
         let world = World::with(format, r#""retries": 5"#);
         world.server.then(planted(faults::invalid_key()));
         let ran = world.ship.run(&["send", "--json", "Are you there?"]);
-        assert_eq!(ran.code(), 1, "{}{}", ran.out(), ran.err());
-        let message = ship_message::json::Json::parse(ran.out().trim_end()).expect("one value");
-        let error = text(message.get("metadata").expect("metadata"), "error");
-        assert_says(&error, &["`llm.apiKey`", "What you wrote is kept."]);
-        assert_eq!(message_text(&message), error);
-        assert_eq!(ran.err(), "", "all is said in the message");
+        let error = ran.error();
+        assert_eq!(text(&error, "code"), "failed");
+        let sentence = text(&error, "message");
+        assert_says(&sentence, &["`llm.apiKey`", "What you wrote is kept."]);
+        assert_clean("what is printed", &ran.out());
+        assert_eq!(ran.err(), "", "all is said in the error");
+        let message = world.last_message();
+        assert_eq!(message_text(&message), sentence);
+        assert_eq!(text(message.get("metadata").expect("metadata"), "error"), sentence);
         world.assert_goes_on();
     });
 }

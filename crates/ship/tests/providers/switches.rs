@@ -16,7 +16,8 @@ fn work(world: &World, number: usize) {
         Piece::call("no_such_tool", "{broken"),
     ]));
     world.server.then(Speech::new([Piece::Text(format!("Done {number}."))]));
-    assert_eq!(world.answer("Tell everyone."), format!("Almost. \nDone {number}."));
+    let told = format!("One {number}\nTwo {number}\nAlmost. \nThree {number}\nDone {number}.");
+    assert_eq!(world.answer("Tell everyone."), told);
     assert_eq!(world.sent_by_tool().last(), Some(&format!("Three {number}")));
 }
 

@@ -20,8 +20,8 @@ pub(crate) const BOTH: [Format; 2] = [Format::OpenAi, Format::Anthropic];
 pub(crate) struct World {
     pub(crate) server: LlmServer,
     pub(crate) ship: TestShip,
-    /// What the person has read instead of answers.
-    sentences: Mutex<Vec<String>>,
+    /// What the person has read of answers that failed, and the sentence that it ended with.
+    failures: Mutex<Vec<(String, String)>>,
 }
 
 impl World {
@@ -39,7 +39,7 @@ impl World {
     pub(crate) fn of(format: Format, llm: &str, others: &str) -> Self {
         let server = LlmServer::with(strict());
         let ship = TestShip::with_settings(&settings(&server, format, llm, others));
-        Self { server, ship, sentences: Mutex::default() }
+        Self { server, ship, failures: Mutex::default() }
     }
 
     /// The same with a variable in the environment of `ship`.
@@ -73,8 +73,9 @@ impl World {
         let (said, told) = (ran.out().trim().to_owned(), ran.err());
         let sentence = told.lines().find_map(|line| line.strip_prefix("ship: "));
         let sentence = sentence.unwrap_or_else(|| panic!("no sentence in {told}")).to_owned();
-        self.sentences.lock().unwrap().push(sentence.clone());
-        if said.is_empty() { sentence } else { format!("{said}\n{sentence}") }
+        let read = format!("{said}\n{sentence}").trim_start().to_owned();
+        self.failures.lock().unwrap().push((read.clone(), sentence));
+        read
     }
 
     /// The newest message of the chat.
@@ -155,11 +156,11 @@ impl World {
             let error = text(message.get("metadata")?, "error");
             let told = told_by(message);
             assert!(told.ends_with(&error), "the error is what the person read: {message}");
-            (!error.is_empty()).then_some(told)
+            (!error.is_empty()).then_some((told, error))
         });
-        let failed: Vec<String> = failed.collect();
-        for sentence in self.sentences.lock().unwrap().iter() {
-            assert!(failed.contains(sentence), "no message is kept that says {sentence:?}");
+        let failed: Vec<(String, String)> = failed.collect();
+        for read in self.failures.lock().unwrap().iter() {
+            assert!(failed.contains(read), "no message is kept that says {read:?}: {failed:?}");
         }
         assert_eq!(self.ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
         assert_clean("the files", &self.ship.contents(".ship"));
@@ -249,10 +250,15 @@ pub(crate) fn assert_says(shown: &str, pieces: &[&str]) {
     }
 }
 
-/// What a message tells a person: its texts, without the thoughts between them.
+/// What a message tells a person: its texts and what `chat_send` delivered, without the thoughts between them.
 pub(crate) fn told_by(message: &Json) -> String {
-    let texts = array(message, "parts").iter().filter(|part| text(part, "type") == "text");
-    texts.map(|part| text(part, "text")).collect::<Vec<_>>().join("\n").trim().to_owned()
+    let told = |part: &Json| match (text(part, "type").as_str(), text(part, "state").as_str()) {
+        ("text", _) => Some(text(part, "text")),
+        ("tool-chat_send", "output-available") => Some(text(part.get("input")?, "text")),
+        _ => None,
+    };
+    let texts: Vec<String> = array(message, "parts").iter().filter_map(told).collect();
+    texts.join("\n").trim().to_owned()
 }
 
 /// Shows something for both formats at once.
