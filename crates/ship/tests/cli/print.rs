@@ -296,7 +296,11 @@ fn a_context_is_compacted_looked_at_before_and_taken_back() {
     for piece in ["## Facts", "the ship is blue", "## Open items", "/srv/port"] {
         assert!(summary.contains(piece), "{piece} is not in {summary}");
     }
-    assert_eq!(ship.said().len(), 6, "the history has every original, and the summary was never said");
+    assert_eq!(
+        ship.said().len(),
+        6,
+        "the history has every original, and the summary was never said"
+    );
     assert_eq!(ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
 
     let undone = ship.run(&["compact", "--undo"]).text();
