@@ -334,7 +334,7 @@ async fn fitting(
             Ok(request)
         }
         (Room::None(sentence), _) => {
-            Err(Outcome::Failed(format!("I could not answer: {sentence}")))
+            Err(Outcome::Failed(format!("I could not answer: {sentence} What you wrote is kept.")))
         }
         (Room::Made(compacted), _) => {
             progress.estimated = Some(compacted.tokens_after);

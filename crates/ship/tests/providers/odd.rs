@@ -69,7 +69,7 @@ fn what_is_no_text_is_stored_as_text_and_can_be_sent_back() {
 #[test]
 fn two_megabytes_are_an_answer_like_any_other() {
     both(|format| {
-        let world = World::new(format);
+        let world = World::with(format, r#""retries": 0, "window": 10000000"#);
         world.server.then(faults::two_megabytes());
         assert_eq!(world.answer("Write a novel.").len(), faults::MANY_BYTES);
         world.assert_goes_on();
