@@ -69,6 +69,7 @@ fn judged(history: &History) -> Result<(), String> {
         };
         judged.map_err(|refusal| format!("{format:?} refuses by {refusal:?}:\n{body}"))?;
         passes_nothing_foreign_on(&body, format)?;
+        calls_nothing_that_ran_elsewhere(&body, &history.messages)?;
         says_everything(&body, &history.messages)?;
     }
     Ok(())
@@ -95,6 +96,23 @@ fn passes_nothing_foreign_on(body: &str, format: Format) -> Result<(), String> {
     let marks = (format == Format::OpenAi).then_some("cache_control");
     match foreign.chain(marks).find(|word| body.contains(word)) {
         Some(word) => Err(format!("{format:?} is sent `{word}`, which is not ours:\n{body}")),
+        None => Ok(()),
+    }
+}
+
+/// A call that the provider has run is no call of ours, to be answered by us.
+fn calls_nothing_that_ran_elsewhere(body: &str, messages: &[UiMessage]) -> Result<(), String> {
+    let tools = messages.iter().flat_map(UiMessage::parts);
+    let tools = tools.filter(|part| matches!(part, UiPart::Tool(_))).cloned();
+    let (elsewhere, here): (Vec<Json>, Vec<Json>) = tools
+        .map(UiPart::into_json)
+        .partition(|tool| tool.get("providerExecuted").and_then(Json::as_bool) == Some(true));
+    let id = |tool: &Json| tool.get("toolCallId").map(Json::to_string);
+    let ours: Vec<Option<String>> = here.iter().map(id).collect();
+    // An id that is used twice is that of one of our calls as well, or of nothing.
+    let theirs = elsewhere.iter().map(id).filter(|id| !ours.contains(id)).flatten();
+    match theirs.filter(|id| id != "\"\"").find(|id| body.contains(id.as_str())) {
+        Some(id) => Err(format!("{id}, which the provider has run, is called in\n{body}")),
         None => Ok(()),
     }
 }
