@@ -15,7 +15,7 @@ pub struct Counts {
     pub npm_cases: u64,
 }
 
-const HISTORIES: u64 = 10_000;
+const HISTORIES: u64 = 25_000;
 const NPM_CASES: u64 = 3_000;
 
 /// Runs until `deadline`, at least once.

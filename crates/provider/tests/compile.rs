@@ -68,6 +68,9 @@ fn judged(history: &History) -> Result<(), String> {
             Format::Anthropic => judge_anthropic(&body, &rules(history)),
         };
         judged.map_err(|refusal| format!("{format:?} refuses by {refusal:?}:\n{body}"))?;
+        if files == SendFiles::No && body.contains(r#"{"type":"image_url""#) {
+            return Err(format!("{format:?} is sent an image that it has refused:\n{body}"));
+        }
         passes_nothing_foreign_on(&body, format)?;
         calls_nothing_that_ran_elsewhere(&body, &history.messages)?;
         says_everything(&body, &history.messages)?;
@@ -117,19 +120,32 @@ fn calls_nothing_that_ran_elsewhere(body: &str, messages: &[UiMessage]) -> Resul
     }
 }
 
-/// No rule may be kept by leaving out what somebody has said.
+/// No rule may be kept by leaving out what somebody has said, or by hiding that something cannot be read.
 fn says_everything(body: &str, messages: &[UiMessage]) -> Result<(), String> {
-    let messages = messages.iter().filter(|message| message.role() != Role::Unknown);
-    for part in messages.flat_map(UiMessage::parts) {
-        let UiPart::Text(part) = part else { continue };
-        let text = part.text();
-        let written = Json::from(text).to_string();
-        let is_word = text.chars().any(char::is_alphanumeric);
-        if is_word && !body.contains(written.trim_matches('"')) {
-            return Err(format!("{written} is not in\n{body}"));
+    for message in messages {
+        if message.role() == Role::Unknown || !message.has_parts() {
+            is_said("[a message that cannot be read]", body)?;
+            continue;
+        }
+        for part in message.parts() {
+            match part {
+                UiPart::Text(part) if part.text().chars().any(char::is_alphanumeric) => {
+                    is_said(part.text(), body)?;
+                }
+                UiPart::Unknown(_) => is_said("[a part ", body)?,
+                _ => {}
+            }
         }
     }
     Ok(())
+}
+
+fn is_said(text: &str, body: &str) -> Result<(), String> {
+    let written = Json::from(text).to_string();
+    match body.contains(written.trim_matches('"')) {
+        true => Ok(()),
+        false => Err(format!("{written} is not in\n{body}")),
+    }
 }
 
 #[test]

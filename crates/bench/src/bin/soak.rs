@@ -33,16 +33,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Gives half of the time to the store, and a quarter each to the requests and the messages.
+/// Gives half of the time to the store, a third to the requests and the rest to the messages.
 fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     build_tests()?;
     let start = Instant::now();
-    let after = |quarters: u64| start + Duration::from_millis(seconds * 250 * quarters);
-    let requests = provider_soak::soak(seed, after(1))?;
+    let after = |sixths: u64| start + Duration::from_millis(seconds * sixths * 1000 / 6);
+    let requests = provider_soak::soak(seed, after(2))?;
     println!("requests: {requests:?}");
-    let store = store_soak::soak(seed, after(3))?;
+    let store = store_soak::soak(seed, after(5))?;
     println!("store: {store:?}");
-    let messages = message_soak::soak(seed, after(4))?;
+    let messages = message_soak::soak(seed, after(6))?;
     println!("messages: {messages:?}");
     Ok(format!(
         "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
