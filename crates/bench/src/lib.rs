@@ -5,11 +5,16 @@
 
 pub mod message;
 pub mod message_soak;
+pub mod provider;
+pub mod provider_soak;
 pub mod report;
 pub mod ship;
 pub mod store;
 pub mod store_soak;
 pub mod tokens;
 
+mod processor;
 mod terminal;
 mod tests;
+
+pub use tests::build_tests;

@@ -4,19 +4,17 @@
 //! once before, so that no vocabulary is loaded and no automaton built while it is measured.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use ship_context::{TokenCache, Tokenizer};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_testkit::texts;
 
+use crate::processor::time_of;
 use crate::report::{Report, Want};
 
 const BYTES: usize = 100_000;
 const WINDOW: usize = 400;
-
-/// Long enough for a clock that ticks every few milliseconds.
-const MEASURED: Duration = Duration::from_millis(40);
 
 /// The least that is promised of English and of every other text.
 const ENGLISH_MBS: f64 = 20.0;
@@ -116,24 +114,4 @@ fn cache(report: &mut Report) {
 fn message(number: usize) -> UiMessage {
     let (_, text) = texts::ordinary(1_000).swap_remove(number % 3);
     UiMessage::new(format!("m{number}"), Role::User, vec![UiPart::text(format!("{number} {text}"))])
-}
-
-/// The processor time of one round, as the mean of as many as it takes.
-fn time_of(mut measured: impl FnMut()) -> f64 {
-    let start = processor_time();
-    for rounds in 1.. {
-        measured();
-        let time = processor_time().saturating_sub(start);
-        if time >= MEASURED {
-            return time.as_secs_f64() / f64::from(rounds);
-        }
-    }
-    unreachable!("time goes on");
-}
-
-/// What this thread has used of a processor; on systems that do not tell, the time of day.
-fn processor_time() -> Duration {
-    let used = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let used = used.and_then(|text| text.split(' ').next()?.parse().ok());
-    used.map_or_else(|| SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(), Duration::from_nanos)
 }

@@ -57,7 +57,7 @@ pub struct Target<'a> {
 /// Writes the body of a request.
 ///
 /// # Errors
-/// Never for what [`sendable`] gives; the last stage has errors because the AI SDK's has.
+/// Never for what the stages before give; the last one has errors because the AI SDK's has.
 pub fn compile(request: &Request<'_>, target: &Target<'_>) -> Result<String, WireError> {
     let names = Names::of(request.tools);
     let view = readable::readable(request.view);

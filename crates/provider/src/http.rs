@@ -25,6 +25,7 @@ mod intake;
 mod openai;
 mod quote;
 mod rename;
+mod replay;
 mod retry;
 mod settings;
 mod sse;
@@ -32,6 +33,8 @@ mod sse;
 #[cfg(test)]
 mod tests;
 
+#[doc(hidden)]
+pub use replay::read_answer;
 pub use retry::{Pace, SystemPace};
 pub use settings::{Key, Settings};
 

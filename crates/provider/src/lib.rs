@@ -22,6 +22,8 @@ mod request;
 
 pub use compile::{Names, SendFiles, Target, compile};
 pub use error::{Deadline, ProviderError};
+#[doc(hidden)]
+pub use http::read_answer;
 pub use http::{HttpProvider, Key, Pace, Settings, SystemPace};
 pub use models::window_tokens;
 pub use offline::Offline;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use ship_bench::report::Report;
-use ship_bench::{message, ship, store, tokens};
+use ship_bench::{message, provider, ship, store, tokens};
 
-const PARTS: [&str; 4] = ["message", "store", "ship", "tokens"];
+const PARTS: [&str; 5] = ["message", "store", "ship", "tokens", "provider"];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
@@ -33,6 +33,9 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("tokens") {
         tokens::bench(&mut report);
+    }
+    if is_wanted("provider") {
+        provider::bench(&mut report);
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

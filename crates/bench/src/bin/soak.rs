@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ship_bench::{message_soak, store_soak};
+use ship_bench::{build_tests, message_soak, provider_soak, store_soak};
 
 const SECONDS: u64 = 60;
 
@@ -33,21 +33,27 @@ fn main() -> ExitCode {
     }
 }
 
-/// Gives two thirds of the time to the store and the rest to the messages.
+/// Gives half of the time to the store, a third to the requests and the rest to the messages.
 fn soak(seconds: u64, seed: u64) -> Result<String, String> {
+    build_tests()?;
     let start = Instant::now();
-    let store = store_soak::soak(seed, start + Duration::from_secs(seconds * 2 / 3))?;
+    let after = |sixths: u64| start + Duration::from_millis(seconds * sixths * 1000 / 6);
+    let requests = provider_soak::soak(seed, after(2))?;
+    println!("requests: {requests:?}");
+    let store = store_soak::soak(seed, after(5))?;
     println!("store: {store:?}");
-    let messages = message_soak::soak(seed, start + Duration::from_secs(seconds))?;
+    let messages = message_soak::soak(seed, after(6))?;
     println!("messages: {messages:?}");
     Ok(format!(
-        "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, {} property cases, {} cases beside npm",
+        "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
+         {} histories judged in both formats, {} property cases, {} cases beside npm",
         store.scripts,
         store.faults,
         store.disks,
         store.process_rounds,
+        requests.histories,
         messages.property_cases,
-        messages.npm_cases
+        messages.npm_cases + requests.npm_cases
     ))
 }
 

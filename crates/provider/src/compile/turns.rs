@@ -3,7 +3,8 @@
 //! Anthropic wants a person's message first, its newer models one at the end, and many templates of local
 //! models want the two to take turns. So what a person says in a row is one message of several parts, and
 //! where an assistant's message would stand first, last or beside another one, a word in brackets takes the
-//! person's turn. It stays there in all later requests.
+//! person's turn. It stays there in all later requests, but behind the last message it makes way for what the
+//! person says next.
 
 use ship_message::{ModelContent, ModelMessage, ModelParts, ModelRole};
 

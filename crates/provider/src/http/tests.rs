@@ -221,25 +221,3 @@ fn an_answer_without_end_is_ended() {
     }
     assert!(matches!(intake.push(&comments, &mut chunks), Err(Fault::Protocol(_))));
 }
-
-#[test]
-#[ignore = "a measurement: --release, --ignored, --nocapture"]
-fn one_large_event_takes_time_in_proportion_to_its_size() {
-    for megabytes in [1, 2, 4, 8] {
-        let text = "x".repeat(megabytes << 20);
-        let body = format!(
-            "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}},\"finish_reason\":\"stop\"}}]}}\n\ndata: [DONE]\n\n"
-        );
-        for size in [1460, 64 << 10] {
-            let began = std::time::Instant::now();
-            let (chunks, ended) = feed(Api::OpenAi, body.as_bytes(), size, true);
-            println!("{megabytes} MB in pieces of {size}: {:?}", began.elapsed());
-            assert!(ended.is_ok() && chunks.len() == 3);
-        }
-    }
-    let events = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"finish_reason\":null}]}\n\n".repeat(100_000);
-    let began = std::time::Instant::now();
-    let (chunks, _) = feed(Api::OpenAi, events.as_bytes(), 1460, true);
-    println!("100,000 small events: {:?}", began.elapsed());
-    assert_eq!(chunks.len(), 100_001);
-}

@@ -49,7 +49,7 @@ async fn a_wait_that_the_provider_asks_for_is_kept_and_told_to_the_person() {
         assert!(asked.is_hello());
         assert_eq!(asked.waits_ms, [wait]);
         let Some(Chunk::Data(notice)) = asked.chunks.first() else { panic!("{asked:?}") };
-        let seconds = u128::div_ceil(wait, 1000);
+        let seconds = wait.div_ceil(1000);
         assert_eq!(
             Json::from(notice.clone()).stringify(),
             format!(

@@ -1,0 +1,27 @@
+//! An answer that is here already, read as if it came from the network: how `./bench` measures the reading.
+
+use ship_message::Chunk;
+
+use super::api::Api;
+use super::draft::Origin;
+use super::intake::Intake;
+use crate::wire::Format;
+
+/// The chunks of a whole answer that comes in pieces of `size` bytes; nothing if it does not end properly.
+#[doc(hidden)]
+pub fn read_answer(format: Format, bytes: &[u8], size: usize) -> Option<Vec<Chunk>> {
+    let api = match format {
+        Format::OpenAi => Api::OpenAi,
+        Format::Anthropic => Api::Anthropic,
+    };
+    let origin = Origin { provider: api.name(), model: "m".to_owned(), serial: 0 };
+    let mut intake = Intake::new(api.reader(origin));
+    let mut chunks = Vec::new();
+    for piece in bytes.chunks(size.max(1)) {
+        if intake.push(piece, &mut chunks).ok()?.is_some() {
+            return Some(chunks);
+        }
+    }
+    intake.end(&mut chunks).ok()?;
+    Some(chunks)
+}
