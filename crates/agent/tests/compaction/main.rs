@@ -4,5 +4,6 @@
 
 mod long;
 mod overflow;
+mod rungs;
 mod undo;
 mod world;

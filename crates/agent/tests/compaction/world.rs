@@ -81,31 +81,22 @@ impl World {
             true => Answer::text(SUMMARY),
             false => Answer::text("Aye."),
         }));
-        let mut settings = Settings::openai("test-model");
-        settings.base_url = server.url_v1();
-        settings.window = window;
-        settings.retries = 0;
-        settings.key = Some(Key::new("sk-test"));
         let clock = ManualClock::default();
         let store = Arc::new(FileStore::in_memory(Options {
             clock: Arc::new(clock.clone()),
             ..Options::default()
         }));
-        let looks = Arc::new(AtomicUsize::new(0));
-        let mut tools = built_in_tools();
-        tools.push(Arc::new(Look(Arc::clone(&looks))));
-        let log = Arc::new(Kept::default());
-        let agent = Agent::from_parts(AgentParts {
-            store: Arc::clone(&store) as Arc<dyn Store>,
-            provider: Arc::new(HttpProvider::openai(settings).unwrap()),
-            tools,
-            surroundings: Arc::new(Nowhere),
-            rules,
-            log: Arc::clone(&log) as Arc<dyn RunLog>,
-            clock: Arc::new(clock.clone()),
-            ids: Arc::new(RandomIds::default()),
-        });
+        let (looks, log) = (Arc::default(), Arc::default());
+        let agent = agent(&server, &store, &clock, &looks, &log, window, rules);
         Self { server, agent, store, clock, looks, log, said: AtomicUsize::new(0) }
+    }
+
+    /// The same chat, with a provider that takes less.
+    pub(crate) fn with_window(self, takes: u64) -> Self {
+        self.server.set_rules(Judge { window: Some(takes), ..Judge::default() });
+        let Self { server, store, clock, looks, log, said, .. } = self;
+        let agent = agent(&server, &store, &clock, &looks, &log, Some(takes), Rules::default());
+        Self { server, agent, store, clock, looks, log, said }
     }
 
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
@@ -175,6 +166,34 @@ impl World {
     pub(crate) fn refused(&self) -> usize {
         self.server.requests().iter().filter(|request| request.refused.is_some()).count()
     }
+}
+
+fn agent(
+    server: &LlmServer,
+    store: &Arc<FileStore>,
+    clock: &ManualClock,
+    looks: &Arc<AtomicUsize>,
+    log: &Arc<Kept>,
+    window: Option<u64>,
+    rules: Rules,
+) -> Agent {
+    let mut settings = Settings::openai("test-model");
+    settings.base_url = server.url_v1();
+    settings.window = window;
+    settings.retries = 0;
+    settings.key = Some(Key::new("sk-test"));
+    let mut tools = built_in_tools();
+    tools.push(Arc::new(Look(Arc::clone(looks))));
+    Agent::from_parts(AgentParts {
+        store: Arc::clone(store) as Arc<dyn Store>,
+        provider: Arc::new(HttpProvider::openai(settings).unwrap()),
+        tools,
+        surroundings: Arc::new(Nowhere),
+        rules,
+        log: Arc::clone(log) as Arc<dyn RunLog>,
+        clock: Arc::new(clock.clone()),
+        ids: Arc::new(RandomIds::default()),
+    })
 }
 
 /// About so many tokens of words.
