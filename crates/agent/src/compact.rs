@@ -80,6 +80,10 @@ pub(crate) async fn make_room(
     request: &Prepared,
     why: &Why,
 ) -> Result<Room, RunError> {
+    // A context in a file of its own is not rotated: other programs read it.
+    if !work.agent.names.keeps_messages_whole() {
+        return Ok(Room::Enough(work.agent.scales.load(request).total()));
+    }
     let plan = match plan(work, request, why).await? {
         Ok(plan) => plan,
         Err(sentence) => return Ok(Room::None(sentence)),
