@@ -159,7 +159,9 @@ fn turn(ship: &Ship, start_ms: f64, report: &mut Report<'_>) -> io::Result<()> {
 /// wrote, less what it printed and logged. Growth of files would not do: the journal begins anew each time.
 fn bytes(ship: &Ship, report: &mut Report<'_>) -> io::Result<()> {
     for size in [20, 2_000, 20_000] {
-        let root = ship.project(&format!("bytes-{size}"), "{}")?;
+        // A turn is measured, not the compaction that a hundred of them lead to.
+        let settings = r#"{"context":{"history":{"maxInputTokensApprox":100000000}}}"#;
+        let root = ship.project(&format!("bytes-{size}"), settings)?;
         let line = "x".repeat(size);
         let mut talk = Talk::begin(ship.chat(&root))?;
         // What follows an answer is written while the next line is read, so turns are counted from

@@ -23,6 +23,8 @@ mod parts;
 mod readable;
 mod turns;
 
+use std::collections::HashSet;
+
 use ship_message::{
     ConvertOptions, ModelContent, ModelMessage, ModelRole, UiMessage, convert_to_model_messages,
 };
@@ -63,7 +65,14 @@ pub fn compile(request: &Request<'_>, target: &Target<'_>) -> Result<String, Wir
     let view = readable::readable(request.view);
     let mut messages = system(request.system, target.format);
     messages.extend(sendable(&view, target, &names));
-    let tools: Vec<ToolSpec> = request.tools.iter().map(|tool| names.sendable(tool)).collect();
+    let mut seen = HashSet::new();
+    let tools: Vec<ToolSpec> = request
+        .tools
+        .iter()
+        .map(|tool| names.sendable(tool))
+        .filter(|tool| seen.insert(tool.name.clone()))
+        .take(TOOLS_MAX)
+        .collect();
     let files = Files::left_to_provider();
     match target.format {
         Format::OpenAi => wire::openai(&messages, &tools, &target.parameters, &files),
@@ -73,6 +82,9 @@ pub fn compile(request: &Request<'_>, target: &Target<'_>) -> Result<String, Wir
         }
     }
 }
+
+/// OpenAI takes no more.
+const TOOLS_MAX: usize = 128;
 
 /// Gives the messages in a form that every provider takes, without the system blocks.
 fn sendable<'a>(

@@ -177,6 +177,12 @@ impl ProviderError {
             Self::Model { .. } => {
                 Some("Correct `llm.model`, or `llm.baseUrl` if it is the wrong host.".to_owned())
             }
+            Self::Refused { said, .. } if said.contains("max_tokens") => {
+                Some("Lower `llm.maxTokens` to what the model can answer.".to_owned())
+            }
+            Self::Refused { said, .. } if said.contains("temperature") => {
+                Some("Leave `llm.temperature` out, or set it to what the model takes.".to_owned())
+            }
             Self::Refused { .. } => {
                 Some("Check that `llm.model` and `llm.baseUrl` belong together.".to_owned())
             }

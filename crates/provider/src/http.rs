@@ -71,8 +71,6 @@ pub struct HttpProvider {
     pace: Arc<dyn Pace>,
     /// This model wants, or has refused `max_tokens` for, `max_completion_tokens`.
     wants_max_completion_tokens: AtomicBool,
-    /// This model has refused a file once.
-    refuses_files: AtomicBool,
 }
 
 impl HttpProvider {
@@ -100,16 +98,7 @@ impl HttpProvider {
         let pace = Arc::new(SystemPace::new());
         // OpenAI itself takes the new name for all its models; most others know only the old one.
         let wants_max_completion_tokens = AtomicBool::new(host == "api.openai.com");
-        let refuses_files = AtomicBool::new(false);
-        Ok(Self {
-            api,
-            settings,
-            connection,
-            host,
-            pace,
-            wants_max_completion_tokens,
-            refuses_files,
-        })
+        Ok(Self { api, settings, connection, host, pace, wants_max_completion_tokens })
     }
 
     /// The same, with time and chance of one's own.
@@ -262,8 +251,7 @@ impl Provider for HttpProvider {
     }
 
     fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
-        let refuses = self.refuses_files.load(Ordering::Relaxed);
-        self.compiled(request, if refuses { SendFiles::No } else { SendFiles::Yes })
+        self.compiled(request, SendFiles::Yes)
     }
 
     fn answer<'a>(
@@ -284,7 +272,6 @@ impl Provider for HttpProvider {
             if !is_about_files(&error) || plain == body {
                 return Err(error);
             }
-            self.refuses_files.store(true, Ordering::Relaxed);
             self.ask(&plain, &mut *sink).await
         })
     }
@@ -319,13 +306,35 @@ impl HttpProvider {
     }
 }
 
-/// Whether a refusal is about an image or another file in the request.
+/// Whether a refusal may be about an image or another file in the request. Hosts refuse them with any status.
 fn is_about_files(error: &ProviderError) -> bool {
-    let ProviderError::Refused { said, .. } = error else { return false };
+    let said = match error {
+        ProviderError::Refused { said, .. } | ProviderError::Model { said, .. } => said,
+        ProviderError::Unavailable { last, .. } => last,
+        _ => return false,
+    };
     let said = said.to_lowercase();
-    ["image", "file", "vision", "multimodal", "pdf", "document", "audio", "attachment"]
-        .into_iter()
-        .any(|word| said.contains(word))
+    let is_word =
+        |word: &str| said.split(|c: char| !c.is_ascii_alphanumeric()).any(|known| known == word);
+    // A host that knows only texts refuses the list in which a file stands.
+    let wants_text = said.contains("must be a string") || said.contains("valid string");
+    let words = [
+        "image",
+        "images",
+        "vision",
+        "multimodal",
+        "mmproj",
+        "pdf",
+        "document",
+        "documents",
+        "audio",
+        "file",
+        "files",
+        "attachment",
+        "attachments",
+        "media",
+    ];
+    wants_text || words.into_iter().any(is_word)
 }
 
 /// Calls come back under the names that the tools have here.

@@ -267,8 +267,6 @@ fn what_only_sounds_like_an_overflow_is_none() {
         "Unrecognized request argument supplied: context_length",
         "Unknown parameter: 'context_length'.",
         "context_length: Extra inputs are not permitted",
-        "The 1M context window is not available for your plan",
-        "This model does not support the long context window",
         // What somebody wrote.
         "Could not read the file \"my prompt is too long.pdf\"",
         "Invalid image url: 'https://example.com/maximum context window.png'",

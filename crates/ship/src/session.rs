@@ -46,6 +46,10 @@ impl Session {
 
     /// The agent of the project. A text for it that is there and cannot be used is told.
     pub(crate) fn agent(&self) -> Result<Agent, Failure> {
+        let choice = self.project.provider();
+        if choice.provider == ProviderName::Offline && choice.why.contains("nothing says whom") {
+            output::warning(&choice.why);
+        }
         let root = self.project.root();
         for problem in read_system_texts(root, Some(&root.join(chat_folder(&self.chat)))).problems {
             let because = std::error::Error::source(&problem).map(|cause| format!(": {cause}"));
@@ -69,6 +73,7 @@ impl Session {
     pub(crate) fn who_answers(&self) -> String {
         let choice = self.project.provider();
         match (choice.provider, chosen_model(&self.project)) {
+            (ProviderName::Offline, _) if choice.why.contains("nothing says whom") => choice.why,
             (ProviderName::Offline, _) => "offline model, a stand-in without a key".to_owned(),
             (_, Some(model)) => format!("{model} of {}", choice.why),
             (_, None) => choice.why,

@@ -4,7 +4,7 @@
 //! error; a result without a call, or a second one, goes. Text that stands behind a call in the same message
 //! is said after its result: Anthropic takes calls only at the end of a message.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use ship_message::json::{Json, Object};
 use ship_message::{
@@ -65,15 +65,14 @@ struct Exchanges<'a, 't> {
 
 /// The results behind one assistant's message, by the ids of their calls.
 #[derive(Default)]
-struct Results<'a>(HashMap<String, ToolResultModelPart<'a>>);
+struct Results<'a>(HashMap<String, VecDeque<ToolResultModelPart<'a>>>);
 
 impl<'a> Results<'a> {
     fn extend(&mut self, content: ModelContent<'a>) {
         let ModelContent::Parts(parts) = content else { return };
         for part in parts {
             if let ModelPart::ToolResult(result) = part {
-                // The first is the one that the model has seen.
-                self.0.entry(string(result.call_id())).or_insert(result);
+                self.0.entry(string(result.call_id())).or_default().push_back(result);
             }
         }
     }
@@ -160,7 +159,8 @@ impl<'a> Exchanges<'a, '_> {
         results: &mut Results<'a>,
     ) -> (ModelPart<'a>, ModelPart<'a>) {
         let own_id = string(call.call_id());
-        let result = results.0.remove(&own_id);
+        // Of calls that share an id each has its own result, in their order.
+        let result = results.0.get_mut(&own_id).and_then(VecDeque::pop_front);
         let id = self.ids.take(&own_id);
         let name = string(call.tool_name());
         let name = self.names.sent(&name);

@@ -10,6 +10,8 @@ mod look;
 use ship_message::json::{Json, Object};
 use ship_message::{ModelContent, ModelMessage, ModelPart, ModelRole, Value};
 
+use url::Url;
+
 use self::look::{Data, Image};
 use super::parts::text;
 use super::{SendFiles, Target};
@@ -80,6 +82,13 @@ pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &Target<'_>) {
     }
 }
 
+/// Whether a provider fetches from an address: it must be whole, and Anthropic wants it encrypted.
+fn is_fetched(url: &str, format: Format) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    let has_host = url.host_str().is_some_and(|host| host.contains('.'));
+    has_host && (url.scheme() == "https" || format == Format::OpenAi && url.scheme() == "http")
+}
+
 fn is_file(part: &ModelPart<'_>) -> bool {
     matches!(part, ModelPart::File(_) | ModelPart::Image(_))
 }
@@ -120,7 +129,15 @@ impl File {
         let data = Data::read(&self.data)?;
         let media_type = self.media_type(&data);
         if let Some(words) = data.text(media_type) {
+            if words.len() > limits.image_bytes {
+                return Err("it is too large");
+            }
             return Ok(Sendable::Text(format!("{}\n\n{words}", self.heading())));
+        }
+        if let Data::Url(url) = data
+            && !is_fetched(url, target.format)
+        {
+            return Err("nobody can fetch it from where it is");
         }
         if target.files == SendFiles::No {
             return Err("this model takes no files");
@@ -129,6 +146,9 @@ impl File {
             return self.image(&data, media_type, limits);
         }
         match (target.format, media_type, &data) {
+            (_, "application/pdf", Data::Bytes { bytes, .. }) if !bytes.starts_with(b"%PDF") => {
+                Err("it is no PDF")
+            }
             (_, "application/pdf", Data::Bytes { .. })
             | (Format::Anthropic, "application/pdf", Data::Url(_))
             | (Format::OpenAi, "audio/wav" | "audio/mp3" | "audio/mpeg", Data::Bytes { .. }) => {
@@ -152,7 +172,14 @@ impl File {
         media_type: &str,
         limits: &Limits,
     ) -> Result<Sendable<'a>, &'static str> {
-        let Data::Bytes { bytes, .. } = data else { return Ok(self.file(media_type, data, true)) };
+        let Data::Bytes { bytes, .. } = data else {
+            return match media_type {
+                "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/*" => {
+                    Ok(self.file(media_type, data, true))
+                }
+                _ => Err("it is no PNG, JPEG, GIF or WebP image"),
+            };
+        };
         let image = Image::look(bytes).ok_or("it is no PNG, JPEG, GIF or WebP image")?;
         if bytes.len() > limits.image_bytes {
             return Err("it is too large");

@@ -60,12 +60,15 @@ impl Names {
     /// The tool as it is sent. A schema must be that of an object.
     pub(super) fn sendable(&self, tool: &ToolSpec) -> ToolSpec {
         let input_schema = match &tool.input_schema {
-            Json::Object(schema) if schema.str("type") == Some("object") => {
-                tool.input_schema.clone()
-            }
             Json::Object(schema) => {
                 let mut schema = schema.clone();
-                schema.set("type", "object");
+                if schema.str("type") != Some("object") {
+                    schema.set("type", "object");
+                }
+                // Anthropic takes no choice between schemas at the top; the tool itself judges its input.
+                for union in ["oneOf", "anyOf", "allOf"] {
+                    schema.remove(union);
+                }
                 schema.into()
             }
             _ => {

@@ -204,14 +204,11 @@ impl Reader for AnthropicReader {
     }
 
     fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault> {
-        if !self.has_stopped {
+        // A block that is open or a reason that is missing means that something was lost on the way.
+        let Some(reason) = self.reason.filter(|_| self.has_stopped && self.open.is_empty()) else {
             return Err(Fault::Unfinished);
-        }
-        while let Some((&index, _)) = self.open.first_key_value() {
-            self.stop(index, out);
-        }
+        };
         self.draft.usage = self.tokens.usage();
-        let reason = self.reason.unwrap_or(FinishReason::Other);
         Ok(self.draft.finish(reason, std::mem::take(&mut self.calls), out))
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the stream of a chat completion, OpenAI's and that of the many who say they are compatible.
 //!
 //! A chunk has at most one choice that matters, with a delta: text, reasoning under one of several names,
-//! a refusal, pieces of calls. The answer has ended properly when a `finish_reason` came or `[DONE]`; the
+//! a refusal, pieces of calls. The answer has ended properly when a `finish_reason` came; the
 //! tokens may be told before, with or behind it. Whether tools are called is decided by whether calls came,
 //! not by the reason.
 
@@ -26,13 +26,12 @@ pub(crate) struct OpenAiReader {
     open: Option<Part>,
     calls: Calls,
     reason: Option<FinishReason>,
-    is_done: bool,
 }
 
 impl OpenAiReader {
     pub(crate) fn new(origin: Origin) -> Self {
         let draft = Draft::new(origin);
-        Self { draft, open: None, calls: Calls::default(), reason: None, is_done: false }
+        Self { draft, open: None, calls: Calls::default(), reason: None }
     }
 
     fn chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
@@ -124,7 +123,6 @@ impl Reader for OpenAiReader {
     fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, Fault> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            self.is_done = true;
             return Ok(true);
         }
         if data.is_empty() {
@@ -145,15 +143,12 @@ impl Reader for OpenAiReader {
         if json.get("choices").and_then(Json::as_array).and_then(first_choice).is_none() {
             return Err(Fault::Protocol("JSON that holds no answer".to_owned()));
         }
-        self.chunk(json, out)?;
-        self.is_done = true;
-        Ok(())
+        self.chunk(json, out)
     }
 
     fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault> {
-        // Whoever says `[DONE]` and no reason has at least ended.
-        let reason = self.reason.or(self.is_done.then_some(FinishReason::Other));
-        let Some(reason) = reason else { return Err(Fault::Unfinished) };
+        // An answer without a reason was cut off somewhere, whoever says `[DONE]` behind it.
+        let Some(reason) = self.reason else { return Err(Fault::Unfinished) };
         if let Some(part) = self.open.take() {
             self.draft.end(part, None, out);
         }

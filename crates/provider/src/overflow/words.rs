@@ -130,18 +130,12 @@ const NOT_A_HINT: &[&str] = &[
     "unsupported parameter",
     "unexpected keyword",
     "not permitted",
-    "not supported",
-    "not support",
-    "not available",
-    "not yet available",
-    "not enabled",
     "too long to",
     "took too long",
     "taking too long",
     "takes too long",
     "taken too long",
     "timed out",
-    "timeout",
 ];
 
 /// Small things that can be too long by themselves.

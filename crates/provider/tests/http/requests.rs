@@ -19,7 +19,8 @@ async fn the_body_is_sent_byte_for_byte_with_the_key_in_its_header() {
 
 #[tokio::test]
 async fn anthropic_is_asked_its_own_way() {
-    let stream = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    let stream = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
+                  event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
     let host = Host::playing(vec![reply("200 OK", "", stream)]).await;
     let settings = Settings {
         base_url: format!("http://{}/", host.address),

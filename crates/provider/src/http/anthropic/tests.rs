@@ -104,10 +104,15 @@ fn a_call_without_input_has_an_empty_one_and_a_whole_one_may_come_first() {
         "tool-f toolu_1: input-available {}\nend: tool-calls 17/4/9"
     );
     let whole = r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"f","input":{"x":1}}}"#;
-    // The block is never stopped, either.
+    let stop = r#"{"type":"content_block_stop","index":1}"#;
+    assert_eq!(
+        answer(&[whole, stop], "tool_use"),
+        "tool-f t: input-available {\"x\":1}\nend: tool-calls 17/4/9"
+    );
     assert_eq!(
         answer(&[whole], "tool_use"),
-        "tool-f t: input-available {\"x\":1}\nend: tool-calls 17/4/9"
+        "unfinished",
+        "a block that never stopped was cut off"
     );
 }
 
