@@ -437,3 +437,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn words_that_are_told_on_or_stand_elsewhere_in_an_error_are_heard() {
+    for body in [
+        r#"{"error":{"message":"This model does not support inputs this long: maximum context length is 8192 tokens"}}"#,
+        r#"{"error":{"message":"Not supported: input exceeds the context window"}}"#,
+        r#"{"error":{"message":"The \"context window\" of this model was exceeded"}}"#,
+        r#"{"error":{"message":"n_ctx/context_length exceeded"}}"#,
+        r#"{"error":{"message":"upstream said 'Your input exceeds the context window of this model.'"}}"#,
+        r#"{"error":{"message":"Error: \"prompt is too long: 9 tokens > 3 maximum\""}}"#,
+        r#"{"error":{"text":"prompt is too long: 9 tokens > 3 maximum"}}"#,
+        r#"{"error":{"content":[{"text":"the context window is full"}]}}"#,
+    ] {
+        for status in [400, 413, 422] {
+            assert!(overflow(Some(status), body, Place::Body).is_some(), "{status} {body}");
+        }
+        assert!(overflow(None, body, Place::Stream).is_some(), "{body}");
+        assert!(overflow(Some(429), body, Place::Body).is_none(), "{body}");
+    }
+}

@@ -39,6 +39,9 @@ const WRITTEN: &[&str] = &[
     "value",
 ];
 
+/// Of these, what an error itself may say.
+const WORDS_OF_ERRORS: &[&str] = &["content", "text", "value"];
+
 /// What an error says.
 #[derive(Debug, Default)]
 pub(super) struct Said {
@@ -110,15 +113,21 @@ impl Said {
     }
 
     fn value(&mut self, json: &Json, nested: usize, pending: &mut Vec<(Json, usize)>) {
-        let mut values = vec![json];
-        while let Some(value) = values.pop() {
+        let mut values = vec![(json, false)];
+        while let Some((value, in_error)) = values.pop() {
             match value {
                 Json::String(text) => self.text(text.as_str(), nested, pending),
-                Json::Array(list) => values.extend(list.iter().rev()),
+                Json::Array(list) => {
+                    values.extend(list.iter().rev().map(|value| (value, in_error)));
+                }
                 Json::Object(object) => {
                     self.numbers(object);
-                    let told = object.iter().filter(|(key, _)| !WRITTEN.contains(key));
-                    values.extend(told.map(|(_, value)| value).rev());
+                    let is_told = |key: &str| {
+                        !WRITTEN.contains(&key) || in_error && WORDS_OF_ERRORS.contains(&key)
+                    };
+                    let told = object.iter().filter(|(key, _)| is_told(key));
+                    values
+                        .extend(told.map(|(key, value)| (value, in_error || key == "error")).rev());
                 }
                 Json::Null | Json::Bool(_) | Json::Number(_) => {}
             }
@@ -135,7 +144,8 @@ impl Said {
 }
 
 /// A text in small letters, with plain apostrophes, and without what stands in quotation marks, unless that
-/// is a single name: a field, or a code. Texts that are Python's way to write an object keep everything.
+/// is a word or two, or what another host has said. Texts that are Python's way to write an object keep
+/// everything.
 fn plain(text: &str) -> String {
     let text = text.to_lowercase().replace(['\u{2018}', '\u{2019}'], "'");
     if text.contains("{'") {
@@ -151,8 +161,9 @@ fn plain(text: &str) -> String {
         match closing(inner, mark, before) {
             Some(end) => {
                 let quoted = &inner[..end];
-                let is_name = quoted.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
-                out.push_str(if is_name { quoted } else { " " });
+                let is_name = quoted.chars().all(|c| c.is_ascii_alphabetic() || "_ ".contains(c))
+                    && quoted.split_whitespace().count() <= 2;
+                out.push_str(if is_name || is_passed_on(&out) { quoted } else { " " });
                 rest = inner[end..].trim_start_matches(['"', '\'', '`', '\u{201d}']);
             }
             // An apostrophe, or half of a pair.
@@ -163,6 +174,14 @@ fn plain(text: &str) -> String {
         }
     }
     out + rest
+}
+
+/// Whether what is quoted next are the words of another host, told on.
+fn is_passed_on(before: &str) -> bool {
+    let before = before.trim_end().trim_end_matches(':');
+    ["error", "said", "says", "message", "returned", "response"]
+        .into_iter()
+        .any(|word| before.ends_with(word))
 }
 
 /// Where a quotation ends; an apostrophe within a word begins none.

@@ -232,8 +232,9 @@ fn is_in_a_name(text: &str, at: usize, hint: &str) -> bool {
     let end = end.map_or(text.len(), |space| at + hint.len() + space);
     let word = &text[text.floor_char_boundary(start)..end];
     let ending = word.rsplit_once('.').map(|(_, ending)| ending);
+    let is_path = word.starts_with(['/', '.', '~']) || word.matches('/').count() > 1;
     word.contains("://")
-        || word.contains('/')
+        || is_path
         || ending.is_some_and(|ending| {
             (1..=5).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
         })
