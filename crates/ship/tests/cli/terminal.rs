@@ -14,6 +14,8 @@ use crate::harness::TestShip;
 struct Terminal {
     ours: File,
     child: Child,
+    /// What was shown and not looked at yet.
+    shown: Vec<u8>,
 }
 
 impl Terminal {
@@ -29,18 +31,23 @@ impl Terminal {
         let mut command = ship.command(arguments);
         command.env("TERM", "xterm-256color").stdin(Stdio::from(theirs.try_clone().unwrap()));
         let child = command.stdout(Stdio::from(theirs)).spawn().unwrap();
-        Self { ours: ours.into(), child }
+        Self { ours: ours.into(), child, shown: Vec::new() }
     }
 
-    /// Reads on until `wanted` is shown.
+    /// Reads on until `wanted` is shown, and gives everything up to its end. What comes behind it in the same
+    /// piece is looked at the next time.
     fn until(&mut self, wanted: &str) -> String {
-        let mut read = Vec::new();
-        while !String::from_utf8_lossy(&read).contains(wanted) {
+        loop {
+            let found = self.shown.windows(wanted.len()).position(|at| at == wanted.as_bytes());
+            if let Some(at) = found {
+                let rest = self.shown.split_off(at + wanted.len());
+                let read = std::mem::replace(&mut self.shown, rest);
+                return String::from_utf8_lossy(&read).into_owned();
+            }
             let mut piece = [0; 4096];
             let count = self.ours.read(&mut piece).unwrap();
-            read.extend_from_slice(&piece[..count]);
+            self.shown.extend_from_slice(&piece[..count]);
         }
-        String::from_utf8_lossy(&read).into_owned()
     }
 
     fn types(&mut self, keys: &str) {
