@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ship_context::compact::Pruned;
 use ship_context::{Limits, SystemBlock, input_budget, shown_to_model, surely_fits};
-use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
+use ship_message::{UiMessage, UiPart};
 use ship_provider::{Answered, ProviderError, Request, ToolSpec};
 
 use crate::RunNote;
@@ -47,16 +47,15 @@ impl Prepared {
         }
     }
 
-    /// Whether it is so small that nobody need count it: a token is a byte at least, and providers count at
-    /// most half as many again.
-    pub(crate) fn surely_fits(&self, agent: &Inner) -> bool {
+    /// Whether it is so small that nobody need count it, which takes a vocabulary. A token is a byte at least
+    /// and two in anything but noise; should a provider count more, its own word makes room.
+    pub(crate) fn is_small(&self, agent: &Inner) -> bool {
         let rules = &agent.rules;
         let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
         let system: usize = self.system.iter().map(String::len).sum();
         let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
-        let messages: usize = self.shown.iter().map(|message| message.to_string().len()).sum();
-        let bytes = system + tools + messages;
-        surely_fits(bytes + bytes / 2, 0, budget)
+        let bytes = system + tools + self.shown.iter().map(bytes).sum::<usize>();
+        surely_fits(bytes / 4 * 3, 0, budget)
     }
 
     /// The request and its body. The answer may be as long as `answer_max` and as the window has room for.
@@ -85,6 +84,28 @@ impl Prepared {
         Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens }
     }
 }
+
+/// About how many bytes a message takes in a request.
+fn bytes(message: &UiMessage) -> usize {
+    let size = |json: &Json| match json {
+        Json::String(text) => text.as_str().len(),
+        json => json.to_string().len(),
+    };
+    let part = |part: &UiPart| match part {
+        UiPart::Text(text) => text.text().len(),
+        UiPart::Tool(tool) => {
+            tool.input().map_or(0, size)
+                + tool.output().map_or(0, size)
+                + tool.name().map_or(0, str::len)
+        }
+        UiPart::StepStart(_) => 0,
+        other => other.clone().into_json().to_string().len(),
+    };
+    message.parts().iter().map(|it| part(it) + PART_BYTES).sum::<usize>() + PART_BYTES
+}
+
+/// What a format adds to each message and part.
+const PART_BYTES: usize = 32;
 
 /// Records a model call, for the log and for `inspect`. The log gets the text of messages that no request of
 /// this run has shown before, and the others by their ids.

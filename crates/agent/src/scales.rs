@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ship_context::{Calibration, TokenCache, Tokenizer};
-use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
-use ship_provider::ToolSpec;
+use ship_message::{UiMessage, UiPart};
+use ship_provider::{Offline, Provider as _, ToolSpec};
 
 use crate::request::Prepared;
 
@@ -17,7 +17,8 @@ const MESSAGES_MAX: usize = 4_096;
 #[derive(Debug)]
 pub(crate) struct Scales {
     model: String,
-    tokenizer: Tokenizer,
+    /// None for the offline model, which has no vocabulary; reading another one costs a tenth of a second.
+    tokenizer: Option<Tokenizer>,
     cache: Mutex<TokenCache>,
     calibration: Mutex<Calibration>,
     has_learnt: AtomicBool,
@@ -42,7 +43,7 @@ impl Scales {
     pub(crate) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
-            tokenizer: Tokenizer::for_model(model),
+            tokenizer: (model != Offline.model()).then(|| Tokenizer::for_model(model)),
             cache: Mutex::new(TokenCache::new(MESSAGES_MAX)),
             calibration: Mutex::default(),
             has_learnt: AtomicBool::new(false),
@@ -51,24 +52,35 @@ impl Scales {
 
     /// The tokens of a text, as the provider will count them.
     pub(crate) fn count(&self, text: &str) -> u64 {
-        self.estimate(self.tokenizer.count(text))
+        match &self.tokenizer {
+            Some(tokenizer) => self.estimate(tokenizer.count(text)),
+            None => rough(text),
+        }
     }
 
     /// The tokens of a message that is shown.
     pub(crate) fn message(&self, message: &UiMessage) -> u64 {
-        let counted = lock(&self.cache).message_tokens(&self.tokenizer, message);
-        self.estimate(counted)
+        match &self.tokenizer {
+            Some(tokenizer) => {
+                let counted = lock(&self.cache).message_tokens(tokenizer, message);
+                self.estimate(counted)
+            }
+            None => message.parts().iter().map(rough_part).sum(),
+        }
     }
 
     pub(crate) fn load(&self, request: &Prepared) -> Load {
         let tools: Array = request.tools.iter().map(ToolSpec::to_json).collect();
+        let tools = Json::from(tools);
         let system: Vec<String> = request.blocks.iter().map(|block| block.text.clone()).collect();
-        let fixed =
-            self.tokenizer.system_tokens(&system) + self.tokenizer.tools_tokens(&Json::from(tools));
-        Load {
-            fixed: self.estimate(fixed),
-            messages: request.shown.iter().map(|message| self.message(message)).collect(),
-        }
+        let fixed = match &self.tokenizer {
+            Some(tokenizer) => {
+                self.estimate(tokenizer.system_tokens(&system) + tokenizer.tools_tokens(&tools))
+            }
+            None => system.iter().map(|text| rough(text)).sum::<u64>() + rough(&tools.to_string()),
+        };
+        let messages = request.shown.iter().map(|message| self.message(message)).collect();
+        Load { fixed, messages }
     }
 
     /// Learns from what the provider counted for a request that we had estimated.
@@ -109,6 +121,22 @@ impl Scales {
     }
 }
 
+/// What a model without a vocabulary is said to take: a token for four letters of English, and one for each
+/// character of other scripts.
+fn rough(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let others = text.chars().filter(|c| !c.is_ascii()).count();
+    (ascii / 4 + others + 1) as u64
+}
+
+fn rough_part(part: &UiPart) -> u64 {
+    match part {
+        UiPart::Text(text) => rough(text.text()),
+        UiPart::StepStart(_) => 0,
+        other => rough(&other.clone().into_json().to_string()),
+    }
+}
+
 /// Enough digits to read a factor off an estimate.
 const FACTOR_OF: u64 = 1_000_000;
 
@@ -124,7 +152,8 @@ mod tests {
     #[test]
     fn what_the_provider_counts_is_learnt_from_our_own_estimates() {
         let scales = Scales::new("test-model");
-        let counted = scales.tokenizer.count(&"the ship sails at dawn ".repeat(200));
+        let counted =
+            scales.tokenizer.as_ref().unwrap().count(&"the ship sails at dawn ".repeat(200));
         for _ in 0..3 {
             let estimated = scales.estimate(counted);
             scales.learn(estimated, counted * 14 / 10);

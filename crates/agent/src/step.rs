@@ -320,7 +320,7 @@ async fn fitting(
     let request = prepared(work, so_far).await;
     let overflow = progress.overflow.take();
     progress.estimated = None;
-    if overflow.is_none() && request.surely_fits(&work.agent) {
+    if overflow.is_none() && request.is_small(&work.agent) {
         return Ok(Ok(request));
     }
     let why = match &overflow {
