@@ -44,6 +44,7 @@ mod deadline;
 mod ending;
 mod events;
 mod finish;
+mod fit;
 mod inbound;
 mod inspect;
 mod lost;

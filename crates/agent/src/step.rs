@@ -9,11 +9,11 @@ use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
-use crate::compact::{Room, Why, make_room};
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
-use crate::request::{Prepared, note_response, record_request};
+use crate::fit::{Fit, NoRoom};
+use crate::request::{note_response, record_request};
 use crate::run::RunError;
 use crate::stop::Stop;
 use crate::work::Work;
@@ -27,13 +27,8 @@ pub(crate) struct Progress {
     logged: usize,
     /// How often in a row an answer has broken off.
     cuts: u64,
-    /// How often the provider has said that a request was too large, and what it said last.
-    overflows: usize,
-    overflow: Option<ProviderError>,
-    /// What the last request takes, if that was counted.
-    estimated: Option<u64>,
-    /// How long the next answer may be.
-    answer_max: u64,
+    /// How the next request is made to fit.
+    fit: Fit,
     pub(crate) start: ship_context::RunStart,
     pub(crate) deadline: Instant,
     /// Why the answer that has just come ended.
@@ -62,10 +57,7 @@ pub(crate) async fn run(
         assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
         logged: seen_before(work).await,
         cuts: 0,
-        overflows: 0,
-        overflow: None,
-        estimated: None,
-        answer_max: work.agent.rules.max_tokens,
+        fit: Fit::new(work),
         start: journal.start,
         finish_reason: journal.finish_reason,
         mark: None,
@@ -234,11 +226,15 @@ async fn ask(
         _ => progress.push(work, Chunk::StartStep),
     }
     let agent = Arc::clone(&work.agent);
-    let request = match fitting(work, progress, &so_far).await? {
+    let request = match progress.fit.request(work, &so_far).await? {
         Ok(request) => request,
-        Err(outcome) => return Ok(Some(outcome)),
+        Err(NoRoom::Sentence(sentence)) => return Ok(Some(Outcome::Failed(sentence))),
+        Err(NoRoom::Error(error)) => return Ok(Some(failed(work, &error))),
     };
-    let (request, body) = match request.within_window(&agent, progress.answer_max) {
+    if progress.fit.was_compacted() {
+        progress.logged = work.context().await.len();
+    }
+    let (request, body) = match request.within_window(&agent, progress.fit.answer_max()) {
         Ok(written) => written,
         Err(error) => return Ok(Some(failed(work, &error))),
     };
@@ -271,15 +267,15 @@ async fn ask(
             progress.journal_all(work).await?;
             Ok(None)
         }
-        Err(error @ ProviderError::Overflow { .. }) if progress.overflows < OVERFLOWS_MAX => {
-            overflowed(work, progress, error);
+        Err(error @ ProviderError::Overflow { .. }) if progress.fit.may_try_again() => {
+            progress.fit.overflowed(work, error);
             Ok(None)
         }
         Err(error) => Ok(Some(failed(work, &error))),
         Ok(answered) => {
             progress.cuts = 0;
-            if let (Some(estimated), Some(usage)) = (progress.estimated, answered.usage) {
-                agent.scales.learn(estimated, usage.input);
+            if let Some(usage) = answered.usage {
+                progress.fit.learn(work, usage.input);
             }
             progress.push(work, Chunk::FinishStep);
             note_response(work, progress, answered, parts_before);
@@ -287,66 +283,6 @@ async fn ask(
             Ok(None)
         }
     }
-}
-
-/// How often one run makes room because the provider says that there is none.
-const OVERFLOWS_MAX: usize = 2;
-/// A shorter answer is no answer.
-const ANSWER_MIN: u64 = 256;
-
-/// The provider takes no request of that size: room is made before it is asked again. Nothing else of the run
-/// is done again.
-fn overflowed(work: &Work, progress: &mut Progress, error: ProviderError) {
-    if let ProviderError::Overflow { observed, limit } = &error {
-        let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
-        let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
-        work.note(RunNote { kind: "overflow", fields, ..RunNote::default() });
-        if let (Some(estimated), Some(observed)) = (progress.estimated, observed) {
-            work.agent.scales.learn(estimated, *observed);
-        }
-    }
-    // Some count the answer that is asked for as well.
-    progress.answer_max = (progress.answer_max / 4).max(ANSWER_MIN);
-    progress.overflows += 1;
-    progress.overflow = Some(error);
-}
-
-/// What the model is sent, after room was made for it if it needed any.
-async fn fitting(
-    work: &Arc<Work>,
-    progress: &mut Progress,
-    so_far: &UiMessage,
-) -> Result<Result<Prepared, Outcome>, RunError> {
-    let request = prepared(work, so_far).await;
-    let overflow = progress.overflow.take();
-    progress.estimated = None;
-    if overflow.is_none() && request.is_small(&work.agent) {
-        return Ok(Ok(request));
-    }
-    let why = match &overflow {
-        Some(ProviderError::Overflow { limit, .. }) => Why::Overflow { limit: *limit },
-        _ => Why::Trigger,
-    };
-    Ok(match (make_room(work, &request, &why).await?, overflow) {
-        (Room::Enough(_), Some(error)) if progress.overflows > 1 => Err(failed(work, &error)),
-        (Room::Enough(tokens), _) => {
-            progress.estimated = Some(tokens);
-            Ok(request)
-        }
-        (Room::None(sentence), _) => {
-            Err(Outcome::Failed(format!("I could not answer: {sentence} What you wrote is kept.")))
-        }
-        (Room::Made(compacted), _) => {
-            progress.estimated = Some(compacted.tokens_after);
-            progress.logged = work.context().await.len();
-            Ok(prepared(work, so_far).await)
-        }
-    })
-}
-
-async fn prepared(work: &Work, so_far: &UiMessage) -> Prepared {
-    let (said, pruned) = (work.context().await, work.pruned().await);
-    Prepared::new(&work.agent, work.blocks().await, &said, Some(so_far), &pruned)
 }
 
 /// The provider's failure as the person reads it; the log has it as well.

@@ -27,4 +27,4 @@ pub use budget::input_budget;
 pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, Recovery, recover};
 pub use shown::{Limits, shown_to_model};
-pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, count_tokens, surely_fits};
+pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, surely_fits};

@@ -22,15 +22,6 @@ pub use cache::TokenCache;
 pub use calibration::{Calibration, Lesson};
 pub use tokenizer::Tokenizer;
 
-/// Counts the tokens of a text with the tokenizer of OpenAI's present models, which comes near enough to the
-/// others for a person to see what fills a request.
-///
-/// The first count of a process reads the vocabulary, which takes about a tenth of a second; nothing that
-/// only passes text on should count it.
-pub fn count_tokens(text: &str) -> u64 {
-    Tokenizer::default().count(text)
-}
-
 /// Whether `bytes` of text fit a budget of tokens together with the `known` tokens of what is no text, such
 /// as images. A token is at least one byte, so this needs neither a count nor a vocabulary.
 ///
@@ -55,14 +46,14 @@ mod tests {
     #[test]
     fn tokens_are_those_of_the_real_tokenizer() {
         for (text, tokens) in [("", 0), ("hello world", 2), ("你好，世界", 3)] {
-            assert_eq!(count_tokens(text), tokens, "{text}");
+            assert_eq!(Tokenizer::default().count(text), tokens, "{text}");
         }
     }
 
     #[test]
     fn what_surely_fits_has_no_more_tokens_than_the_budget() {
         for (name, text) in texts::all(5_000) {
-            let tokens = count_tokens(&text);
+            let tokens = Tokenizer::default().count(&text);
             assert!(tokens <= text.len() as u64, "{name}: a token is at least a byte");
             assert!(!surely_fits(text.len(), 0, tokens - 1), "{name}");
         }

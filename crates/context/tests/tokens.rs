@@ -1,6 +1,6 @@
 //! What a message is said to take, beside the tokens of what is made of it for a model.
 
-use ship_context::{Tokenizer, count_tokens};
+use ship_context::Tokenizer;
 use ship_message::json::{Json, Object};
 use ship_message::{ConvertOptions, Role, ToolPart, UiMessage, UiPart, convert_to_model_messages};
 use ship_testkit::random::Random;
@@ -63,7 +63,7 @@ fn converted_tokens(messages: &[UiMessage]) -> u64 {
     let Ok(model) = convert_to_model_messages(messages, &ConvertOptions::default()) else {
         panic!("these messages can be converted");
     };
-    model.iter().map(|message| count_tokens(&message.to_string())).sum()
+    model.iter().map(|message| Tokenizer::default().count(&message.to_string())).sum()
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub struct Choice {
     pub variable: Option<&'static str>,
     /// Why, in a sentence for the person.
     pub why: String,
+    /// A setting that nothing is done with, because nobody can know whom it is for.
+    pub unused: Option<&'static str>,
 }
 
 /// The key of a provider.
@@ -49,6 +51,7 @@ pub fn choose_provider<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>
             key: ProviderKey::NotNeeded,
             variable: None,
             why: "offline, because `llm.provider` says so".to_owned(),
+            unused: None,
         },
         Some(provider) => named(provider, llm, variable),
         None => unnamed(llm, variable),
@@ -62,7 +65,7 @@ fn named<'a>(
 ) -> Choice {
     let name = KEY_VARIABLES.iter().find(|(_, whose)| *whose == provider).map(|(name, _)| *name);
     let from_variable = name.and_then(|name| Some((name, Secret::new(variable(name)?.trim()))));
-    let choice = |key, variable, why| Choice { provider, key, variable, why };
+    let choice = |key, variable, why| Choice { provider, key, variable, why, unused: None };
     match (&llm.api_key, from_variable, name) {
         (Some(key), _, _) => choice(
             ProviderKey::Given(key.clone()),
@@ -100,12 +103,14 @@ fn unnamed<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> Choice 
                 key: ProviderKey::Given(Secret::new(key.trim())),
                 variable: Some(name),
                 why: format!("{provider}, because {name} is set"),
+                unused: None,
             };
         }
     }
     let unused = [("llm.apiKey", llm.api_key.is_some()), ("llm.baseUrl", llm.base_url.is_some())];
-    let why = match unused.iter().find(|(_, set)| *set) {
-        Some((key, _)) => format!(
+    let unused = unused.into_iter().find(|(_, set)| *set).map(|(key, _)| key);
+    let why = match unused {
+        Some(key) => format!(
             "offline, because nothing says whom `{key}` is for; \
              set `llm.provider` to \"openai\" or \"anthropic\""
         ),
@@ -113,7 +118,8 @@ fn unnamed<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> Choice 
                  put OPENAI_API_KEY=… or ANTHROPIC_API_KEY=… into .env to have a real model"
             .to_owned(),
     };
-    Choice { provider: ProviderName::Offline, key: ProviderKey::NotNeeded, variable: None, why }
+    let (provider, key) = (ProviderName::Offline, ProviderKey::NotNeeded);
+    Choice { provider, key, variable: None, why, unused }
 }
 
 #[cfg(test)]
@@ -184,6 +190,7 @@ mod tests {
         let mut llm = Llm { base_url, ..Llm::default() };
         let unnamed = chosen(&llm, &[]);
         assert_eq!(unnamed.provider, ProviderName::Offline);
+        assert_eq!(unnamed.unused, Some("llm.baseUrl"));
         assert!(unnamed.why.contains("whom `llm.baseUrl` is for"), "{}", unnamed.why);
 
         llm.provider = Some(ProviderName::OpenAi);

@@ -47,7 +47,7 @@ impl Session {
     /// The agent of the project. A text for it that is there and cannot be used is told.
     pub(crate) fn agent(&self) -> Result<Agent, Failure> {
         let choice = self.project.provider();
-        if choice.provider == ProviderName::Offline && choice.why.contains("nothing says whom") {
+        if choice.unused.is_some() {
             output::warning(&choice.why);
         }
         let root = self.project.root();
@@ -73,7 +73,7 @@ impl Session {
     pub(crate) fn who_answers(&self) -> String {
         let choice = self.project.provider();
         match (choice.provider, chosen_model(&self.project)) {
-            (ProviderName::Offline, _) if choice.why.contains("nothing says whom") => choice.why,
+            (ProviderName::Offline, _) if choice.unused.is_some() => choice.why,
             (ProviderName::Offline, _) => "offline model, a stand-in without a key".to_owned(),
             (_, Some(model)) => format!("{model} of {}", choice.why),
             (_, None) => choice.why,

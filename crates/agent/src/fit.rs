@@ -1,0 +1,126 @@
+//! Making the next request fit: by its own count, and by the provider's word when it counts otherwise.
+
+use std::sync::Arc;
+
+use ship_message::UiMessage;
+use ship_message::json::Json;
+use ship_provider::ProviderError;
+
+use crate::RunNote;
+use crate::compact::{Room, Why, make_room};
+use crate::request::Prepared;
+use crate::run::RunError;
+use crate::work::Work;
+
+/// How often one run makes room because the provider says that there is none.
+const OVERFLOWS_MAX: usize = 2;
+/// A shorter answer is no answer.
+const ANSWER_MIN: u64 = 256;
+
+/// What a run knows of the sizes of its requests.
+pub(crate) struct Fit {
+    /// How often the provider has said that a request was too large, and what it said last.
+    overflows: usize,
+    overflow: Option<ProviderError>,
+    /// What the last request takes, if that was counted.
+    estimated: Option<u64>,
+    /// How long the next answer may be.
+    answer_max: u64,
+    /// Whether room was made for the last request.
+    was_compacted: bool,
+}
+
+/// Why no request can be made that fits.
+pub(crate) enum NoRoom {
+    /// This is what the person reads.
+    Sentence(String),
+    /// The provider has said so, and nothing can be left out.
+    Error(ProviderError),
+}
+
+impl Fit {
+    pub(crate) fn new(work: &Work) -> Self {
+        Self {
+            overflows: 0,
+            overflow: None,
+            estimated: None,
+            answer_max: work.agent.rules.max_tokens,
+            was_compacted: false,
+        }
+    }
+
+    pub(crate) fn answer_max(&self) -> u64 {
+        self.answer_max
+    }
+
+    pub(crate) fn was_compacted(&self) -> bool {
+        self.was_compacted
+    }
+
+    pub(crate) fn may_try_again(&self) -> bool {
+        self.overflows < OVERFLOWS_MAX
+    }
+
+    /// The provider takes no request of that size: room is made before it is asked again. Nothing else of the
+    /// run is done again.
+    pub(crate) fn overflowed(&mut self, work: &Work, error: ProviderError) {
+        if let ProviderError::Overflow { observed, limit } = &error {
+            let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
+            let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
+            work.note(RunNote { kind: "overflow", fields, ..RunNote::default() });
+            if let Some(observed) = observed {
+                self.learn(work, *observed);
+            }
+        }
+        // Some count the answer that is asked for as well.
+        self.answer_max = (self.answer_max / 4).max(ANSWER_MIN);
+        self.overflows += 1;
+        self.overflow = Some(error);
+    }
+
+    /// Learns from what the provider counted for the last request.
+    pub(crate) fn learn(&self, work: &Work, reported: u64) {
+        if let Some(estimated) = self.estimated {
+            work.agent.scales.learn(estimated, reported);
+        }
+    }
+
+    /// What the model is sent, after room was made for it if it needed any.
+    pub(crate) async fn request(
+        &mut self,
+        work: &Arc<Work>,
+        so_far: &UiMessage,
+    ) -> Result<Result<Prepared, NoRoom>, RunError> {
+        let request = prepared(work, so_far).await;
+        let overflow = self.overflow.take();
+        self.estimated = None;
+        self.was_compacted = false;
+        if overflow.is_none() && request.is_small(&work.agent) {
+            return Ok(Ok(request));
+        }
+        let why = match &overflow {
+            Some(ProviderError::Overflow { limit, .. }) => Why::Overflow { limit: *limit },
+            _ => Why::Trigger,
+        };
+        Ok(match (make_room(work, &request, &why).await?, overflow) {
+            (Room::Enough(_), Some(error)) if !self.may_try_again() => Err(NoRoom::Error(error)),
+            (Room::Enough(tokens), _) => {
+                self.estimated = Some(tokens);
+                Ok(request)
+            }
+            (Room::None(sentence), _) => Err(NoRoom::Sentence(format!(
+                "I could not answer: {sentence} What you wrote is kept."
+            ))),
+            (Room::Made(compacted), _) => {
+                self.estimated = Some(compacted.tokens_after);
+                self.was_compacted = true;
+                Ok(prepared(work, so_far).await)
+            }
+        })
+    }
+}
+
+async fn prepared(work: &Work, so_far: &UiMessage) -> Prepared {
+    let (said, pruned) = (work.context().await, work.pruned().await);
+    Prepared::new(&work.agent, work.blocks().await, &said, Some(so_far), &pruned)
+}
