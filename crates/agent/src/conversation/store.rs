@@ -9,9 +9,9 @@ use std::sync::Arc;
 use ship_message::json::Object;
 use ship_store::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
-    Delivery, Derived, DerivedState, Entry, FileStore, Lane, LaneError, LedgerLine, LedgerSeq,
-    ListError, NewEntry, OpenError, Position, Problem, ReadError, RotateError, Rotated, Rotation,
-    SealedLog, SealedName, StorageError, Store, Synced, View,
+    ContextId, Delivery, Derived, DerivedState, Entry, FileStore, Lane, LaneError, LedgerLine,
+    LedgerSeq, ListError, NewEntry, OpenError, Position, Problem, PurgeError, Purged, ReadError,
+    RotateError, Rotated, Rotation, SealedLog, SealedName, StorageError, Store, Synced, View,
 };
 
 use super::kept::Kept;
@@ -138,6 +138,14 @@ impl Chat for ConversationChat {
         self.memory.put_derived(which, state)
     }
 
+    fn remove_derived(&self, which: Derived) -> Answer<'_, (), StorageError> {
+        self.memory.remove_derived(which)
+    }
+
+    fn archived_contexts(&self) -> Answer<'_, Vec<ContextId>, ReadError> {
+        self.memory.archived_contexts()
+    }
+
     fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError> {
         self.memory.verify()
     }
@@ -169,6 +177,10 @@ impl Lane for ConversationLane {
             );
             Err(StorageError::Io { doing: "replace", path, source }.into())
         })
+    }
+
+    fn purge(&self, log: &SealedName, by: &str) -> Answer<'_, Purged, PurgeError> {
+        self.memory.purge(log, by)
     }
 
     fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {
