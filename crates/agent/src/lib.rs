@@ -56,6 +56,7 @@ mod run;
 mod said;
 mod scales;
 mod send;
+mod settle;
 mod skills;
 mod sources;
 mod step;

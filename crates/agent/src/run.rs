@@ -369,7 +369,8 @@ impl Held {
                 let journal = Journal::read(&self.chat.journal().await?);
                 if let (Some(journal), Some(view)) = (journal, view) {
                     let work = self.work(about, &view, &journal).await;
-                    crate::finish::deliver(&work, &message).await?;
+                    let earlier = &journal.start.earlier;
+                    crate::finish::deliver(&work, &message, earlier).await?;
                 }
                 Some(Outcome::Done)
             }
@@ -386,6 +387,12 @@ impl Held {
                 };
                 inbox = view.inbox;
                 let work = self.work(about, &view, &journal).await;
+                Some(crate::step::run(&work, journal, stop).await?)
+            }
+            Recovery::Settled(journal) => {
+                let view = self.first_context(view, inbox).await?;
+                let work = self.work(about, &view, &journal).await;
+                self.lane.begin_journal(journal.start.to_object()).await?;
                 Some(crate::step::run(&work, journal, stop).await?)
             }
             Recovery::RunPending => {
@@ -501,7 +508,7 @@ impl Held {
             request_id: request_id.map_or_else(|| format!("req_{id:016x}"), str::to_owned),
             inbox: view.inbox,
             started: Some(self.agent.clock.now()),
-            blocks: Object::new(),
+            ..RunStart::default()
         }
     }
 }
