@@ -45,6 +45,7 @@ mod ending;
 mod events;
 mod finish;
 mod fit;
+mod held;
 mod inbound;
 mod inspect;
 mod lost;
