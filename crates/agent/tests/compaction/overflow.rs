@@ -108,7 +108,8 @@ async fn when_what_is_compacted_is_refused_it_is_compacted_once_more_to_the_size
 #[tokio::test(flavor = "multi_thread")]
 async fn when_no_size_is_named_the_next_request_is_a_good_deal_smaller_than_the_refused_one() {
     for window in [None, Some(100_000)] {
-        let rules = Rules { input_tokens_max: Some(50_000), ..Rules::default() };
+        let rules =
+            Rules { input_tokens_max: Some(50_000), keep_last_messages: 100, ..Rules::default() };
         let world = World::new(100_000, 1.0, window, rules);
         for nth in 0..24 {
             let said = format!("{nth:03} {}", words(500));

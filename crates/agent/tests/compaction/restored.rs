@@ -49,9 +49,9 @@ fn skill(event: &str, id: &str, name: &str) -> Entry {
     NewEvent { id, ts, event, data, ref_msg_id: None }.into()
 }
 
-/// An answer that looked something up and got four kilobytes back.
-fn looked(id: &str) -> Entry {
-    let mut tool = ToolPart::new("look", format!("call {id}"), Json::from(id));
+/// An answer that looked somewhere and got four kilobytes back.
+fn looked(id: &str, at: &str) -> Entry {
+    let mut tool = ToolPart::new("look", format!("call {id}"), Json::from(at));
     tool.set_output(Json::from(format!("{id} {}", "waves ".repeat(700))));
     let parts = vec![UiPart::Tool(tool), UiPart::text("I see.")];
     let message = UiMessage::new(id, Role::Assistant, parts);
@@ -65,13 +65,13 @@ fn said(id: &str, role: &str) -> Entry {
 #[tokio::test]
 async fn each_undo_brings_back_exactly_what_was_there_before_the_last_compaction() {
     let mut setup = Setup::grown(SimDisk::new(), 2).await;
-    setup.rules.input_tokens_max = Some(4_000);
+    setup.rules.input_tokens_max = Some(8_000);
     let local = setup.local();
     assert_eq!(local.say("a first question").await, Some(Outcome::Done));
     let mut old: Vec<Entry> = vec![skill("skill_loaded", "e1", "knots")];
-    old.extend(
-        (0..4).flat_map(|nth| [said(&format!("q{nth}"), "user"), looked(&format!("a{nth}"))]),
-    );
+    old.extend((0..4).flat_map(|nth| {
+        [said(&format!("q{nth}"), "user"), looked(&format!("a{nth}"), &format!("{nth}"))]
+    }));
     local.append(old).await;
     let better = message("q1", "user", "said better");
     local.append(vec![NewMessage { message: better, rev: 1, inbox: None }.into()]).await;
@@ -83,7 +83,9 @@ async fn each_undo_brings_back_exactly_what_was_there_before_the_last_compaction
 
     let more = (0..16)
         .map(|nth| said(&format!("n{nth}"), if nth % 2 == 0 { "user" } else { "assistant" }));
-    local.append(more.chain([skill("skill_loaded", "e2", "sails")]).collect()).await;
+    // Of two looks at the same the first is left out, also when it is among the messages that stay.
+    let looks = [looked("l1", "the sea"), looked("l2", "the sea")];
+    local.append(more.chain([skill("skill_loaded", "e2", "sails")]).chain(looks).collect()).await;
     assert!(local.accept("waits in the ledger").await);
     let (then, shown_then) = (local.contents().await, local.shown().await);
 
