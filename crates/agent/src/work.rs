@@ -18,7 +18,7 @@ use crate::compact::{LogSize, pruned};
 use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::run::{Inner, RunError};
-use crate::send::{Delivered, Sending, delivered, send};
+use crate::send::{Sending, Sent, send};
 use crate::skills::{self, SkillState};
 use crate::sources::{Place, Sources};
 
@@ -53,7 +53,7 @@ struct Log {
     size: LogSize,
     sources: Sources,
     /// What `chat_send` was called for in this run, as far as it was answered.
-    sent: Vec<Delivered>,
+    sent: Sent,
 }
 
 impl Work {
@@ -77,7 +77,7 @@ impl Work {
             pruned: pruned(view),
             size: LogSize::of(view),
             sources,
-            sent: delivered(&journal.message),
+            sent: Sent::of(journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
         Self { agent, chat, lane, run_id, request_id, place, log: Mutex::new(log) }
@@ -102,7 +102,9 @@ impl Work {
 
     /// Whether the log is so long that it is compacted whatever a request takes.
     pub(crate) async fn log_is_full(&self) -> bool {
-        self.log.lock().await.size.is_over(&self.agent.rules)
+        // The file of a conversation only grows: compacting it makes it no shorter.
+        let can_shrink = self.agent.names.keeps_messages_whole();
+        can_shrink && self.log.lock().await.size.is_over(&self.agent.rules)
     }
 
     /// The names of the skills that are loaded.

@@ -7,7 +7,7 @@ use ship_context::{Journal, RunStart};
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
-use super::{Room, Why, make_room, plan, prepared};
+use super::{Planning, Room, Why, make_room, plan, prepared};
 use crate::run::{Agent, RunError};
 use crate::work::Work;
 
@@ -87,7 +87,7 @@ impl Agent {
         let request = prepared(&work, None).await;
         match make_room(&work, None, request, &Why::Person { wishes }).await?.0 {
             Room::Made(compacted) => Ok(Some(compacted)),
-            Room::Enough(_) | Room::None(_) => Ok(None),
+            Room::Enough(_) | Room::Settle(_) | Room::None(_) => Ok(None),
         }
     }
 
@@ -99,7 +99,7 @@ impl Agent {
         let Some(work) = self.work_at_rest(chat).await? else { return Ok(None) };
         let request = prepared(&work, None).await;
         let why = Why::Person { wishes: None };
-        let Ok(plan) = plan(&work, &request, &why).await? else { return Ok(None) };
+        let Planning::Plan(plan) = plan(&work, &request, &why).await? else { return Ok(None) };
         let is_full = work.log_is_full().await;
         let prunes = !is_full && plan.is_pruning_enough();
         let mut cut = plan.cut_for(&work.agent.rules, is_full);
@@ -124,14 +124,7 @@ impl Agent {
         let lane = chat.lane("compact").await?;
         let Some(view) = chat.view().await? else { return Ok(None) };
         let about = chat.about().await?;
-        let journal = Journal::of(RunStart {
-            run_id: String::new(),
-            message_id: String::new(),
-            request_id: String::new(),
-            inbox: None,
-            started: None,
-            blocks: Object::new(),
-        });
+        let journal = Journal::of(RunStart::default());
         let agent = Arc::clone(&self.inner);
         Ok(Some(Arc::new(Work::begin(agent, chat, lane, about, &view, &journal).await)))
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod arrives;
+mod conversation;
 mod endless;
 mod full_log;
 mod killed;
@@ -11,6 +12,7 @@ mod long;
 mod overflow;
 mod restored;
 mod rungs;
+mod settled;
 mod turns;
 mod undo;
 mod world;
