@@ -12,6 +12,7 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
+use crate::compact::Drafts;
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
@@ -67,6 +68,8 @@ pub(crate) struct Inner {
     pub(crate) hub: Arc<Hub>,
     pub(crate) said: Arc<Said>,
     pub(crate) scales: Arc<Scales>,
+    /// Summaries that are not in force yet.
+    pub(crate) drafts: Arc<Drafts>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// The warnings that the log has.
@@ -144,6 +147,7 @@ impl Agent {
             hub: Arc::default(),
             said: Arc::default(),
             scales,
+            drafts: Arc::default(),
             repaired: Arc::default(),
             warned: Arc::default(),
         };
