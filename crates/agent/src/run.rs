@@ -19,6 +19,7 @@ use crate::events::{Hub, Listener, Outcome};
 use crate::inbound::{Answer, Inbound, message_of};
 use crate::lost::{Unread, answer_key};
 use crate::names::{ByPlace, Names};
+use crate::recorded::Recorded;
 use crate::said::Said;
 use crate::scales::Scales;
 use crate::sources::{digests, first_difference};
@@ -71,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) hub: Arc<Hub>,
     pub(crate) said: Arc<Said>,
     pub(crate) scales: Arc<Scales>,
+    pub(crate) recorded: Arc<Recorded>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// The warnings that the log has.
@@ -148,6 +150,7 @@ impl Agent {
             hub: Arc::default(),
             said: Arc::default(),
             scales,
+            recorded: Arc::default(),
             repaired: Arc::default(),
             warned: Arc::default(),
         };
