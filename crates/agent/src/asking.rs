@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_context::input_budget;
 use ship_message::UiMessage;
-use ship_message::json::Json;
+use ship_message::json::{Array, Json};
 use ship_provider::{Answered, ProviderError, Recipe, Sequence, Sink};
 use tokio::sync::mpsc;
 
@@ -39,6 +39,19 @@ impl<'a> Asking<'a> {
         Self::recorded(work, prepared, written, shown, is_counted).await
     }
 
+    /// Puts a call for a summary on record. Its messages are nowhere else, so they are kept.
+    pub(crate) async fn for_summary(
+        work: &Work,
+        prepared: &Prepared,
+        written: &'a Written<'a>,
+    ) -> Result<Self, RunError> {
+        let said: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
+        let said = Json::from(said).to_string();
+        let sha256 = crate::digest(said.as_bytes());
+        work.agent.recorded.keep(work, &sha256, &said, "application/json").await;
+        Self::recorded(work, prepared, written, Shown::Summary(sha256), true).await
+    }
+
     async fn recorded(
         work: &Work,
         prepared: &Prepared,
@@ -62,9 +75,9 @@ impl<'a> Asking<'a> {
             is_rough: !is_counted,
         };
         let sequence = Sequence::of(&written.body);
-        let before = agent.recorded.last(work).await?;
         let stable = match &shown {
             Shown::Context { position, .. } => {
+                let before = agent.recorded.last(work).await?;
                 let now = Now {
                     recipe: &written.recipe,
                     system: &system,
@@ -78,7 +91,7 @@ impl<'a> Asking<'a> {
                 };
                 now.compare(&*agent.store, &*work.chat, before.as_deref()).await?
             }
-            Shown::Summary(_) => Default::default(),
+            Shown::Summary(_) => Stable::default(),
         };
         for (block, (_, sha256)) in prepared.blocks.iter().zip(&system) {
             agent.recorded.keep(work, sha256, &block.text, "text/markdown").await;

@@ -7,12 +7,12 @@ use ship_message::json::Json;
 use ship_provider::ToolSpec;
 use ship_store::{Chat, ChatKey, Timestamp};
 
+use crate::Agent;
 use crate::inspect::PieceTokens;
 use crate::rebuild::{Rebuilt, rebuild};
 use crate::record::{RecordedRequest, recorded};
 use crate::run::RunError;
 use crate::scales::Scales;
-use crate::{Agent, RequestRecord};
 
 /// A request that was made.
 #[derive(Clone, Debug)]
@@ -27,8 +27,6 @@ pub struct PastRequest {
     pub messages: Vec<UiMessage>,
     /// The tools.
     pub tools: Vec<ToolSpec>,
-    /// What each of them takes, in tokens.
-    pub tokens: PieceTokens,
     /// The tool outputs that were left out.
     pub pruned: Pruned,
     /// The compactions that the log told of at that time: when, and what the event says.
@@ -71,7 +69,6 @@ impl Agent {
         let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
         let Some((call, others)) = find(&*chat, id).await? else { return Ok(None) };
         let rebuilt = rebuild(&*self.inner.store, &*chat, &call.record).await?;
-        let tokens = self.weigh(&call.record, &rebuilt);
         let Rebuilt { blocks, shown, tools, pruned, compactions, body, is_equal, missing } =
             rebuilt;
         Ok(Some(PastRequest {
@@ -80,7 +77,6 @@ impl Agent {
             blocks,
             messages: shown,
             tools,
-            tokens,
             pruned,
             compactions,
             body,
@@ -89,15 +85,12 @@ impl Agent {
         }))
     }
 
-    /// What the pieces take, with the vocabulary of the model that was asked.
-    fn weigh(&self, record: &RequestRecord, rebuilt: &Rebuilt) -> PieceTokens {
-        let inner = &*self.inner;
-        if record.recipe.model == inner.provider.model() {
-            PieceTokens::of(&inner.scales, &rebuilt.blocks, &rebuilt.shown, &rebuilt.tools)
-        } else {
-            let scales = Scales::new(&record.recipe.model);
-            PieceTokens::of(&scales, &rebuilt.blocks, &rebuilt.shown, &rebuilt.tools)
-        }
+    /// What the pieces of a request take, with the vocabulary of the model that was asked.
+    pub fn weigh(&self, past: &PastRequest) -> PieceTokens {
+        let (inner, model) = (&*self.inner, &past.call.record.recipe.model);
+        let others = (model != inner.provider.model()).then(|| Scales::new(model));
+        let scales = others.as_ref().unwrap_or(&inner.scales);
+        PieceTokens::of(scales, &past.blocks, &past.messages, &past.tools)
     }
 }
 

@@ -38,6 +38,16 @@ impl Prepared {
         }
     }
 
+    /// A request that shows nothing of the context, and has no tools.
+    pub(crate) fn apart(block: SystemBlock, said: UiMessage) -> Self {
+        Self {
+            system: vec![block.text.clone()],
+            blocks: vec![block],
+            shown: vec![said],
+            tools: Vec::new(),
+        }
+    }
+
     /// Whether it is so small that nobody need count it, which takes a vocabulary. A token is a byte at least
     /// and two in anything but noise; should a provider count more, its own word makes room.
     pub(crate) fn is_small(&self, agent: &Inner) -> bool {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ship_agent::{PastRequest, RecordedRequest, RequestAnswer, RequestRecord, Shown};
+use ship_agent::{PastRequest, PieceTokens, RecordedRequest, RequestAnswer, RequestRecord, Shown};
 use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
 
@@ -51,7 +51,8 @@ fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
 
 /// Shows one of them, or prints its body.
 pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCode, Failure> {
-    let Some(past) = session.agent()?.past_request(&session.chat, id).await? else {
+    let agent = session.agent()?;
+    let Some(past) = agent.past_request(&session.chat, id).await? else {
         let sentence = format!("no request `{id}` is on record in `{}`", session.chat);
         return Err(Failure::new("no_request", sentence)
             .hint("`ship inspect --requests` lists the last ones"));
@@ -59,9 +60,10 @@ pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCo
     if raw {
         return print_raw(&past);
     }
+    let tokens = agent.weigh(&past);
     match session.json {
-        true => output::json(&past_object(past).into())?,
-        false => print(session, past)?,
+        true => output::json(&past_object(past, tokens).into())?,
+        false => print(session, past, tokens)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -85,7 +87,7 @@ fn print_raw(past: &PastRequest) -> Result<ExitCode, Failure> {
     Ok(ExitCode::FAILURE)
 }
 
-fn past_object(past: PastRequest) -> Object {
+fn past_object(past: PastRequest, tokens: PieceTokens) -> Object {
     let mut request = to_object(&past.call);
     let compaction = |(ts, data): &(Timestamp, Json)| {
         let mut object = Object::from([("ts", Json::from(ts.millis() as f64))]);
@@ -101,19 +103,19 @@ fn past_object(past: PastRequest) -> Object {
     request.set("others", texts(&past.others));
     request.set("pruned", past.pruned.to_json());
     request.set("compactions", past.compactions.iter().map(compaction).collect::<Vec<_>>());
-    let mut object = pieces(past).into_object();
+    let mut object = pieces(past, tokens).into_object();
     object.set("request", request);
     object
 }
 
-fn pieces(past: PastRequest) -> Pieces {
-    let tokens = past.call.record.tokens;
-    let limits = (tokens.budget, tokens.window);
+fn pieces(past: PastRequest, tokens: PieceTokens) -> Pieces {
+    let estimated = past.call.record.tokens;
+    let limits = (estimated.budget, estimated.window);
     let tools = past.tools.iter().map(|tool| tool.to_json()).collect();
-    Pieces::new(past.blocks, past.messages, tools, past.tokens, limits)
+    Pieces::new(past.blocks, past.messages, tools, tokens, limits)
 }
 
-fn print(session: &Session, past: PastRequest) -> Result<(), Failure> {
+fn print(session: &Session, past: PastRequest, tokens: PieceTokens) -> Result<(), Failure> {
     let record = &past.call.record;
     print_about(&[
         ("Project", session.project.root().display().to_string()),
@@ -134,7 +136,7 @@ fn print(session: &Session, past: PastRequest) -> Result<(), Failure> {
     for (ts, data) in &past.compactions {
         print_about(&[("Room", compaction(*ts, data))])?;
     }
-    pieces(past).print()
+    pieces(past, tokens).print()
 }
 
 fn named(record: &RequestRecord) -> String {
