@@ -144,7 +144,8 @@ fn named(record: &RequestRecord) -> String {
     let (id, request) = (output::visible(&record.id), output::visible(&record.request_id));
     match &record.shown {
         Shown::Context { position, .. } => format!("{id}, for {request}, {when}, at {position}"),
-        Shown::Summary(_) => format!("{id}, for a summary while {request} was answered, {when}"),
+        Shown::Summary(_) if request.is_empty() => format!("{id}, for a summary, {when}"),
+        Shown::Summary(_) => format!("{id}, for a summary on the way to {request}, {when}"),
     }
 }
 
