@@ -92,12 +92,9 @@ impl Rebuilt {
         parts: usize,
         limits: Limits,
     ) -> Result<(), ReadError> {
-        let mut logs = Logs::of(chat).await?;
-        let so_far = match parts {
-            0 => None,
-            _ => logs.message(chat, position, message_id).await?,
-        };
-        if parts > 0 && so_far.is_none() {
+        let logs = Logs::of(chat).await?;
+        let so_far = logs.message(chat, position, message_id, parts).await?;
+        if so_far.as_ref().map_or(0, parts_that_count) < parts {
             self.missing.push(format!("message {message_id} is in no log any more"));
         }
         let Some(mut view) = logs.view(chat, position).await? else {
@@ -107,7 +104,6 @@ impl Rebuilt {
         view.lines.retain(|line| line.seq <= position.seq);
         self.pruned = pruned(&view);
         self.compactions = view.lines.iter().filter_map(|line| compaction(&line.body)).collect();
-        let so_far = so_far.map(|message| first_parts(message, parts));
         self.shown = shown(limits, &messages(&view), so_far.as_ref(), &self.pruned);
         Ok(())
     }
@@ -160,6 +156,16 @@ fn first_parts(mut message: UiMessage, count: usize) -> UiMessage {
     message
 }
 
+/// The id of the message with which a run goes on when this one is settled; see `Journal::after_settling`.
+fn following_id(id: &str) -> String {
+    let numbered =
+        id.rsplit_once('-').and_then(|(first, nth)| Some((first, nth.parse::<u64>().ok()?)));
+    match numbered {
+        Some((first, nth)) if nth > 1 => format!("{first}-{}", nth + 1),
+        Some(_) | None => format!("{id}-2"),
+    }
+}
+
 /// The logs of a chat, each read when it is needed.
 struct Logs {
     live: Option<View>,
@@ -187,9 +193,31 @@ impl Logs {
         }
     }
 
-    /// A message that was written behind a position, in this log or in a later one, or that a run is writing.
+    /// The first parts of a message that was written behind a position. When it was settled since, some of
+    /// them may be in the message with which the run went on.
     async fn message(
-        &mut self,
+        &self,
+        chat: &dyn Chat,
+        at: Position,
+        id: &str,
+        parts: usize,
+    ) -> Result<Option<UiMessage>, ReadError> {
+        if parts == 0 {
+            return Ok(None);
+        }
+        let Some(mut message) = self.whole_message(chat, at, id).await? else { return Ok(None) };
+        let mut last = id.to_owned();
+        while parts_that_count(&message) < parts {
+            last = following_id(&last);
+            let Some(next) = self.whole_message(chat, at, &last).await? else { break };
+            message.parts_mut().extend(next.parts().iter().cloned());
+        }
+        Ok(Some(first_parts(message, parts)))
+    }
+
+    /// A message in the log of a position or in a later one, or that a run is writing.
+    async fn whole_message(
+        &self,
         chat: &dyn Chat,
         at: Position,
         id: &str,

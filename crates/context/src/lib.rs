@@ -19,6 +19,7 @@ mod budget;
 pub mod compact;
 mod journal;
 mod recover;
+mod settle;
 mod shown;
 mod tokens;
 
@@ -26,5 +27,6 @@ pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock,
 pub use budget::input_budget;
 pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, Recovery, recover};
+pub use settle::{Earlier, SETTLED, joined};
 pub use shown::{Limits, shown_to_model};
 pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, surely_fits};

@@ -1,6 +1,9 @@
 //! Requests from before a compaction and from after it can both be written again, and each tells how much of
 //! it the one before had.
 
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
+
 use ship_agent::{Outcome, RecordedRequest, RequestAnswer, Rules, Shown};
 use ship_provider::Sequence;
 use ship_testkit::llm::Answer;
@@ -133,8 +136,8 @@ async fn a_request_that_overflowed_and_the_one_after_it_are_both_on_record() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_under_way_is_explained_from_its_journal() {
     let world = World::new(100_000, 1.0, Some(100_000), Rules::default());
-    let (agent, asked) = (world.agent.clone(), std::sync::Arc::new(std::sync::Mutex::new(None)));
-    let seen = std::sync::Arc::clone(&asked);
+    let (agent, asked) = (world.agent.clone(), Arc::new(Mutex::new(None)));
+    let seen = Arc::clone(&asked);
     let handle = tokio::runtime::Handle::current();
     world.server.otherwise(Answer::judge(move |exchange| {
         if !exchange.last_text().contains("waves") {
@@ -155,4 +158,27 @@ async fn a_run_that_is_under_way_is_explained_from_its_journal() {
     assert_eq!(past.call.answer, None);
     assert_eq!(past.others.len(), 1);
     assert_eq!(past.body.unwrap().as_bytes(), world.server.requests()[1].body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_settled_on_its_way_is_explained_step_by_step() {
+    // A provider that takes less than we think refuses some requests, and what they showed is settled since.
+    for (takes, refuses) in [(8_000, false), (5_000, true)] {
+        let rules = Rules { max_tokens: 1_000, ..Rules::default() };
+        let world = World::new(takes, 1.0, Some(8_000), rules);
+        let looks = Arc::clone(&world.looks);
+        world.server.otherwise(Answer::judge(move |exchange| {
+            match (asks_for_summary(exchange), looks.load(SeqCst)) {
+                (true, _) => Answer::text(SUMMARY),
+                (false, 0..30) => Answer::call("look", "{}"),
+                (false, _) => Answer::text("I have seen enough."),
+            }
+        }));
+        // How it ends is another question.
+        let _ = world.say("look as often as you can").await;
+        assert_eq!(world.refused() > 0, refuses);
+        let calls = explained(&world).await;
+        let told: Vec<String> = differences(&calls).into_iter().flatten().collect();
+        assert!(told.len() > 2 && told.len() < calls.len() / 2, "{told:?}");
+    }
 }

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod conversation;
 mod explained;
 mod long;
 mod overflow;
 mod rungs;
+mod settled;
 mod undo;
 mod world;
