@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use crate::RunNote;
 use crate::rebuild::parts_that_count;
 use crate::record::{RequestAnswer, RequestRecord, RequestTokens, Shown};
+use crate::recorded::not_recorded;
 use crate::request::{Prepared, Written};
 use crate::run::RunError;
 use crate::stable::{Now, Stable, digests};
@@ -77,7 +78,6 @@ impl<'a> Asking<'a> {
         let sequence = Sequence::of(&written.body);
         let stable = match &shown {
             Shown::Context { position, .. } => {
-                let before = agent.recorded.last(work).await?;
                 let now = Now {
                     recipe: &written.recipe,
                     system: &system,
@@ -89,7 +89,13 @@ impl<'a> Asking<'a> {
                     shown: &prepared.shown,
                     pruned: &work.pruned().await,
                 };
-                now.compare(&*agent.store, &*work.chat, before.as_deref()).await?
+                match agent.recorded.last(work).await {
+                    Ok(last) => now.compare(&*agent.store, &*work.chat, last.as_deref()).await,
+                    Err(error) => {
+                        not_recorded(work, &error);
+                        Stable::unknown()
+                    }
+                }
             }
             Shown::Summary(_) => Stable::default(),
         };
@@ -122,28 +128,14 @@ impl<'a> Asking<'a> {
     /// Tells the log of it: the text of messages that no request of this run has shown before, and the others
     /// by their ids.
     pub(crate) async fn note(&self, work: &Work, ids: &[String], logged: usize) {
-        let record = &self.record;
         let known = ids.len().min(logged);
         let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
         let new = work.context().await;
         let new = new.iter().skip(known).map(|message| message.to_json()).collect::<Vec<_>>();
-        let difference = record.stable.difference.as_deref();
-        work.note(RunNote {
-            kind: "llm_request",
-            fields: vec![
-                ("record", record.id.as_str().into()),
-                ("model", record.recipe.model.as_str().into()),
-                ("bytes", record.bytes.into()),
-                ("sha256", record.sha256.as_str().into()),
-                ("tokens", record.tokens.total().into()),
-                ("stableTokens", record.stable.tokens.into()),
-                ("firstDifference", difference.map_or(Json::Null, Json::from)),
-                ("olderMessages", older.into()),
-            ],
-            texts: vec![("newMessages", new.into())],
-            payload: Some(self.written.body.clone()),
-            ..RunNote::default()
-        });
+        let mut note = note(&self.record, self.written.body.clone());
+        note.fields.push(("olderMessages", older.into()));
+        note.texts.push(("newMessages", new.into()));
+        work.note(note);
     }
 
     /// Makes the call. Every other body that goes out in place of this one is put on record before it does,
@@ -185,6 +177,25 @@ fn new_id(work: &Work) -> String {
     format!("q_{:016x}", work.agent.ids.next())
 }
 
+/// What the log is told of a body that goes out.
+fn note(record: &RequestRecord, body: String) -> RunNote {
+    let difference = record.stable.difference.as_deref();
+    RunNote {
+        kind: "llm_request",
+        fields: vec![
+            ("record", record.id.as_str().into()),
+            ("model", record.recipe.model.as_str().into()),
+            ("bytes", record.bytes.into()),
+            ("sha256", record.sha256.as_str().into()),
+            ("tokens", record.tokens.total().into()),
+            ("stableTokens", record.stable.tokens.into()),
+            ("firstDifference", difference.map_or(Json::Null, Json::from)),
+        ],
+        payload: Some(body),
+        ..RunNote::default()
+    }
+}
+
 /// The length of what a request that only adds to this one begins with, and its digest.
 fn stem(sequence: &Sequence) -> (u64, String) {
     let stem = sequence.stem();
@@ -223,21 +234,15 @@ async fn resend(
         ..before.clone()
     });
     if let Err(error) = write(work, &record).await {
-        tell(work, &error);
+        not_recorded(work, &error);
     }
+    work.note(note(&record, body.to_owned()));
     record
 }
 
 async fn write_answer(work: &Work, record: &RequestRecord, answer: &RequestAnswer) {
     let line = answer.line(&record.id, work.agent.clock.now());
     if let Err(error) = work.lane.record_request(line).await {
-        tell(work, &error);
+        not_recorded(work, &error);
     }
-}
-
-/// A record that cannot be written explains nothing, and stops nothing.
-fn tell(work: &Work, error: &dyn std::error::Error) {
-    let told = work.agent.surroundings.mask(&error.to_string());
-    let fields = vec![("message", Json::from(told))];
-    work.note(RunNote { kind: "error", fields, ..RunNote::default() });
 }

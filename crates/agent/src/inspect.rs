@@ -99,7 +99,7 @@ impl Agent {
             PieceTokens::of(&agent.scales, &request.blocks, &request.shown, &request.tools);
         let stable = match &open {
             Some(open) => agent.stable(&**open, &request, &tokens, &found.pruned).await?,
-            None => Stable::default(),
+            None => Stable::of_first(),
         };
         let Prepared { blocks, shown: messages, tools, .. } = request;
         let window_tokens = agent.window_tokens();
@@ -135,7 +135,7 @@ impl Inner {
     ) -> Result<Stable, RunError> {
         // What cannot be written is told when somebody asks for it.
         let Ok(written) = request.written(self, self.rules.max_tokens) else {
-            return Ok(Stable::default());
+            return Ok(Stable::unknown());
         };
         let sums = RequestTokens {
             system: tokens.system.iter().sum(),
@@ -155,7 +155,7 @@ impl Inner {
             pruned,
         };
         let last = last_of_context(recorded(chat, LINES).await?);
-        Ok(now.compare(&*self.store, chat, last.as_deref()).await?)
+        Ok(now.compare(&*self.store, chat, last.as_deref()).await)
     }
 }
 

@@ -68,7 +68,7 @@ impl Agent {
     ) -> Result<Option<PastRequest>, RunError> {
         let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
         let Some((call, others)) = find(&*chat, id).await? else { return Ok(None) };
-        let rebuilt = rebuild(&*self.inner.store, &*chat, &call.record).await?;
+        let rebuilt = rebuild(&*self.inner.store, &*chat, &call.record).await;
         let Rebuilt { blocks, shown, tools, pruned, compactions, body, is_equal, missing } =
             rebuilt;
         Ok(Some(PastRequest {
@@ -110,7 +110,11 @@ async fn find(
             call.record.request_id == found.record.request_id && call.record.id != found.record.id
         };
         let others = calls.iter().filter(is_other).map(|call| call.record.id.clone()).collect();
-        return Ok(Some((found, others)));
+        // Some of the others may be further back.
+        let may_be_cut = |first: &RecordedRequest| is_other(&first) || first.record == found.record;
+        if lines == usize::MAX || !calls.first().is_some_and(may_be_cut) {
+            return Ok(Some((found, others)));
+        }
     }
     Ok(None)
 }

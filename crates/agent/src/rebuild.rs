@@ -37,11 +37,7 @@ pub(crate) struct Rebuilt {
 }
 
 /// Writes a request again. What cannot be found any more is told, and the rest is given.
-pub(crate) async fn rebuild(
-    store: &dyn Store,
-    chat: &dyn Chat,
-    record: &RequestRecord,
-) -> Result<Rebuilt, ReadError> {
+pub(crate) async fn rebuild(store: &dyn Store, chat: &dyn Chat, record: &RequestRecord) -> Rebuilt {
     let mut rebuilt = Rebuilt::default();
     for (name, sha256) in &record.system {
         if let Some(text) = rebuilt.blob(store, sha256, &format!("the system block `{name}`")).await
@@ -55,7 +51,8 @@ pub(crate) async fn rebuild(
     match &record.shown {
         Shown::Context { position, message_id, parts } => {
             let limits = Limits { tool_output_chars: record.tool_output_chars };
-            rebuilt.read_context(chat, *position, message_id, *parts, limits).await?;
+            let read = rebuilt.read_context(chat, *position, message_id, *parts, limits).await;
+            rebuilt.missing.extend(read.err().map(|error| error.to_string()));
         }
         Shown::Summary(sha256) => {
             if let Some(said) = rebuilt.blob(store, sha256, "the messages").await {
@@ -65,7 +62,7 @@ pub(crate) async fn rebuild(
         }
     }
     rebuilt.write(record);
-    Ok(rebuilt)
+    rebuilt
 }
 
 fn list(json: &str) -> Vec<Json> {

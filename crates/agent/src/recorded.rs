@@ -4,11 +4,10 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ship_message::Role;
-use ship_store::ChatKey;
+use ship_store::{ChatKey, ReadError};
 
 use crate::RunNote;
 use crate::record::{RequestRecord, recorded};
-use crate::run::RunError;
 use crate::stable::last_of_context;
 use crate::work::Work;
 
@@ -30,7 +29,7 @@ pub(crate) struct Recorded {
 
 impl Recorded {
     /// The last request for an answer in the chat, also one that another process has made.
-    pub(crate) async fn last(&self, work: &Work) -> Result<Option<Arc<RequestRecord>>, RunError> {
+    pub(crate) async fn last(&self, work: &Work) -> Result<Option<Arc<RequestRecord>>, ReadError> {
         let chat = work.chat.key();
         let known =
             lock(&self.last).iter().find(|(key, _)| key == chat).map(|(_, last)| Arc::clone(last));
@@ -40,15 +39,15 @@ impl Recorded {
             return Ok(Some(known));
         }
         let calls = recorded(&*work.chat, LINES).await?;
-        for call in &calls {
-            self.remember_texts(&call.record);
+        for RequestRecord { system, tools, .. } in calls.iter().map(|call| &call.record) {
+            self.mark_kept(tools);
+            system.iter().for_each(|(_, sha256)| self.mark_kept(sha256));
         }
         Ok(last_of_context(calls))
     }
 
     /// Remembers a call that is on record.
     pub(crate) fn remember(&self, chat: &ChatKey, record: Arc<RequestRecord>) {
-        self.remember_texts(&record);
         if !record.is_of_context() {
             return;
         }
@@ -60,13 +59,12 @@ impl Recorded {
         }
     }
 
-    fn remember_texts(&self, record: &RequestRecord) {
+    fn mark_kept(&self, sha256: &str) {
         let mut kept = lock(&self.kept);
-        if kept.len() > TEXTS_MAX {
+        if kept.len() >= TEXTS_MAX {
             kept.clear();
         }
-        kept.extend(record.system.iter().map(|(_, sha256)| sha256.clone()));
-        kept.insert(record.tools.clone());
+        kept.insert(sha256.to_owned());
     }
 
     /// Keeps a text as a blob, if it is not known to be kept. Requests go out without it as well, so that it
@@ -75,13 +73,18 @@ impl Recorded {
         if lock(&self.kept).contains(sha256) {
             return;
         }
-        let bytes = text.as_bytes().to_vec();
-        if let Err(error) = work.agent.store.put_blob(bytes, media_type).await {
-            let told = work.agent.surroundings.mask(&error.to_string());
-            let fields = vec![("message", told.into())];
-            work.note(RunNote { kind: "warning", fields, ..RunNote::default() });
+        match work.agent.store.put_blob(text.as_bytes().to_vec(), media_type).await {
+            Ok(_) => self.mark_kept(sha256),
+            Err(error) => not_recorded(work, &error),
         }
     }
+}
+
+/// A call that cannot be put on record is made all the same.
+pub(crate) fn not_recorded(work: &Work, error: &dyn std::error::Error) {
+    let told = work.agent.surroundings.mask(&error.to_string());
+    let fields = vec![("message", told.into())];
+    work.note(RunNote { kind: "warning", fields, ..RunNote::default() });
 }
 
 /// The run that said the last thing. When another process has run the chat, that is not ours.

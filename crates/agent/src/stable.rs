@@ -29,6 +29,16 @@ pub struct Stable {
 }
 
 impl Stable {
+    /// The first request of a chat has nothing in common with any other.
+    pub(crate) fn of_first() -> Self {
+        Self { difference: Some("first request".to_owned()), ..Self::default() }
+    }
+
+    /// What the request before was is not known.
+    pub(crate) fn unknown() -> Self {
+        Self { difference: Some(UNKNOWN.to_owned()), ..Self::default() }
+    }
+
     /// As a record has it.
     pub fn to_object(&self) -> Object {
         let text = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
@@ -79,29 +89,28 @@ impl Now<'_> {
         store: &dyn Store,
         chat: &dyn Chat,
         before: Option<&RequestRecord>,
-    ) -> Result<Stable, ReadError> {
-        let Some(before) = before else {
-            let difference = Some("first request".to_owned());
-            return Ok(Stable { difference, ..Stable::default() });
-        };
+    ) -> Stable {
+        let Some(before) = before else { return Stable::of_first() };
         if let Some(known) = self.without_messages(before) {
-            return Ok(known);
+            return known;
         }
         let (bytes, sha256) = &before.stem;
         let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
         let begins = self.sequence.text().as_bytes().get(..bytes);
         if begins.is_some_and(|begins| crate::digest(begins) == *sha256) {
-            return Ok(self.stable(before, self.tokens_of(bytes), None));
+            return self.stable(before, self.tokens_of(bytes), None);
         }
-        let rebuilt = rebuild(store, chat, before).await?;
+        let rebuilt = rebuild(store, chat, before).await;
         let Some(body) = rebuilt.body.as_ref().filter(|_| rebuilt.is_equal) else {
             let RequestTokens { system, tools, .. } = *self.tokens;
-            let difference = "unknown: the request before cannot be written again";
-            return Ok(self.stable(before, system + tools, Some(difference.to_owned())));
+            return self.stable(before, system + tools, Some(UNKNOWN.to_owned()));
         };
         let common = self.sequence.common_bytes(&Sequence::of(body));
-        let difference = self.in_messages(chat, before, &rebuilt).await?;
-        Ok(self.stable(before, self.tokens_of(common), Some(difference)))
+        let difference = match self.in_messages(chat, before, &rebuilt).await {
+            Ok(difference) => difference,
+            Err(_) => UNKNOWN.to_owned(),
+        };
+        self.stable(before, self.tokens_of(common), Some(difference))
     }
 
     /// A difference before the messages, which digests tell.
@@ -155,6 +164,9 @@ impl Now<'_> {
         Ok(format!("message {} {change}", old.id().unwrap_or("without an id")))
     }
 }
+
+/// What is said when the request before cannot be written again. Why, `ship inspect` tells of that one.
+const UNKNOWN: &str = "unknown";
 
 fn named(recipe: &Recipe) -> String {
     format!("{}/{}", recipe.provider, recipe.model)

@@ -216,3 +216,52 @@ fn a_request_that_nobody_answered_is_on_record_too() {
     let records = assert_explained(&world);
     assert_eq!(difference(&records[records.len() - 1]), None, "it goes on where it was");
 }
+
+#[test]
+fn a_run_that_was_killed_on_its_way_is_explained_before_and_after_it_ends() {
+    let world = World::new(Format::Anthropic);
+    world.server.then(Speech::new([Piece::call("skills_list", "{}")]));
+    world.server.then(ship_testkit::llm::faults::stall_mid_text());
+    let send = world.ship.start(&["send", "First?"]);
+    world.wait_for(2);
+    send.kill();
+    let records = assert_explained(&world);
+    assert_eq!(records[1].get("answer"), Some(&Json::Null), "nobody knows what came of it");
+    world.server.then(Answer::text("The first answer."));
+    world.server.then(Answer::text("The second answer."));
+    assert_eq!(world.answer("Second?"), "The second answer.");
+    let records = assert_explained(&world);
+    let differences: Vec<Option<String>> = records.iter().skip(1).map(difference).collect();
+    assert_eq!(differences, [None, None, None], "each only adds to the one before");
+}
+
+#[test]
+fn what_was_sent_before_a_compaction_is_printed_again_after_it() {
+    let others = r#", "context": { "history": { "keepLastMessages": 2 } }"#;
+    let world = World::of(Format::Anthropic, r#""retries": 0, "window": 50000"#, others);
+    world.server.otherwise(Answer::judge(|exchange| {
+        match exchange.body.to_string().contains("You keep the memory of a long chat") {
+            true => Answer::text(SUMMARY),
+            false => Answer::text("Aye."),
+        }
+    }));
+    for nth in 0..3 {
+        let _ = world.answer(&format!("{nth}: {}", "the ship sails at dawn ".repeat(40)));
+    }
+    let made = world.ship.run(&["compact", "--json"]).json();
+    assert_eq!(made.get("compacted").map(|made| text(made, "rung")).as_deref(), Some("summary"));
+    let _ = world.answer("And now?");
+    let records = assert_explained(&world);
+    let differences: Vec<Option<String>> = records.iter().map(difference).collect();
+    assert_eq!(differences[4].as_deref(), Some("compacted"), "{differences:?}");
+    assert!(records[3].get("summary").is_some(), "the call for the summary is on record as well");
+    let last = text(&records[4], "id");
+    let shown = world.ship.run(&["inspect", "--request", &last]).text();
+    assert_says(&shown, &["Room", "summary; 4 messages became a summary", "compacted"]);
+    let json = world.ship.run(&["inspect", "--request", &last, "--json"]).json();
+    let request = json.get("request").expect("a request");
+    assert_eq!(text(&array(request, "compactions")[0], "rung"), "summary", "{request}");
+}
+
+const SUMMARY: &str = "## Facts\n- The ship sails at dawn.\n\n## Preferences\n- None.\n\n\
+    ## Decisions\n- None.\n\n## Open items\n- None.";
