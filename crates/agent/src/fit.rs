@@ -68,6 +68,11 @@ impl Fit {
         self.was_compacted
     }
 
+    /// Whether the last request was counted.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.estimated.is_some()
+    }
+
     pub(crate) fn may_try_again(&self) -> bool {
         self.overflows < OVERFLOWS_MAX
     }

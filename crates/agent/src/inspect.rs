@@ -5,17 +5,21 @@ use std::sync::Arc;
 use ship_context::compact::Pruned;
 use ship_context::{Journal, Recovery, SystemBlock, input_budget, recover};
 use ship_message::UiMessage;
-use ship_provider::ToolSpec;
+use ship_provider::{Sequence, ToolSpec};
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
 
 use crate::began::Began;
 use crate::compact::pruned;
 use crate::inbound::message_of;
 use crate::lost::Unread;
+use crate::record::{RequestTokens, recorded};
+use crate::recorded::LINES;
 use crate::request::Prepared;
 use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
 use crate::said::messages;
+use crate::scales::Scales;
 use crate::sources::{Place, Sources, last_of};
+use crate::stable::{Now, Stable, digests, last_of_context};
 use crate::{Agent, skills};
 
 /// What a model would be sent now.
@@ -40,6 +44,8 @@ pub struct NextRequest {
     pub window_tokens: Option<u64>,
     /// How the active context began; none before the first message.
     pub began: Option<Began>,
+    /// How much of it the last request had.
+    pub stable: Stable,
 }
 
 /// What each piece of a request takes, as the provider will count it.
@@ -53,6 +59,21 @@ pub struct PieceTokens {
     pub tools: Vec<u64>,
 }
 
+impl PieceTokens {
+    pub(crate) fn of(
+        scales: &Scales,
+        blocks: &[SystemBlock],
+        messages: &[UiMessage],
+        tools: &[ToolSpec],
+    ) -> Self {
+        Self {
+            system: blocks.iter().map(|block| scales.count(&block.text)).collect(),
+            messages: messages.iter().map(|message| scales.message(message)).collect(),
+            tools: tools.iter().map(|tool| scales.count(&tool.to_json().to_string())).collect(),
+        }
+    }
+}
+
 impl Agent {
     /// What a model would be sent now: the system blocks, the messages as shown, and the tools.
     ///
@@ -60,8 +81,9 @@ impl Agent {
     /// When the chat cannot be read.
     pub async fn inspect(&self, chat: &ChatKey) -> Result<NextRequest, RunError> {
         let agent = &*self.inner;
-        let found = match agent.store.open(chat).await? {
-            Some(chat) => Found::read(agent, &*chat).await?,
+        let open = agent.store.open(chat).await?;
+        let found = match &open {
+            Some(open) => Found::read(agent, &**open).await?,
             None => Found::default(),
         };
         let said: Vec<Arc<UiMessage>> = found.said.iter().chain(&found.queued).cloned().collect();
@@ -69,17 +91,19 @@ impl Agent {
             Place { channel: found.channel, chat_id: last_of(&said, "chatId").map(str::to_owned) };
         let sources = Sources::at(agent, chat, place);
         let blocks = sources.blocks(agent, chat, last_of(&said, "requestId"), &found.loaded);
-        let Prepared { blocks, shown: mut messages, tools, .. } =
+        let mut request =
             Prepared::new(agent, blocks, &found.said, found.so_far.as_ref(), &found.pruned);
-        messages.extend(Prepared::new(agent, Vec::new(), &found.queued, None, &found.pruned).shown);
+        let queued = Prepared::new(agent, Vec::new(), &found.queued, None, &found.pruned);
+        request.shown.extend(queued.shown);
+        let tokens =
+            PieceTokens::of(&agent.scales, &request.blocks, &request.shown, &request.tools);
+        let stable = match &open {
+            Some(open) => agent.stable(&**open, &request, &tokens, &found.pruned).await?,
+            None => Stable::of_first(),
+        };
+        let Prepared { blocks, shown: messages, tools, .. } = request;
         let window_tokens = agent.window_tokens();
         let rules = &agent.rules;
-        let scales = &agent.scales;
-        let tokens = PieceTokens {
-            system: blocks.iter().map(|block| scales.count(&block.text)).collect(),
-            messages: messages.iter().map(|message| scales.message(message)).collect(),
-            tools: tools.iter().map(|tool| scales.count(&tool.to_json().to_string())).collect(),
-        };
         Ok(NextRequest {
             tokens,
             blocks,
@@ -90,6 +114,7 @@ impl Agent {
             budget_tokens: input_budget(rules.input_tokens_max, window_tokens, rules.max_tokens),
             window_tokens,
             began: found.began,
+            stable,
         })
     }
 }
@@ -98,6 +123,39 @@ impl Inner {
     /// How many tokens the model takes, if that is known: the settings say it, or else the provider.
     pub(crate) fn window_tokens(&self) -> Option<u64> {
         self.rules.window.or_else(|| self.provider.window_tokens())
+    }
+
+    /// How much of a request that is not made the last one had that was.
+    async fn stable(
+        &self,
+        chat: &dyn Chat,
+        request: &Prepared,
+        tokens: &PieceTokens,
+        pruned: &Pruned,
+    ) -> Result<Stable, RunError> {
+        // What cannot be written is told when somebody asks for it.
+        let Ok(written) = request.written(self, self.rules.max_tokens) else {
+            return Ok(Stable::unknown());
+        };
+        let sums = RequestTokens {
+            system: tokens.system.iter().sum(),
+            tools: tokens.tools.iter().sum(),
+            messages: tokens.messages.iter().sum(),
+            ..RequestTokens::default()
+        };
+        let now = Now {
+            recipe: &written.recipe,
+            system: &digests(&request.blocks),
+            system_tokens: &tokens.system,
+            tools: &crate::digest(request.tools_text().as_bytes()),
+            tokens: &sums,
+            sequence: &Sequence::of(&written.body),
+            position: chat.view().await?.map(|view| view.position),
+            shown: &request.shown,
+            pruned,
+        };
+        let last = last_of_context(recorded(chat, LINES).await?);
+        Ok(now.compare(&*self.store, chat, last.as_deref()).await)
     }
 }
 

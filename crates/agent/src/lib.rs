@@ -36,6 +36,7 @@
 //! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come
 //! in when the agent is made.
 
+mod asking;
 mod began;
 mod calls;
 mod compact;
@@ -52,6 +53,10 @@ mod lost;
 mod model;
 mod names;
 mod open;
+mod past;
+mod rebuild;
+mod record;
+mod recorded;
 mod request;
 mod run;
 mod said;
@@ -60,6 +65,7 @@ mod send;
 mod settle;
 mod skills;
 mod sources;
+mod stable;
 mod step;
 mod stop;
 mod surroundings;
@@ -77,9 +83,12 @@ pub use inbound::{Answer, Inbound};
 pub use inspect::{NextRequest, PieceTokens};
 pub use model::chosen_model;
 pub use open::OpenAgentError;
+pub use past::PastRequest;
+pub use record::{RecordedRequest, RequestAnswer, RequestRecord, RequestTokens, Shown};
 pub use run::{Agent, AgentParts, RunError};
 pub use send::Sending;
 pub use skills::{SkillState, SkillText};
+pub use stable::Stable;
 pub use stop::Stop;
 pub use surroundings::{
     Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, RunNote, Surroundings, Texts,

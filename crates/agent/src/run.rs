@@ -18,6 +18,7 @@ use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
 use crate::inbound::{Answer, Inbound};
 use crate::names::{ByPlace, Names};
+use crate::recorded::Recorded;
 use crate::said::Said;
 use crate::scales::Scales;
 use crate::stop::{Stop, lane_unless_stopped};
@@ -70,6 +71,7 @@ pub(crate) struct Inner {
     pub(crate) scales: Arc<Scales>,
     /// Summaries that are not in force yet.
     pub(crate) drafts: Arc<Drafts>,
+    pub(crate) recorded: Arc<Recorded>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// The warnings that the log has.
@@ -148,6 +150,7 @@ impl Agent {
             said: Arc::default(),
             scales,
             drafts: Arc::default(),
+            recorded: Arc::default(),
             repaired: Arc::default(),
             warned: Arc::default(),
         };

@@ -33,6 +33,13 @@ pub(crate) struct Load {
     pub(crate) messages: Vec<u64>,
 }
 
+/// What the pieces of a request take, for its record.
+pub(crate) struct Weights {
+    pub(crate) system: Vec<u64>,
+    pub(crate) tools: u64,
+    pub(crate) messages: u64,
+}
+
 impl Load {
     pub(crate) fn total(&self) -> u64 {
         self.fixed + self.messages.iter().sum::<u64>()
@@ -81,6 +88,21 @@ impl Scales {
         };
         let messages = request.shown.iter().map(|message| self.message(message)).collect();
         Load { fixed, messages }
+    }
+
+    /// What each system block, the tools and the messages take. Those that nobody counted are guessed, because
+    /// counting takes a vocabulary.
+    pub(crate) fn weights(&self, request: &Prepared, is_counted: bool) -> Weights {
+        let text = |text: &str| if is_counted { self.count(text) } else { rough(text) };
+        let message = |message: &UiMessage| match is_counted {
+            true => self.message(message),
+            false => message.parts().iter().map(rough_part).sum(),
+        };
+        Weights {
+            system: request.blocks.iter().map(|block| text(&block.text)).collect(),
+            tools: text(&request.tools_text()),
+            messages: request.shown.iter().map(message).sum(),
+        }
     }
 
     /// Learns from what the provider counted for a request that we had estimated.

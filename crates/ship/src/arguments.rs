@@ -45,6 +45,10 @@ struct Early {
     early_follow: bool,
     #[arg(long = "request", value_name = "ID", hide = true)]
     early_request: Option<String>,
+    #[arg(long = "requests", hide = true)]
+    early_requests: bool,
+    #[arg(long = "raw", hide = true)]
+    early_raw: bool,
 }
 
 impl Arguments {
@@ -91,8 +95,24 @@ pub(crate) enum Command {
         #[arg(long)]
         ledger: bool,
     },
-    /// Show what the model would be sent now, piece by piece with its tokens
-    Inspect,
+    /// Show what the model would be sent now, or was sent once, piece by piece with its tokens
+    #[command(
+        after_help = "Examples:\n  ship inspect\n  ship inspect --requests\n  ship inspect --request q_0123456789abcdef\n  ship inspect --request q_0123456789abcdef --raw | sha256sum"
+    )]
+    Inspect {
+        /// A request that was made, by its id, or the last one for a message, by that one's request id
+        #[arg(long, value_name = "ID", conflicts_with = "requests")]
+        request: Option<String>,
+        /// Print the body of that request, byte for byte
+        #[arg(long)]
+        raw: bool,
+        /// List the requests that were made
+        #[arg(long)]
+        requests: bool,
+        /// How many of the newest to list
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        last: usize,
+    },
     /// Make room in the context: older messages become a summary, and the originals are kept
     #[command(
         after_help = "Examples:\n  ship compact --dry-run\n  ship compact --instructions 'keep all prices'\n  ship compact --undo"
@@ -134,6 +154,12 @@ impl Command {
                 *last = early.early_last.take().unwrap_or(*last);
                 *ledger |= std::mem::take(&mut early.early_ledger);
             }
+            Self::Inspect { request, raw, requests, last } => {
+                *request = request.take().or(early.early_request.take());
+                *raw |= std::mem::take(&mut early.early_raw);
+                *requests |= std::mem::take(&mut early.early_requests);
+                *last = early.early_last.take().unwrap_or(*last);
+            }
             Self::Logs { follow, request } => {
                 *follow |= std::mem::take(&mut early.early_follow);
                 *request = request.take().or(early.early_request.take());
@@ -145,6 +171,8 @@ impl Command {
             Early { early_ledger: true, .. } => Err("--ledger"),
             Early { early_follow: true, .. } => Err("--follow"),
             Early { early_request: Some(_), .. } => Err("--request"),
+            Early { early_requests: true, .. } => Err("--requests"),
+            Early { early_raw: true, .. } => Err("--raw"),
             _ => Ok(()),
         }
     }

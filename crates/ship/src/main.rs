@@ -51,7 +51,14 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
         Command::Send { text } => commands::send::run(session, text).await,
         Command::Chats => commands::chats::run(session).await,
         Command::History { last, ledger } => commands::history::run(session, *last, *ledger).await,
-        Command::Inspect => commands::inspect::run(session).await,
+        Command::Inspect { request: Some(id), raw, .. } => {
+            commands::inspect::run_past(session, id, *raw).await
+        }
+        Command::Inspect { requests: true, last, .. } => {
+            commands::inspect::list(session, *last).await
+        }
+        Command::Inspect { raw: true, .. } => Err(commands::inspect::raw_of_nothing()),
+        Command::Inspect { .. } => commands::inspect::run(session).await,
         Command::Compact { dry_run, undo, instructions } => {
             let instructions = instructions.clone();
             let asked = commands::compact::Asked { dry_run: *dry_run, undo: *undo, instructions };

@@ -5,6 +5,7 @@
 mod arrives;
 mod conversation;
 mod endless;
+mod explained;
 mod full_log;
 mod killed;
 mod local;

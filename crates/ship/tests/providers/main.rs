@@ -7,6 +7,7 @@
 mod calls;
 mod crashes;
 mod cuts;
+mod explained;
 #[path = "../cli/harness.rs"]
 #[expect(
     clippy::unwrap_used,
