@@ -7,12 +7,14 @@ use ship_context::{Journal, KnownTools};
 use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, LaneError, LedgerBody,
-    LedgerLine, LedgerSeq, OpenError, ReadError, Refused, RotateError, StorageError, Store,
+    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, Lane, LaneError, LedgerBody,
+    LedgerLine, LedgerSeq, OpenError, PurgeError, ReadError, Refused, RotateError, StorageError,
+    Store,
 };
 use tokio::sync::Mutex;
 
 use crate::compact::Drafts;
+use crate::compact::finish_purge;
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
@@ -103,6 +105,9 @@ pub enum RunError {
     /// The journal cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// What was compacted cannot be purged.
+    #[error(transparent)]
+    Purge(#[from] PurgeError),
     /// The log that was just written is not there.
     #[error(
         "the context of `{chat}` vanished while it was written; see that nothing else changes its files, then try again"
@@ -218,7 +223,7 @@ impl Agent {
                     None => return Ok(outcome),
                 },
             };
-            self.inner.repair_once(&*chat).await?;
+            self.inner.repair_once(&*chat, &*lane).await?;
             let held = Held { agent: Arc::clone(&self.inner), chat: Arc::clone(&chat), lane };
             let done = held.do_all(stop).await?;
             outcome = done.outcome.or(outcome);
@@ -280,7 +285,7 @@ impl Inner {
 
     /// Sets aside what a crash left half written, the first time this agent writes a chat. No repair is silent:
     /// each is a line in the log.
-    async fn repair_once(&self, chat: &dyn Chat) -> Result<(), RunError> {
+    async fn repair_once(&self, chat: &dyn Chat, lane: &dyn Lane) -> Result<(), RunError> {
         let new = self.repaired.lock().await.insert(chat.key().clone());
         if !new {
             return Ok(());
@@ -295,7 +300,7 @@ impl Inner {
             ];
             self.log.write(chat.key(), RunNote { kind: "repair", fields, ..RunNote::default() });
         }
-        Ok(())
+        finish_purge(chat, lane).await
     }
 }
 

@@ -7,7 +7,8 @@ use ship_context::{Journal, RunStart};
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
-use super::{Planning, Room, Why, make_room, plan, prepared};
+use super::plan::{Planning, plan};
+use super::{Room, Why, make_room, prepared};
 use crate::run::{Agent, RunError};
 use crate::work::Work;
 
@@ -24,18 +25,22 @@ pub struct Compacted {
     pub messages: usize,
     /// How many tool outputs were left out.
     pub outputs: usize,
+    /// Whether the originals were purged, so that it cannot be undone.
+    pub purged: bool,
 }
 
 impl Compacted {
     /// As the event tells it.
     pub fn to_object(&self) -> Object {
-        Object::from([
+        let mut object = Object::from([
             ("rung", Json::from(self.rung.name())),
             ("tokensBefore", self.tokens_before.into()),
             ("tokensAfter", self.tokens_after.into()),
             ("messages", (self.messages as u64).into()),
             ("outputs", (self.outputs as u64).into()),
-        ])
+        ]);
+        object.set_or_remove("purged", self.purged.then(|| Json::from(true)));
+        object
     }
 }
 

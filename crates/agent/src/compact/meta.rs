@@ -7,7 +7,7 @@ use ship_context::compact::is_summary;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Body, Chat, ChatKey, Derived, DerivedState, NewEvent, ReadError, SealedName, View,
+    Body, Chat, ChatKey, Derived, DerivedState, NewEvent, ReadError, SealedLog, SealedName, View,
 };
 
 use super::draft::Draft;
@@ -19,6 +19,8 @@ use crate::run::{Agent, Inner, RunError};
 use crate::said::messages;
 use crate::work::Work;
 
+/// How many sealed logs are looked at in one go.
+const PAGE: usize = 16;
 /// The version of what this program writes.
 const VERSION: u64 = 1;
 /// Where a draft is.
@@ -129,8 +131,21 @@ pub(super) async fn sealed_by(
     let Some(generation) = event.data.get(SEALED_GENERATION).and_then(Json::as_u64) else {
         return Ok(None);
     };
-    let sealed = chat.sealed().await?;
-    let found = sealed.into_iter().find(|log| log.head.generation.get() == generation);
-    // A log behind this one may have been sealed by a repair, under the same number.
-    Ok(found.map(|log| log.name).filter(|_| generation < view.position.generation.get()))
+    if view.head.generation.get() == generation + 1 {
+        return Ok(view.head.sealed.clone());
+    }
+    let mut before = None;
+    loop {
+        let page = chat.sealed_logs(before, PAGE).await?;
+        let found = page.iter().find(|log| log.head.generation.get() <= generation);
+        if found.is_some() || page.len() < PAGE {
+            // A log behind this one may have been sealed by a repair, under the same number.
+            let is_it = |log: &&SealedLog| {
+                log.head.generation.get() == generation
+                    && generation < view.position.generation.get()
+            };
+            return Ok(found.filter(is_it).map(|log| log.name.clone()));
+        }
+        before = page.last().map(|log| log.name.clone());
+    }
 }

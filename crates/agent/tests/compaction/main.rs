@@ -11,6 +11,7 @@ mod killed;
 mod local;
 mod long;
 mod overflow;
+mod purged;
 mod restored;
 mod rungs;
 mod settled;

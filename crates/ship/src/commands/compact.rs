@@ -50,8 +50,14 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
         0 => counted(compacted.outputs, "old tool output is", "old tool outputs are") + " left out",
         messages => counted(messages, "message became", "messages became") + " a summary",
     };
+    let back = match compacted.purged {
+        true => {
+            "The originals are gone and cannot come back (`context.history.archiveOnCompact` is false)."
+        }
+        false => "Take it back with: ship compact --undo",
+    };
     output::line(&format!(
-        "{what} (by {}): {} tokens before, about {} now. Take it back with: ship compact --undo",
+        "{what} (by {}): {} tokens before, about {} now. {back}",
         compacted.rung.name(),
         compacted.tokens_before,
         compacted.tokens_after
@@ -140,9 +146,10 @@ fn when_last(last: &Json) -> Option<String> {
 async fn undo(session: &Session) -> Result<(), Failure> {
     let undone = session.agent()?.undo_compaction(&session.chat).await?;
     if undone == Undone::Purged {
-        let sentence = "the originals are gone: their sealed log is not in `messages/archive`";
-        return Err(Failure::new("purged", sentence)
-            .hint("restore it from a copy of the project; the summary stays until then"));
+        let sentence = "the originals are gone: their sealed log was purged or taken away";
+        return Err(Failure::new("purged", sentence).hint(
+            "`context.history.archiveOnCompact: false` purges; a copy of the project may have them",
+        ));
     }
     if session.json {
         let (key, count) = match undone {
