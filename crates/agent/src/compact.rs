@@ -6,6 +6,7 @@
 
 mod asked;
 mod carried;
+mod choice;
 mod draft;
 mod meta;
 mod size;
@@ -15,8 +16,7 @@ mod undo;
 use std::sync::Arc;
 
 use ship_context::compact::{
-    Budget, Cut, Goal, Pruned, Rung, Summary, Weighed, cut, is_summary, open_request, prunable,
-    summary_message,
+    Budget, Cut, Goal, Pruned, Rung, Summary, Weighed, cut, open_request, prunable, summary_message,
 };
 use ship_context::input_budget;
 use ship_message::json::{Json, Object};
@@ -30,20 +30,18 @@ pub(crate) use size::LogSize;
 pub use undo::Undone;
 
 use self::summarise::{Older, Summed, summarise};
+use crate::RunNote;
 use crate::request::Prepared;
 use crate::run::{Inner, RunError};
 use crate::scales::Load;
 use crate::step::notice;
 use crate::work::Work;
-use crate::{Rules, RunNote};
 
 /// The event that tells of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";
 
 /// In that event: the generation of the log that was sealed.
 const SEALED_GENERATION: &str = "sealedGen";
-/// What a message takes beside its text.
-const SUMMARY_MARGIN: u64 = 16;
 const OUTGROWN: &str = "what I have done for this request no longer fits the model.";
 
 /// Why room is made.
@@ -274,35 +272,6 @@ impl Plan {
             })
             .collect();
         cut(&weighed, keep_last, self.goal.room() - self.goal.summary_room())
-    }
-
-    fn is_pruning_enough(&self) -> bool {
-        !self.pruned.is_empty() && self.after_pruning() <= self.goal.target
-    }
-
-    /// Which messages stay, by their number; in a log that is full fewer, until they are half of what it may be,
-    /// because otherwise it would be full again at once.
-    fn cut_for(&self, rules: &Rules, is_full: bool) -> Cut {
-        let mut keep_last = rules.keep_last_messages;
-        let mut cut = self.cut(keep_last);
-        while is_full && keep_last > 0 && !self.size_of(&cut.kept).is_half_of(rules) {
-            keep_last /= 2;
-            cut = self.cut(keep_last);
-        }
-        cut
-    }
-
-    fn size_of(&self, kept: &[usize]) -> LogSize {
-        let messages: Vec<Json> = kept.iter().map(|at| self.said[*at].to_json()).collect();
-        LogSize::of_messages(messages.iter().filter_map(Json::as_object))
-    }
-
-    /// Whether a cut makes the request any smaller: a summary alone is not summed up again, unless it is larger
-    /// than there is room for.
-    fn is_worth(&self, cut: &Cut) -> bool {
-        let is_new = |at: &usize| !is_summary(&self.said[*at]);
-        let tokens: u64 = cut.older.iter().map(|at| self.weights[*at]).sum();
-        cut.older.iter().any(is_new) || tokens > self.goal.summary_room() + SUMMARY_MARGIN
     }
 
     /// Does it: the first rung that is enough.
