@@ -101,7 +101,7 @@ fn earlier_parts(so_far: &UiMessage) -> usize {
 
 /// What a request may take. A person who has undone a compaction wants the whole window, until it overflows.
 /// A provider that refuses what weighs `total` and does not say what it takes is taken at less than that.
-fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) -> Budget {
+pub(super) fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) -> Budget {
     let mut window = agent.window_tokens();
     let mut is_guess = false;
     if let Why::Overflow { limit } = why {

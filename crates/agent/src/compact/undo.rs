@@ -25,7 +25,7 @@ pub enum Undone {
     Messages(usize),
     /// So many tool outputs are shown again.
     Outputs(usize),
-    /// The sealed log that held the originals is not there any more, so nothing was changed.
+    /// The sealed log that held the originals was purged or is not there any more, so nothing was changed.
     Purged,
 }
 

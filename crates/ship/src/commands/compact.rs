@@ -57,7 +57,7 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
         false => "Take it back with: ship compact --undo",
     };
     output::line(&format!(
-        "{what} (by {}): {} tokens before, about {} now. {back}",
+        "{what} (by {}): {} tokens before, about {} now.\n{back}",
         compacted.rung.name(),
         compacted.tokens_before,
         compacted.tokens_after
@@ -110,7 +110,8 @@ async fn plan(session: &Session) -> Result<(), Failure> {
     }
     output::line(&what_would_go(&planned))?;
     output::line(&format!(
-        "A request takes {} tokens now, and {} of them cannot shrink. Over {} it is compacted, to {} or less.",
+        "A request takes {} tokens now, and {} of them cannot shrink.\n\
+         Over {} it is compacted, to {} or less.",
         planned.tokens_now, planned.floor, planned.trigger, planned.target
     ))?;
     last.and_then(when_last).map_or(Ok(()), |line| output::line(&line))

@@ -5,6 +5,7 @@
 //! server judges as the strictest host does, so a history that somebody would refuse is a failed test.
 
 mod calls;
+mod compactions;
 mod crashes;
 mod cuts;
 mod explained;
