@@ -75,7 +75,7 @@ mod warnings;
 mod work;
 
 pub use began::Began;
-pub use compact::{Compacted, Planned};
+pub use compact::{Compacted, Planned, Undone};
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
 pub use finish::STOPPED;

@@ -153,6 +153,7 @@ fn rules(project: &Project) -> Rules {
         chat_send_once: settings.context.chat_egress.chat_send_idempotency,
         approval: settings.tools.approval.iter().cloned().collect(),
         client: settings.tools.client.iter().cloned().collect(),
+        ..Rules::default()
     }
 }
 

@@ -12,6 +12,7 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
+use crate::compact::Drafts;
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
@@ -69,6 +70,8 @@ pub(crate) struct Inner {
     pub(crate) said: Arc<Said>,
     pub(crate) scales: Arc<Scales>,
     pub(crate) recorded: Arc<Recorded>,
+    /// Summaries that are not in force yet.
+    pub(crate) drafts: Arc<Drafts>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// The warnings that the log has.
@@ -147,6 +150,7 @@ impl Agent {
             said: Arc::default(),
             scales,
             recorded: Arc::default(),
+            drafts: Arc::default(),
             repaired: Arc::default(),
             warned: Arc::default(),
         };

@@ -14,7 +14,7 @@ use ship_store::{
 use tokio::sync::Mutex;
 
 use crate::RunNote;
-use crate::compact::pruned;
+use crate::compact::{LogSize, pruned};
 use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::run::{Inner, RunError};
@@ -49,6 +49,8 @@ struct Log {
     loaded: Vec<String>,
     /// Tool outputs that are not shown any more.
     pruned: Pruned,
+    /// How long it was when it was read.
+    size: LogSize,
     sources: Sources,
     /// What `chat_send` was called for in this run, as far as it was answered.
     sent: Sent,
@@ -73,6 +75,7 @@ impl Work {
             messages,
             loaded: skills::loaded_names(view),
             pruned: pruned(view),
+            size: LogSize::of(view),
             sources,
             sent: Sent::of(journal),
         };
@@ -102,6 +105,13 @@ impl Work {
         self.log.lock().await.pruned.clone()
     }
 
+    /// Whether the log is so long that it is compacted whatever a request takes.
+    pub(crate) async fn log_is_full(&self) -> bool {
+        // The file of a conversation only grows: compacting it makes it no shorter.
+        let can_shrink = self.agent.names.keeps_messages_whole();
+        can_shrink && self.log.lock().await.size.is_over(&self.agent.rules)
+    }
+
     /// The names of the skills that are loaded.
     pub(crate) async fn loaded_skills(&self) -> Vec<String> {
         self.log.lock().await.loaded.clone()
@@ -116,6 +126,7 @@ impl Work {
         log.position = view.position;
         log.messages = self.agent.said.messages(chat, &view);
         log.pruned = pruned(&view);
+        log.size = LogSize::of(&view);
         Ok(())
     }
 

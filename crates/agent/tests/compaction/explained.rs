@@ -102,7 +102,8 @@ async fn a_summary_an_undo_and_a_restart_leave_every_request_explained() {
     say(&world, "look after the summary").await;
     let restarted = world.with_window(50_000);
     say(&restarted, "look after the restart").await;
-    restarted.agent.undo_compaction(&chat()).await.unwrap().unwrap();
+    let undone = restarted.agent.undo_compaction(&chat()).await.unwrap();
+    assert!(matches!(undone, ship_agent::Undone::Messages(_)), "{undone:?}");
     say(&restarted, "look after the undo").await;
     let told = differences(&explained(&restarted).await);
     let mut wanted = vec![None; 14];
