@@ -203,7 +203,10 @@ fn stem(sequence: &Sequence) -> (u64, String) {
 }
 
 async fn write(work: &Work, record: &Arc<RequestRecord>) -> Result<(), RunError> {
-    work.lane.record_request(record.to_object()).await?;
+    let frame = record.frame_text();
+    let sha256 = crate::digest(frame.as_bytes());
+    work.agent.recorded.keep(work, &sha256, &frame, "application/json").await;
+    work.lane.record_request(record.to_line()).await?;
     work.agent.recorded.remember(work.chat.key(), Arc::clone(record));
     Ok(())
 }

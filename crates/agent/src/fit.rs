@@ -12,7 +12,7 @@ use crate::request::Prepared;
 use crate::run::RunError;
 use crate::work::Work;
 
-/// How often one run makes room because the provider says that there is none.
+/// How often the provider may say that there is no room while nothing new is said.
 const OVERFLOWS_MAX: usize = 2;
 /// How often room is made while nothing new is said: the second time at the size that the provider's refusal of
 /// the first result names.
@@ -84,6 +84,9 @@ impl Fit {
             let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
             let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
             work.note(RunNote { kind: "overflow", fields, ..RunNote::default() });
+            if let Some(limit) = limit {
+                work.agent.scales.learn_limit(*limit);
+            }
         }
         // Some count the answer that is asked for as well.
         self.answer_max = (self.answer_max / 4).max(ANSWER_MIN);
@@ -157,6 +160,7 @@ impl Fit {
         if self.said != said {
             self.said = said;
             self.made = 0;
+            self.overflows = 0;
         }
     }
 }

@@ -120,9 +120,14 @@ impl Agent {
 }
 
 impl Inner {
-    /// How many tokens the model takes, if that is known: the settings say it, or else the provider.
+    /// How many tokens the model takes, if that is known: the settings say it, or else the provider; and one
+    /// that has refused more is believed, until the program ends.
     pub(crate) fn window_tokens(&self) -> Option<u64> {
-        self.rules.window.or_else(|| self.provider.window_tokens())
+        let known = self.rules.window.or_else(|| self.provider.window_tokens());
+        match (known, self.scales.limit()) {
+            (Some(known), Some(limit)) => Some(known.min(limit)),
+            (known, limit) => known.or(limit),
+        }
     }
 
     /// How much of a request that is not made the last one had that was.
@@ -154,7 +159,7 @@ impl Inner {
             shown: &request.shown,
             pruned,
         };
-        let last = last_of_context(recorded(chat, LINES).await?);
+        let last = last_of_context(recorded(&*self.store, chat, LINES).await?);
         Ok(now.compare(&*self.store, chat, last.as_deref()).await)
     }
 }

@@ -5,7 +5,7 @@ use ship_context::compact::Pruned;
 use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_provider::ToolSpec;
-use ship_store::{Chat, ChatKey, Timestamp};
+use ship_store::{Chat, ChatKey, Store, Timestamp};
 
 use crate::Agent;
 use crate::inspect::PieceTokens;
@@ -51,7 +51,8 @@ impl Agent {
     ) -> Result<Vec<RecordedRequest>, RunError> {
         let Some(chat) = self.inner.store.open(chat).await? else { return Ok(Vec::new()) };
         // Each has a line of its own and one for its answer.
-        let mut calls = recorded(&*chat, limit.saturating_mul(2).saturating_add(1)).await?;
+        let mut calls =
+            recorded(&*self.inner.store, &*chat, limit.saturating_mul(2).saturating_add(1)).await?;
         calls.drain(..calls.len().saturating_sub(limit));
         Ok(calls)
     }
@@ -67,7 +68,9 @@ impl Agent {
         id: &str,
     ) -> Result<Option<PastRequest>, RunError> {
         let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
-        let Some((call, others)) = find(&*chat, id).await? else { return Ok(None) };
+        let Some((call, others)) = find(&*self.inner.store, &*chat, id).await? else {
+            return Ok(None);
+        };
         let rebuilt = rebuild(&*self.inner.store, &*chat, &call.record).await;
         let Rebuilt { blocks, shown, tools, pruned, compactions, body, is_equal, missing } =
             rebuilt;
@@ -99,11 +102,12 @@ const LINES: usize = 256;
 
 /// The request of an id, and the others for the same message of a person.
 async fn find(
+    store: &dyn Store,
     chat: &dyn Chat,
     id: &str,
 ) -> Result<Option<(RecordedRequest, Vec<String>)>, RunError> {
     for lines in [LINES, usize::MAX] {
-        let calls = recorded(chat, lines).await?;
+        let calls = recorded(store, chat, lines).await?;
         let is_it = |call: &&RecordedRequest| call.record.id == id || call.record.request_id == id;
         let Some(found) = calls.iter().rev().find(is_it).cloned() else { continue };
         let is_other = |call: &&RecordedRequest| {

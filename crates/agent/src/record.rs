@@ -2,12 +2,14 @@
 //!
 //! What a request says is in the log already, so a record only tells which part of it was shown: up to which
 //! line, and how much of the message that the run was writing. What is not in the log, the system blocks and
-//! the tools, is kept as blobs. An answer is a line of its own, because a request that nobody answered must be
+//! the tools, is kept as blobs, and so is the frame: their digests and the parameters, which seldom differ. An answer is a line of its own, because a request that nobody answered must be
 //! on record too.
+
+use std::collections::HashMap;
 
 use ship_message::json::{Json, Object};
 use ship_provider::{Answered, Recipe, Usage};
-use ship_store::{Chat, Gen, Position, ReadError, Seq, Timestamp};
+use ship_store::{Chat, Gen, Position, ReadError, Seq, Store, Timestamp};
 
 use crate::inbound::millis;
 use crate::stable::Stable;
@@ -130,23 +132,52 @@ impl RequestRecord {
             }
             Shown::Summary(sha256) => object.set("summary", sha256.as_str()),
         }
-        let block = |(name, sha256): &(String, String)| {
-            Json::from(Object::from([("name", name.as_str()), ("sha256", sha256.as_str())]))
-        };
-        object.set("system", self.system.iter().map(block).collect::<Vec<_>>());
-        object.set("tools", self.tools.as_str());
+        for (key, value) in self.frame().into_entries() {
+            object.set(key, value);
+        }
         object.set("recipe", self.recipe.to_object());
         object.set("maxTokens", self.max_tokens);
-        object.set("toolOutputChars", self.tool_output_chars as u64);
         object.set("bytes", self.bytes);
         object.set("sha256", self.sha256.as_str());
         object.set("tokens", self.tokens.to_object());
-        let (bytes, sha256) = &self.stem;
-        let stem =
-            Object::from([("bytes", Json::from(*bytes)), ("sha256", sha256.as_str().into())]);
-        object.set("stem", stem);
+        object.set("stem", self.stem_json());
         object.set("stable", self.stable.to_object());
         object
+    }
+
+    /// What seldom differs from one request to the next.
+    fn frame(&self) -> Object {
+        let block = |(name, sha256): &(String, String)| {
+            Json::from(Object::from([("name", name.as_str()), ("sha256", sha256.as_str())]))
+        };
+        let mut frame = Object::new();
+        frame.set("system", self.system.iter().map(block).collect::<Vec<_>>());
+        frame.set("tools", self.tools.as_str());
+        frame.set("toolOutputChars", self.tool_output_chars as u64);
+        frame
+    }
+
+    fn stem_json(&self) -> Json {
+        let (bytes, sha256) = &self.stem;
+        Object::from([("bytes", Json::from(*bytes)), ("sha256", sha256.as_str().into())]).into()
+    }
+
+    /// What seldom differs, as the text of a blob.
+    pub(crate) fn frame_text(&self) -> String {
+        Json::from(self.frame()).to_string()
+    }
+
+    /// As a line of the file has it: what seldom differs stands in a blob, by its digest.
+    pub(crate) fn to_line(&self) -> Object {
+        let mut line = self.to_object();
+        for (key, _) in self.frame().iter() {
+            line.remove(key);
+        }
+        if let Some(tokens) = line.get_mut("tokens").and_then(Json::as_object_mut) {
+            tokens.remove("total");
+        }
+        line.set("frame", crate::digest(self.frame_text().as_bytes()));
+        line
     }
 
     /// Reads a line; nothing if it is another one.
@@ -260,13 +291,45 @@ pub struct RecordedRequest {
     pub answer: Option<RequestAnswer>,
 }
 
+/// A frame by its digest, if it is there still.
+async fn frame(store: &dyn Store, sha256: &str) -> Option<Object> {
+    let bytes = store.blob(sha256).await.ok()?;
+    match Json::parse(&String::from_utf8(bytes).ok()?) {
+        Ok(Json::Object(frame)) => Some(frame),
+        _ => None,
+    }
+}
+
+/// What stands for a frame that is gone: whoever writes the request again finds out that it is.
+fn lost_frame(sha256: &str) -> Object {
+    let block = Object::from([("name", "(all of them)"), ("sha256", sha256)]);
+    Object::from([
+        ("system", Json::from(vec![Json::from(block)])),
+        ("tools", sha256.into()),
+        ("toolOutputChars", 0u64.into()),
+    ])
+}
+
 /// Reads the calls of the last `lines` lines, the oldest first.
 pub(crate) async fn recorded(
+    store: &dyn Store,
     chat: &dyn Chat,
     lines: usize,
 ) -> Result<Vec<RecordedRequest>, ReadError> {
     let mut calls: Vec<RecordedRequest> = Vec::new();
-    for line in chat.requests(lines).await? {
+    let mut frames: HashMap<String, Object> = HashMap::new();
+    for mut line in chat.requests(lines).await? {
+        if let Some(sha256) = line.str("frame").map(str::to_owned) {
+            if !frames.contains_key(&sha256)
+                && let Some(frame) = frame(store, &sha256).await
+            {
+                frames.insert(sha256.clone(), frame);
+            }
+            let frame = frames.get(&sha256).cloned().unwrap_or_else(|| lost_frame(&sha256));
+            for (key, value) in frame.into_entries() {
+                line.set(key, value);
+            }
+        }
         if let Some(record) = RequestRecord::from_object(&line) {
             calls.push(RecordedRequest { record, answer: None });
         } else if let Some((id, answer)) = RequestAnswer::from_object(&line)

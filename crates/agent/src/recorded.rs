@@ -38,10 +38,11 @@ impl Recorded {
         {
             return Ok(Some(known));
         }
-        let calls = recorded(&*work.chat, LINES).await?;
-        for RequestRecord { system, tools, .. } in calls.iter().map(|call| &call.record) {
-            self.mark_kept(tools);
-            system.iter().for_each(|(_, sha256)| self.mark_kept(sha256));
+        let calls = recorded(&*work.agent.store, &*work.chat, LINES).await?;
+        for record in calls.iter().map(|call| &call.record) {
+            self.mark_kept(&record.tools);
+            self.mark_kept(&crate::digest(record.frame_text().as_bytes()));
+            record.system.iter().for_each(|(_, sha256)| self.mark_kept(sha256));
         }
         Ok(last_of_context(calls))
     }

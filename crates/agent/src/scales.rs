@@ -1,6 +1,6 @@
 //! What a request weighs: everything that is sent, in the tokens that the provider will count.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ship_context::{Calibration, TokenCache, Tokenizer};
@@ -10,6 +10,8 @@ use ship_provider::{Offline, Provider as _, ToolSpec};
 
 use crate::request::Prepared;
 
+/// A smaller limit is not believed for longer than one request.
+const LIMIT_MIN: u64 = 1_000;
 /// Of how many messages the tokens are remembered.
 const MESSAGES_MAX: usize = 4_096;
 
@@ -22,6 +24,8 @@ pub(crate) struct Scales {
     cache: Mutex<TokenCache>,
     calibration: Mutex<Calibration>,
     has_learnt: AtomicBool,
+    /// What the provider says that it takes, having refused more; none as zero.
+    limit: AtomicU64,
 }
 
 /// What the pieces of a request weigh.
@@ -54,6 +58,19 @@ impl Scales {
             cache: Mutex::new(TokenCache::new(MESSAGES_MAX)),
             calibration: Mutex::default(),
             has_learnt: AtomicBool::new(false),
+            limit: AtomicU64::new(0),
+        }
+    }
+
+    /// What the provider says that it takes.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        Some(self.limit.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
+    }
+
+    /// Remembers what the provider says that it takes. No model takes so little that it is not a slip.
+    pub(crate) fn learn_limit(&self, limit: u64) {
+        if limit >= LIMIT_MIN {
+            self.limit.store(limit, Ordering::Relaxed);
         }
     }
 

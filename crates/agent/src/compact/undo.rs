@@ -48,7 +48,9 @@ impl Agent {
             return Ok(Undone::Purged);
         };
         let before = match work.chat.sealed_view(&sealed).await {
-            Err(ReadError::Purged { .. }) => return Ok(Undone::Purged),
+            Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => {
+                return Ok(Undone::Purged);
+            }
             before => before?,
         };
         bring_back(&work, &view, seq, &before).await.map(Undone::Messages)

@@ -147,10 +147,9 @@ fn when_last(last: &Json) -> Option<String> {
 async fn undo(session: &Session) -> Result<(), Failure> {
     let undone = session.agent()?.undo_compaction(&session.chat).await?;
     if undone == Undone::Purged {
-        let sentence = "the originals are gone: their sealed log was purged or taken away";
-        return Err(Failure::new("purged", sentence).hint(
-            "`context.history.archiveOnCompact: false` purges; a copy of the project may have them",
-        ));
+        let sentence = "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
+        return Err(Failure::new("purged", sentence)
+            .hint("restore it from a copy of the project; the summary stays until then"));
     }
     if session.json {
         let (key, count) = match undone {
