@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_message::json::{Array, Json, Object};
 
-use crate::{ChatKey, ContextId, Gen, LedgerSeq, MessageId, Position, Seq, Timestamp};
+use crate::{ChatKey, ContextId, Gen, LedgerSeq, MessageId, Position, SealedName, Seq, Timestamp};
 
 /// The version of the format that this program writes.
 pub const FORMAT_VERSION: u64 = 1;
@@ -110,6 +110,15 @@ impl View {
             Body::Event(_) => None,
         })
     }
+
+    /// Returns the line of a message; `None` if it has none of that id.
+    pub fn line_of(&self, id: &MessageId) -> Option<Seq> {
+        let is_it = |line: &&Arc<Line>| match &line.body {
+            Body::Message(message) => message.str("id") == Some(id.as_str()),
+            Body::Event(_) => false,
+        };
+        self.lines.iter().find(is_it).map(|line| line.seq)
+    }
 }
 
 /// The first line of every context log: all that must outlive a rotation.
@@ -147,46 +156,6 @@ pub struct Checkpoint {
     pub seq: Seq,
     /// The message there.
     pub message: Option<MessageId>,
-}
-
-/// The name of a sealed log, such as `20260205T101500123Z-1-42`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SealedName(String);
-
-impl SealedName {
-    /// Makes the name of a log with the lines `first` to `last`, sealed `now`.
-    pub(crate) fn new(now: Timestamp, first: Seq, last: Seq) -> Self {
-        Self(format!("{}-{first}-{last}", now.file_name()))
-    }
-
-    /// Reads a name; `None` unless it has the form of one, so that it is always a plain file name.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split('-');
-        let stamp = parts.next()?;
-        let stamped = stamp.len() >= 16
-            && stamp.bytes().all(|b| b.is_ascii_digit() || b == b'T' || b == b'Z');
-        let first: u64 = parts.next()?.parse().ok()?;
-        let last: u64 = parts.next()?.parse().ok()?;
-        (stamped && first <= last && parts.next().is_none()).then(|| Self(text.to_owned()))
-    }
-
-    /// Returns the name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Returns the first and the last line of the log.
-    pub fn range(&self) -> (Seq, Seq) {
-        let number = |part: Option<&str>| Seq::new(part.and_then(|p| p.parse().ok()).unwrap_or(0));
-        let mut parts = self.0.split('-').skip(1);
-        (number(parts.next()), number(parts.next()))
-    }
-}
-
-impl std::fmt::Display for SealedName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 impl Head {
@@ -279,6 +248,9 @@ pub struct Rotation {
 }
 
 /// A part of the log that a rotation publishes.
+///
+/// A message that is in several of them is once in the new log: where the first of them has it, in its newest
+/// revision. Something new counts as it is, and is refused where its id was there before.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
     /// Lines of the old log, first and last included. A message is at the place of its first line and
@@ -286,6 +258,28 @@ pub enum Piece {
     Keep(Seq, Seq),
     /// All lines of the old log from this one on, what is appended meanwhile included.
     KeepFrom(Seq),
+    /// Lines of a sealed log of this chat, as `Keep` takes them. Nothing else is read, and blobs are shared.
+    /// A copied message tells where in the ledger it came from, and never moves the inbox cursor.
+    Sealed {
+        /// The sealed log.
+        log: SealedName,
+        /// The first line.
+        first: Seq,
+        /// The last line.
+        last: Seq,
+    },
+    /// Lines of another chat, as `Keep` takes them, whoever holds its lane. Blobs are shared. What is copied is
+    /// from no entry of this chat's ledger.
+    Of {
+        /// The other chat.
+        chat: ChatKey,
+        /// Its sealed log; `None` for its live one.
+        log: Option<SealedName>,
+        /// The first line.
+        first: Seq,
+        /// The last line.
+        last: Seq,
+    },
     /// Something new.
     New(Entry),
 }
@@ -306,15 +300,6 @@ pub struct Rotated {
     pub position: Position,
     /// The name under which the old log is sealed; `None` if there was none.
     pub sealed: Option<SealedName>,
-}
-
-/// A sealed log, as its name and its head tell it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SealedLog {
-    /// Its name.
-    pub name: SealedName,
-    /// What it begins with.
-    pub head: Head,
 }
 
 /// Something that is not as it should be.

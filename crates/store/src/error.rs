@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use crate::{ChatKey, Gen, LedgerSeq, MessageId, Position, Seq, Timestamp};
+use crate::{ChatKey, Gen, LedgerSeq, MessageId, Position, Purged, Seq, Timestamp};
 
 /// One of the two rights to a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,6 +329,37 @@ pub enum ReadError {
         /// The name that was asked for.
         name: String,
     },
+    /// Its lines were purged on purpose.
+    #[error(
+        "sealed log `{name}` of chat `{chat}` is empty on purpose: {purged}; its messages cannot be brought back"
+    )]
+    Purged {
+        /// The chat.
+        chat: ChatKey,
+        /// The sealed log.
+        name: String,
+        /// What is left to tell.
+        purged: Purged,
+    },
+}
+
+/// Why a sealed log was not purged. It is as it was, or only its tombstone is left.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PurgeError {
+    /// The chat has no such sealed log: none of that name, or it is the live log or another chat's.
+    #[error(
+        "chat `{chat}` has no sealed log `{name}` to purge; name one that a rotation has sealed"
+    )]
+    NotSealed {
+        /// The chat.
+        chat: ChatKey,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The files refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// Why a ledger entry was not accepted. It is not in the ledger, or was not acknowledged.
@@ -443,9 +474,37 @@ pub enum RotateError {
         /// How many places.
         count: usize,
     },
+    /// Lines shall be copied from a log that is damaged.
+    #[error(
+        "{} is damaged in {count} place(s), and lines of it shall be copied; see what is wrong there, then say that you have seen it",
+        path.display()
+    )]
+    DamagedSource {
+        /// The log.
+        path: PathBuf,
+        /// How many places.
+        count: usize,
+    },
+    /// Lines shall be copied from a chat that is not there.
+    #[error("there is no chat `{0}` to copy from; see `ship chats`")]
+    NoChat(ChatKey),
+    /// What shall be copied is not there any more, or never was.
+    #[error(transparent)]
+    Source(ReadError),
     /// The files refused.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl From<ReadError> for RotateError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Storage(error) => Self::Storage(error),
+            error @ (ReadError::NoSealedLog { .. } | ReadError::Purged { .. }) => {
+                Self::Source(error)
+            }
+        }
+    }
 }
 
 fn tell(generation: &Option<Gen>) -> String {

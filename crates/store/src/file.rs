@@ -2,12 +2,15 @@
 //!
 //! Read it from the bottom: `env` makes folders and replaces files durably, `right` is who may
 //! write, `group` lets one sync serve all who wait, `log` is an append-only file that is never believed
-//! beyond what was synced. On these stand `context`, `view`, `rotate` and `ledger`, and `chat` and
-//! `store` put the traits in front.
+//! beyond what was synced. On these stand `context`, `view`, `rotate` (with `elsewhere`, where copied lines
+//! come from) and `ledger`, beside them `archive` and `purge` for sealed logs, and `chat` and `store` put the
+//! traits in front.
 
+mod archive;
 mod blobs;
 mod chat;
 mod context;
+mod elsewhere;
 mod env;
 mod group;
 mod journal;
@@ -17,6 +20,7 @@ mod ledger;
 mod log;
 mod open;
 mod prepare;
+mod purge;
 mod recent;
 mod right;
 mod rotate;

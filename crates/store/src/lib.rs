@@ -40,16 +40,17 @@ mod ledger;
 mod line;
 mod name;
 mod scan;
+mod sealed;
 mod store;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use entry::{
     Body, Checkpoint, Entry, FORMAT_VERSION, Head, Line, NewEvent, NewMessage, OnDamage, Piece,
-    Problem, ProblemKind, Rotated, Rotation, SealedLog, SealedName, View,
+    Problem, ProblemKind, Rotated, Rotation, View,
 };
 pub use error::{
-    AcceptError, AppendError, BlobError, Busy, Holder, LaneError, ListError, OpenError, ReadError,
-    Refused, Right, RotateError, StorageError,
+    AcceptError, AppendError, BlobError, Busy, Holder, LaneError, ListError, OpenError, PurgeError,
+    ReadError, Refused, Right, RotateError, StorageError,
 };
 pub use file::FileStore;
 pub use ids::{
@@ -60,6 +61,7 @@ pub use ledger::{
     Accepted, Delivery, DeliveryState, KEYS_KEPT_MS, LedgerBody, LedgerLine, NewEntry,
 };
 pub use name::chat_folder;
+pub use sealed::{Place, Purged, SealedLog, SealedName};
 pub use store::{
     About, Answer, BlobRef, Chat, ChatLook, ChatState, Derived, DerivedState, Durability, Lane,
     Options, Store, Synced,

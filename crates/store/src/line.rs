@@ -9,6 +9,10 @@ use ship_message::json::{Json, Object};
 /// The fields that only the store writes. Content that holds one of them is refused.
 pub(crate) const RESERVED: [&str; 7] = ["seq", "type", "rev", "in", "batch", "blobs", "crc"];
 
+/// The events that only the store writes.
+pub(crate) const HEAD: &str = "head";
+pub(crate) const PURGED: &str = "purged";
+
 /// `,"crc":"0a1b2c3d"}`
 const CRC_LEN: usize = 18;
 const CRC_FIELD: &[u8] = b",\"crc\":\"";
@@ -97,6 +101,11 @@ impl RawLine {
     pub(crate) fn into_draft(self) -> Draft {
         let blobs = self.blobs.map(|blobs| Json::from(blobs).to_string());
         Draft { rev: self.rev, inbox: self.inbox, blobs, ..Draft::new(self.kind, self.body) }
+    }
+
+    /// Whether it stands for lines that were purged.
+    pub(crate) fn is_tombstone(&self) -> bool {
+        self.event() == Some(PURGED)
     }
 
     /// Returns the name of the event, if it is one.

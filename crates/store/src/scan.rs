@@ -95,7 +95,8 @@ impl Scan {
                             self.add_damage(found.offset, found.len + 1, Fault::OutOfOrder);
                             continue;
                         }
-                        Some(next) if seq > next && !after_bad => {
+                        // A tombstone has the number of the last line that it stands for.
+                        Some(next) if seq > next && !after_bad && !found.line.is_tombstone() => {
                             self.add_damage(found.offset, 0, Fault::Gap);
                         }
                         Some(_) | None => {}

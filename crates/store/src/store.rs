@@ -16,8 +16,9 @@ use ship_message::json::{Json, Object};
 
 use crate::{
     AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Entry, LaneError,
-    LedgerLine, LedgerSeq, ListError, NewEntry, OpenError, Position, Problem, ReadError,
-    RotateError, Rotated, Rotation, SealedLog, SealedName, StorageError, Timestamp, View,
+    LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Place, Position, Problem,
+    PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq,
+    StorageError, Timestamp, View,
 };
 
 /// What an operation of the store gives, later.
@@ -87,7 +88,55 @@ pub trait Chat: Send + Sync {
     /// between is then in both, and none is missed.
     fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError>;
 
-    /// Reads a sealed log as the context it was.
+    /// Lists up to `limit` of them that are before `before` (or before the live log), the newest first. Costs
+    /// what it lists, however many there are.
+    fn sealed_logs(
+        &self,
+        before: Option<SealedName>,
+        limit: usize,
+    ) -> Answer<'_, Vec<SealedLog>, ReadError> {
+        Box::pin(async move {
+            let sealed = self.sealed().await?.into_iter();
+            let is_before = |log: &SealedLog| {
+                before.as_ref().is_none_or(|before| log.name.range() < before.range())
+            };
+            Ok(sealed.filter(is_before).take(limit).collect())
+        })
+    }
+
+    /// Returns the sealed log that has a line, as the names tell: no log is opened.
+    fn sealed_with(&self, seq: Seq) -> Answer<'_, Option<SealedName>, ReadError> {
+        Box::pin(async move {
+            let names = self.sealed().await?.into_iter().map(|log| log.name);
+            Ok(names.into_iter().find(|name| name.has(seq)))
+        })
+    }
+
+    /// Finds the newest log that has a message of this id: the live one, then the sealed ones of all contexts,
+    /// the newest first; only sealed ones before `before` if that is given. Costs what is read until then.
+    fn find(
+        &self,
+        id: &MessageId,
+        before: Option<SealedName>,
+    ) -> Answer<'_, Option<Place>, ReadError> {
+        let id = id.clone();
+        Box::pin(async move {
+            if before.is_none()
+                && let Some(seq) = self.view().await?.and_then(|view| view.line_of(&id))
+            {
+                return Ok(Some(Place { log: None, seq }));
+            }
+            let logs = self.sealed_logs(before, usize::MAX).await?.into_iter();
+            for name in logs.filter(|log| log.purged.is_none()).map(|log| log.name) {
+                if let Some(seq) = self.sealed_view(&name).await?.line_of(&id) {
+                    return Ok(Some(Place { log: Some(name), seq }));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    /// Reads a sealed log as the context it was. One that was purged is an error that says so.
     fn sealed_view(&self, name: &SealedName) -> Answer<'_, View, ReadError>;
 
     /// Reads the journal of the last run that was begun.
@@ -117,6 +166,12 @@ pub trait Chat: Send + Sync {
     /// Writes derived state.
     fn put_derived(&self, which: Derived, state: DerivedState) -> Answer<'_, (), StorageError>;
 
+    /// Takes derived state away, if it is there.
+    fn remove_derived(&self, which: Derived) -> Answer<'_, (), StorageError>;
+
+    /// Lists the contexts that have a snapshot, [`Derived::Context`]; none is opened.
+    fn archived_contexts(&self) -> Answer<'_, Vec<ContextId>, ReadError>;
+
     /// Lists what is not as it should be. Changes nothing.
     fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError>;
 
@@ -133,6 +188,10 @@ pub trait Lane: Send + Sync {
 
     /// Seals the context log and puts a new one in its place.
     fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError>;
+
+    /// Takes the lines of a sealed log away for good, on behalf of `by`. Its name and its head stay, and what was
+    /// there to tell: when, how many lines, by what. One that was purged before stays as it is. Blobs stay.
+    fn purge(&self, log: &SealedName, by: &str) -> Answer<'_, Purged, PurgeError>;
 
     /// Records what became of platform messages.
     fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError>;

@@ -96,7 +96,8 @@ pub async fn everything(chat: &dyn Chat) -> Result<Vec<Object>, ship_store::Read
     // The live log first: if it is sealed meanwhile, it is among the sealed ones.
     let live = chat.view().await?;
     let mut logs = Vec::new();
-    for sealed in chat.sealed().await?.into_iter().rev() {
+    let sealed = chat.sealed().await?.into_iter().rev();
+    for sealed in sealed.filter(|sealed| sealed.purged.is_none()) {
         logs.push(chat.sealed_view(&sealed.name).await?);
     }
     logs.extend(live);

@@ -45,6 +45,23 @@ macro_rules! store_contract {
                 anyone_may_accept_while_a_run_holds_the_lane,
                 many_writers_get_each_their_own_place,
                 a_healthy_chat_has_no_problems,
+                lines_of_a_sealed_log_come_back_as_they_were,
+                what_is_in_two_pieces_is_once_where_it_was_first,
+                something_new_counts_before_a_copy_and_is_refused_behind_it,
+                a_copy_moves_the_inbox_cursor_neither_back_nor_on,
+                lines_that_a_sealed_log_does_not_have_are_refused,
+                a_fork_copies_another_chat_whoever_holds_its_lane,
+                a_fork_shares_no_inbox,
+                a_fork_of_what_is_not_there_is_refused,
+                sealed_logs_are_listed_by_pages,
+                a_sealed_line_is_found_by_the_names,
+                a_message_is_found_in_the_newest_log_that_has_it,
+                a_purged_log_tells_what_it_was_and_nothing_else,
+                a_purged_log_breaks_no_chain,
+                what_was_purged_is_never_copied,
+                a_purge_takes_only_what_is_sealed,
+                a_purge_leaves_the_blobs,
+                archived_contexts_are_listed_by_their_snapshots,
             );
         }
     };
@@ -57,6 +74,11 @@ macro_rules! store_contract {
         )*
     };
 }
+
+#[expect(missing_docs, reason = "each name is the sentence that documents it")]
+mod elsewhere;
+#[expect(missing_docs, reason = "each name is the sentence that documents it")]
+mod sealed;
 
 use ship_store::Store;
 
@@ -85,6 +107,9 @@ pub mod promises {
     use crate::chat::{
         Begun, compaction, entry, everything, first_context, id, ids, ledger_keys, message, text,
     };
+
+    pub use super::elsewhere::*;
+    pub use super::sealed::*;
 
     const NOON: Timestamp = Timestamp::from_millis(1_770_292_800_000);
 
@@ -205,12 +230,12 @@ pub mod promises {
             broken.remove(field);
             broken
         };
-        let mut head = event("e1");
-        if let Entry::Event(event) = &mut head {
-            event.event = "head".to_owned();
-        }
-        for broken in [without("id").into(), without("role").into(), without("parts").into(), head]
-        {
+        let own = |name: &str| {
+            let (id, event, data) = ("e1".to_owned(), name.to_owned(), Json::Null);
+            Entry::Event(NewEvent { id, ts: NOON, event, data, ref_msg_id: None })
+        };
+        let messages = ["id", "role", "parts"].map(|field| without(field).into());
+        for broken in messages.into_iter().chain(["head", "purged"].map(own)) {
             let refused = begun.lane.append(vec![broken], begun.position).await;
             assert!(matches!(refused, Err(AppendError::Refused(_))), "{refused:?}");
         }

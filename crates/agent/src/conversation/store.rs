@@ -10,9 +10,10 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
-    Delivery, Derived, DerivedState, Entry, FileStore, Lane, LaneError, LedgerLine, LedgerSeq,
-    ListError, NewEntry, OpenError, Piece, Position, Problem, ReadError, RotateError, Rotated,
-    Rotation, SealedLog, SealedName, Seq, StorageError, Store, Synced, View,
+    ContextId, Delivery, Derived, DerivedState, Entry, FileStore, Lane, LaneError, LedgerLine,
+    LedgerSeq, ListError, NewEntry, OpenError, Piece, Position, Problem, PurgeError, Purged,
+    ReadError, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError, Store,
+    Synced, View,
 };
 
 use super::kept::Kept;
@@ -139,6 +140,14 @@ impl Chat for ConversationChat {
         self.memory.put_derived(which, state)
     }
 
+    fn remove_derived(&self, which: Derived) -> Answer<'_, (), StorageError> {
+        self.memory.remove_derived(which)
+    }
+
+    fn archived_contexts(&self) -> Answer<'_, Vec<ContextId>, ReadError> {
+        self.memory.archived_contexts()
+    }
+
     fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError> {
         self.memory.verify()
     }
@@ -174,7 +183,7 @@ impl Lane for ConversationLane {
             pieces.iter().any(|piece| match piece {
                 Piece::Keep(first, last) => (*first..=*last).contains(&seq),
                 Piece::KeepFrom(first) => seq >= *first,
-                Piece::New(_) => false,
+                Piece::Sealed { .. } | Piece::Of { .. } | Piece::New(_) => false,
             })
         };
         let failed = |path, source| StorageError::Io { doing: "compact", path, source };
@@ -189,6 +198,10 @@ impl Lane for ConversationLane {
                 .map_err(|error| failed(context.place(), io::Error::other(error)))?;
             Ok(Rotated { position, sealed: None })
         }))
+    }
+
+    fn purge(&self, log: &SealedName, by: &str) -> Answer<'_, Purged, PurgeError> {
+        self.memory.purge(log, by)
     }
 
     fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {

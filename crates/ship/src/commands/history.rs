@@ -78,6 +78,9 @@ async fn newest(chat: &dyn Chat, last: usize) -> Result<Vec<Object>, Failure> {
         if found.len() >= last {
             break;
         }
+        if sealed.purged.is_some() {
+            continue;
+        }
         let view = chat.sealed_view(&sealed.name).await?;
         take(view.messages().cloned().collect(), &mut found);
     }

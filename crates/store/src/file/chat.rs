@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ship_message::json::{Json, Object};
 
 use super::context::{self, Batch, ContextFold};
+use super::elsewhere::{Elsewhere, OtherChats};
 use super::env::Env;
 use super::group::Group;
 use super::journal::{self, Journal};
@@ -17,14 +18,14 @@ use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
 use super::log::{LogFile, first_line};
 use super::right::{Attempt, Held, RightFile};
 use super::rotate::{self, sealed_path};
-use super::{prepare, verify, view};
+use super::{prepare, verify};
 use crate::name::folder_name;
 use crate::scan::scan;
 use crate::{
-    About, AcceptError, Accepted, AppendError, ChatKey, Delivery, Derived, DerivedState, Entry,
-    FORMAT_VERSION, Gen, Head, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem,
-    ProblemKind, ReadError, Refused, Right, RotateError, Rotated, Rotation, SealedLog, SealedName,
-    Seq, StorageError, Synced, View,
+    About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
+    Entry, FORMAT_VERSION, Gen, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem,
+    ProblemKind, ReadError, Refused, Right, RotateError, Rotated, Rotation, Seq, StorageError,
+    Synced, View,
 };
 
 /// The folders of a chat, below its own.
@@ -78,7 +79,7 @@ pub(crate) struct ChatFiles {
     pub(crate) paths: Paths,
     write: Arc<RightFile>,
     lane: Arc<RightFile>,
-    context: LogFile<ContextFold>,
+    pub(crate) context: LogFile<ContextFold>,
     seen: KeptView,
     ledger: LogFile<LedgerFold>,
     run: Journal,
@@ -302,8 +303,14 @@ impl ChatFiles {
         }
     }
 
-    pub(crate) fn rotate(&self, rotation: Rotation) -> Result<Rotated, RotateError> {
-        let ready = rotate::prepare(&self.env, rotation)?;
+    /// Rotates the context log; `others` opens the chats that lines are copied from.
+    pub(crate) fn rotate(
+        &self,
+        rotation: Rotation,
+        others: &OtherChats<'_>,
+    ) -> Result<Rotated, RotateError> {
+        let mut elsewhere = Elsewhere::new(self, others, rotation.damage);
+        let ready = rotate::prepare(&self.env, rotation, &mut elsewhere)?;
         let right = self.right("rotate")?;
         let mut writing = self.context.writing(&right)?;
         if writing.known().is_none() {
@@ -328,7 +335,7 @@ impl ChatFiles {
     }
 
     /// A chat with sealed logs has had a live one: it is missing, not new.
-    fn check_first(&self) -> Result<(), StorageError> {
+    pub(crate) fn check_first(&self) -> Result<(), StorageError> {
         match self.sealed_names()?.is_empty() {
             true => Ok(()),
             false => Err(self.live_missing()),
@@ -352,76 +359,6 @@ impl ChatFiles {
     /// Forgets what the view was, for the memory it takes.
     pub(crate) fn forget_view(&self) {
         self.seen.forget();
-    }
-
-    /// The names in `messages/archive/` that are those of sealed logs, the oldest first.
-    pub(crate) fn sealed_names(&self) -> Result<Vec<SealedName>, StorageError> {
-        let names = self.env.list(&self.paths.archive)?;
-        let sealed =
-            names.iter().filter_map(|name| SealedName::parse(name.strip_suffix(".jsonl")?));
-        let mut sealed: Vec<SealedName> = sealed.collect();
-        sealed.sort_by_key(SealedName::range);
-        Ok(sealed)
-    }
-
-    /// The sealed logs that can be read. The chain is followed past one that cannot: a verification names
-    /// it, and the folder tells which was before it.
-    pub(crate) fn sealed(&self) -> Result<Vec<SealedLog>, ReadError> {
-        let mut before = self.newest_sealed()?;
-        let mut sealed: Vec<SealedLog> = Vec::new();
-        while let Some(name) = before.take() {
-            let path = sealed_path(&self.paths.archive, &name);
-            match self.sealed_head(&path)? {
-                Some(head) => {
-                    // Every log goes back to an older one; a circle could only be forged.
-                    let older = |older: &SealedName| older.range().1 < name.range().0;
-                    before = head.sealed.clone().filter(older);
-                    sealed.push(SealedLog { name, head });
-                }
-                None => before = self.sealed_before(Some(name.range().0))?,
-            }
-        }
-        Ok(sealed)
-    }
-
-    /// The head of a sealed log; `None` if it is missing or cannot be read.
-    pub(crate) fn sealed_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
-        if let Some(head) = view::read_head(&self.env, path)? {
-            return Ok(Some(head));
-        }
-        match view::view(&self.env, path) {
-            Ok(view) => Ok(view.map(|view| view.head)),
-            Err(StorageError::Damaged { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The sealed log that the live one goes back to: its head tells, and if that is lost, the folder.
-    pub(crate) fn newest_sealed(&self) -> Result<Option<SealedName>, StorageError> {
-        if let Some(head) = view::read_head(&self.env, &self.paths.live)? {
-            return Ok(head.sealed);
-        }
-        let Some((_, bytes)) = self.env.read(&self.paths.live)? else {
-            return self.sealed_before(None);
-        };
-        let first = scan(&bytes, None).lines.first().map(|found| Seq::new(found.line.seq));
-        self.sealed_before(first)
-    }
-
-    /// The newest sealed log in the folder that ends before a line.
-    pub(crate) fn sealed_before(
-        &self,
-        seq: Option<Seq>,
-    ) -> Result<Option<SealedName>, StorageError> {
-        let before = |name: &SealedName| seq.is_none_or(|seq| name.range().1 < seq);
-        Ok(self.sealed_names()?.into_iter().rfind(before))
-    }
-
-    pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
-        let path = sealed_path(&self.paths.archive, name);
-        let missing =
-            || ReadError::NoSealedLog { chat: self.key.clone(), name: name.as_str().to_owned() };
-        view::view(&self.env, &path)?.ok_or_else(missing)
     }
 
     pub(crate) fn accept(&self, entry: NewEntry) -> Result<Accepted, AcceptError> {
@@ -455,7 +392,7 @@ impl ChatFiles {
         match self.view() {
             Ok(view) => Ok(view.and_then(|view| view.inbox)),
             Err(ReadError::Storage(error)) => Err(error),
-            Err(ReadError::NoSealedLog { .. }) => Ok(None),
+            Err(ReadError::NoSealedLog { .. } | ReadError::Purged { .. }) => Ok(None),
         }
     }
 
@@ -522,9 +459,13 @@ impl ChatFiles {
     }
 
     pub(crate) fn requests(&self, limit: usize) -> Result<Vec<Object>, ReadError> {
-        let mut files = journal::sealed(&self.requests, &self.paths.archive)?;
-        files.push(self.requests.path.clone());
-        let mut newest_first: Vec<(u64, Object)> = Vec::new();
+        let live = journal::parts(&self.env, &self.requests.path)?.into_iter().rev();
+        let mut newest_first: Vec<(u64, Object)> = live.take(limit).collect();
+        // The folder is looked at only when the live file does not have enough.
+        let mut files = match newest_first.len() < limit {
+            true => journal::sealed(&self.requests, &self.paths.archive)?,
+            false => Vec::new(),
+        };
         while let Some(path) = files.pop().filter(|_| newest_first.len() < limit) {
             // An interrupted sealing gives one file two names.
             let oldest = newest_first.last().map_or(u64::MAX, |(seq, _)| *seq);
@@ -563,6 +504,19 @@ impl ChatFiles {
         let _right = self.right("put_derived")?;
         let text = format!("{}\n", Json::from(value));
         self.env.replace(&self.paths.derived(which), text.as_bytes())
+    }
+
+    pub(crate) fn remove_derived(&self, which: &Derived) -> Result<(), StorageError> {
+        let _right = self.right("remove_derived")?;
+        let path = self.paths.derived(which);
+        self.env.remove(&path)?;
+        self.env.sync_folder(path.parent().unwrap_or(Path::new("")))
+    }
+
+    pub(crate) fn archived_contexts(&self) -> Result<Vec<ContextId>, ReadError> {
+        let names = self.env.list(&self.paths.chat.join("contexts/archive"))?;
+        let id = |name: &String| name.strip_suffix(".json")?.parse().ok();
+        Ok(names.iter().filter_map(id).collect())
     }
 
     pub(crate) fn verify(&self) -> Result<Vec<Problem>, ReadError> {

@@ -559,6 +559,16 @@ pub(crate) fn line_at(
     path: &Path,
     offset: u64,
 ) -> Result<Option<RawLine>, StorageError> {
+    Ok(bytes_at(env, path, offset)?.and_then(|bytes| crate::line::decode(&bytes)))
+}
+
+/// Reads the bytes of a line that begins at `offset`, without its newline; `None` if there is no file or no
+/// newline behind it.
+pub(crate) fn bytes_at(
+    env: &Env,
+    path: &Path,
+    offset: u64,
+) -> Result<Option<Vec<u8>>, StorageError> {
     const BLOCK: u64 = 16 * 1024;
     let Some(file) = env.open(path, Mode::Read)? else { return Ok(None) };
     let mut bytes: Vec<u8> = Vec::new();
@@ -569,7 +579,7 @@ pub(crate) fn line_at(
         let newline = block.iter().position(|&byte| byte == b'\n');
         bytes.extend_from_slice(&block[..newline.unwrap_or(block.len())]);
         if newline.is_some() || block.is_empty() {
-            return Ok(newline.and_then(|_| crate::line::decode(&bytes)));
+            return Ok(newline.map(|_| bytes));
         }
     }
 }

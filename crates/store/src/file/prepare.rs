@@ -9,7 +9,7 @@ use ship_message::json::{Json, Object};
 
 use super::blobs;
 use super::env::Env;
-use crate::line::{Draft, Kind, RESERVED, RawLine};
+use crate::line::{Draft, HEAD, Kind, PURGED, RESERVED, RawLine};
 use crate::{
     AppendError, BlobError, Entry, LedgerSeq, MessageId, NewEvent, Problem, ProblemKind, Refused,
     StorageError, Timestamp,
@@ -67,8 +67,8 @@ pub(crate) fn entry(env: &Env, entry: Entry) -> Result<Prepared, PrepareError> {
             Ok(Prepared { id, draft })
         }
         Entry::Event(event) => {
-            if event.event == "head" {
-                return Err(Refused::Reserved("head".to_owned()).into());
+            if [HEAD, PURGED].contains(&event.event.as_str()) {
+                return Err(Refused::Reserved(event.event).into());
             }
             let id = MessageId::new(event.id.clone())
                 .ok_or(Refused::NotAMessage("an event needs a non-empty `id`"))?;

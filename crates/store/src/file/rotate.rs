@@ -4,10 +4,11 @@
 //! `messages/archive/`, durably, before the live name goes to the new file, which is complete and synced
 //! by then.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::context::{ContextFold, head_line};
+use super::elsewhere::Elsewhere;
 use super::env::Env;
 use super::log::{Known, Writing};
 use super::prepare::{self, PrepareError, Prepared};
@@ -15,8 +16,8 @@ use super::view::{collapse, view};
 use crate::line::{Draft, RawLine};
 use crate::scan::scan;
 use crate::{
-    ChatKey, Gen, Head, LedgerSeq, MessageId, OnDamage, Piece, Position, Refused, RotateError,
-    Rotated, Rotation, SealedName, Seq, StorageError,
+    ChatKey, Gen, Head, LedgerSeq, OnDamage, Piece, Position, Refused, RotateError, Rotated,
+    Rotation, SealedName, Seq, StorageError,
 };
 
 impl From<PrepareError> for RotateError {
@@ -38,6 +39,7 @@ pub(crate) struct Ready {
 
 enum ReadyPiece {
     Keep(Seq, Option<Seq>),
+    Copied(Vec<RawLine>),
     New(Prepared),
 }
 
@@ -46,20 +48,36 @@ impl Ready {
     pub(crate) fn promotes(&self) -> Option<u64> {
         let inbox = |piece: &ReadyPiece| match piece {
             ReadyPiece::New(new) => new.draft.inbox,
-            ReadyPiece::Keep(..) => None,
+            // They never move the cursor.
+            ReadyPiece::Keep(..) | ReadyPiece::Copied(_) => None,
         };
         let begins_behind = self.head.inbox.filter(|_| self.expected.is_none());
         self.pieces.iter().filter_map(inbox).max().max(begins_behind.map(LedgerSeq::get))
     }
 }
 
-/// Checks what a rotation brings, and keeps its blobs.
-pub(crate) fn prepare(env: &Env, rotation: Rotation) -> Result<Ready, RotateError> {
+/// Checks what a rotation brings and keeps its blobs, and reads what it copies.
+pub(crate) fn prepare(
+    env: &Env,
+    rotation: Rotation,
+    elsewhere: &mut Elsewhere<'_>,
+) -> Result<Ready, RotateError> {
     let Rotation { expected, head, pieces, damage } = rotation;
     let ready = |piece| {
         Ok(match piece {
             Piece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
             Piece::KeepFrom(first) => ReadyPiece::Keep(first, None),
+            Piece::Sealed { log, first, last } => {
+                ReadyPiece::Copied(elsewhere.sealed(log, (first, last))?)
+            }
+            // What a chat has of its own is not copied from another.
+            Piece::Of { chat, log, first, last } if elsewhere.is_own(&chat) => match log {
+                Some(log) => ReadyPiece::Copied(elsewhere.sealed(log, (first, last))?),
+                None => ReadyPiece::Keep(first, Some(last)),
+            },
+            Piece::Of { chat, log, first, last } => {
+                ReadyPiece::Copied(elsewhere.of(chat, log, (first, last))?)
+            }
             Piece::New(entry) => ReadyPiece::New(prepare::entry(env, entry)?),
         })
     };
@@ -96,7 +114,7 @@ pub(crate) fn rotate(
     };
     let first = last + 1;
     let mut drafts = vec![head_line(&head, chat, first, now)];
-    drafts.extend(body(writing, ready.pieces)?);
+    drafts.extend(body(writing, ready.pieces, head.inbox)?);
     let sealed_path = sealed.as_ref().map(|name| sealed_path(archive, name));
     writing.publish(&drafts, first, sealed_path.as_deref())?;
     let seq = Seq::new(last + drafts.len() as u64);
@@ -157,7 +175,9 @@ pub(crate) fn begin_again(
         ..view.head
     };
     let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
-    let kept = collapse(lines.filter(|line| line.event() != Some("head")));
+    // What was purged stays gone, and only its head goes on.
+    let kept = lines.filter(|line| line.event() != Some("head") && !line.is_tombstone());
+    let kept = collapse(kept);
     let mut drafts = vec![head_line(&head, chat, next, now)];
     drafts.extend(kept.into_iter().map(RawLine::into_draft));
     env.ensure_folder(aside)?;
@@ -178,35 +198,69 @@ fn place_checkpoints(head: &Head, sealed: Option<&SealedName>) -> Vec<crate::Che
 fn body(
     writing: &Writing<'_, ContextFold>,
     pieces: Vec<ReadyPiece>,
+    inbox: Option<LedgerSeq>,
 ) -> Result<Vec<Draft>, RotateError> {
     let bytes = writing.read_all()?;
     let lines = scan(&bytes, None).lines.into_iter().skip(1).map(|found| found.line);
-    let mut old: Vec<Option<RawLine>> = collapse(lines).into_iter().map(Some).collect();
-    let mut ids: HashSet<MessageId> = HashSet::new();
-    let mut drafts = Vec::new();
+    let old = collapse(lines);
+    let mut body = NewLog::default();
     for piece in pieces {
         match piece {
-            ReadyPiece::New(Prepared { id, draft }) => {
-                if !ids.insert(id.clone()) {
-                    return Err(Refused::Twice(id.as_str().to_owned()).into());
-                }
-                drafts.push(draft);
-            }
+            ReadyPiece::New(new) => body.say(new)?,
             ReadyPiece::Keep(first, last) => {
                 check_range(writing, first, last)?;
-                let wanted = |seq: u64| seq >= first.get() && last.is_none_or(|l| seq <= l.get());
-                for line in old.iter_mut() {
-                    // A line that an earlier range took is not taken again.
-                    let Some(line) = line.take_if(|line| wanted(line.seq)) else { continue };
-                    let id = line.body.str("id").and_then(MessageId::new);
-                    if id.is_none_or(|id| ids.insert(id)) {
-                        drafts.push(line.into_draft());
-                    }
+                // The lines are in the order of their numbers.
+                let from = old.partition_point(|line| line.seq < first.get());
+                let kept = old[from..].iter();
+                let kept = kept.take_while(|line| last.is_none_or(|last| line.seq <= last.get()));
+                kept.for_each(|line| body.copy(line.clone()));
+            }
+            ReadyPiece::Copied(lines) => {
+                for mut line in lines {
+                    // A copy moves the cursor neither back nor on.
+                    line.inbox = line.inbox.filter(|&seq| inbox >= Some(LedgerSeq::new(seq)));
+                    body.copy(line);
                 }
             }
         }
     }
-    Ok(drafts)
+    Ok(body.drafts)
+}
+
+/// A log in the making: each id once.
+#[derive(Default)]
+struct NewLog {
+    drafts: Vec<Draft>,
+    /// Where each id is, and whether it is a copy.
+    places: HashMap<String, (usize, bool)>,
+}
+
+impl NewLog {
+    fn say(&mut self, Prepared { id, draft }: Prepared) -> Result<(), Refused> {
+        let id = id.as_str().to_owned();
+        if self.places.contains_key(&id) {
+            return Err(Refused::Twice(id));
+        }
+        self.places.insert(id, (self.drafts.len(), false));
+        self.drafts.push(draft);
+        Ok(())
+    }
+
+    /// Adds a line of another log, unless it is there. Of two copies the newer revision counts, at the place of
+    /// the first.
+    fn copy(&mut self, line: RawLine) {
+        let id = line.body.str("id").unwrap_or_default();
+        match self.places.get(id) {
+            Some(&(at, true)) if line.rev > self.drafts[at].rev => {
+                self.drafts[at] = line.into_draft();
+            }
+            Some(_) => {}
+            None => {
+                self.places.insert(id.to_owned(), (self.drafts.len(), true));
+                self.drafts.push(line.into_draft());
+            }
+        }
+    }
 }
 
 /// Refuses to keep lines that the log does not have.

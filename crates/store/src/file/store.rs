@@ -15,9 +15,10 @@ use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
 use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
-    ChatState, Delivery, Derived, DerivedState, Entry, Lane, LaneError, LedgerLine, LedgerSeq,
-    ListError, NewEntry, OpenError, Options, Position, Problem, ProblemKind, ReadError,
-    RotateError, Rotated, Rotation, SealedLog, SealedName, StorageError, Store, Synced, View,
+    ChatState, ContextId, Delivery, Derived, DerivedState, Entry, Lane, LaneError, LedgerLine,
+    LedgerSeq, ListError, MessageId, NewEntry, OpenError, Options, Place, Position, Problem,
+    ProblemKind, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog,
+    SealedName, Seq, StorageError, Store, Synced, View,
 };
 
 /// How long at most between two looks at a lane that another has.
@@ -54,6 +55,21 @@ impl FileStore {
 
     fn chat(&self, key: &ChatKey) -> Arc<ChatFiles> {
         self.open.chat(key, || ChatFiles::new(Arc::clone(&self.env), key.clone()))
+    }
+
+    /// The chat of a key; `None` if there is none.
+    fn existing(&self, key: &ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> {
+        let chat = self.chat(key);
+        if chat.read_about()?.is_none() {
+            self.open.forget(key);
+            return Ok(None);
+        }
+        Ok(Some(chat))
+    }
+
+    /// A chat behind its trait.
+    fn front(&self, chat: Arc<ChatFiles>) -> Arc<dyn Chat> {
+        Arc::new(FileChat { chat, store: self.clone() })
     }
 
     /// Looks at a folder below `.ship/chat`; `None` if it is none of ours. What is wrong with one chat is
@@ -152,14 +168,8 @@ impl Store for FileStore {
     }
 
     fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError> {
-        let (store, chat) = (self.clone(), self.chat(key));
-        blocking(move || match chat.read_about()? {
-            Some(_) => Ok(Some(Arc::new(FileChat(chat)) as Arc<dyn Chat>)),
-            None => {
-                store.open.forget(&chat.key);
-                Ok(None)
-            }
-        })
+        let (store, key) = (self.clone(), key.clone());
+        blocking(move || Ok(store.existing(&key)?.map(|chat| store.front(chat))))
     }
 
     fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError> {
@@ -176,7 +186,7 @@ impl Store for FileStore {
             if !(there && chat.is_made()) {
                 chat.create(&about)?;
             }
-            Ok(Arc::new(FileChat(chat)) as Arc<dyn Chat>)
+            Ok(store.front(chat))
         })
     }
 
@@ -191,7 +201,11 @@ impl Store for FileStore {
     }
 }
 
-struct FileChat(Arc<ChatFiles>);
+#[derive(Clone)]
+struct FileChat {
+    chat: Arc<ChatFiles>,
+    store: FileStore,
+}
 
 impl FileChat {
     /// The lane of this chat, now that it is held.
@@ -203,14 +217,14 @@ impl FileChat {
         &self,
         work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
     ) -> Answer<'_, T, E> {
-        let chat = Arc::clone(&self.0);
+        let chat = Arc::clone(&self.chat);
         blocking(move || work(&chat))
     }
 }
 
 impl Chat for FileChat {
     fn key(&self) -> &ChatKey {
-        &self.0.key
+        &self.chat.key
     }
 
     fn about(&self) -> Answer<'_, About, ReadError> {
@@ -222,18 +236,18 @@ impl Chat for FileChat {
     }
 
     fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
-        let (chat, purpose) = (Arc::clone(&self.0), purpose.to_owned());
+        let (this, purpose) = (self.clone(), purpose.to_owned());
         Box::pin(async move {
-            let held = wait_for_lane(&chat, &purpose).await?;
-            Ok(Self(chat).held(held))
+            let held = wait_for_lane(&this.chat, &purpose).await?;
+            Ok(this.held(held))
         })
     }
 
     fn lane_now(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
-        let (chat, purpose) = (Arc::clone(&self.0), purpose.to_owned());
+        let (this, purpose) = (self.clone(), purpose.to_owned());
         blocking(move || {
-            let held = chat.try_lane(&purpose, Attempt::Only)?;
-            Ok(Self(chat).held(held.expect("whoever does not get it the only time is refused")))
+            let held = this.chat.try_lane(&purpose, Attempt::Only)?;
+            Ok(this.held(held.expect("whoever does not get it the only time is refused")))
         })
     }
 
@@ -266,7 +280,28 @@ impl Chat for FileChat {
     }
 
     fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError> {
-        self.run(ChatFiles::sealed)
+        self.run(|chat| chat.sealed_logs(None, usize::MAX))
+    }
+
+    fn sealed_logs(
+        &self,
+        before: Option<SealedName>,
+        limit: usize,
+    ) -> Answer<'_, Vec<SealedLog>, ReadError> {
+        self.run(move |chat| chat.sealed_logs(before.as_ref(), limit))
+    }
+
+    fn sealed_with(&self, seq: Seq) -> Answer<'_, Option<SealedName>, ReadError> {
+        self.run(move |chat| chat.sealed_with(seq))
+    }
+
+    fn find(
+        &self,
+        id: &MessageId,
+        before: Option<SealedName>,
+    ) -> Answer<'_, Option<Place>, ReadError> {
+        let id = id.clone();
+        self.run(move |chat| chat.find(&id, before.as_ref()))
     }
 
     fn sealed_view(&self, name: &SealedName) -> Answer<'_, View, ReadError> {
@@ -303,6 +338,14 @@ impl Chat for FileChat {
         self.run(move |chat| chat.put_derived(&which, state))
     }
 
+    fn remove_derived(&self, which: Derived) -> Answer<'_, (), StorageError> {
+        self.run(move |chat| chat.remove_derived(&which))
+    }
+
+    fn archived_contexts(&self) -> Answer<'_, Vec<ContextId>, ReadError> {
+        self.run(ChatFiles::archived_contexts)
+    }
+
     fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError> {
         self.run(ChatFiles::verify)
     }
@@ -337,7 +380,13 @@ impl Lane for FileLane {
     }
 
     fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError> {
-        self.run(move |chat| chat.rotate(rotation))
+        let store = self.chat.store.clone();
+        self.run(move |chat| chat.rotate(rotation, &|other| store.existing(other)))
+    }
+
+    fn purge(&self, log: &SealedName, by: &str) -> Answer<'_, Purged, PurgeError> {
+        let (log, by) = (log.clone(), by.to_owned());
+        self.run(move |chat| chat.purge(&log, &by))
     }
 
     fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {

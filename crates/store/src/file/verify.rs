@@ -15,6 +15,17 @@ use crate::disk::Node;
 use crate::scan::scan;
 use crate::{LedgerBody, LedgerLine, NewEntry, Problem, ProblemKind, StorageError};
 
+/// Where files are written aside before they get their names.
+const WRITTEN_IN: [&str; 7] = [
+    "",
+    "conversations",
+    "messages",
+    "messages/archive",
+    "contexts",
+    "contexts/archive",
+    "quarantine",
+];
+
 /// Lists all that is not as it should be in one chat.
 pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     let mut found = Vec::new();
@@ -155,7 +166,7 @@ pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> 
         let message = "an interrupted write left this file; nobody reads it";
         problem(path, ProblemKind::Leftover, message, "nothing to do: a repair removes it")
     };
-    for folder in ["", "conversations", "messages", "contexts", "contexts/archive", "quarantine"] {
+    for folder in WRITTEN_IN {
         let folder = chat.paths.chat.join(folder);
         for name in chat.env.list(&folder)?.iter().filter(|name| name.ends_with(UNFINISHED)) {
             found.push(left_over(&folder.join(name)));

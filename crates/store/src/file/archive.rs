@@ -1,0 +1,169 @@
+//! The sealed logs of a chat: how they are listed, found and read.
+//!
+//! Each log names the one that it replaced, so the newest are listed one after the other, without a look at the
+//! folder, which has a name for every rotation there ever was. The names tell which lines a log has.
+
+use std::path::Path;
+
+use ship_message::json::Json;
+
+use super::chat::ChatFiles;
+use super::rotate::sealed_path;
+use super::{purge, view};
+use crate::line::Kind;
+use crate::scan::{Found, scan};
+use crate::{Head, MessageId, Place, ReadError, SealedLog, SealedName, Seq, StorageError, View};
+
+impl ChatFiles {
+    /// The names in `messages/archive/` that are those of sealed logs, the oldest first.
+    pub(crate) fn sealed_names(&self) -> Result<Vec<SealedName>, StorageError> {
+        let names = self.env.list(&self.paths.archive)?;
+        let sealed =
+            names.iter().filter_map(|name| SealedName::parse(name.strip_suffix(".jsonl")?));
+        let mut sealed: Vec<SealedName> = sealed.collect();
+        sealed.sort_by_key(SealedName::range);
+        Ok(sealed)
+    }
+
+    /// The sealed logs that can be read, before another or the live one. The chain is followed past one that
+    /// cannot: a verification names it, and the folder tells which was before it.
+    pub(crate) fn sealed_logs(
+        &self,
+        before: Option<&SealedName>,
+        limit: usize,
+    ) -> Result<Vec<SealedLog>, ReadError> {
+        let mut next = match before {
+            Some(name) => self.older(name, self.sealed_log(name)?.as_ref())?,
+            None => self.newest_sealed()?,
+        };
+        let mut sealed = Vec::new();
+        while sealed.len() < limit
+            && let Some(name) = next.take()
+        {
+            let log = self.sealed_log(&name)?;
+            next = self.older(&name, log.as_ref())?;
+            sealed.extend(log);
+        }
+        Ok(sealed)
+    }
+
+    /// What a sealed log tells of itself; `None` if it is missing or cannot be read.
+    fn sealed_log(&self, name: &SealedName) -> Result<Option<SealedLog>, StorageError> {
+        let path = sealed_path(&self.paths.archive, name);
+        let Some(head) = self.sealed_head(&path)? else { return Ok(None) };
+        let purged = purge::read(&self.env, &path)?;
+        Ok(Some(SealedLog { name: name.clone(), head, purged }))
+    }
+
+    /// The log that a sealed one replaced: its head tells, and if that cannot be read, the folder.
+    fn older(
+        &self,
+        name: &SealedName,
+        log: Option<&SealedLog>,
+    ) -> Result<Option<SealedName>, StorageError> {
+        let first = name.range().0;
+        match log {
+            // Every log goes back to an older one; a circle could only be forged.
+            Some(log) => Ok(log.head.sealed.clone().filter(|older| older.range().1 < first)),
+            None => self.sealed_before(Some(first)),
+        }
+    }
+
+    /// The head of a sealed log; `None` if it is missing or cannot be read.
+    pub(crate) fn sealed_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
+        if let Some(head) = view::read_head(&self.env, path)? {
+            return Ok(Some(head));
+        }
+        match view::view(&self.env, path) {
+            Ok(view) => Ok(view.map(|view| view.head)),
+            Err(StorageError::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The sealed log that the live one goes back to: its head tells, and if that is lost, the folder.
+    pub(crate) fn newest_sealed(&self) -> Result<Option<SealedName>, StorageError> {
+        if let Some(head) = view::read_head(&self.env, &self.paths.live)? {
+            return Ok(head.sealed);
+        }
+        let Some((_, bytes)) = self.env.read(&self.paths.live)? else {
+            return self.sealed_before(None);
+        };
+        let first = scan(&bytes, None).lines.first().map(|found| Seq::new(found.line.seq));
+        self.sealed_before(first)
+    }
+
+    /// The newest sealed log in the folder that ends before a line.
+    pub(crate) fn sealed_before(
+        &self,
+        seq: Option<Seq>,
+    ) -> Result<Option<SealedName>, StorageError> {
+        let before = |name: &SealedName| seq.is_none_or(|seq| name.range().1 < seq);
+        Ok(self.sealed_names()?.into_iter().rfind(before))
+    }
+
+    /// The sealed log that has a line.
+    pub(crate) fn sealed_with(&self, seq: Seq) -> Result<Option<SealedName>, ReadError> {
+        Ok(self.sealed_names()?.into_iter().rfind(|name| name.has(seq)))
+    }
+
+    pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
+        let path = sealed_path(&self.paths.archive, name);
+        let view = view::view(&self.env, &path)?.ok_or_else(|| self.no_sealed_log(name))?;
+        match purge::in_view(&view) {
+            Some(purged) => Err(self.purged_log(name, purged)),
+            None => Ok(view),
+        }
+    }
+
+    pub(crate) fn no_sealed_log(&self, name: &SealedName) -> ReadError {
+        ReadError::NoSealedLog { chat: self.key.clone(), name: name.as_str().to_owned() }
+    }
+
+    pub(crate) fn purged_log(&self, name: &SealedName, purged: crate::Purged) -> ReadError {
+        ReadError::Purged { chat: self.key.clone(), name: name.as_str().to_owned(), purged }
+    }
+
+    /// The newest log that has a message.
+    pub(crate) fn find(
+        &self,
+        id: &MessageId,
+        before: Option<&SealedName>,
+    ) -> Result<Option<Place>, ReadError> {
+        if before.is_none()
+            && let Some(seq) = self.view()?.and_then(|view| view.line_of(id))
+        {
+            return Ok(Some(Place { log: None, seq }));
+        }
+        let older = |name: &SealedName| before.is_none_or(|before| name.range() < before.range());
+        for name in self.sealed_names()?.into_iter().rev().filter(older) {
+            if let Some(seq) = self.line_in(&name, id)? {
+                return Ok(Some(Place { log: Some(name), seq }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The line of a message in a sealed log; `None` if it has none or cannot be read.
+    fn line_in(&self, name: &SealedName, id: &MessageId) -> Result<Option<Seq>, StorageError> {
+        let path = sealed_path(&self.paths.archive, name);
+        let Some((_, bytes)) = self.env.read(&path)? else { return Ok(None) };
+        // Most logs do not have it, and need not be taken apart to tell.
+        let field = format!("\"id\":{}", Json::from(id.as_str()));
+        if !contains(&bytes, field.as_bytes()) {
+            return Ok(None);
+        }
+        let is_it = |found: &&Found| {
+            found.line.kind == Kind::Message && found.line.body.str("id") == Some(id.as_str())
+        };
+        let lines = scan(&bytes, None).lines;
+        Ok(lines.iter().find(is_it).map(|found| Seq::new(found.line.seq)))
+    }
+}
+
+/// Whether a pattern stands in bytes. Its last byte is compared first, which is enough for nearly all places.
+fn contains(bytes: &[u8], pattern: &[u8]) -> bool {
+    let Some(last) = pattern.last() else { return true };
+    let ends = bytes.iter().enumerate().skip(pattern.len() - 1).filter(|(_, byte)| *byte == last);
+    ends.into_iter().any(|(at, _)| bytes[..=at].ends_with(pattern))
+}

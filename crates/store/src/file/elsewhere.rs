@@ -1,0 +1,156 @@
+//! Lines that a rotation copies from elsewhere: from a sealed log of its chat, or from any log of another.
+//!
+//! They are read before the rotation takes its right. A sealed log does not change, and what another chat's live
+//! log has lost meanwhile to a rotation of its own is not there under those numbers any more, and is refused. No
+//! blob is read: a line brings its references along.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::chat::ChatFiles;
+use super::log::check_head;
+use super::purge;
+use super::rotate::sealed_path;
+use super::view::collapse;
+use crate::line::RawLine;
+use crate::scan::{Scan, scan};
+use crate::{ChatKey, OnDamage, Refused, RotateError, SealedName, Seq, StorageError};
+
+/// Opens another chat; `None` if there is none of that key.
+pub(crate) type OtherChats<'a> =
+    dyn Fn(&ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> + 'a;
+
+/// Where the lines come from that are not of the live log.
+pub(crate) struct Elsewhere<'a> {
+    chat: &'a ChatFiles,
+    others: &'a OtherChats<'a>,
+    damage: OnDamage,
+    /// What was read so far: several pieces may be of one log.
+    read: HashMap<(ChatKey, Option<SealedName>), Source>,
+}
+
+impl<'a> Elsewhere<'a> {
+    pub(crate) fn new(chat: &'a ChatFiles, others: &'a OtherChats<'a>, damage: OnDamage) -> Self {
+        Self { chat, others, damage, read: HashMap::new() }
+    }
+
+    /// Whether a chat is the one that is rotated.
+    pub(crate) fn is_own(&self, chat: &ChatKey) -> bool {
+        *chat == self.chat.key
+    }
+
+    /// Lines of a sealed log of the chat that is rotated.
+    pub(crate) fn sealed(
+        &mut self,
+        log: SealedName,
+        (first, last): (Seq, Seq),
+    ) -> Result<Vec<RawLine>, RotateError> {
+        let chat = self.chat.key.clone();
+        Ok(self.source(chat, Some(log))?.lines(first, last)?.to_vec())
+    }
+
+    /// Lines of another chat. Its ledger is not the one that this chat reads.
+    pub(crate) fn of(
+        &mut self,
+        chat: ChatKey,
+        log: Option<SealedName>,
+        (first, last): (Seq, Seq),
+    ) -> Result<Vec<RawLine>, RotateError> {
+        let lines = self.source(chat, log)?.lines(first, last)?.iter();
+        Ok(lines.map(|line| RawLine { inbox: None, ..line.clone() }).collect())
+    }
+
+    fn source(&mut self, chat: ChatKey, log: Option<SealedName>) -> Result<&Source, RotateError> {
+        let key = (chat, log);
+        if !self.read.contains_key(&key) {
+            let source = self.read_source(&key.0, key.1.as_ref())?;
+            self.read.insert(key.clone(), source);
+        }
+        Ok(&self.read[&key])
+    }
+
+    fn read_source(&self, chat: &ChatKey, log: Option<&SealedName>) -> Result<Source, RotateError> {
+        let other = match self.is_own(chat) {
+            true => None,
+            false => {
+                let other = (self.others)(chat)?;
+                Some(other.ok_or_else(|| RotateError::NoChat(chat.clone()))?)
+            }
+        };
+        let from = other.as_deref().unwrap_or(self.chat);
+        let (path, source) = match log {
+            Some(name) => from.sealed_source(name)?,
+            None => from.live_source()?,
+        };
+        match source.damaged {
+            0 => Ok(source),
+            _ if self.damage == OnDamage::LookedAt => Ok(source),
+            count => Err(RotateError::DamagedSource { path, count }),
+        }
+    }
+}
+
+/// The lines of one log behind its head, each id once, in the order of their numbers.
+struct Source {
+    range: Option<(Seq, Seq)>,
+    lines: Vec<RawLine>,
+    /// In how many places lines are missing.
+    damaged: usize,
+}
+
+impl Source {
+    /// Reads a log that should have the lines `range`, if that is known.
+    fn new(path: &Path, scan: Scan, range: Option<(Seq, Seq)>) -> Result<Self, StorageError> {
+        let end = |found: Option<&crate::scan::Found>| found.map(|found| Seq::new(found.line.seq));
+        let found = end(scan.lines.first()).zip(end(scan.lines.last()));
+        let headless = match check_head(path, &scan) {
+            Ok(()) => false,
+            Err(StorageError::Damaged { .. }) => true,
+            Err(error) => return Err(error),
+        };
+        let cut = range.is_some_and(|range| found.map(|found| found.1) != Some(range.1));
+        let damaged = scan.damage.len() + usize::from(headless) + usize::from(cut);
+        let lines = scan.lines.into_iter().skip(usize::from(!headless)).map(|found| found.line);
+        Ok(Self { range: range.or(found), lines: collapse(lines), damaged })
+    }
+
+    fn lines(&self, first: Seq, last: Seq) -> Result<&[RawLine], Refused> {
+        let there =
+            self.range.is_some_and(|range| range.0 <= first && first <= last && last <= range.1);
+        if !there {
+            return Err(Refused::NoLines { first, last });
+        }
+        let from = self.lines.partition_point(|line| line.seq < first.get());
+        let to = self.lines.partition_point(|line| line.seq <= last.get());
+        Ok(&self.lines[from..to])
+    }
+}
+
+impl ChatFiles {
+    fn sealed_source(&self, name: &SealedName) -> Result<(PathBuf, Source), RotateError> {
+        let path = sealed_path(&self.paths.archive, name);
+        let Some((_, bytes)) = self.env.read(&path)? else {
+            return Err(self.no_sealed_log(name).into());
+        };
+        let scan = scan(&bytes, None);
+        if let Some(purged) = purge::in_scan(&scan) {
+            return Err(self.purged_log(name, purged).into());
+        }
+        let source = Source::new(&path, scan, Some(name.range()))?;
+        Ok((path, source))
+    }
+
+    /// The live log, as far as it is believed.
+    fn live_source(&self) -> Result<(PathBuf, Source), RotateError> {
+        let path = self.paths.live.clone();
+        let believed = self.context.believed_len();
+        let Some((_, mut bytes)) = self.env.read(&path)? else {
+            self.check_first()?;
+            return Ok((path, Source { range: None, lines: Vec::new(), damaged: 0 }));
+        };
+        bytes.truncate(believed.and_then(|len| usize::try_from(len).ok()).unwrap_or(usize::MAX));
+        let source = Source::new(&path, scan(&bytes, None), None)?;
+        Ok((path, source))
+    }
+}

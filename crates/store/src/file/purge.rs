@@ -1,0 +1,143 @@
+//! Purging: the lines of a sealed log go for good, and a tombstone takes its name.
+//!
+//! The tombstone is a log like any other: the head, so that the chain of logs can still be followed, and one event
+//! that tells what was there. It has the number of the last line that is gone, and its `in` is the highest of all
+//! that are gone, so that whatever goes on from it knows how far the inbox was read. It is complete before it gets
+//! the name; there is never half of either.
+
+use std::path::Path;
+
+use ship_message::json::{Json, Object};
+
+use super::chat::ChatFiles;
+use super::context::head_line;
+use super::env::Env;
+use super::log::{bytes_at, check_head, line_at};
+use super::rotate::sealed_path;
+use super::{prepare, view};
+use crate::line::{Draft, Kind, PURGED, RawLine};
+use crate::scan::{Scan, scan};
+use crate::{Body, NewEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
+
+/// Reads what the tombstone tells, if this log is one, from its first two lines alone.
+pub(crate) fn read(env: &Env, path: &Path) -> Result<Option<Purged>, StorageError> {
+    let Some(head) = bytes_at(env, path, 0)? else { return Ok(None) };
+    let second = line_at(env, path, head.len() as u64 + 1)?;
+    Ok(second.as_ref().and_then(in_line))
+}
+
+/// What the tombstone tells, if this is the view of one.
+pub(crate) fn in_view(view: &View) -> Option<Purged> {
+    view.lines.iter().find_map(|line| match &line.body {
+        Body::Event(event) => in_event(event),
+        Body::Message(_) => None,
+    })
+}
+
+/// What the tombstone tells, if these are the lines of one.
+pub(crate) fn in_scan(scan: &Scan) -> Option<Purged> {
+    scan.lines.iter().find_map(|found| in_line(&found.line))
+}
+
+fn in_line(line: &RawLine) -> Option<Purged> {
+    line.is_tombstone().then(|| in_event(&prepare::event(&line.body)?)).flatten()
+}
+
+fn in_event(event: &NewEvent) -> Option<Purged> {
+    if event.event != PURGED {
+        return None;
+    }
+    let (lines, by) = (event.data.get("lines"), event.data.get("by"));
+    Some(Purged {
+        ts: event.ts,
+        lines: lines.and_then(Json::as_u64).unwrap_or_default(),
+        by: by.and_then(Json::as_str).unwrap_or_default().to_owned(),
+    })
+}
+
+impl ChatFiles {
+    /// Puts a tombstone in the place of a sealed log.
+    pub(crate) fn purge(&self, name: &SealedName, by: &str) -> Result<Purged, PurgeError> {
+        let right = self.right("purge")?;
+        // What has replaced the log must be there for good before the log itself goes.
+        let writing = self.context.writing(&right)?;
+        let Some(live) = writing.known().map(|known| known.file) else {
+            self.check_first()?;
+            return Err(self.not_sealed(name));
+        };
+        let path = sealed_path(&self.paths.archive, name);
+        let Some((look, bytes)) = self.env.read(&path)? else { return Err(self.not_sealed(name)) };
+        // An interrupted rotation may have left the live log a second name.
+        if look.file == live {
+            return Err(self.not_sealed(name));
+        }
+        let scan = scan(&bytes, None);
+        if let Some(purged) = in_scan(&scan) {
+            // Whoever did it may not have come to syncing the folder.
+            self.env.replace(&path, &bytes)?;
+            return Ok(purged);
+        }
+        let head = self.head_to_keep(&path, &bytes, &scan)?.ok_or_else(|| self.not_sealed(name))?;
+        let lines = scan.lines.iter().filter(|found| found.line.event() != Some("head"));
+        let purged =
+            Purged { ts: self.env.options.now(), lines: lines.count() as u64, by: by.to_owned() };
+        let inbox = scan.lines.iter().filter_map(|found| found.line.inbox).max();
+        self.env.replace(&path, &tombstone(name, &head, &purged, inbox))?;
+        Ok(purged)
+    }
+
+    /// The head of the log, or what it must have been; `None` if the log is another chat's.
+    fn head_to_keep(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        scan: &Scan,
+    ) -> Result<Option<Draft>, StorageError> {
+        match check_head(path, scan) {
+            Ok(()) => {
+                let line = scan.lines.first().map(|found| found.line.clone());
+                let owner = |line: &RawLine| {
+                    line.body
+                        .get("data")?
+                        .get("chatKey")?
+                        .as_str()
+                        .map(|key| key == self.key.as_str())
+                };
+                Ok(line.filter(|line| owner(line) == Some(true)).map(RawLine::into_draft))
+            }
+            Err(StorageError::Damaged { .. }) => {
+                let view = view::view_of(&self.env, path, bytes)?.view;
+                let first = scan.lines.first().map_or(0, |found| found.line.seq);
+                Ok(Some(head_line(&view.head, &self.key, first, self.env.options.now())))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn not_sealed(&self, name: &SealedName) -> PurgeError {
+        PurgeError::NotSealed { chat: self.key.clone(), name: name.as_str().to_owned() }
+    }
+}
+
+/// The bytes of a tombstone. A log with nothing behind its head has nothing to tell.
+fn tombstone(name: &SealedName, head: &Draft, purged: &Purged, inbox: Option<u64>) -> Vec<u8> {
+    let (first, last): (Seq, Seq) = name.range();
+    let mut bytes = Vec::new();
+    head.write(first.get(), None, &mut bytes);
+    if last > first {
+        let event = NewEvent {
+            id: format!("e{last}"),
+            ts: purged.ts,
+            event: PURGED.to_owned(),
+            data: Object::from([
+                ("lines", Json::from(purged.lines)),
+                ("by", purged.by.as_str().into()),
+            ])
+            .into(),
+            ref_msg_id: None,
+        };
+        let draft = Draft::new(Kind::Event, prepare::event_body(event));
+        Draft { inbox, ..draft }.write(last.get(), None, &mut bytes);
+    }
+    bytes
+}

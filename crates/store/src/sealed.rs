@@ -1,0 +1,86 @@
+//! Sealed logs: what names one, what it tells of itself, and what is left when one was purged.
+
+use crate::{Head, Seq, Timestamp};
+
+/// The name of a sealed log, such as `20260205T101500123Z-1-42`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SealedName(String);
+
+impl SealedName {
+    /// Makes the name of a log with the lines `first` to `last`, sealed `now`.
+    pub(crate) fn new(now: Timestamp, first: Seq, last: Seq) -> Self {
+        Self(format!("{}-{first}-{last}", now.file_name()))
+    }
+
+    /// Reads a name; `None` unless it has the form of one, so that it is always a plain file name.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let stamp = parts.next()?;
+        let stamped = stamp.len() >= 16
+            && stamp.bytes().all(|b| b.is_ascii_digit() || b == b'T' || b == b'Z');
+        let first: u64 = parts.next()?.parse().ok()?;
+        let last: u64 = parts.next()?.parse().ok()?;
+        (stamped && first <= last && parts.next().is_none()).then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the first and the last line of the log.
+    pub fn range(&self) -> (Seq, Seq) {
+        let number = |part: Option<&str>| Seq::new(part.and_then(|p| p.parse().ok()).unwrap_or(0));
+        let mut parts = self.0.split('-').skip(1);
+        (number(parts.next()), number(parts.next()))
+    }
+
+    /// Whether the log has a line of this number.
+    pub fn has(&self, seq: Seq) -> bool {
+        let (first, last) = self.range();
+        first <= seq && seq <= last
+    }
+}
+
+impl std::fmt::Display for SealedName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A sealed log, as its name and its first lines tell it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SealedLog {
+    /// Its name.
+    pub name: SealedName,
+    /// What it begins with.
+    pub head: Head,
+    /// Set when its lines were purged: the head is all that is left.
+    pub purged: Option<Purged>,
+}
+
+/// What is left to tell of lines that were purged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purged {
+    /// When.
+    pub ts: Timestamp,
+    /// How many lines there were behind the head.
+    pub lines: u64,
+    /// What asked for it.
+    pub by: String,
+}
+
+impl std::fmt::Display for Purged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} line(s) purged at {} by {}", self.lines, self.ts, self.by)
+    }
+}
+
+/// Where a message is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The sealed log; `None` if it is the live one.
+    pub log: Option<SealedName>,
+    /// The line that it was first said on in that log.
+    pub seq: Seq,
+}
