@@ -16,7 +16,7 @@ use ship_context::compact::{
 };
 use ship_context::input_budget;
 use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage};
+use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{Body, NewEvent, OnDamage, Piece, Rotation, Seq, View};
 
 pub use asked::{Compacted, Planned};
@@ -57,6 +57,8 @@ pub(crate) enum Room {
     Enough(u64),
     /// There is now.
     Made(Compacted),
+    /// The run takes the room by itself: so many parts of its message are to be settled first.
+    Settle(usize),
     /// There cannot be, for this reason.
     None(String),
 }
@@ -74,6 +76,15 @@ struct Plan {
     view: View,
 }
 
+/// What can be done.
+enum Planning {
+    Plan(Box<Plan>),
+    /// First, so many parts of the run's message are to be settled.
+    Settle(usize),
+    /// Nothing, for this reason.
+    No(String),
+}
+
 /// Makes room for a request, if it needs any.
 pub(crate) async fn make_room(
     work: &Arc<Work>,
@@ -85,23 +96,20 @@ pub(crate) async fn make_room(
         return Ok(Room::Enough(work.agent.scales.load(request).total()));
     }
     let plan = match plan(work, request, why).await? {
-        Ok(plan) => plan,
-        Err(sentence) => return Ok(Room::None(sentence)),
+        Planning::Plan(plan) => plan,
+        Planning::Settle(count) => return Ok(Room::Settle(count)),
+        Planning::No(sentence) => return Ok(Room::None(sentence)),
     };
-    if *why == Why::Trigger && plan.load.total() <= plan.goal.trigger {
+    if plan.is_content(why) {
         return Ok(Room::Enough(plan.load.total()));
     }
     plan.carry_out(work, why).await
 }
 
-async fn plan(
-    work: &Work,
-    request: &Prepared,
-    why: &Why,
-) -> Result<Result<Plan, String>, RunError> {
+async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<Planning, RunError> {
     let agent = &work.agent;
     let Some(view) = work.chat.view().await? else {
-        return Ok(Err("there is nothing to make room in".to_owned()));
+        return Ok(Planning::No("there is nothing to make room in".to_owned()));
     };
     let carried = Carried::of(&view);
     agent.scales.carry_over(&carried.tokens);
@@ -109,18 +117,29 @@ async fn plan(
     let said = work.context().await;
     let open = open_messages(&said, &work.run_id);
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
-    let so_far: u64 = load.messages.iter().skip(said.len()).sum();
     let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
     let budget = budget(agent, &carried, why);
-    let goal = match Goal::new(load.fixed, open_tokens + so_far, &budget) {
+    let goal = match Goal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
-        Err(_) if so_far > open_tokens => {
-            return Ok(Err(
-                "what I have done for this request no longer fits the model. It is kept; tell me to go on."
-                    .to_owned(),
-            ));
+        Err(too_big) => {
+            return Ok(Planning::No(format!("{too_big}. Send it in pieces, or as a file.")));
         }
-        Err(too_big) => return Ok(Err(format!("{too_big}. Send it in pieces, or as a file."))),
+    };
+    let so_far = request.shown.get(said.len());
+    let needs_room = *why != Why::Trigger || load.total() > goal.trigger;
+    let goal = match so_far.filter(|_| needs_room) {
+        None => goal,
+        Some(so_far) => {
+            let tokens = weigh(said.len());
+            let earlier = earlier_parts(so_far);
+            if earlier > 0 && tokens > goal.room() / 2 {
+                return Ok(Planning::Settle(earlier));
+            }
+            match Goal::new(load.fixed, open_tokens + tokens, &budget) {
+                Ok(goal) => goal,
+                Err(_) => return Ok(Planning::Settle(so_far.parts().len())),
+            }
+        }
     };
     let mut weights: Vec<u64> = (0..said.len()).map(weigh).collect();
     let messages: Vec<&UiMessage> = said.iter().map(Arc::as_ref).collect();
@@ -131,7 +150,14 @@ async fn plan(
             *weight = agent.scales.message(&shown);
         }
     }
-    Ok(Ok(Plan { said, open, load, goal, pruned, weights, carried, view }))
+    Ok(Planning::Plan(Box::new(Plan { said, open, load, goal, pruned, weights, carried, view })))
+}
+
+/// How many parts of a run's message come before its last step. That one stays: the model has not seen its
+/// results yet.
+fn earlier_parts(so_far: &UiMessage) -> usize {
+    let is_step = |part: &UiPart| matches!(part, UiPart::StepStart(_));
+    so_far.parts().iter().rposition(is_step).unwrap_or_default()
 }
 
 /// What a request may take. A person who has undone a compaction wants the whole window, until it overflows.
@@ -177,6 +203,11 @@ fn protected(weights: &[u64], room: u64) -> usize {
 }
 
 impl Plan {
+    /// Whether nothing need be done.
+    fn is_content(&self, why: &Why) -> bool {
+        *why == Why::Trigger && self.load.total() <= self.goal.trigger
+    }
+
     fn after_pruning(&self) -> u64 {
         let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
         self.load.fixed + so_far + self.weights.iter().sum::<u64>()
@@ -205,7 +236,10 @@ impl Plan {
         }
         let cut = self.cut(work.agent.rules.keep_last_messages);
         if cut.older.is_empty() {
-            return Ok(Room::Enough(before));
+            return match self.pruned.is_empty() {
+                true => Ok(Room::Enough(before)),
+                false => self.prune(work, before).await,
+            };
         }
         tell(work, &cut);
         let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();

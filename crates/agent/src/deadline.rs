@@ -14,8 +14,9 @@ use crate::run::RunError;
 use crate::step::Progress;
 use crate::work::Work;
 
-/// Goes on with a run: tells the journal if it had waited, and gives the moment at which it must end.
-pub(crate) async fn go_on(work: &Work, journal: &Journal) -> Result<Instant, RunError> {
+/// Goes on with a run: tells the journal if it had waited, and gives the moment at which it must end and how
+/// long it has waited.
+pub(crate) async fn go_on(work: &Work, journal: &Journal) -> Result<(Instant, i64), RunError> {
     let now = work.agent.clock.now();
     let mut waited_ms = journal.waited_ms;
     if let Some(since) = journal.waits_since {
@@ -26,7 +27,7 @@ pub(crate) async fn go_on(work: &Work, journal: &Journal) -> Result<Instant, Run
     let started = journal.start.started.unwrap_or(now);
     let worked_ms = now.millis().saturating_sub(started.millis()).saturating_sub(waited_ms);
     let worked = Duration::from_millis(u64::try_from(worked_ms).unwrap_or(0));
-    Ok(Instant::now() + work.agent.rules.run_deadline.saturating_sub(worked))
+    Ok((Instant::now() + work.agent.rules.run_deadline.saturating_sub(worked), waited_ms))
 }
 
 /// Stops the count while the run waits for somebody.

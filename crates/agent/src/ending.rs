@@ -16,7 +16,7 @@ pub(crate) fn ending(work: &Work, progress: &mut Progress) -> Option<Outcome> {
     let message = progress.assembler.message();
     let outcome = match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other => {
-            return silence(message);
+            return silence(message, progress.start.earlier.messages > 0);
         }
         // Calls that came before the end are whole, and their results let the model go on.
         FinishReason::Length if has_calls(last_step(message)) => return None,
@@ -49,11 +49,11 @@ pub(crate) fn is_odd(reason: FinishReason) -> bool {
 
 /// A model that says nothing and calls nothing has ended. If nobody was told anything in the whole run, the
 /// person must learn at least that.
-fn silence(message: &UiMessage) -> Option<Outcome> {
+fn silence(message: &UiMessage, was_settled: bool) -> Option<Outcome> {
     if has_calls(last_step(message)) || !message.text().trim().is_empty() {
         return None;
     }
-    if has_calls(message.parts()) {
+    if was_settled || has_calls(message.parts()) {
         return Some(Outcome::Done);
     }
     Some(Outcome::Failed(

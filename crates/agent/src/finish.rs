@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ship_context::JournalLine;
+use ship_context::{Earlier, JournalLine, joined};
 use ship_message::json::{Json, Object};
-use ship_message::{Chunk, FinishReason, TextChunk, TextState, UiMessage, UiPart};
+use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, TextState, UiMessage, UiPart};
 use ship_store::Synced;
 
 use crate::RunNote;
@@ -33,14 +33,18 @@ pub(crate) async fn finish(
     let (start, mark) = (progress.start.clone(), progress.mark);
     let mut message = progress.assembler.into_message();
     settle(&mut message);
+    if message.parts().is_empty() && start.earlier.messages > 0 {
+        // All was said in messages that are settled; the log must still know that the run has ended.
+        message.parts_mut().push(UiPart::StepStart(StepStartPart::default()));
+    }
     if outcome == Outcome::Stopped && message.text().trim().is_empty() {
         // Not told to listeners: whoever stopped the run knows. What is stored must not be without a word.
         message.parts_mut().push(UiPart::text(STOPPED));
     }
-    message.set_metadata(metadata(work, &outcome, mark));
+    message.set_metadata(metadata(work, &outcome, mark).into());
     let entry = message.to_json().as_object().cloned().unwrap_or_default();
     work.append(vec![entry.into()]).await?;
-    if let Err(error) = close(work, &message).await {
+    if let Err(error) = close(work, &message, &start.earlier).await {
         // What is in the log is said. What is left to do is done when the chat is run again.
         let fields =
             vec![("message", Json::from(work.agent.surroundings.mask(&error.to_string())))];
@@ -59,8 +63,8 @@ pub(crate) async fn finish(
 }
 
 /// What is left to do once the message is in the log.
-async fn close(work: &Work, message: &UiMessage) -> Result<(), RunError> {
-    deliver(work, message).await?;
+async fn close(work: &Work, message: &UiMessage, earlier: &Earlier) -> Result<(), RunError> {
+    deliver(work, message, earlier).await?;
     // Last of all, so that a run that says it ended has nothing left to do.
     Ok(work.lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
 }
@@ -78,7 +82,7 @@ pub(crate) fn say(progress: &mut Progress, work: &Work, sentence: &str) {
 
 /// Nothing more comes: a step that brought nothing and a text that never began are left out, a text that
 /// broke off is as complete as it will be, and a call that was cut off has failed.
-fn settle(message: &mut UiMessage) {
+pub(crate) fn settle(message: &mut UiMessage) {
     let parts = message.parts_mut();
     parts.retain(|part| !matches!(part, UiPart::Text(text) if text.text().is_empty()));
     while matches!(parts.last(), Some(UiPart::StepStart(_))) {
@@ -104,7 +108,7 @@ fn done(part: &mut UiPart) {
     *part = UiPart::from_json(json);
 }
 
-fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason>) -> Json {
+pub(crate) fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason>) -> Object {
     let mut metadata = Object::from([
         ("v", Json::from(1u64)),
         ("ts", millis(work.agent.clock.now())),
@@ -121,11 +125,17 @@ fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason>) -> Json 
         Outcome::Failed(sentence) => metadata.set("error", sentence.as_str()),
     }
     metadata.set_or_remove("finishReason", mark.map(|reason| Json::from(reason.name())));
-    Json::Object(metadata)
+    metadata
 }
 
-/// Records in the ledger what the person was told by the answer. Done once however often it is tried.
-pub(crate) async fn deliver(work: &Work, message: &UiMessage) -> Result<(), RunError> {
-    work.record_sent(answer_key(&work.run_id), &message.text(), None).await?;
+/// Records in the ledger what the person was told by the answer, in settled messages and in the last one.
+/// Done once however often it is tried.
+pub(crate) async fn deliver(
+    work: &Work,
+    message: &UiMessage,
+    earlier: &Earlier,
+) -> Result<(), RunError> {
+    let text = joined(&earlier.said, &message.text());
+    work.record_sent(answer_key(&work.run_id), &text, None).await?;
     Ok(())
 }

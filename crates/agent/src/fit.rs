@@ -32,6 +32,8 @@ pub(crate) struct Fit {
 
 /// Why no request can be made that fits.
 pub(crate) enum NoRoom {
+    /// The run itself takes too much: so many parts of its message are to be settled first.
+    Settle(usize),
     /// This is what the person reads.
     Sentence(String),
     /// The provider has said so, and nothing can be left out.
@@ -107,6 +109,11 @@ impl Fit {
             (Room::Enough(tokens), _) => {
                 self.estimated = Some(tokens);
                 Ok(request)
+            }
+            (Room::Settle(count), overflow) => {
+                // The provider's word still holds when it is asked again.
+                self.overflow = overflow;
+                Err(NoRoom::Settle(count))
             }
             (Room::None(sentence), _) => Err(NoRoom::Sentence(format!(
                 "I could not answer: {sentence} What you wrote is kept."

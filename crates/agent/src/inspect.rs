@@ -130,7 +130,9 @@ impl Found {
         // Whether the ledger knows of an answer matters only to who delivers it.
         let (so_far, parked) = match recover(view.as_ref(), &lines, journal, |_| false, agent) {
             Recovery::Parked(journal) => (Some(journal.message), true),
-            Recovery::Continue(journal) => (Some(journal.message), false),
+            Recovery::Continue(journal) | Recovery::Settled(journal) => {
+                (Some(journal.message), false)
+            }
             Recovery::Idle | Recovery::Deliver(_) | Recovery::RunPending => (None, false),
         };
         Ok(Self {

@@ -1,5 +1,6 @@
 //! What `chat_send` does: deliver to this chat, as often as it may, and nothing twice by accident.
 
+use ship_context::Journal;
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
 
@@ -56,13 +57,30 @@ impl Sending {
 }
 
 /// A call that was answered.
-pub(crate) struct Delivered {
+struct Delivered {
     call_id: String,
     sending: Sending,
 }
 
-/// The calls that were answered, as the run's own message tells.
-pub(crate) fn delivered(message: &UiMessage) -> Vec<Delivered> {
+/// The calls of a run that were answered.
+pub(crate) struct Sent {
+    /// How many there were in messages that are settled.
+    earlier: u64,
+    calls: Vec<Delivered>,
+}
+
+impl Sent {
+    /// As the run's journal tells it.
+    pub(crate) fn of(journal: &Journal) -> Self {
+        Self { earlier: journal.start.earlier.sends, calls: delivered(&journal.message) }
+    }
+
+    fn count(&self) -> u64 {
+        self.earlier + self.calls.len() as u64
+    }
+}
+
+fn delivered(message: &UiMessage) -> Vec<Delivered> {
     let answered = |part: &UiPart| match part {
         UiPart::Tool(tool) if tool.name() == Some("chat_send") && tool.output().is_some() => {
             let sending = Sending::read(tool.input()?).ok()?;
@@ -76,18 +94,18 @@ pub(crate) fn delivered(message: &UiMessage) -> Vec<Delivered> {
 /// Answers a call.
 pub(crate) async fn send(
     work: &Work,
-    before: &mut Vec<Delivered>,
+    before: &mut Sent,
     call_id: String,
     sending: Sending,
 ) -> Result<Json, String> {
     let rules = &work.agent.rules;
-    if before.len() >= rules.chat_sends_max {
+    if before.count() >= rules.chat_sends_max as u64 {
         return Err(format!(
             "chat_send may be called {} times in one run, and was. Finish your answer instead.",
             rules.chat_sends_max
         ));
     }
-    let said_before = before.iter().any(|delivered| match rules.chat_send_once {
+    let said_before = before.calls.iter().any(|delivered| match rules.chat_send_once {
         true => delivered.sending == sending,
         false => delivered.call_id == call_id,
     });
@@ -103,7 +121,7 @@ pub(crate) async fn send(
             work.tell(&RunEvent::Sent(sending.shown()));
         }
     }
-    before.push(Delivered { call_id, sending });
+    before.calls.push(Delivered { call_id, sending });
     // The same answer whether it was delivered now or before: a call that is made again after a crash must
     // not differ from one that was made once.
     Ok(Json::Object(Object::from([("delivered", true)])))

@@ -15,6 +15,7 @@ use crate::finish::finish;
 use crate::fit::{Fit, NoRoom};
 use crate::request::{note_response, record_request};
 use crate::run::RunError;
+use crate::settle::settle;
 use crate::stop::Stop;
 use crate::work::Work;
 use crate::{RunNote, calls, deadline};
@@ -22,7 +23,7 @@ use crate::{RunNote, calls, deadline};
 /// A run on its way: the message it writes, and how much of it the journal has.
 pub(crate) struct Progress {
     pub(crate) assembler: Assembler,
-    journaled: usize,
+    pub(crate) journaled: usize,
     /// How many of the messages before this run a request of it has shown.
     logged: usize,
     /// How often in a row an answer has broken off.
@@ -31,6 +32,8 @@ pub(crate) struct Progress {
     fit: Fit,
     pub(crate) start: ship_context::RunStart,
     pub(crate) deadline: Instant,
+    /// How long it has waited for somebody, in milliseconds.
+    pub(crate) waited_ms: i64,
     /// Why the answer that has just come ended.
     pub(crate) finish_reason: Option<FinishReason>,
     /// Why the answer is not what it should be, for its metadata.
@@ -51,8 +54,10 @@ pub(crate) async fn run(
     journal: Journal,
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
+    let (deadline, waited_ms) = deadline::go_on(work, &journal).await?;
     let mut progress = Progress {
-        deadline: deadline::go_on(work, &journal).await?,
+        deadline,
+        waited_ms,
         journaled: journal.message.parts().len(),
         assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
         logged: seen_before(work).await,
@@ -72,7 +77,7 @@ pub(crate) async fn run(
         if let Some(outcome) = ending(work, &mut progress) {
             break outcome;
         }
-        let steps = steps(progress.assembler.message());
+        let steps = progress.steps();
         match next(progress.assembler.message(), work) {
             Next::Done => break Outcome::Done,
             Next::Parked => return park(work, &progress).await,
@@ -104,11 +109,6 @@ pub(crate) async fn run(
 async fn seen_before(work: &Work) -> usize {
     let said = work.context().await;
     said.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
-}
-
-/// How many steps the run has made, also before it was cut off or parked.
-fn steps(message: &UiMessage) -> usize {
-    message.parts().iter().filter(|part| matches!(part, UiPart::StepStart(_))).count()
 }
 
 /// The parts of the step that a message ends with.
@@ -154,6 +154,13 @@ fn is_unfinished(part: &UiPart) -> bool {
 }
 
 impl Progress {
+    /// How many steps the run has made, also before it was cut off or parked, or settled.
+    fn steps(&mut self) -> usize {
+        let parts = self.assembler.message().parts();
+        let now = parts.iter().filter(|part| matches!(part, UiPart::StepStart(_))).count();
+        now + usize::try_from(self.start.earlier.steps).unwrap_or(usize::MAX / 2)
+    }
+
     /// Takes a chunk, and tells whoever listens.
     pub(crate) fn push(&mut self, work: &Work, chunk: Chunk) {
         take(&mut self.assembler, work, chunk);
@@ -228,6 +235,10 @@ async fn ask(
     let agent = Arc::clone(&work.agent);
     let request = match progress.fit.request(work, &so_far).await? {
         Ok(request) => request,
+        Err(NoRoom::Settle(count)) => {
+            settle(work, progress, count).await?;
+            return Ok(None);
+        }
         Err(NoRoom::Sentence(sentence)) => return Ok(Some(Outcome::Failed(sentence))),
         Err(NoRoom::Error(error)) => return Ok(Some(failed(work, &error))),
     };

@@ -18,7 +18,7 @@ use crate::compact::pruned;
 use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::run::{Inner, RunError};
-use crate::send::{Delivered, Sending, delivered, send};
+use crate::send::{Sending, Sent, send};
 use crate::skills::{self, SkillState};
 use crate::sources::{Place, Sources};
 
@@ -51,7 +51,7 @@ struct Log {
     pruned: Pruned,
     sources: Sources,
     /// What `chat_send` was called for in this run, as far as it was answered.
-    sent: Vec<Delivered>,
+    sent: Sent,
 }
 
 impl Work {
@@ -74,7 +74,7 @@ impl Work {
             loaded: skills::loaded_names(view),
             pruned: pruned(view),
             sources,
-            sent: delivered(&journal.message),
+            sent: Sent::of(journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
         Self { agent, chat, lane, run_id, request_id, place, log: Mutex::new(log) }

@@ -4,6 +4,9 @@
 //! what one part of that message now is, that the call in it is about to take effect, that an answer ended
 //! before it was complete, or that the run waits for somebody. The journal is not the truth about anything
 //! that ended: the message in the context log is, and its line ends the run.
+//!
+//! A run that outgrows its model's window is settled: what it has so far goes into the log as a message, and
+//! the run goes on in another one, with a journal of its own. See [`Earlier`].
 
 use std::collections::BTreeSet;
 
@@ -11,8 +14,10 @@ use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
 use ship_store::{LedgerSeq, Timestamp};
 
+use crate::Earlier;
+
 /// What a run begins with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStart {
     /// The run.
     pub run_id: String,
@@ -26,6 +31,10 @@ pub struct RunStart {
     pub started: Option<Timestamp>,
     /// What tells its system blocks from those of another run: a digest for each name.
     pub blocks: Object,
+    /// What it has done in messages that were settled.
+    pub earlier: Earlier,
+    /// What its message begins with: the parts that were not settled with the one before.
+    pub parts: Vec<Json>,
 }
 
 /// One further line.
@@ -95,6 +104,8 @@ impl RunStart {
         object.set_or_remove("inbox", self.inbox.map(|seq| Json::from(seq.get())));
         object.set_or_remove("ts", self.started.map(|moment| Json::from(moment.millis() as f64)));
         object.set("blocks", self.blocks.clone());
+        object.set_or_remove("earlier", self.earlier.to_json());
+        object.set_or_remove("parts", (!self.parts.is_empty()).then(|| self.parts.clone().into()));
         object
     }
 
@@ -107,6 +118,8 @@ impl RunStart {
             inbox: object.get("inbox").and_then(Json::as_u64).map(LedgerSeq::new),
             started: moment(object),
             blocks: object.get("blocks").and_then(Json::as_object).cloned().unwrap_or_default(),
+            earlier: object.get("earlier").map(Earlier::from_json).unwrap_or_default(),
+            parts: object.get("parts").and_then(Json::as_array).unwrap_or_default().to_vec(),
         })
     }
 }
@@ -163,13 +176,14 @@ impl JournalLine {
 impl Journal {
     /// The journal of a run that begins.
     pub fn of(start: RunStart) -> Self {
-        let message = UiMessage::new(start.message_id.clone(), Role::Assistant, Vec::new());
+        let parts = start.parts.iter().cloned().map(UiPart::from_json).collect();
+        let message = UiMessage::new(start.message_id.clone(), Role::Assistant, parts);
         Self {
+            waited_ms: start.earlier.waited_ms,
             start,
             message,
             begun: BTreeSet::new(),
             finish_reason: None,
-            waited_ms: 0,
             waits_since: None,
             ended: false,
         }
@@ -234,6 +248,8 @@ mod tests {
             inbox: Some(LedgerSeq::new(3)),
             started: Some(Timestamp::from_millis(1000)),
             blocks: Object::from([("runtime", "abc")]),
+            earlier: Earlier { messages: 1, steps: 2, ..Earlier::default() },
+            parts: vec![UiPart::text("so far").into_json()],
         }
     }
 
@@ -270,9 +286,9 @@ mod tests {
 
     #[test]
     fn how_an_answer_ended_is_known_until_something_follows_it() {
-        let ended = || JournalLine::Ended { at: 1, reason: FinishReason::Length };
-        assert_eq!(read(vec![text(0), ended()]).finish_reason, Some(FinishReason::Length));
-        assert_eq!(read(vec![text(0), ended(), text(1)]).finish_reason, None);
+        let ended = || JournalLine::Ended { at: 2, reason: FinishReason::Length };
+        assert_eq!(read(vec![text(1), ended()]).finish_reason, Some(FinishReason::Length));
+        assert_eq!(read(vec![text(1), ended(), text(2)]).finish_reason, None);
         assert_eq!(read(vec![ended()]).finish_reason, None, "its parts are not there");
     }
 }

@@ -21,6 +21,7 @@ pub mod compact;
 pub mod contexts;
 mod journal;
 mod recover;
+mod settle;
 mod shown;
 mod tokens;
 
@@ -28,5 +29,6 @@ pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock,
 pub use budget::input_budget;
 pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, Recovery, recover};
+pub use settle::{Earlier, SETTLED, joined};
 pub use shown::{Limits, shown_to_model};
 pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, surely_fits};

@@ -7,6 +7,7 @@ use ship_message::json::Json;
 use ship_message::{ToolState, UiMessage, UiPart};
 use ship_store::{LedgerBody, LedgerLine, View};
 
+use crate::settle::{settled_count, settled_parts};
 use crate::shown::INTERRUPTED;
 use crate::{Journal, RunStart};
 
@@ -19,6 +20,9 @@ pub enum Recovery {
     Deliver(UiMessage),
     /// Go on with the run after its last recorded part.
     Continue(Journal),
+    /// What the run had so far was settled, and it was cut off before the next journal was begun: begin it,
+    /// and go on.
+    Settled(Journal),
     /// The run waits for a person's word or a client's tool.
     Parked(Journal),
     /// Run what has come in.
@@ -44,6 +48,11 @@ pub fn recover(
     tools: &dyn KnownTools,
 ) -> Recovery {
     if let Some(mut journal) = journal {
+        if let Some(count) = settled_parts(view, &journal) {
+            let mut next = journal.after_settling(count);
+            settle_calls(&mut next, tools);
+            return Recovery::Settled(next);
+        }
         match final_message(view, &journal) {
             Some(message) if !delivered(&journal.start) => {
                 return Recovery::Deliver(message);
@@ -65,11 +74,13 @@ pub fn recover(
     if waiting || ends_with_a_question(view) { Recovery::RunPending } else { Recovery::Idle }
 }
 
-/// Every run ends with a message of the assistant. A person's message at the end was put into the context by
-/// a run that was cut off before it began.
+/// Every run ends with a message of the assistant that is not a settled one. A person's message at the end was
+/// put into the context by a run that was cut off before it began.
 fn ends_with_a_question(view: Option<&View>) -> bool {
     let last = view.and_then(|view| view.messages().next_back());
-    last.is_some_and(|message| message.str("role") == Some("user"))
+    last.is_some_and(|message| {
+        message.str("role") == Some("user") || settled_count(message).is_some()
+    })
 }
 
 /// The message that the run has put into the log, if it has.
@@ -236,6 +247,19 @@ mod tests {
             let UiPart::Tool(part) = &journal.message.parts()[0] else { panic!("a call") };
             assert_eq!(part.error_text(), error, "{tool}, begun: {begun}");
         }
+    }
+
+    #[test]
+    fn a_run_cut_off_while_it_was_settled_goes_on_with_what_was_left() {
+        let mut view = view(&[("u1", "user"), ("a1", "assistant")]);
+        let mut settled = Object::from([("id", "a1"), ("role", "assistant")]);
+        settled.set("metadata", Object::from([("settled", 1u64)]));
+        let line = Line { body: Body::Message(settled), ..(*view.lines[1]).clone() };
+        view.lines[1] = Arc::new(line);
+        let running = journal("danger", "output-available", true);
+        let Recovery::Settled(next) = decide(&view, &[], running, false) else { panic!("goes on") };
+        assert_eq!((next.message.id(), next.message.parts().len()), (Some("a1-2"), 0));
+        assert_eq!(decide(&view, &[], None, true), Recovery::RunPending, "it is no answer");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ship_context::{Journal, RunStart};
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
-use super::{Room, Why, make_room, plan};
+use super::{Planning, Room, Why, make_room, plan};
 use crate::request::Prepared;
 use crate::run::{Agent, RunError};
 use crate::work::Work;
@@ -70,7 +70,7 @@ impl Agent {
         let Some((work, request)) = self.at_rest(chat).await? else { return Ok(None) };
         match make_room(&work, &request, &Why::Person { wishes }).await? {
             Room::Made(compacted) => Ok(Some(compacted)),
-            Room::Enough(_) | Room::None(_) => Ok(None),
+            Room::Enough(_) | Room::Settle(_) | Room::None(_) => Ok(None),
         }
     }
 
@@ -81,7 +81,7 @@ impl Agent {
     pub async fn plan_compaction(&self, chat: &ChatKey) -> Result<Option<Planned>, RunError> {
         let Some((work, request)) = self.at_rest(chat).await? else { return Ok(None) };
         let why = Why::Person { wishes: None };
-        let Ok(plan) = plan(&work, &request, &why).await? else { return Ok(None) };
+        let Planning::Plan(plan) = plan(&work, &request, &why).await? else { return Ok(None) };
         let cut = plan.cut(work.agent.rules.keep_last_messages);
         let prunes = !plan.pruned.is_empty() && plan.after_pruning() <= plan.goal.target;
         Ok(Some(Planned {
@@ -109,14 +109,7 @@ impl Agent {
         let lane = chat.lane("compact").await?;
         let Some(view) = chat.view().await? else { return Ok(None) };
         let about = chat.about().await?;
-        let journal = Journal::of(RunStart {
-            run_id: String::new(),
-            message_id: String::new(),
-            request_id: String::new(),
-            inbox: None,
-            started: None,
-            blocks: Object::new(),
-        });
+        let journal = Journal::of(RunStart::default());
         let agent = Arc::clone(&self.inner);
         Ok(Some(Arc::new(Work::begin(agent, chat, lane, about, &view, &journal).await)))
     }

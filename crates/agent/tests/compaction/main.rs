@@ -5,5 +5,6 @@
 mod long;
 mod overflow;
 mod rungs;
+mod settled;
 mod undo;
 mod world;

@@ -7,8 +7,8 @@ use ship_agent::{
     Agent, AgentParts, Inbound, Nowhere, Outcome, RandomIds, Rules, RunLog, RunNote, Running, Stop,
     Tool, ToolContext, built_in_tools,
 };
-use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
+use ship_message::{UiMessage, UiPart};
 use ship_provider::{HttpProvider, Key, Settings, ToolSpec};
 use ship_store::{Body, ChatKey, FileStore, Options, Store};
 use ship_testkit::clock::ManualClock;
@@ -134,6 +134,32 @@ impl World {
             }
         }
         texts.into_iter().collect()
+    }
+
+    /// How many different calls there ever were, wherever they are now.
+    pub(crate) async fn ever_called(&self) -> usize {
+        let chat = self.store.open(&chat()).await.unwrap().unwrap();
+        let mut views = vec![chat.view().await.unwrap().unwrap()];
+        for sealed in chat.sealed().await.unwrap() {
+            views.push(chat.sealed_view(&sealed.name).await.unwrap());
+        }
+        let mut outputs = std::collections::BTreeSet::new();
+        for message in views.iter().flat_map(|view| view.messages()) {
+            let message = UiMessage::from_json(Json::Object(message.clone())).unwrap();
+            for part in message.parts() {
+                if let UiPart::Tool(tool) = part {
+                    outputs.insert(tool.output().unwrap().to_string());
+                }
+            }
+        }
+        outputs.len()
+    }
+
+    /// The bodies of the requests for an answer, in order.
+    pub(crate) fn answer_bodies(&self) -> Vec<String> {
+        let requests = self.server.requests();
+        let bodies = requests.iter().map(|it| String::from_utf8_lossy(&it.body).into_owned());
+        bodies.filter(|body| !body.contains("You keep the memory")).collect()
     }
 
     /// The rungs of the compactions that the active log tells of.

@@ -14,4 +14,5 @@ mod lost;
 mod parked;
 mod scripted;
 mod sends;
+mod settled;
 mod test_agent;

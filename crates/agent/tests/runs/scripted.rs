@@ -1,7 +1,8 @@
 //! A model that says what it was told to say, step by step.
 //!
-//! Which step is next follows from the request alone: from how many steps the message so far has. So a
-//! script goes on after a restart where it was, as a real model would.
+//! Which step is next follows from the request alone: from the last call in it, and from how many steps came
+//! after. So a script goes on after a restart where it was, as a real model would, also when the older steps
+//! are not shown any more.
 
 use std::sync::{Arc, Mutex};
 
@@ -65,14 +66,30 @@ impl Scripted {
 
     /// The step that this request asks for.
     fn next(&self, request: &Request<'_>) -> Step {
-        let so_far = request.view.last().filter(|message| message.role() == Role::Assistant);
-        let at = so_far.map_or(0, steps_of);
-        self.steps.get(at).cloned().unwrap_or_else(|| text("(the script has ended)"))
+        if request.tools.is_empty() {
+            return text("## Facts\n- The ship is blue.");
+        }
+        let is_answer = |message: &&UiMessage| message.role() == Role::Assistant;
+        let so_far = request.view.iter().rev().take_while(is_answer);
+        let mut steps = 0;
+        for part in so_far.flat_map(|message| message.parts().iter().rev()) {
+            match part {
+                UiPart::StepStart(_) => steps += 1,
+                UiPart::Tool(tool) => {
+                    steps += self.step_of(tool.call_id()) + 1;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        self.steps.get(steps).cloned().unwrap_or_else(|| text("(the script has ended)"))
     }
-}
 
-fn steps_of(message: &UiMessage) -> usize {
-    message.parts().iter().filter(|part| matches!(part, UiPart::StepStart(_))).count()
+    /// The step that makes a call.
+    fn step_of(&self, call_id: &str) -> usize {
+        let makes = |says: &Says| matches!(says, Says::Call(id, _, _) if *id == call_id);
+        self.steps.iter().position(|step| step.says.iter().any(makes)).unwrap()
+    }
 }
 
 impl Provider for Scripted {

@@ -1,0 +1,206 @@
+//! A chat whose lane is held: what is to be done about it is done here, one thing after the other.
+
+use std::sync::Arc;
+
+use ship_context::{Journal, Recovery, RunStart, recover};
+use ship_message::json::{Json, Object};
+use ship_store::{
+    About, Body, Chat, ChatState, ContextId, Head, LedgerBody, LedgerLine, LedgerSeq, Line,
+    NewMessage, OnDamage, Rotation, Seq, View,
+};
+
+use crate::began::Began;
+use crate::events::Outcome;
+use crate::inbound::message_of;
+use crate::lost::{Unread, answer_key};
+use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
+use crate::sources::{digests, first_difference};
+use crate::stop::Stop;
+use crate::work::Work;
+
+/// A chat whose lane we hold.
+pub(crate) struct Held {
+    pub(crate) agent: Arc<Inner>,
+    pub(crate) chat: Arc<dyn Chat>,
+    pub(crate) lane: Arc<dyn ship_store::Lane>,
+}
+
+/// What was done about a chat, and how far its ledger was read.
+pub(crate) struct Done {
+    pub(crate) outcome: Option<Outcome>,
+    pub(crate) inbox: Option<LedgerSeq>,
+}
+
+impl Held {
+    /// Does whatever is to be done, until nothing is or the run waits for somebody. The chat is read once for
+    /// each run: what a run leaves to do can only be what came in meanwhile.
+    pub(crate) async fn do_all(&self, stop: &Stop) -> Result<Done, RunError> {
+        let mut last = None;
+        loop {
+            let done = self.do_next(stop).await?;
+            let ended = done.outcome.is_none() || done.outcome == Some(Outcome::Parked);
+            last = done.outcome.or(last);
+            if ended || !self.agent.is_waiting(&*self.chat, done.inbox, last.as_ref()).await? {
+                return Ok(Done { outcome: last, inbox: done.inbox });
+            }
+        }
+    }
+
+    /// Does the next thing that is to be done; no outcome when nothing is.
+    async fn do_next(&self, stop: &Stop) -> Result<Done, RunError> {
+        let ChatState { about, view, new_lines: lines, journal } =
+            self.chat.state(LEDGER_PAGE).await?;
+        let Unread { mut inbox, lines } = Unread::of(&*self.chat, view.as_ref(), lines).await?;
+        let journal = Journal::read(&journal);
+        let blocks_before = journal.as_ref().map(|journal| journal.start.blocks.clone());
+        let delivered = self.is_delivered(journal.as_ref()).await?;
+        let outcome = match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.agent) {
+            Recovery::Idle => None,
+            Recovery::Parked(_) => Some(Outcome::Parked),
+            Recovery::Deliver(message) => {
+                let journal = Journal::read(&self.chat.journal().await?);
+                if let (Some(journal), Some(view)) = (journal, view) {
+                    let work = self.work(about, &view, &journal).await;
+                    let earlier = &journal.start.earlier;
+                    crate::finish::deliver(&work, &message, earlier).await?;
+                }
+                Some(Outcome::Done)
+            }
+            Recovery::Continue(journal) => {
+                let view = match view {
+                    Some(view) => view,
+                    // The log is gone; what the run answers is in the ledger still.
+                    None => {
+                        let view = self.first_context(None, inbox).await?;
+                        let read =
+                            lines.iter().filter(|line| Some(line.seq) <= journal.start.inbox);
+                        self.promote(view, read).await?
+                    }
+                };
+                inbox = view.inbox;
+                let work = self.work(about, &view, &journal).await;
+                Some(crate::step::run(&work, journal, stop).await?)
+            }
+            Recovery::Settled(journal) => {
+                let view = self.first_context(view, inbox).await?;
+                let work = self.work(about, &view, &journal).await;
+                self.lane.begin_journal(journal.start.to_object()).await?;
+                Some(crate::step::run(&work, journal, stop).await?)
+            }
+            Recovery::RunPending => {
+                let view = self.first_context(view, inbox).await?;
+                let view = self.promote(view, lines.iter()).await?;
+                inbox = view.inbox;
+                let journal = Journal::of(self.start_run(&view));
+                let work = self.work(about, &view, &journal).await;
+                let journal = self.begin(&work, journal, blocks_before).await?;
+                Some(crate::step::run(&work, journal, stop).await?)
+            }
+        };
+        Ok(Done { outcome, inbox })
+    }
+
+    /// Whether the ledger has what the last run has said. A run that says that it ended had told the ledger
+    /// before; only one that was cut off must be looked for.
+    async fn is_delivered(&self, journal: Option<&Journal>) -> Result<bool, RunError> {
+        let Some(journal) = journal.filter(|journal| !journal.ended) else { return Ok(true) };
+        let key = answer_key(&journal.start.run_id);
+        let recent = self.chat.ledger_before(None, LEDGER_PAGE).await?;
+        let is_it = |line: &LedgerLine| matches!(&line.body, LedgerBody::Entry(e) if e.key == key);
+        Ok(recent.iter().any(is_it))
+    }
+
+    async fn work(&self, about: About, view: &View, journal: &Journal) -> Arc<Work> {
+        let (agent, chat) = (Arc::clone(&self.agent), Arc::clone(&self.chat));
+        Arc::new(Work::begin(agent, chat, Arc::clone(&self.lane), about, view, journal).await)
+    }
+
+    /// Begins the journal of a run. The log learns whether the model is told something else than before.
+    async fn begin(
+        &self,
+        work: &Work,
+        mut journal: Journal,
+        before: Option<Object>,
+    ) -> Result<Journal, RunError> {
+        journal.start.blocks = digests(&work.blocks().await);
+        self.lane.begin_journal(journal.start.to_object()).await?;
+        // A journal of an older program says nothing of blocks.
+        let before = before.filter(|before| !before.is_empty());
+        let note = before.and_then(|before| first_difference(&before, &journal.start.blocks));
+        if let Some(note) = note {
+            work.note(note);
+        }
+        Ok(journal)
+    }
+
+    /// A chat's first context begins with the first message that is to be answered, behind what was answered
+    /// in a context that is gone.
+    async fn first_context(
+        &self,
+        view: Option<View>,
+        inbox: Option<LedgerSeq>,
+    ) -> Result<View, RunError> {
+        if let Some(view) = view {
+            return Ok(view);
+        }
+        let now = self.agent.clock.now();
+        let mut head = Head::new(ContextId::new(now, self.agent.ids.next()));
+        head.inbox = inbox;
+        Began::carry(&mut head, "first message", now);
+        let rotation =
+            Rotation { expected: None, head, pieces: Vec::new(), damage: OnDamage::Refuse };
+        self.lane.rotate(rotation).await?;
+        self.read_view().await
+    }
+
+    async fn read_view(&self) -> Result<View, RunError> {
+        let view = self.chat.view().await?;
+        view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })
+    }
+
+    /// Puts what has come in into the context, in the ledger's order, exactly once.
+    async fn promote<'a>(
+        &self,
+        mut view: View,
+        lines: impl Iterator<Item = &'a LedgerLine>,
+    ) -> Result<View, RunError> {
+        let mut batch: Vec<ship_store::Entry> = Vec::new();
+        let mut promoted: Vec<Arc<Line>> = Vec::new();
+        for (nth, line) in lines.filter(|line| is_message(line)).enumerate() {
+            let LedgerBody::Entry(entry) = &line.body else { continue };
+            let id = self.agent.names.question(line.seq, nth);
+            let Json::Object(message) = message_of(entry, id).into_json() else { continue };
+            let seq = Seq::new(view.position.seq.get() + 1 + promoted.len() as u64);
+            let inbox = Some(line.seq);
+            let body = Body::Message(message.clone());
+            promoted.push(Arc::new(Line { seq, rev: 0, inbox, body }));
+            batch.push(NewMessage { message, rev: 0, inbox }.into());
+        }
+        if batch.is_empty() {
+            return Ok(view);
+        }
+        // The view is what it was and what was just appended; reading it again would cost the window twice.
+        view.position = self.lane.append(batch, view.position).await?;
+        if !self.agent.names.keeps_messages_whole() {
+            return self.read_view().await;
+        }
+        view.inbox = view.inbox.max(promoted.last().and_then(|line| line.inbox));
+        view.lines.extend(promoted);
+        Ok(view)
+    }
+
+    fn start_run(&self, view: &View) -> RunStart {
+        let id = self.agent.ids.next();
+        let metadata = view.messages().next_back().and_then(|message| message.get("metadata"));
+        let request_id =
+            metadata.and_then(|metadata| metadata.get("requestId")).and_then(Json::as_str);
+        RunStart {
+            run_id: format!("run_{id:016x}"),
+            message_id: self.agent.names.answer(id),
+            request_id: request_id.map_or_else(|| format!("req_{id:016x}"), str::to_owned),
+            inbox: view.inbox,
+            started: Some(self.agent.clock.now()),
+            ..RunStart::default()
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Settling: a run that outgrows the window goes on in a new message.
+//!
+//! What it has so far is put into the log, so that it can be pruned and summed up like anything else; see
+//! `ship_context::Earlier`. Nothing is done again, and nobody who listens notices.
+
+use ship_context::{Journal, SETTLED};
+use ship_message::{Assembler, StepStartPart, UiMessage, UiPart};
+
+use crate::events::Outcome;
+use crate::finish;
+use crate::run::RunError;
+use crate::step::Progress;
+use crate::work::Work;
+
+/// Settles the first `count` parts of the message that a run writes.
+pub(crate) async fn settle(
+    work: &Work,
+    progress: &mut Progress,
+    count: usize,
+) -> Result<(), RunError> {
+    let so_far = progress.assembler.message().clone();
+    let message = settled(work, &so_far, count);
+    let entry = message.to_json().as_object().cloned().unwrap_or_default();
+    work.append(vec![entry.into()]).await?;
+    work.read_again().await?;
+    let journal = Journal {
+        message: so_far,
+        waited_ms: progress.waited_ms,
+        ..Journal::of(progress.start.clone())
+    };
+    let next = journal.after_settling(count);
+    work.lane.begin_journal(next.start.to_object()).await?;
+    progress.journaled = next.message.parts().len();
+    progress.assembler = Assembler::new(next.start.message_id.clone(), Some(next.message));
+    progress.start = next.start;
+    Ok(())
+}
+
+fn settled(work: &Work, so_far: &UiMessage, count: usize) -> UiMessage {
+    let mut message = so_far.clone();
+    message.parts_mut().truncate(count);
+    finish::settle(&mut message);
+    if message.parts().is_empty() {
+        // A message has a part, whatever it says.
+        message.parts_mut().push(UiPart::StepStart(StepStartPart::default()));
+    }
+    let mut metadata = finish::metadata(work, &Outcome::Done, None);
+    metadata.set(SETTLED, count as u64);
+    message.set_metadata(metadata.into());
+    message
+}

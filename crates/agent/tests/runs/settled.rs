@@ -1,0 +1,89 @@
+//! A run that outgrows its window is settled, and may be killed while that is done.
+
+use ship_agent::{Outcome, Rules, Stop};
+use ship_message::FinishReason;
+use ship_testkit::sim::{Fault, SimDisk};
+
+use crate::scripted::{End, Says, Step, calls, step, text};
+use crate::test_agent::{Setup, TestAgent, mark};
+
+const EFFECTS: usize = 6;
+
+/// Effects with long outputs, one after the other, with a word before some of them.
+fn setup() -> Setup {
+    let effect = |id| Says::Call(id, "effect", r#"{"do":"long"}"#);
+    let send = Says::Call("s", "chat_send", r#"{"text":"on my way"}"#);
+    let mut script: Vec<Step> = vec![
+        step(&[Says::Text("First."), effect("0"), send], End::Because(FinishReason::ToolCalls)),
+        calls(&[effect("1")]),
+        calls(&[effect("2")]),
+        calls(&[Says::Text("Then."), effect("3")]),
+    ];
+    script.extend(["4", "5"].map(|id| calls(&[effect(id)])));
+    script.push(text("That was all."));
+    // The budget is below what cannot shrink, so it holds for the other messages.
+    let rules = Rules { input_tokens_max: Some(300), ..Rules::default() };
+    Setup { rules, many_runs: true, ..Setup::scripted(&script) }
+}
+
+/// What is left when everything is over, without names that differ from run to run.
+async fn left(test: &TestAgent) -> (Vec<String>, Vec<String>) {
+    (test.context().await, test.ledger().await)
+}
+
+#[tokio::test]
+async fn a_run_that_is_settled_says_all_that_it_has_said() {
+    let test = setup().agent();
+    assert_eq!(test.say("go").await, Some(Outcome::Done));
+    assert_eq!(test.effects(), EFFECTS);
+    let (context, ledger) = left(&test).await;
+    assert!(context[0].starts_with("assistant: ## Facts"), "it was summed up: {context:#?}");
+    assert_eq!(context[1], "user: go");
+    assert!(context.last().unwrap().ends_with("That was all."), "{context:#?}");
+    assert_eq!(
+        ledger,
+        ["user: go", "assistant: on my way", "assistant: First.\nThen.\nThat was all."]
+    );
+    let messages = test.messages().await;
+    let settled = messages.iter().filter(|message| mark(message, "settled").is_some()).count();
+    assert_eq!(settled, messages.len() - 3, "all but the summary, the question and the last");
+    assert_eq!(test.run().await, None, "nothing is left to do");
+}
+
+/// Kills the agent at every call to the disk, lets another one go on, and compares with one that lived.
+#[tokio::test]
+async fn a_run_killed_while_it_is_settled_or_compacted_goes_on_and_no_effect_is_twice() {
+    let undisturbed = setup();
+    let test = undisturbed.agent();
+    assert_eq!(test.say("go").await, Some(Outcome::Done));
+    let wanted = left(&test).await.1;
+    let (mut kills, mut unknowns) = (0, 0);
+    for at in 0..undisturbed.disk.calls() {
+        let setup = Setup { disk: SimDisk::with_fault(at, Fault::KillAfter), ..setup() };
+        let first = setup.agent();
+        let accepted = first.accept("go").await;
+        let _ = first.agent.run(&first.chat, &Stop::default()).await;
+        if !setup.disk.is_dead() {
+            continue;
+        }
+        kills += 1;
+        let before = first.effects();
+        drop(first);
+        setup.disk.revive();
+        let second = setup.agent();
+        if !accepted {
+            assert!(second.accept("go").await);
+        }
+        second.run().await;
+        let effects = before + second.effects();
+        assert!((EFFECTS - 1..=EFFECTS).contains(&effects), "killed at {at}: {effects}");
+        unknowns += EFFECTS - effects;
+        let (context, ledger) = left(&second).await;
+        assert_eq!(ledger, wanted, "killed at {at}");
+        assert_eq!(context.iter().filter(|line| *line == "user: go").count(), 1, "{context:#?}");
+        assert!(context.last().unwrap().ends_with("That was all."), "{at}: {context:#?}");
+        assert_eq!(second.run().await, None, "killed at {at}: nothing is left to do");
+    }
+    assert!(kills > 150, "only {kills} kills");
+    assert!(unknowns > 0, "an effect that was begun is not made again");
+}

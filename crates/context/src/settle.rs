@@ -1,0 +1,179 @@
+//! Settling: a run that outgrows its model's window goes on in a new message.
+//!
+//! What it has so far goes into the context log as an assistant message that says so, with a number: how many
+//! of the journal's parts it holds. From then on that message is pruned and summed up like any other. The run
+//! goes on in a message of its own, which begins with the parts that were left: the newest step, whose results
+//! the model has not seen. Between the two writes a crash leaves the message in the log and the journal of
+//! before, and that tells all that the next journal must begin with.
+
+use ship_message::json::{Json, Object};
+use ship_message::{UiMessage, UiPart};
+use ship_store::View;
+
+use crate::{Journal, RunStart};
+
+/// The metadata field of a settled message: how many parts of its journal it holds.
+pub const SETTLED: &str = "settled";
+
+/// What a run has done in messages that were settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Earlier {
+    /// How many messages.
+    pub messages: u64,
+    /// How many steps.
+    pub steps: u64,
+    /// How often it has called `chat_send` and was answered.
+    pub sends: u64,
+    /// What it has said.
+    pub said: String,
+    /// How long it has waited for somebody, in milliseconds.
+    pub waited_ms: i64,
+}
+
+impl Earlier {
+    pub(crate) fn to_json(&self) -> Option<Json> {
+        (*self != Self::default()).then(|| {
+            let mut object = Object::from([
+                ("messages", Json::from(self.messages)),
+                ("steps", self.steps.into()),
+                ("sends", self.sends.into()),
+                ("waitedMs", Json::from(self.waited_ms as f64)),
+            ]);
+            object.set("said", self.said.as_str());
+            object.into()
+        })
+    }
+
+    pub(crate) fn from_json(json: &Json) -> Self {
+        let number = |key: &str| json.get(key).and_then(Json::as_u64).unwrap_or_default();
+        let waited = json.get("waitedMs").and_then(Json::as_number).unwrap_or_default();
+        Self {
+            messages: number("messages"),
+            steps: number("steps"),
+            sends: number("sends"),
+            said: json.get("said").and_then(Json::as_str).unwrap_or_default().to_owned(),
+            waited_ms: waited as i64,
+        }
+    }
+
+    fn and(&self, parts: &[UiPart], waited_ms: i64) -> Self {
+        let is_step = |part: &&UiPart| matches!(part, UiPart::StepStart(_));
+        let is_sent = |part: &&UiPart| matches!(part, UiPart::Tool(tool) if tool.name() == Some("chat_send") && tool.output().is_some());
+        let said = UiMessage::new("", ship_message::Role::Assistant, parts.to_vec()).text();
+        Self {
+            messages: self.messages + 1,
+            steps: self.steps + parts.iter().filter(is_step).count() as u64,
+            sends: self.sends + parts.iter().filter(is_sent).count() as u64,
+            said: joined(&self.said, &said),
+            waited_ms,
+        }
+    }
+}
+
+/// What was said before and what is said now, as one text.
+pub fn joined(before: &str, now: &str) -> String {
+    match (before.is_empty(), now.is_empty()) {
+        (true, _) => now.to_owned(),
+        (_, true) => before.to_owned(),
+        (false, false) => format!("{before}\n{now}"),
+    }
+}
+
+impl Journal {
+    /// The journal with which the run goes on once its first `count` parts are settled.
+    pub fn after_settling(&self, count: usize) -> Self {
+        let parts = self.message.parts();
+        let count = count.min(parts.len());
+        let start = RunStart {
+            message_id: next_id(&self.start),
+            earlier: self.start.earlier.and(&parts[..count], self.waited_ms),
+            parts: parts[count..].iter().cloned().map(UiPart::into_json).collect(),
+            ..self.start.clone()
+        };
+        let begun = self.begun.iter().filter_map(|at| at.checked_sub(count)).collect();
+        Self {
+            begun,
+            finish_reason: self.finish_reason,
+            waits_since: self.waits_since,
+            ..Self::of(start)
+        }
+    }
+}
+
+/// The id of the next message of a run, which follows from the one before: a crash does not change it.
+fn next_id(start: &RunStart) -> String {
+    let known = format!("-{}", start.earlier.messages + 1);
+    let first = match start.earlier.messages {
+        0 => start.message_id.as_str(),
+        _ => start.message_id.strip_suffix(&known).unwrap_or(&start.message_id),
+    };
+    format!("{first}-{}", start.earlier.messages + 2)
+}
+
+/// How many parts of this journal's message the log has as a settled message, if it has.
+pub(crate) fn settled_parts(view: Option<&View>, journal: &Journal) -> Option<usize> {
+    let mut messages = view?.messages();
+    let found = messages.find(|message| message.str("id") == Some(&journal.start.message_id))?;
+    settled_count(found)
+}
+
+/// How many parts a message settles, if it is a settled one.
+pub(crate) fn settled_count(message: &Object) -> Option<usize> {
+    let count = message.get("metadata")?.get(SETTLED)?.as_u64()?;
+    usize::try_from(count).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ship_message::ToolPart;
+
+    use super::*;
+
+    fn journal() -> Journal {
+        let start = RunStart { message_id: "a".to_owned(), ..RunStart::default() };
+        let mut journal = Journal::of(start);
+        let step = || UiPart::from_json(Json::parse(r#"{"type":"step-start"}"#).unwrap());
+        let mut sent = ToolPart::new("chat_send", "c1", Json::Object(Object::new()));
+        sent.set_output(Json::from(true));
+        let open = ToolPart::new("look", "c2", Json::Object(Object::new()));
+        let parts = [
+            step(),
+            UiPart::text("first"),
+            UiPart::Tool(sent),
+            step(),
+            UiPart::text("second"),
+            UiPart::Tool(open),
+        ];
+        journal.message.parts_mut().extend(parts);
+        journal.begun = BTreeSet::from([2, 5]);
+        journal.waited_ms = 40;
+        journal
+    }
+
+    #[test]
+    fn the_next_journal_begins_with_what_is_left_and_knows_what_was_settled() {
+        let journal = journal();
+        let next = journal.after_settling(3);
+        assert_eq!(next.message.id(), Some("a-2"));
+        assert_eq!(next.message.parts(), &journal.message.parts()[3..]);
+        assert_eq!(next.begun, BTreeSet::from([2]), "the places are those in the new message");
+        let earlier =
+            Earlier { messages: 1, steps: 1, sends: 1, said: "first".to_owned(), waited_ms: 40 };
+        assert_eq!(next.start.earlier, earlier);
+        assert_eq!(next.waited_ms, 40);
+        let read = Journal::read(&[next.start.to_object()]).unwrap();
+        assert_eq!((&read.start, &read.message), (&next.start, &next.message));
+        assert_eq!(read.waited_ms, 40);
+    }
+
+    #[test]
+    fn what_is_settled_again_adds_up() {
+        let last = journal().after_settling(3).after_settling(3);
+        assert_eq!(last.message.id(), Some("a-3"));
+        assert!(last.message.parts().is_empty());
+        assert_eq!(last.start.earlier.said, "first\nsecond");
+        assert_eq!((last.start.earlier.steps, last.start.earlier.messages), (2, 2));
+    }
+}
