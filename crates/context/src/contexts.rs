@@ -21,6 +21,7 @@ mod place;
 mod reference;
 mod rules;
 mod snapshot;
+mod story;
 mod switch;
 mod text;
 mod title;
@@ -31,7 +32,8 @@ mod turn;
 pub use find::{Candidate, Found, find};
 pub use frame::{NoRoom, Room};
 pub use history::{
-    HistoryAsk, InView, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, before_the_first, from_history,
+    Before, HistoryAsk, InView, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, NotLoaded, before_the_first,
+    from_history,
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing};
 pub use place::{is_reference, is_referenced, place_references};
@@ -42,7 +44,7 @@ pub use rules::{
 pub use snapshot::{
     ArchivedAs, CheckpointMessage, Known, Snapshot, SnapshotLimits, Status, view_messages,
 };
-pub use switch::{SwitchedRun, Switching, after_switch, current_messages};
+pub use switch::{MOVED, SwitchedRun, Switching, after_switch, current_messages, own_messages};
 pub use title::{clean_title, title_of};
 pub use told::{switch_line, switch_output};
 pub use tools::{ContextTool, tool_specs};

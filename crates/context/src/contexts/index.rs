@@ -1,5 +1,7 @@
 //! The list of archived contexts, as `contexts/index.json` keeps it and as people and models get it.
 
+use std::collections::HashSet;
+
 use ship_message::json::{Array, Json, Object};
 use ship_store::{ContextId, Timestamp};
 
@@ -55,6 +57,11 @@ impl IndexItem {
         ]))
     }
 
+    /// What is greater for one that was left later.
+    fn left_later(&self) -> (Timestamp, &str) {
+        (self.archived_at, self.context.as_str())
+    }
+
     fn from_json(json: &Json) -> Option<Self> {
         let object = json.as_object()?;
         Some(Self {
@@ -77,22 +84,23 @@ pub struct Index {
 impl Index {
     /// Makes the list of these contexts; those that were not left are not in it.
     pub fn of<'s>(snapshots: impl IntoIterator<Item = &'s Snapshot>) -> Self {
-        let mut index = Self::default();
-        for item in snapshots.into_iter().filter_map(IndexItem::of) {
-            index.add(item);
-        }
-        index
+        Self::sorted(snapshots.into_iter().filter_map(IndexItem::of).collect())
+    }
+
+    /// Puts items in their order; of two of one context the one left later stays.
+    fn sorted(mut items: Vec<IndexItem>) -> Self {
+        items.sort_by(|a, b| b.left_later().cmp(&a.left_later()));
+        let mut seen = HashSet::new();
+        items.retain(|item| seen.insert(item.context.clone()));
+        Self { items }
     }
 
     /// Reads a list; none when it is not one, or holds something that is no item: then it is made anew.
     pub fn read(object: &Object) -> Option<Self> {
         let known = object.get("v")?.as_u64()? == 1;
         let items = object.get("items").filter(|_| known)?.as_array()?;
-        let mut index = Self::default();
-        for item in items {
-            index.add(IndexItem::from_json(item)?);
-        }
-        Some(index)
+        let items = items.iter().map(IndexItem::from_json).collect::<Option<Vec<_>>>()?;
+        Some(Self::sorted(items))
     }
 
     /// Returns the list, as it goes into a file.
@@ -104,8 +112,7 @@ impl Index {
     /// Adds a context, in place of what the list had of it.
     pub fn add(&mut self, item: IndexItem) {
         self.remove(&item.context);
-        let key = |item: &IndexItem| std::cmp::Reverse((item.archived_at, item.context.clone()));
-        let at = self.items.partition_point(|other| key(other) < key(&item));
+        let at = self.items.partition_point(|other| other.left_later() > item.left_later());
         self.items.insert(at, item);
     }
 

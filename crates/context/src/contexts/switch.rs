@@ -6,6 +6,7 @@
 //! back sees how it was left.
 
 use std::borrow::Borrow;
+use std::collections::HashSet;
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
@@ -14,13 +15,23 @@ use super::place::is_reference;
 use super::turn::meta;
 use crate::shown::INTERRUPTED;
 
-/// The metadata that names the messages that a switch took along.
-const MOVED: &str = "moved";
+/// The metadata field of a message that a switch ended: the ids of the messages that were taken along.
+pub const MOVED: &str = "moved";
 
-/// The messages that the switch at the end of this message took along.
-pub(super) fn moved_by(message: &UiMessage) -> impl Iterator<Item = &str> {
-    let moved = meta(message, MOVED).and_then(Json::as_array).unwrap_or_default();
-    moved.iter().filter_map(Json::as_str)
+/// The messages that belong to a context. One that a switch took along belongs to where it was taken, even
+/// though the log that was left still holds it; one that was brought back later is behind that switch.
+pub fn own_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
+    let mut moved: HashSet<&str> = HashSet::new();
+    let mut own = Vec::with_capacity(messages.len());
+    for message in messages.iter().rev().map(Borrow::borrow) {
+        if !message.id().is_some_and(|id| moved.contains(id)) {
+            own.push(message);
+        }
+        let taken = meta(message, MOVED).and_then(Json::as_array).unwrap_or_default();
+        moved.extend(taken.iter().filter_map(Json::as_str));
+    }
+    own.reverse();
+    own
 }
 
 /// What the person is waiting for: the messages that the run answers. What joined the run on its way is among
@@ -45,7 +56,8 @@ pub fn current_messages<'m, M: Borrow<UiMessage>>(
 /// A switch in the middle of a run.
 #[derive(Clone, Debug)]
 pub struct Switching<'a> {
-    /// The messages of the context that is active from now on; none for a clean one.
+    /// The messages of the context that is active from now on, as [`own_messages`] gives them; none for a
+    /// clean one.
     pub loaded: Vec<UiMessage>,
     /// What the person is waiting for.
     pub current: Vec<UiMessage>,
@@ -195,7 +207,19 @@ mod tests {
         let results: Vec<_> = left.parts().iter().filter_map(result).collect();
         let interrupted = Some(INTERRUPTED.to_owned());
         assert_eq!(results, [(interrupted, None), (None, Some(Json::from("clean")))]);
-        assert_eq!(moved_by(&left).collect::<Vec<_>>(), ["u2", "u3"]);
+        assert_eq!(left.metadata().unwrap().to_string(), r#"{"moved":["u2","u3"]}"#);
+    }
+
+    #[test]
+    fn a_message_that_was_taken_along_is_gone_until_it_is_brought_back() {
+        let left = switched(vec![], Some(("c2", Json::from("clean")))).left.unwrap();
+        let own = |messages: &[UiMessage]| -> Vec<String> {
+            own_messages(messages).iter().map(|message| message.id().unwrap().to_owned()).collect()
+        };
+        let log = vec![said("u1", None), said("u2", None), said("u3", None), left];
+        assert_eq!(own(&log), ["u1", "a2"]);
+        let back = [&log[..1], &log[3..], &log[1..2]].concat();
+        assert_eq!(own(&back), ["u1", "a2", "u2"]);
     }
 
     #[test]

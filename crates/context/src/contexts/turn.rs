@@ -4,13 +4,12 @@
 //! keep what the person got. The sealed log keeps the rest.
 
 use std::borrow::Borrow;
-use std::collections::HashSet;
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage, UiPart};
 use ship_store::Timestamp;
 
-use super::switch::moved_by;
+use super::switch::own_messages;
 use super::text::within;
 use crate::OutputRules;
 
@@ -93,15 +92,9 @@ pub(super) fn is_said(message: &UiMessage) -> bool {
     speaks && !matches!(kind, Some("summary" | "reference"))
 }
 
-/// The messages that were said in a context and belong to it. One that a switch took along belongs to where
-/// it was taken.
+/// The messages that were said in a context and belong to it.
 pub(super) fn said<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
-    let messages = || messages.iter().map(Borrow::borrow);
-    let moved: HashSet<&str> = messages().flat_map(moved_by).collect();
-    messages()
-        .filter(|message| is_said(message))
-        .filter(|message| !message.id().is_some_and(|id| moved.contains(id)))
-        .collect()
+    own_messages(messages).into_iter().filter(|message| is_said(message)).collect()
 }
 
 /// The turns of a context, the oldest first. A message that does not tell its time has that of the one
@@ -140,9 +133,9 @@ fn asked(message: &UiMessage) -> String {
 pub(super) fn answered(message: &UiMessage) -> String {
     let mut got: Vec<String> = Vec::new();
     for text in message.parts().iter().filter_map(sent) {
-        // The same text again was not delivered again.
-        if !got.iter().any(|known| known == text) {
-            got.push(text.to_owned());
+        // The same again was not delivered again.
+        if !got.contains(&text) {
+            got.push(text);
         }
     }
     let channel = meta(message, "channel").and_then(Json::as_str);
@@ -154,11 +147,15 @@ pub(super) fn answered(message: &UiMessage) -> String {
     got.join("\n")
 }
 
-/// The text of a `chat_send` that succeeded.
-fn sent(part: &UiPart) -> Option<&str> {
+/// What a `chat_send` that succeeded has sent: its text, and the names of its files.
+fn sent(part: &UiPart) -> Option<String> {
     let UiPart::Tool(tool) = part else { return None };
     let done = tool.name() == Some("chat_send") && tool.state() == ToolState::OutputAvailable;
-    tool.input().filter(|_| done)?.get("text")?.as_str().filter(|text| !text.trim().is_empty())
+    let input = tool.input().filter(|_| done)?;
+    let text = input.get("text")?.as_str().filter(|text| !text.trim().is_empty())?;
+    let files = input.get("attachments").and_then(Json::as_array).unwrap_or_default();
+    let files = files.iter().filter_map(Json::as_str).map(|file| format!("\n[file {file}]"));
+    Some(text.to_owned() + &files.collect::<String>())
 }
 
 /// How much of what was said is looked at.
@@ -210,7 +207,10 @@ mod tests {
     }
 
     fn send(text: &str) -> UiPart {
-        let input = Json::Object(Object::from([("text", text)]));
+        let mut input = Json::Object(Object::from([("text", text)]));
+        if let Some(object) = input.as_object_mut() {
+            object.set("attachments", vec![Json::from("map.png")]);
+        }
         let mut call = ToolPart::new("chat_send", "c", input);
         call.set_output(Json::from("delivered"));
         UiPart::Tool(call)
@@ -250,8 +250,14 @@ mod tests {
         let parts =
             vec![send("Sent."), UiPart::Tool(refused), send("Sent."), UiPart::text("Written.")];
         let mut answer = UiMessage::new("a", Role::Assistant, parts);
-        assert_eq!(answered(&answer), "Sent.", "nobody knows whether the text was shown");
-        for (channel, got) in [("telegram", "Sent."), ("terminal", "Sent.\nWritten.")] {
+        assert_eq!(
+            answered(&answer),
+            "Sent.\n[file map.png]",
+            "nobody knows whether the text was shown"
+        );
+        for (channel, got) in
+            [("telegram", "Sent.\n[file map.png]"), ("terminal", "Sent.\n[file map.png]\nWritten.")]
+        {
             answer.set_metadata(Json::Object(Object::from([("channel", channel)])));
             assert_eq!(answered(&answer), got, "{channel}");
         }

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use ship_message::UiPart;
+use ship_message::{Role, UiPart};
 
 use super::*;
 
