@@ -362,6 +362,7 @@ fn event(work: &Work, data: Object) -> NewEvent {
         event: COMPACTED.to_owned(),
         data: data.into(),
         ref_msg_id: None,
+        inbox: None,
     }
 }
 

@@ -12,6 +12,7 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
+use crate::contexts::is_operation;
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
@@ -260,7 +261,7 @@ impl Inner {
         answered: Option<&Outcome>,
     ) -> Result<bool, ReadError> {
         match new_lines(chat, inbox).await {
-            Ok(lines) => Ok(lines.iter().any(is_message)),
+            Ok(lines) => Ok(lines.iter().any(|line| is_message(line) || is_operation(line))),
             Err(error) if answered.is_some() => {
                 let fields =
                     vec![("message", Json::from(self.surroundings.mask(&error.to_string())))];
@@ -273,7 +274,7 @@ impl Inner {
 
     /// Sets aside what a crash left half written, the first time this agent writes a chat. No repair is silent:
     /// each is a line in the log.
-    async fn repair_once(&self, chat: &dyn Chat) -> Result<(), RunError> {
+    pub(crate) async fn repair_once(&self, chat: &dyn Chat) -> Result<(), RunError> {
         let new = self.repaired.lock().await.insert(chat.key().clone());
         if !new {
             return Ok(());

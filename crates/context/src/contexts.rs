@@ -36,7 +36,7 @@ pub use history::{
     from_history,
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing};
-pub use place::{is_reference, is_referenced, place_references};
+pub use place::{is_reference, is_reference_line, is_referenced, place_references};
 pub use reference::{Fetched, LoadMode, Mode, Reference, recalled};
 pub use rules::{
     Batch, Refused, SWITCHES_A_RUN_MAX, Switch, anything_said, may_switch, order, switch_of,

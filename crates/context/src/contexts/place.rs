@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 
 use ship_message::UiMessage;
-use ship_message::json::Json;
+use ship_message::json::{Json, Object};
 use ship_store::ContextId;
 
 use super::reference::Mode;
@@ -17,6 +17,12 @@ use super::turn::meta;
 /// Whether a message is a reference.
 pub fn is_reference(message: &UiMessage) -> bool {
     text(message, "kind") == Some("reference")
+}
+
+/// Whether the message of a line is a reference.
+pub fn is_reference_line(message: &Object) -> bool {
+    let kind = message.get("metadata").and_then(|metadata| metadata.get("kind"));
+    kind.and_then(Json::as_str) == Some("reference")
 }
 
 /// Whether the run has this reference already.

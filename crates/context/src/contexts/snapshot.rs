@@ -140,6 +140,13 @@ impl Snapshot {
         Self { context: known.context.clone(), status: Status::Active, object }
     }
 
+    /// The same, in this sealed log: the name is known once it is sealed.
+    #[must_use]
+    pub fn sealed_as(mut self, log: &SealedName) -> Self {
+        self.object.set("sealed", log.as_str());
+        self
+    }
+
     /// Reads a snapshot; none when the object is something else, or of a version that we do not know.
     pub fn read(object: Object) -> Option<Self> {
         let context = object.str("contextId")?.parse().ok()?;
