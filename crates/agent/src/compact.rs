@@ -33,6 +33,8 @@ use crate::work::Work;
 /// The event that tells of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";
 
+const OUTGROWN: &str = "what I have done for this request no longer fits the model.";
+
 /// Why room is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
@@ -91,12 +93,12 @@ pub(crate) async fn make_room(
     request: &Prepared,
     why: &Why,
 ) -> Result<Room, RunError> {
-    // A context in a file of its own is not rotated: other programs read it.
-    if !work.agent.names.keeps_messages_whole() {
-        return Ok(Room::Enough(work.agent.scales.load(request).total()));
-    }
     let plan = match plan(work, request, why).await? {
         Planning::Plan(plan) => plan,
+        // The file of a conversation has no place for half an answer.
+        Planning::Settle(_) if !work.agent.names.keeps_messages_whole() => {
+            return Ok(Room::None(format!("{OUTGROWN} It is kept; tell me to go on.")));
+        }
         Planning::Settle(count) => return Ok(Room::Settle(count)),
         Planning::No(sentence) => return Ok(Room::None(sentence)),
     };
@@ -143,7 +145,11 @@ async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<Planning, Ru
     };
     let mut weights: Vec<u64> = (0..said.len()).map(weigh).collect();
     let messages: Vec<&UiMessage> = said.iter().map(Arc::as_ref).collect();
-    let pruned = prunable(&messages, protected(&weights, goal.room() / 2), &carried.pruned);
+    // What is pruned is told by an event with the messages; a conversation's file has no such thing.
+    let pruned = match agent.names.keeps_messages_whole() {
+        true => prunable(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
+        false => Pruned::default(),
+    };
     for (at, weight) in weights.iter_mut().enumerate() {
         let mut shown = request.shown[at].clone();
         if pruned.apply(&mut shown) {
@@ -181,7 +187,10 @@ fn open_messages(said: &[Arc<UiMessage>], run_id: &str) -> Vec<bool> {
     };
     let mut open = vec![false; said.len()];
     for (at, message) in said.iter().enumerate().rev() {
+        let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
         match message.role() {
+            // In a conversation it stands in the person's place.
+            Role::User if kind == Some("summary") => break,
             Role::User => open[at] = true,
             Role::Assistant if of_this_run(message) => {}
             Role::Assistant | Role::System | Role::Unknown => break,

@@ -602,13 +602,3 @@ async fn any_text_can_be_said() {
     let asked: Vec<String> = said.iter().step_by(2).map(UiMessage::text).collect();
     assert_eq!(asked, texts);
 }
-
-#[tokio::test]
-async fn a_conversation_that_grows_over_the_budget_goes_on_as_it_is() {
-    let agent = Agent::new(Offline, vec![]);
-    for _ in 0..12 {
-        let reply = agent.say(&"the ship sails at dawn ".repeat(400)).await.unwrap();
-        assert_eq!(reply.outcome, Outcome::Done);
-    }
-    assert_eq!(agent.messages().await.unwrap().len(), 24);
-}

@@ -245,8 +245,27 @@ impl Conversation {
         to: &str,
         summary: &str,
     ) -> Result<String, CompactError> {
-        let covered = compaction::covered(&self.state, from, to)?;
         let id = self.state.ids().message();
+        self.mark_compacted_as(id.clone(), from, to, summary)?;
+        Ok(id)
+    }
+
+    /// The same, with a summary of this id: for who has promised the next one to a message that is still to
+    /// come.
+    ///
+    /// # Errors
+    /// As [`mark_compacted`](Self::mark_compacted), and when there is an entry of this id.
+    pub fn mark_compacted_as(
+        &mut self,
+        id: String,
+        from: &str,
+        to: &str,
+        summary: &str,
+    ) -> Result<(), CompactError> {
+        let covered = compaction::covered(&self.state, from, to)?;
+        if self.state.has(&id) {
+            return Err(WriteError::IdTaken { id }.into());
+        }
         let text = match summary.starts_with("[Summary]") {
             true => summary.to_owned(),
             false => format!("[Summary] {summary}"),
@@ -254,13 +273,18 @@ impl Conversation {
         let data = Object::from([("from", from), ("to", to), ("summary", &id)]);
         let now = self.now();
         let event = self.event("compaction", data, now.clone());
-        let summary = NewMessage::user(text).entry(id.clone(), now);
+        let summary = NewMessage::user(text).entry(id, now);
         let marks =
             covered.into_iter().map(|message| MessageEntry { compacted: true, ..message.clone() });
         let marks: Vec<ContextEntry> = marks.map(ContextEntry::from).collect();
         let batch = [event.into(), summary.into()].into_iter().chain(marks).collect();
         self.commit(batch)?;
-        Ok(id)
+        Ok(())
+    }
+
+    /// Whether a message is the summary of a compaction.
+    pub fn is_summary(&self, id: &str) -> bool {
+        self.state.is_summary(id)
     }
 
     /// The messages for a model: those that are not compacted, the system's first.

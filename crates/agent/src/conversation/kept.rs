@@ -9,10 +9,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
+use ship_message::{Role, UiMessage};
 use ship_store::conversation::view::without_record;
-use ship_store::conversation::{Conversation, WriteError};
+use ship_store::conversation::{CompactError, Conversation, WriteError};
 use ship_store::{
     AppendError, Body, ChatKey, ContextId, Entry, Gen, Head, LedgerSeq, Line, NewEvent, Position,
     Refused, Seq, StorageError, Timestamp, View,
@@ -33,7 +33,9 @@ pub(super) struct Kept(Arc<Mutex<Context>>);
 pub(super) struct Context {
     pub(super) conversation: Conversation,
     id: ContextId,
-    /// How many lines the context has had, as the engine counts them.
+    /// How often it was compacted since it was opened, as the engine counts rotations.
+    generation: Gen,
+    /// How many lines the context has had since, as the engine counts them.
     lines: u64,
     /// The last message of the ledger that is in the context, or will never be.
     inbox: Option<LedgerSeq>,
@@ -42,7 +44,13 @@ pub(super) struct Context {
 impl Kept {
     pub(super) fn new(conversation: Conversation, id: ContextId) -> Self {
         let lines = conversation.view().len() as u64;
-        Self(Arc::new(Mutex::new(Context { conversation, id, lines, inbox: None })))
+        Self(Arc::new(Mutex::new(Context {
+            conversation,
+            id,
+            generation: Gen::new(1),
+            lines,
+            inbox: None,
+        })))
     }
 
     /// Works on the context where it may block. Runs to its end even if nobody waits for it any more.
@@ -77,9 +85,19 @@ impl Names for Kept {
 }
 
 impl Context {
-    /// The messages, each with its time.
+    /// The messages, each with its time, and a summary marked as one.
     pub(super) fn messages(&self) -> Vec<UiMessage> {
-        self.conversation.view().iter().map(with_time).collect()
+        let marked = |message: &UiMessage| {
+            let mut read = with_time(message);
+            if message.id().is_some_and(|id| self.conversation.is_summary(id)) {
+                let metadata = read.metadata().and_then(Json::as_object).cloned();
+                let mut metadata = metadata.unwrap_or_default();
+                metadata.set("kind", "summary");
+                read.set_metadata(metadata.into());
+            }
+            read
+        };
+        self.conversation.view().iter().map(marked).collect()
     }
 
     /// The file, or where else the conversation is.
@@ -90,6 +108,7 @@ impl Context {
     pub(super) fn view(&self) -> View {
         let active = self.conversation.active_skills();
         let mut head = Head::new(self.id.clone());
+        head.generation = self.generation;
         head.carry = skills::carried(active);
         let messages =
             self.messages().into_iter().filter_map(|message| match message.into_json() {
@@ -113,7 +132,7 @@ impl Context {
     }
 
     fn position(&self) -> Position {
-        Position { generation: Gen::new(1), seq: Seq::new(self.lines) }
+        Position { generation: self.generation, seq: Seq::new(self.lines) }
     }
 
     /// Appends messages, or an event: the two things that one batch of a conversation can be.
@@ -149,6 +168,30 @@ impl Context {
         written.map_err(|error| self.failed(error))?;
         self.inbox = inbox;
         self.lines += lines;
+        Ok(self.position())
+    }
+
+    /// Puts a summary in the place of all messages but those at the places that stay, which must be the last
+    /// ones: a conversation marks one range.
+    pub(super) fn compact(
+        &mut self,
+        stays: impl Fn(Seq) -> bool,
+        summary: &str,
+    ) -> Result<Position, CompactError> {
+        let view = self.conversation.view();
+        let goes: Vec<&UiMessage> = (1..)
+            .zip(&view)
+            .filter(|(seq, message)| message.role() != Role::System && !stays(Seq::new(*seq)))
+            .map(|(_, message)| message)
+            .collect();
+        let ids = |message: Option<&&UiMessage>| message.map(|it| line_ids(it)).unwrap_or_default();
+        let from = ids(goes.first()).into_iter().next().unwrap_or_default();
+        let to = ids(goes.last()).pop().unwrap_or_default();
+        // The next id is that of the answer which is being written.
+        let id = self.conversation.next_ids().nth(1).unwrap_or_default();
+        self.conversation.mark_compacted_as(id, &from, &to, summary)?;
+        self.lines = self.conversation.view().len() as u64;
+        self.generation = self.generation.next();
         Ok(self.position())
     }
 
@@ -204,6 +247,15 @@ fn with_time(message: &UiMessage) -> UiMessage {
         message.set_metadata(metadata.into());
     }
     message
+}
+
+/// The ids of the lines that a message is made of, in order.
+fn line_ids(message: &UiMessage) -> Vec<String> {
+    let lines = message.metadata().and_then(|metadata| {
+        metadata.get("conversation")?.get("entries")?.as_array().map(<[Json]>::to_vec)
+    });
+    let id = |line: &Json| Some(line.get("id")?.as_str()?.to_owned());
+    lines.unwrap_or_default().iter().filter_map(id).collect()
 }
 
 fn said_at(message: &UiMessage) -> Option<Timestamp> {

@@ -6,12 +6,13 @@
 use std::io;
 use std::sync::Arc;
 
-use ship_message::json::Object;
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
 use ship_store::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
     Delivery, Derived, DerivedState, Entry, FileStore, Lane, LaneError, LedgerLine, LedgerSeq,
-    ListError, NewEntry, OpenError, Position, Problem, ReadError, RotateError, Rotated, Rotation,
-    SealedLog, SealedName, StorageError, Store, Synced, View,
+    ListError, NewEntry, OpenError, Piece, Position, Problem, ReadError, RotateError, Rotated,
+    Rotation, SealedLog, SealedName, Seq, StorageError, Store, Synced, View,
 };
 
 use super::kept::Kept;
@@ -147,6 +148,13 @@ impl Chat for ConversationChat {
     }
 }
 
+/// The text of a piece that is a new message.
+fn summary(piece: &Piece) -> Option<String> {
+    let Piece::New(Entry::Message(new)) = piece else { return None };
+    let message = UiMessage::from_json(Json::Object(new.message.clone())).ok()?;
+    Some(message.text())
+}
+
 struct ConversationLane {
     chat: ChatKey,
     memory: Arc<dyn Lane>,
@@ -159,16 +167,28 @@ impl Lane for ConversationLane {
         Box::pin(self.kept.with(move |context| context.append(&chat, batch, expected)))
     }
 
-    /// A conversation is never replaced: it has its context from the start, and is compacted by marks.
-    fn rotate(&self, _rotation: Rotation) -> Answer<'_, Rotated, RotateError> {
-        Box::pin(async move {
-            let path = self.kept.with(|context| context.place()).await;
-            let source = io::Error::new(
-                io::ErrorKind::Unsupported,
-                "a conversation's lines are only added to, never replaced",
-            );
-            Err(StorageError::Io { doing: "replace", path, source }.into())
-        })
+    /// A conversation is never replaced: it has its context from the start. A rotation that puts a summary
+    /// in the place of older messages marks them as compacted; there is no other.
+    fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError> {
+        let stays = move |pieces: &[Piece], seq: Seq| {
+            pieces.iter().any(|piece| match piece {
+                Piece::Keep(first, last) => (*first..=*last).contains(&seq),
+                Piece::KeepFrom(first) => seq >= *first,
+                Piece::New(_) => false,
+            })
+        };
+        let failed = |path, source| StorageError::Io { doing: "compact", path, source };
+        Box::pin(self.kept.with(move |context| {
+            let Some(summary) = rotation.pieces.iter().find_map(summary) else {
+                let why = "a conversation's lines are only added to, never replaced";
+                let source = io::Error::new(io::ErrorKind::Unsupported, why);
+                return Err(failed(context.place(), source).into());
+            };
+            let position = context
+                .compact(|seq| stays(&rotation.pieces, seq), &summary)
+                .map_err(|error| failed(context.place(), io::Error::other(error)))?;
+            Ok(Rotated { position, sealed: None })
+        }))
     }
 
     fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {

@@ -9,7 +9,7 @@
 //! newer. And a tool's result stands with its call, whatever was said in between, because every provider
 //! refuses anything else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ship_message::json::Json;
 
@@ -30,6 +30,8 @@ pub(super) struct State {
     open_calls: HashMap<String, usize>,
     /// For the id of a summary to come, the last message it stands for.
     summaries: HashMap<String, String>,
+    /// The ids of the summaries that have come.
+    summary_ids: HashSet<String>,
 }
 
 /// The place of an entry among the others: that of its first line.
@@ -97,6 +99,11 @@ impl State {
         }
     }
 
+    /// Whether a message stands for others.
+    pub(super) fn is_summary(&self, id: &str) -> bool {
+        self.summary_ids.contains(id)
+    }
+
     /// Where a new message goes among those that a model is shown.
     fn place_of(&mut self, message: &MessageEntry) -> usize {
         self.place_of_summary(message)
@@ -106,6 +113,7 @@ impl State {
 
     fn place_of_summary(&mut self, message: &MessageEntry) -> Option<usize> {
         let last_covered = self.summaries.remove(&message.id)?;
+        self.summary_ids.insert(message.id.clone());
         Some(self.position(&last_covered)? + 1)
     }
 
