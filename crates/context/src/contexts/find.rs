@@ -72,7 +72,7 @@ pub fn find(query: &str, among: &[Candidate<'_>]) -> Found {
     if matches!(query, "last" | "-") {
         return newest.first().map_or_else(nothing, one);
     }
-    if query.starts_with("c_") {
+    if is_id(query) {
         if let Some(exact) = newest.iter().find(|other| other.context.as_str() == query) {
             return one(exact);
         }
@@ -85,6 +85,12 @@ pub fn find(query: &str, among: &[Candidate<'_>]) -> Found {
         };
     }
     best(query, &newest).map_or_else(nothing, |found| Found::One(found.clone()))
+}
+
+/// Whether a query is an id or the beginning of one, and no word.
+fn is_id(query: &str) -> bool {
+    let rest = query.strip_prefix("c_");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn offered<'a>(candidates: impl Iterator<Item = &'a Candidate<'a>>) -> Vec<ContextId> {
@@ -235,6 +241,7 @@ mod tests {
             ("docker", "c_20260203_ccc1"),
             ("晚饭", "c_20260205_eee1"),
             ("火", "c_20260205_eee1"),
+            ("c_page", "c_20260201_aaa1"),
             ("nightly database thing", "c_20260203_ccc2"),
         ] {
             assert_eq!(found(query), one(id), "{query}");

@@ -62,15 +62,12 @@ pub(super) fn framed(content: Content<'_>, room: Room<'_>) -> Result<Framed, NoR
     let all = content.pieces.len();
     let fits = |text: &str| (room.count)(text) <= room.tokens;
     let fits_from = |dropped: usize| fits(&content.text(dropped, None));
-    // The fewest that must be dropped. Fewer pieces take fewer tokens but for a few at the seams, so the
-    // last steps are taken one by one.
+    // About the fewest that must be dropped: fewer pieces take fewer tokens, but for some at the seams. What
+    // is taken was counted as it is, unless it is nothing.
     let (mut dropped, mut enough) = (0, all);
     while dropped < enough {
         let middle = dropped + (enough - dropped) / 2;
         if fits_from(middle) { enough = middle } else { dropped = middle + 1 }
-    }
-    while dropped < all && !fits_from(dropped) {
-        dropped += 1;
     }
     if dropped < all || all == 0 && fits_from(0) {
         let text = content.text(dropped, None);

@@ -24,7 +24,12 @@ pub fn own_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
     let mut moved: HashSet<&str> = HashSet::new();
     let mut own = Vec::with_capacity(messages.len());
     for message in messages.iter().rev().map(Borrow::borrow) {
-        if !message.id().is_some_and(|id| moved.contains(id)) {
+        // A reference is of no use without the message that it was fetched for.
+        let id = match is_reference(message) {
+            true => meta(message, "forMessageId").and_then(Json::as_str),
+            false => message.id(),
+        };
+        if !id.is_some_and(|id| moved.contains(id)) {
             own.push(message);
         }
         let taken = meta(message, MOVED).and_then(Json::as_array).unwrap_or_default();
@@ -216,8 +221,13 @@ mod tests {
         let own = |messages: &[UiMessage]| -> Vec<String> {
             own_messages(messages).iter().map(|message| message.id().unwrap().to_owned()).collect()
         };
+        let mut reference = said("r", None);
+        let fetched = Object::from([("kind", "reference"), ("forMessageId", "u3")]);
+        reference.set_metadata(Json::Object(fetched));
         let log = vec![said("u1", None), said("u2", None), said("u3", None), left];
         assert_eq!(own(&log), ["u1", "a2"]);
+        let with_reference = [&log[..3], &[reference], &log[3..]].concat();
+        assert_eq!(own(&with_reference), ["u1", "a2"], "what was fetched for it is gone too");
         let back = [&log[..1], &log[3..], &log[1..2]].concat();
         assert_eq!(own(&back), ["u1", "a2", "u2"]);
     }

@@ -122,6 +122,20 @@ fn what_a_newer_program_wrote_stays_and_another_file_is_none() {
 }
 
 #[test]
+fn a_search_looks_through_the_newest_of_what_was_said() {
+    let texts = [("u1", "oldest oldest oldest"), ("u2", "older"), ("u3", "newest")];
+    let messages = texts.map(|(id, text)| user(id, text, 1));
+    let context = context();
+    let known = Known { context: &context, created_at: at(0), title: Some("T") };
+    let left = ArchivedAs { at: at(9), reason: "new", sealed: None };
+    let summary = "Asked first: oldest oldest oldest\nAsked last: newest";
+    let room = "T\n".len() + summary.len() + "\nolder\nnewest".len() + 2;
+    let limits = SnapshotLimits { search_text_chars_max: room, ..LIMITS };
+    let snapshot = Snapshot::archived(&messages, known, left, limits);
+    assert_eq!(snapshot.search_text(), format!("T\n{summary}\no\nolder\nnewest"));
+}
+
+#[test]
 fn an_empty_context_can_be_written_down() {
     let snapshot = archived(&[], LIMITS);
     assert_eq!(snapshot.summary(), "Nothing was said.");
