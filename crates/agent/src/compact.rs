@@ -14,6 +14,7 @@ use std::sync::Arc;
 use ship_context::compact::{
     Budget, Cut, Goal, Pruned, Rung, Summary, Weighed, cut, open_request, prunable, summary_message,
 };
+use ship_context::contexts::is_reference;
 use ship_context::input_budget;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
@@ -24,6 +25,7 @@ pub(crate) use carried::{Carried, pruned};
 
 use self::summarise::{Summed, summarise};
 use crate::RunNote;
+use crate::contexts::folded;
 use crate::request::Prepared;
 use crate::run::{Inner, RunError};
 use crate::scales::Load;
@@ -192,7 +194,8 @@ fn open_messages(said: &[Arc<UiMessage>], run_id: &str) -> Vec<bool> {
             // In a conversation it stands in the person's place.
             Role::User if kind == Some("summary") => break,
             Role::User => open[at] = true,
-            Role::Assistant if of_this_run(message) => {}
+            // What was fetched for the request stays with it.
+            Role::Assistant if of_this_run(message) => open[at] = is_reference(message),
             Role::Assistant | Role::System | Role::Unknown => break,
         }
     }
@@ -315,7 +318,7 @@ impl Plan {
         carried.pruned = carried.pruned.of(stays);
         carried.failures = summed.failures;
         carried.cool_until = summed.cool_until;
-        let mut head = self.view.head.clone();
+        let mut head = folded(&self.view);
         carried.write_to(&mut head, &work.loaded_skills().await);
         let entry = message.to_json().as_object().cloned().unwrap_or_default();
         let mut data = compacted.to_object();

@@ -8,10 +8,12 @@
 //! - [`Operation`] is what can be done, [`Operated`] what came of it.
 //! - `place` finds a checkpoint or a message in whatever log holds it.
 //! - `turn` makes the log that an operation publishes, and `shelf` keeps what is known of archived contexts.
+//! - `called` answers a model's calls; `look` shows what is there.
 //! - `asked` takes a person's operation through the ledger, so that whoever holds the lane does it at the next
 //!   boundary; `midway` does one in the middle of a run.
 
 mod asked;
+mod called;
 mod look;
 mod midway;
 mod named;
@@ -21,15 +23,16 @@ mod shelf;
 mod title;
 mod turn;
 
-pub use look::{Contexts, Recalled};
+pub use look::Contexts;
 pub use named::Named;
 pub use operation::{Changed, NotDone, Operated, Operation};
 
 pub(crate) use asked::{first_operation, is_operation, operate_at_rest};
+pub(crate) use called::{ContextCall, answer_call, place_said};
 pub(crate) use midway::{operate_midway, switch, switching_call};
-pub(crate) use operation::{Ground, Moving};
+pub(crate) use operation::Ground;
 pub(crate) use shelf::Shelf;
-pub(crate) use title::folded;
+pub(crate) use title::{folded, predecessor};
 
 /// What a head says of the operation that published its context.
 pub(crate) const OPERATION: &str = "operation";

@@ -12,7 +12,7 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
-use crate::contexts::is_operation;
+use crate::contexts::{Shelf, is_operation};
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
@@ -288,6 +288,10 @@ impl Inner {
                 ("remedy", problem.remedy.into()),
             ];
             self.log.write(chat.key(), RunNote { kind: "repair", fields, ..RunNote::default() });
+        }
+        // What is known of archived contexts is made again if it is missing.
+        if let Some(view) = chat.view().await? {
+            Shelf::open(self, chat, &view).await?;
         }
         Ok(())
     }

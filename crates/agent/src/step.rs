@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ship_context::{Journal, JournalLine};
 use ship_message::json::{Json, Object};
-use ship_message::{Assembler, Chunk, FinishReason, Role, TextState, ToolPart, ToolState, UiMessage, UiPart};
+use ship_message::{
+    Assembler, Chunk, FinishReason, Role, TextState, ToolPart, ToolState, UiMessage, UiPart,
+};
 use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;

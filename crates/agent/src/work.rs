@@ -9,17 +9,18 @@ use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, AcceptError, AppendError, Chat, Entry, Lane, LedgerBody, LedgerLine, LedgerSeq, NewEntry, NewEvent, NewMessage, Position, View,
+    About, AcceptError, AppendError, Chat, Entry, Lane, LedgerBody, LedgerLine, LedgerSeq,
+    NewEntry, NewEvent, NewMessage, Position, View,
 };
 use tokio::sync::Mutex;
 
 use crate::RunNote;
 use crate::compact::pruned;
+use crate::contexts::{ContextCall, answer_call, place_said, switching_call};
 use crate::events::RunEvent;
 use crate::inbound::{message_of, millis};
 use crate::run::{Inner, RunError, is_message};
 use crate::send::{Sending, Sent, send};
-use crate::contexts::{ContextCall, answer_call, place_said};
 use crate::skills::{self, SkillState};
 use crate::sources::{Place, Sources};
 
@@ -54,6 +55,9 @@ struct Log {
     /// Tool outputs that are not shown any more.
     pruned: Pruned,
     sources: Sources,
+    /// How often the run has switched to another context, and whether a call of this step is about to.
+    switches: u64,
+    switching: bool,
     /// What `chat_send` was called for in this run, as far as it was answered.
     sent: Sent,
 }
@@ -79,6 +83,8 @@ impl Work {
             loaded: skills::loaded_names(view),
             pruned: pruned(view),
             sources,
+            switches: journal.start.earlier.switches,
+            switching: switching_call(&journal.message, &journal.start).is_some(),
             sent: Sent::of(journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
@@ -127,6 +133,26 @@ impl Work {
             self.log.lock().await.loaded = skills::loaded_names(&view);
         }
         Ok(())
+    }
+
+    /// How often the run has switched to another context.
+    pub(crate) async fn switches(&self) -> u64 {
+        self.log.lock().await.switches
+    }
+
+    /// Whether a call of this step is about to switch.
+    pub(crate) async fn is_switching(&self) -> bool {
+        self.log.lock().await.switching
+    }
+
+    pub(crate) async fn set_switching(&self) {
+        self.log.lock().await.switching = true;
+    }
+
+    /// The switch was made.
+    pub(crate) async fn has_switched(&self) {
+        let mut log = self.log.lock().await;
+        log.switches += u64::from(std::mem::take(&mut log.switching));
     }
 
     /// How far the ledger was read.

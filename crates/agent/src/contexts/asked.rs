@@ -58,9 +58,8 @@ impl Agent {
         channel: &str,
     ) -> Result<Operated, RunError> {
         let agent = &self.inner;
-        let nothing = || {
-            Operated::NotDone(NotDone::because(format!("Nothing was said in `{key}` yet.")))
-        };
+        let nothing =
+            || Operated::NotDone(NotDone::because(format!("Nothing was said in `{key}` yet.")));
         let Some(chat) = agent.store.open(key).await? else { return Ok(nothing()) };
         if chat.view().await?.is_none() {
             return Ok(nothing());
@@ -140,10 +139,8 @@ pub(super) async fn tell(
         ("chatKey", chat.as_str().into()),
     ]);
     told.set_or_remove("channel", entry.entry.get("channel").cloned());
-    let meta = Object::from([
-        ("via", Json::from("operation")),
-        ("operated", operated.to_object().into()),
-    ]);
+    let meta =
+        Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
     told.set("meta", meta);
     let key = outcome_key(&entry.key);
     ground.chat.accept(NewEntry { key, entry: told }).await?;

@@ -1,13 +1,11 @@
 //! Looking at contexts without leaving the one that is active.
 
 use ship_context::contexts::{
-    Fetched, Index, LoadMode, Mode, NoRoom, Room, Snapshot, is_referenced, listing, recalled,
-    view_messages,
+    Fetched, Index, Mode, NoRoom, Room, Snapshot, is_referenced, listing, recalled, view_messages,
 };
 use ship_context::input_budget;
 use ship_message::json::Json;
-use ship_message::{Role, UiMessage};
-use ship_store::{Chat, ChatKey, NewMessage, View};
+use ship_store::{ChatKey, NewMessage, View};
 
 use super::named::Named;
 use super::operation::{Changed, Ground, Moving, NotDone, Operated};
@@ -32,15 +30,6 @@ impl Contexts {
     pub fn to_json(&self, limit: Option<u64>) -> Json {
         listing(&self.active, &self.index, limit)
     }
-}
-
-/// What was found to look at.
-#[derive(Clone, Debug)]
-pub enum Recalled {
-    /// The text, as a model would read it.
-    Text(String),
-    /// Nothing.
-    NotDone(NotDone),
 }
 
 impl Agent {
@@ -90,14 +79,6 @@ pub(super) fn reference(
     recalled(snapshot, mode, rules.contexts.active, Room { tokens: budget / SHARE, count: &count })
 }
 
-/// How much of a context a load that does not switch shows.
-pub(super) fn depth(mode: LoadMode) -> Option<Mode> {
-    match mode {
-        LoadMode::Switch => None,
-        LoadMode::Reference(mode) => Some(mode),
-    }
-}
-
 /// Puts a reference to an archived context into the active one, for the message that is being answered or for
 /// the next.
 pub(super) async fn recall(
@@ -113,7 +94,7 @@ pub(super) async fn recall(
         Err(offered) => return Ok(Operated::NotDone(no_context(which, offered))),
     };
     let active = shelf.active(view);
-    let shown = Shown { chat: ground.chat, view, run_id: None, current: &moving.current };
+    let shown = Shown { view, run_id: None, current: &moving.current };
     match put(ground, &shown, &snapshot, mode, moving).await? {
         Err(not_done) => Ok(Operated::NotDone(not_done)),
         Ok(()) => Ok(Operated::Done(Changed {
@@ -128,7 +109,6 @@ pub(super) async fn recall(
 
 /// Where a reference is shown.
 pub(super) struct Shown<'a> {
-    pub(super) chat: &'a dyn Chat,
     pub(super) view: &'a View,
     pub(super) run_id: Option<&'a str>,
     pub(super) current: &'a [String],
@@ -162,10 +142,4 @@ pub(super) async fn put(
     let entry = NewMessage { message, rev: 0, inbox: moving.inbox };
     ground.lane.append(vec![entry.into()], shown.view.position).await?;
     Ok(Ok(()))
-}
-
-/// The person's last message, which a reference is for.
-pub(super) fn last_question(messages: &[std::sync::Arc<UiMessage>]) -> Option<String> {
-    let asked = messages.iter().rev().find(|message| message.role() == Role::User)?;
-    asked.id().map(str::to_owned)
 }

@@ -95,7 +95,10 @@ pub(crate) async fn operate_midway(
     };
     let mut moving = match leaves {
         true => leave(work, progress, None).await?,
-        false => Moving { current: current_ids(&work.context().await, &work.run_id), ..Moving::default() },
+        false => Moving {
+            current: current_ids(&work.context().await, &work.run_id),
+            ..Moving::default()
+        },
     };
     moving.inbox = Some(asked.seq);
     let operated = super::turn::operate_asked(work.ground(), operation, &moving).await?;
@@ -163,6 +166,7 @@ async fn go_on(
     let next = journal.after_switching(call_id);
     work.lane.begin_journal(next.start.to_object()).await?;
     progress.take_over(next);
+    work.has_switched().await;
     work.enter().await
 }
 

@@ -88,7 +88,7 @@ impl Operation {
     /// As the ledger has it.
     pub(super) fn to_object(&self) -> Object {
         let mut object = Object::from([("op", self.name())]);
-        let mut set = |key: &str, value: Option<&str>| {
+        let mut set = |key: &'static str, value: Option<&str>| {
             object.set_or_remove(key, value.map(Json::from));
         };
         match self {

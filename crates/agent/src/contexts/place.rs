@@ -32,7 +32,8 @@ impl Spot {
         {
             return Ok(Ok(Self { log: place.log, last: place.seq }));
         }
-        let names: Vec<&str> = checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
+        let names: Vec<&str> =
+            checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
         let known = match names.is_empty() {
             true => "there are no checkpoints; `/checkpoint NAME` makes one".to_owned(),
             false => format!("the checkpoints are: {}", names.join(", ")),

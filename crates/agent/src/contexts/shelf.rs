@@ -87,11 +87,7 @@ impl<'a> Shelf<'a> {
     }
 
     /// Makes it again from the sealed logs: the newest log of each context is what it was left as.
-    async fn rebuild(
-        agent: &'a Inner,
-        chat: &'a dyn Chat,
-        view: &View,
-    ) -> Result<Self, RunError> {
+    async fn rebuild(agent: &'a Inner, chat: &'a dyn Chat, view: &View) -> Result<Self, RunError> {
         let mut shelf = Self { agent, chat, index: Index::default() };
         let mut seen = HashSet::from([view.head.context.clone()]);
         let mut after = view.head.clone();
@@ -211,10 +207,7 @@ impl<'a> Shelf<'a> {
     }
 
     /// Finds the context that somebody means, or those that they may mean.
-    pub(crate) async fn find(
-        &self,
-        which: &str,
-    ) -> Result<Result<Snapshot, Vec<Named>>, RunError> {
+    pub(crate) async fn find(&self, which: &str) -> Result<Result<Snapshot, Vec<Named>>, RunError> {
         let mut snapshots = Vec::new();
         for item in self.index.items() {
             snapshots.extend(self.read(&item.context).await?);

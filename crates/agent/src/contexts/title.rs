@@ -1,7 +1,7 @@
 //! What a head says once the events behind it are taken in: what a rotation must not lose.
 
 use ship_message::json::Json;
-use ship_store::{Body, Checkpoint, Head, View};
+use ship_store::{Body, Checkpoint, Head, SealedName, View};
 
 use super::{CONTINUES, OPERATION};
 
@@ -14,7 +14,9 @@ pub(crate) fn folded(view: &View) -> Head {
     for line in &view.lines {
         let Body::Event(event) = &line.body else { continue };
         match event.event.as_str() {
-            RENAMED => head.title = event.data.get("title").and_then(Json::as_str).map(str::to_owned),
+            RENAMED => {
+                head.title = event.data.get("title").and_then(Json::as_str).map(str::to_owned)
+            }
             CHECKPOINT => {
                 let Some(name) = event.data.get("name").and_then(Json::as_str) else { continue };
                 head.checkpoints.retain(|known| known.name != name);
@@ -38,4 +40,10 @@ pub(crate) fn folded(view: &View) -> Head {
         operation.set_or_remove("sealed", sealed);
     }
     head
+}
+
+/// The log that this one goes on with: the one that it was loaded from, or else the one that it has replaced.
+pub(crate) fn predecessor(view: &View) -> Option<SealedName> {
+    let loaded = view.head.carry.str(CONTINUES).and_then(SealedName::parse);
+    loaded.or_else(|| view.head.sealed.clone())
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ship_context::contexts::{anything_said, clean_title, current_messages, switch_line};
-use ship_message::json::{Json, Object};
 use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
 use ship_store::{
-    Body, ChatKey, ContextId, Head, Line, MessageId, NewEvent, OnDamage, Piece, Rotation,
-    ReadError, SealedName, Seq, View,
+    Body, ChatKey, ContextId, Head, Line, MessageId, NewEvent, OnDamage, Piece, ReadError,
+    Rotation, SealedName, Seq, View,
 };
 
 use super::named::Named;
@@ -273,8 +273,7 @@ impl Turning<'_> {
         };
         let left_behind = left_messages(view, &self.moving.current);
         let is_kept = !left_behind.is_empty() && !target.drops_left;
-        let mut snapshot =
-            shelf.leave(view, &left_behind, now, reason.unwrap_or(wanted.name()));
+        let mut snapshot = shelf.leave(view, &left_behind, now, reason.unwrap_or(wanted.name()));
         let Target { mut head, mut pieces, messages, .. } = target;
         let generation = view.head.generation.next();
         let mut about = operation(wanted.name(), reason, now, generation);
@@ -311,8 +310,7 @@ impl Turning<'_> {
         }
         shelf.write(now_active.position, now_active.crc).await?;
         let active = shelf.active(&now_active);
-        let active =
-            Named { context: active.context().clone(), title: active.title().to_owned() };
+        let active = Named { context: active.context().clone(), title: active.title().to_owned() };
         let line = match is_kept {
             true => switch_line(left.pair(), &active.title),
             false => format!("Now in “{}”.", active.title),
@@ -417,7 +415,8 @@ impl Turning<'_> {
         let copied = copied.ok_or_else(|| RunError::Vanished { chat: to.clone() })?;
         let active = Shelf::open(agent, &*other, &copied).await?.active(&copied);
         let active = Named { context: active.context().clone(), title: active.title().to_owned() };
-        let line = format!("“{}” goes on in the chat `{to}`; this chat stays as it is.", active.title);
+        let line =
+            format!("“{}” goes on in the chat `{to}`; this chat stays as it is.", active.title);
         Ok(Operated::Done(Changed {
             operation: "fork".to_owned(),
             left: None,
@@ -457,8 +456,12 @@ fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
 
 pub(super) fn no_context(which: &str, offered: Vec<Named>) -> NotDone {
     let line = match offered.is_empty() {
-        true => format!("No archived context fits `{which}`: none was left yet. Nothing has changed."),
-        false => format!("No single archived context fits `{which}`. Nothing has changed. The newest are:"),
+        true => {
+            format!("No archived context fits `{which}`: none was left yet. Nothing has changed.")
+        }
+        false => format!(
+            "No single archived context fits `{which}`. Nothing has changed. The newest are:"
+        ),
     };
     NotDone { line, offered }
 }
