@@ -10,11 +10,16 @@ use ship_store::{
 };
 
 use crate::began::Began;
+use crate::contexts::{
+    Ground, Operation, first_operation, is_operation, operate_at_rest, operate_midway,
+};
 use crate::events::Outcome;
+use crate::finish::finish;
 use crate::inbound::message_of;
 use crate::lost::{Unread, answer_key};
 use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
 use crate::sources::{digests, first_difference};
+use crate::step::Progress;
 use crate::stop::Stop;
 use crate::work::Work;
 
@@ -48,8 +53,12 @@ impl Held {
 
     /// Does the next thing that is to be done; no outcome when nothing is.
     async fn do_next(&self, stop: &Stop) -> Result<Done, RunError> {
-        let ChatState { about, view, new_lines: lines, journal } =
-            self.chat.state(LEDGER_PAGE).await?;
+        let mut state = self.chat.state(LEDGER_PAGE).await?;
+        if state.new_lines.iter().any(is_operation) {
+            self.do_operations().await?;
+            state = self.chat.state(LEDGER_PAGE).await?;
+        }
+        let ChatState { about, view, new_lines: lines, journal } = state;
         let Unread { mut inbox, lines } = Unread::of(&*self.chat, view.as_ref(), lines).await?;
         let journal = Journal::read(&journal);
         let blocks_before = journal.as_ref().map(|journal| journal.start.blocks.clone());
@@ -89,7 +98,9 @@ impl Held {
             }
             Recovery::RunPending => {
                 let view = self.first_context(view, inbox).await?;
-                let view = self.promote(view, lines.iter()).await?;
+                // What was said behind an operation is said where that leads.
+                let lines = lines.iter().take_while(|line| !is_operation(line));
+                let view = self.promote(view, lines).await?;
                 inbox = view.inbox;
                 let journal = Journal::of(self.start_run(&view));
                 let work = self.work(about, &view, &journal).await;
@@ -98,6 +109,56 @@ impl Held {
             }
         };
         Ok(Done { outcome, inbox })
+    }
+
+    /// Does what people have asked for, in its order, until the next thing in the ledger is a message.
+    pub(crate) async fn do_operations(&self) -> Result<(), RunError> {
+        loop {
+            let state = self.chat.state(LEDGER_PAGE).await?;
+            let Unread { lines, .. } =
+                Unread::of(&*self.chat, state.view.as_ref(), state.new_lines).await?;
+            let (Some((at, operation)), Some(view)) = (first_operation(&lines), state.view) else {
+                return Ok(());
+            };
+            let view = self.promote(view, lines[..at].iter()).await?;
+            let journal = Journal::read(&state.journal);
+            self.do_operation(state.about, view, journal, &lines[at], &operation).await?;
+        }
+    }
+
+    /// Does one: a run that was cut off or waits goes along, or ends here.
+    async fn do_operation(
+        &self,
+        about: About,
+        view: View,
+        journal: Option<Journal>,
+        asked: &LedgerLine,
+        operation: &Operation,
+    ) -> Result<(), RunError> {
+        let delivered = self.is_delivered(journal.as_ref()).await?;
+        let start = journal.as_ref().map(|journal| journal.start.clone());
+        match recover(Some(&view), &[], journal, |_| delivered, &*self.agent) {
+            Recovery::Continue(journal)
+            | Recovery::Parked(journal)
+            | Recovery::Settled(journal) => {
+                let work = self.work(about, &view, &journal).await;
+                let mut progress = Progress::new(&work, journal).await?;
+                if !operation.stops_a_run() {
+                    return operate_midway(&work, &mut progress, asked, operation).await;
+                }
+                finish(&work, progress, Outcome::Stopped).await?;
+            }
+            Recovery::Deliver(message) => {
+                if let Some(start) = start {
+                    let earlier = start.earlier.clone();
+                    let work = self.work(about, &view, &Journal::of(start)).await;
+                    crate::finish::deliver(&work, &message, &earlier).await?;
+                }
+            }
+            Recovery::Idle | Recovery::RunPending => {}
+        }
+        let ground = Ground { agent: &self.agent, chat: &*self.chat, lane: &*self.lane };
+        operate_at_rest(ground, asked, operation).await
     }
 
     /// Whether the ledger has what the last run has said. A run that says that it ended had told the ledger

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ship_context::compact::Pruned;
+use ship_context::contexts::place_references;
 use ship_context::{Journal, Recovery, SystemBlock, input_budget, recover};
 use ship_message::UiMessage;
 use ship_provider::{Sequence, ToolSpec};
@@ -199,7 +200,7 @@ impl Found {
             Recovery::Idle | Recovery::Deliver(_) | Recovery::RunPending => (None, false),
         };
         Ok(Self {
-            said: view.as_ref().map(messages).unwrap_or_default(),
+            said: view.as_ref().map(messages).map(place_references).unwrap_or_default(),
             so_far,
             queued,
             loaded: view.as_ref().map(skills::loaded_names).unwrap_or_default(),

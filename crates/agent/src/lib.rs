@@ -40,6 +40,7 @@ mod asking;
 mod began;
 mod calls;
 mod compact;
+mod contexts;
 mod conversation;
 mod deadline;
 mod ending;
@@ -76,6 +77,7 @@ mod work;
 
 pub use began::Began;
 pub use compact::{Compacted, Planned, Undone};
+pub use contexts::{Changed, Contexts, Named, NotDone, Operated, Operation};
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
 pub use finish::STOPPED;
@@ -91,10 +93,10 @@ pub use skills::{SkillState, SkillText};
 pub use stable::Stable;
 pub use stop::Stop;
 pub use surroundings::{
-    Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, RunNote, Surroundings, Texts,
+    ContextRules, Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, RunNote, Surroundings, Texts,
 };
 pub use tool::{Running, Tool, ToolContext};
-pub use tools::built_in_tools;
+pub use tools::{built_in_tools, context_tools};
 
 /// The SHA-256 of bytes, in hex.
 fn digest(bytes: &[u8]) -> String {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ship_context::contexts::{Bounds, SnapshotLimits};
 use ship_message::json::Json;
 use ship_project::{
     FileError, Level, LoadError, LogEntry, Logs, Project, SkillState as Found, TokenBudget,
@@ -14,8 +15,8 @@ use ship_store::{ChatKey, Clock, FileStore, OpenError, Options, Store, SystemClo
 
 use crate::model::provider;
 use crate::{
-    Agent, AgentParts, RandomIds, Rules, RunLog, RunNote, SkillState, SkillText, Surroundings,
-    Texts, built_in_tools,
+    Agent, AgentParts, ContextRules, RandomIds, Rules, RunLog, RunNote, SkillState, SkillText,
+    Surroundings, Texts, built_in_tools, context_tools,
 };
 
 /// Why an agent cannot be made of a project.
@@ -108,12 +109,17 @@ impl AgentParts {
     /// # Errors
     /// As [`Agent::open`].
     pub fn of_project(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
+        let rules = rules(project);
+        let mut tools = built_in_tools();
+        if rules.contexts.enabled {
+            tools.extend(context_tools());
+        }
         Ok(Self {
             store: Agent::store(project, Arc::clone(&clock))?,
             provider: provider(project)?,
-            tools: built_in_tools(),
+            tools,
             surroundings: Arc::new(OfProject { project: project.clone() }),
-            rules: rules(project),
+            rules,
             log: Arc::new(OfLogs { logs: Logs::new(project, Arc::clone(&clock)) }),
             clock,
             ids: Arc::new(RandomIds::default()),
@@ -152,9 +158,28 @@ fn rules(project: &Project) -> Rules {
         request_id_in_system: settings.llm.request_id_in_system,
         chat_sends_max: size(settings.context.chat_egress.chat_send_max_calls_per_run),
         chat_send_once: settings.context.chat_egress.chat_send_idempotency,
+        contexts: contexts(&settings.context.contexts),
+        operation_wait: Duration::from_millis(settings.lock.wait_ms),
         approval: settings.tools.approval.iter().cloned().collect(),
         client: settings.tools.client.iter().cloned().collect(),
         ..Rules::default()
+    }
+}
+
+fn contexts(settings: &ship_project::Contexts) -> ContextRules {
+    ContextRules {
+        enabled: settings.enabled,
+        active: Bounds {
+            turns_max: size(settings.active_max_messages),
+            chars_max: size(settings.active_max_chars),
+        },
+        snapshot: SnapshotLimits {
+            turns: Bounds {
+                turns_max: size(settings.max_turns),
+                chars_max: size(settings.max_chars),
+            },
+            search_text_chars_max: size(settings.search_text_max_chars),
+        },
     }
 }
 

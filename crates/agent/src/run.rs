@@ -13,8 +13,8 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
-use crate::compact::Drafts;
-use crate::compact::finish_purge;
+use crate::compact::{Drafts, finish_purge};
+use crate::contexts::{Shelf, is_operation};
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
@@ -272,7 +272,7 @@ impl Inner {
         answered: Option<&Outcome>,
     ) -> Result<bool, ReadError> {
         match new_lines(chat, inbox).await {
-            Ok(lines) => Ok(lines.iter().any(is_message)),
+            Ok(lines) => Ok(lines.iter().any(|line| is_message(line) || is_operation(line))),
             Err(error) if answered.is_some() => {
                 let fields =
                     vec![("message", Json::from(self.surroundings.mask(&error.to_string())))];
@@ -285,7 +285,11 @@ impl Inner {
 
     /// Sets aside what a crash left half written, the first time this agent writes a chat. No repair is silent:
     /// each is a line in the log.
-    async fn repair_once(&self, chat: &dyn Chat, lane: &dyn Lane) -> Result<(), RunError> {
+    pub(crate) async fn repair_once(
+        &self,
+        chat: &dyn Chat,
+        lane: &dyn Lane,
+    ) -> Result<(), RunError> {
         let new = self.repaired.lock().await.insert(chat.key().clone());
         if !new {
             return Ok(());
@@ -299,6 +303,10 @@ impl Inner {
                 ("remedy", problem.remedy.into()),
             ];
             self.log.write(chat.key(), RunNote { kind: "repair", fields, ..RunNote::default() });
+        }
+        // What is known of archived contexts is made again if it is missing.
+        if let Some(view) = chat.view().await? {
+            Shelf::open(self, chat, &view).await?;
         }
         finish_purge(chat, lane).await
     }

@@ -4,7 +4,7 @@
 //! `ship_context::Earlier`. Nothing is done again, and nobody who listens notices.
 
 use ship_context::{Journal, SETTLED};
-use ship_message::{Assembler, StepStartPart, UiMessage, UiPart};
+use ship_message::{StepStartPart, UiMessage, UiPart};
 
 use crate::events::Outcome;
 use crate::finish;
@@ -30,9 +30,7 @@ pub(crate) async fn settle(
     };
     let next = journal.after_settling(count);
     work.lane.begin_journal(next.start.to_object()).await?;
-    progress.journaled = next.message.parts().len();
-    progress.assembler = Assembler::new(next.start.message_id.clone(), Some(next.message));
-    progress.start = next.start;
+    progress.take_over(next);
     Ok(())
 }
 

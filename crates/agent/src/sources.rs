@@ -78,6 +78,7 @@ impl Sources {
             project_root: agent.surroundings.project_root(),
             chat_key: chat.as_str().to_owned(),
             output_rules: OutputRules::of_channel(channel.as_deref()),
+            has_contexts: agent.tools.contains_key("chat_context_new"),
             channel,
             chat_id,
             request_id: request_id.map(str::to_owned),

@@ -4,18 +4,21 @@ use std::sync::Arc;
 
 use ship_context::{Journal, JournalLine};
 use ship_message::json::{Json, Object};
-use ship_message::{Assembler, Chunk, FinishReason, Role, TextState, ToolState, UiMessage, UiPart};
+use ship_message::{
+    Assembler, Chunk, FinishReason, Role, TextState, ToolPart, ToolState, UiMessage, UiPart,
+};
 use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
 use crate::asking::Asking;
+use crate::contexts::{first_operation, operate_midway, switch, switching_call};
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
 use crate::fit::{Fit, NoRoom};
 use crate::request::note_response;
-use crate::run::RunError;
+use crate::run::{RunError, new_lines};
 use crate::settle::settle;
 use crate::stop::Stop;
 use crate::work::Work;
@@ -42,9 +45,12 @@ pub(crate) struct Progress {
 }
 
 /// What is to be done next in a run.
+#[derive(PartialEq)]
 enum Next {
     Ask,
     Calls,
+    /// A call has switched the context; the switch is to be made.
+    Switch(Box<ToolPart>),
     Parked,
     Done,
 }
@@ -55,19 +61,7 @@ pub(crate) async fn run(
     journal: Journal,
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
-    let (deadline, waited_ms) = deadline::go_on(work, &journal).await?;
-    let mut progress = Progress {
-        deadline,
-        waited_ms,
-        journaled: journal.message.parts().len(),
-        assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
-        logged: seen_before(work).await,
-        cuts: 0,
-        fit: Fit::new(work),
-        start: journal.start,
-        finish_reason: journal.finish_reason,
-        mark: None,
-    };
+    let mut progress = Progress::new(work, journal).await?;
     work.tell(&RunEvent::Chunk(Chunk::Start {
         message_id: Some(progress.start.message_id.clone()),
         message_metadata: None,
@@ -79,8 +73,13 @@ pub(crate) async fn run(
             break outcome;
         }
         let steps = progress.steps();
-        match next(progress.assembler.message(), work) {
+        let next = next(&mut progress, work);
+        if next == Next::Ask && steps > 0 && boundary(work, &mut progress).await? == Goes::Stops {
+            break Outcome::Stopped;
+        }
+        match next {
             Next::Done => break Outcome::Done,
+            Next::Switch(call) => switch(work, &mut progress, &call).await?,
             Next::Parked => return park(work, &progress).await,
             Next::Calls => {
                 if calls::run(work, &mut progress, stop).await? == calls::Ran::Stopped {
@@ -119,7 +118,9 @@ pub(crate) fn last_step(message: &UiMessage) -> &[UiPart] {
 }
 
 /// Tells what is to be done from the message alone, so that a run goes on where it was.
-fn next(message: &UiMessage, work: &Work) -> Next {
+fn next(progress: &mut Progress, work: &Work) -> Next {
+    let start = progress.start.clone();
+    let message = progress.assembler.message();
     let parts = message.parts();
     let step = last_step(message);
     // A text that never ended is an answer that broke off: the model is asked to go on with it.
@@ -138,6 +139,10 @@ fn next(message: &UiMessage, work: &Work) -> Next {
             _ => return Next::Calls,
         }
     }
+    let switching = switching_call(message, &start).filter(|_| work.agent.rules.contexts.enabled);
+    if let Some(call) = switching.filter(|_| !waits) {
+        return Next::Switch(Box::new(call));
+    }
     let has_calls = step.iter().any(|part| matches!(part, UiPart::Tool(_)));
     match (waits, has_calls) {
         (true, _) => Next::Parked,
@@ -154,7 +159,51 @@ fn is_unfinished(part: &UiPart) -> bool {
     }
 }
 
+/// Whether a run goes on.
+#[derive(PartialEq)]
+enum Goes {
+    On,
+    Stops,
+}
+
+/// Between two steps, what people have asked for meanwhile is done.
+async fn boundary(work: &Arc<Work>, progress: &mut Progress) -> Result<Goes, RunError> {
+    loop {
+        let lines = new_lines(&*work.chat, work.inbox().await).await?;
+        let Some((at, operation)) = first_operation(&lines) else { return Ok(Goes::On) };
+        if operation.stops_a_run() {
+            return Ok(Goes::Stops);
+        }
+        work.promote(&lines[..at]).await?;
+        operate_midway(work, progress, &lines[at], &operation).await?;
+    }
+}
+
 impl Progress {
+    /// A run as its journal tells it.
+    pub(crate) async fn new(work: &Work, journal: Journal) -> Result<Self, RunError> {
+        let (deadline, waited_ms) = deadline::go_on(work, &journal).await?;
+        Ok(Self {
+            deadline,
+            waited_ms,
+            journaled: journal.message.parts().len(),
+            assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
+            logged: seen_before(work).await,
+            cuts: 0,
+            fit: Fit::new(work),
+            start: journal.start,
+            finish_reason: journal.finish_reason,
+            mark: None,
+        })
+    }
+
+    /// Goes on with another message, which a journal was begun for.
+    pub(crate) fn take_over(&mut self, journal: Journal) {
+        self.journaled = journal.message.parts().len();
+        self.assembler = Assembler::new(journal.start.message_id.clone(), Some(journal.message));
+        self.start = journal.start;
+    }
+
     /// How many steps the run has made, also before it was cut off or parked, or settled.
     fn steps(&mut self) -> usize {
         let parts = self.assembler.message().parts();

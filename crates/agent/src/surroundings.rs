@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ship_context::contexts::{Bounds, SnapshotLimits};
 use ship_message::json::Json;
 use ship_store::ChatKey;
 
@@ -100,6 +101,10 @@ pub struct Rules {
     pub chat_sends_max: usize,
     /// `context.chatEgress.chatSendIdempotency`: whether the same text is sent only once for one message.
     pub chat_send_once: bool,
+    /// `context.contexts`
+    pub contexts: ContextRules,
+    /// `lock.waitMs`: how long somebody waits who asks for an operation while somebody else runs the chat.
+    pub operation_wait: Duration,
     /// `tools.approval`: tools that a person must allow.
     pub approval: BTreeSet<String>,
     /// `tools.client`: tools that run with the client.
@@ -125,8 +130,34 @@ impl Default for Rules {
             request_id_in_system: false,
             chat_sends_max: 10,
             chat_send_once: true,
+            contexts: ContextRules::default(),
+            operation_wait: Duration::from_millis(10_000),
             approval: BTreeSet::new(),
             client: BTreeSet::new(),
+        }
+    }
+}
+
+/// How much of contexts is shown and written down. None of it cuts what is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct ContextRules {
+    /// Whether the model has the tools to leave a context and come back.
+    pub enabled: bool,
+    /// `activeMaxMessages` and `activeMaxChars`: what is shown of the active context, and of a recent one.
+    pub active: Bounds,
+    /// `maxTurns`, `maxChars` and `searchTextMaxChars`: what is written down of an archived one.
+    pub snapshot: SnapshotLimits,
+}
+
+impl Default for ContextRules {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            active: Bounds { turns_max: 80, chars_max: 24_000 },
+            snapshot: SnapshotLimits {
+                turns: Bounds { turns_max: 120, chars_max: 48_000 },
+                search_text_chars_max: 12_000,
+            },
         }
     }
 }

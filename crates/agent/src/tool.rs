@@ -9,6 +9,7 @@ use ship_message::json::Json;
 use ship_provider::ToolSpec;
 use ship_store::ChatKey;
 
+use crate::contexts::ContextCall;
 use crate::send::Sending;
 use crate::work::Operations;
 
@@ -58,6 +59,11 @@ impl ToolContext {
     /// When the run has sent as often as it may, or the ledger cannot be written.
     pub async fn deliver(&self, sending: Sending) -> Result<Json, String> {
         self.operations.deliver(self.call_id.clone(), sending).await
+    }
+
+    /// Does what one of the tools for contexts was called for.
+    pub(crate) async fn contexts(&self, name: &'static str, input: Json) -> Result<Json, String> {
+        self.operations.contexts(ContextCall { name, input }).await
     }
 
     /// Tells of the skills there are.

@@ -1,6 +1,7 @@
 //! The tools that every agent has.
 
 mod chat_send;
+mod contexts;
 mod skills;
 
 use std::sync::Arc;
@@ -17,6 +18,11 @@ pub fn built_in_tools() -> Vec<Arc<dyn Tool>> {
         Arc::new(skills::SkillsSet { load: true }),
         Arc::new(skills::SkillsSet { load: false }),
     ]
+}
+
+/// The tools to leave a context and come back.
+pub fn context_tools() -> Vec<Arc<dyn Tool>> {
+    contexts::all()
 }
 
 /// The JSON Schema of an object with required string fields, each with its description.

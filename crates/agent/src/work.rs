@@ -9,15 +9,17 @@ use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, AcceptError, AppendError, Chat, Entry, Lane, NewEntry, NewEvent, Position, View,
+    About, AcceptError, AppendError, Chat, Entry, Lane, LedgerBody, LedgerLine, LedgerSeq,
+    NewEntry, NewEvent, NewMessage, Position, View,
 };
 use tokio::sync::Mutex;
 
 use crate::RunNote;
 use crate::compact::{LogSize, pruned};
+use crate::contexts::{ContextCall, answer_call, place_said, switching_call};
 use crate::events::RunEvent;
-use crate::inbound::millis;
-use crate::run::{Inner, RunError};
+use crate::inbound::{message_of, millis};
+use crate::run::{Inner, RunError, is_message};
 use crate::send::{Sending, Sent, send};
 use crate::skills::{self, SkillState};
 use crate::sources::{Place, Sources};
@@ -27,6 +29,7 @@ pub(crate) trait Operations: Send + Sync {
     fn deliver(&self, call_id: String, sending: Sending) -> Doing<'_, Result<Json, String>>;
     fn skills(&self) -> Doing<'_, Json>;
     fn set_skill(&self, name: String, loaded: bool) -> Doing<'_, Result<Json, String>>;
+    fn contexts(&self, call: ContextCall) -> Doing<'_, Result<Json, String>>;
 }
 
 pub(crate) type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -45,6 +48,8 @@ pub(crate) struct Work {
 /// What is known of the log: kept up with every write, so that it is read once a run.
 struct Log {
     position: Position,
+    /// How far the ledger was read.
+    inbox: Option<LedgerSeq>,
     messages: Arc<[Arc<UiMessage>]>,
     loaded: Vec<String>,
     /// Tool outputs that are not shown any more.
@@ -52,6 +57,9 @@ struct Log {
     /// How long it was when it was read.
     size: LogSize,
     sources: Sources,
+    /// How often the run has switched to another context, and whether a call of this step is about to.
+    switches: u64,
+    switching: bool,
     /// What `chat_send` was called for in this run, as far as it was answered.
     sent: Sent,
 }
@@ -66,17 +74,20 @@ impl Work {
         view: &View,
         journal: &Journal,
     ) -> Self {
-        let messages = agent.said.messages(chat.key(), view);
+        let messages = place_said(agent.said.messages(chat.key(), view));
         let sources = Sources::read(&agent, chat.key(), about, &messages);
         agent.warn(chat.key(), sources.problems()).await;
         let place = sources.place().clone();
         let log = Log {
             position: view.position,
+            inbox: view.inbox,
             messages,
             loaded: skills::loaded_names(view),
             pruned: pruned(view),
             size: LogSize::of(view),
             sources,
+            switches: journal.start.earlier.switches,
+            switching: switching_call(&journal.message, &journal.start).is_some(),
             sent: Sent::of(journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
@@ -124,9 +135,60 @@ impl Work {
         let view = view.ok_or_else(|| RunError::Vanished { chat: chat.clone() })?;
         let mut log = self.log.lock().await;
         log.position = view.position;
-        log.messages = self.agent.said.messages(chat, &view);
+        log.inbox = view.inbox;
+        log.messages = place_said(self.agent.said.messages(chat, &view));
         log.pruned = pruned(&view);
         log.size = LogSize::of(&view);
+        Ok(())
+    }
+
+    /// Reads the context that is the active one now, with the skills that are loaded in it.
+    pub(crate) async fn enter(&self) -> Result<(), RunError> {
+        self.read_again().await?;
+        if let Some(view) = self.chat.view().await? {
+            self.log.lock().await.loaded = skills::loaded_names(&view);
+        }
+        Ok(())
+    }
+
+    /// How often the run has switched to another context.
+    pub(crate) async fn switches(&self) -> u64 {
+        self.log.lock().await.switches
+    }
+
+    /// Whether a call of this step is about to switch.
+    pub(crate) async fn is_switching(&self) -> bool {
+        self.log.lock().await.switching
+    }
+
+    pub(crate) async fn set_switching(&self) {
+        self.log.lock().await.switching = true;
+    }
+
+    /// The switch was made.
+    pub(crate) async fn has_switched(&self) {
+        let mut log = self.log.lock().await;
+        log.switches += u64::from(std::mem::take(&mut log.switching));
+    }
+
+    /// How far the ledger was read.
+    pub(crate) async fn inbox(&self) -> Option<LedgerSeq> {
+        self.log.lock().await.inbox
+    }
+
+    /// Puts messages of the ledger into the context.
+    pub(crate) async fn promote(&self, lines: &[LedgerLine]) -> Result<(), RunError> {
+        let mut batch: Vec<Entry> = Vec::new();
+        for (nth, line) in lines.iter().filter(|line| is_message(line)).enumerate() {
+            let LedgerBody::Entry(entry) = &line.body else { continue };
+            let id = self.agent.names.question(line.seq, nth);
+            let Json::Object(message) = message_of(entry, id).into_json() else { continue };
+            batch.push(NewMessage { message, rev: 0, inbox: Some(line.seq) }.into());
+        }
+        if !batch.is_empty() {
+            self.append(batch).await?;
+            self.read_again().await?;
+        }
         Ok(())
     }
 
@@ -169,6 +231,10 @@ impl Work {
 }
 
 impl Operations for Work {
+    fn contexts(&self, call: ContextCall) -> Doing<'_, Result<Json, String>> {
+        Box::pin(answer_call(self, call))
+    }
+
     fn deliver(&self, call_id: String, sending: Sending) -> Doing<'_, Result<Json, String>> {
         Box::pin(async move {
             let mut log = self.log.lock().await;
@@ -211,6 +277,7 @@ impl Operations for Work {
                 event: if load { skills::LOADED } else { skills::UNLOADED }.to_owned(),
                 data: Json::Object(Object::from([("skill", name.as_str())])),
                 ref_msg_id: None,
+                inbox: None,
             };
             let position = self.lane.append(vec![event.into()], log.position).await;
             log.position = position.map_err(|error| error.to_string())?;

@@ -69,6 +69,8 @@ pub struct BlockSources {
     pub request_id: Option<String>,
     /// How the person gets to see the answer.
     pub output_rules: OutputRules,
+    /// Whether the agent has the tools to leave a context and come back.
+    pub has_contexts: bool,
     /// `.ship/profile/Primary.md`
     pub profile_primary: Option<String>,
     /// `.ship/profile/other.md`
@@ -89,6 +91,9 @@ const DEFAULT_ROLE: &str = include_str!("prompts/default_role.md");
 /// What every agent is told about its tools and its contexts.
 const BUILT_IN: &str = include_str!("prompts/built_in.md");
 
+/// When to use which of the tools for contexts.
+const CONTEXTS: &str = include_str!("prompts/contexts.md");
+
 const STREAMED: &str = include_str!("prompts/streamed.md");
 const TOOL_STRICT: &str = include_str!("prompts/tool_strict.md");
 
@@ -107,7 +112,7 @@ pub fn system_blocks(sources: &BlockSources) -> Vec<SystemBlock> {
     add("memory/Primary.md", sources.memory.as_deref().unwrap_or_default());
     let agent = sources.agent.as_deref().filter(|text| !text.trim().is_empty());
     add("Agent.md", agent.unwrap_or(DEFAULT_ROLE));
-    add("built-in", BUILT_IN);
+    add("built-in", &built_in(sources.has_contexts));
     add("skills", &overview(&sources.skills));
     for skill in &sources.loaded {
         let text = format!("# Skill `{}` (loaded)\n\n{}", skill.name, skill.text.trim());
@@ -136,6 +141,13 @@ fn runtime(sources: &BlockSources) -> String {
     text
 }
 
+fn built_in(has_contexts: bool) -> String {
+    match has_contexts {
+        true => format!("{}\n\n{CONTEXTS}", BUILT_IN.trim_end()),
+        false => BUILT_IN.to_owned(),
+    }
+}
+
 fn overview(skills: &[SkillLine]) -> String {
     if skills.is_empty() {
         return String::new();
@@ -148,4 +160,38 @@ fn overview(skills: &[SkillLine]) -> String {
         let _ = writeln!(text, "- `{}`{note}: {}", skill.name, skill.description);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built_in_block(has_contexts: bool) -> String {
+        let blocks = system_blocks(&BlockSources {
+            project_root: "/p".to_owned(),
+            chat_key: "terminal:main".to_owned(),
+            channel: None,
+            chat_id: None,
+            request_id: None,
+            output_rules: OutputRules::Streamed,
+            has_contexts,
+            profile_primary: None,
+            profile_other: None,
+            memory: None,
+            agent: None,
+            skills: Vec::new(),
+            loaded: Vec::new(),
+        });
+        blocks.into_iter().find(|block| block.name == "built-in").unwrap().text
+    }
+
+    #[test]
+    fn an_agent_is_told_of_contexts_only_when_it_has_them() {
+        assert!(!built_in_block(false).contains("chat_context"));
+        let told = built_in_block(true);
+        for tool in crate::contexts::tool_specs() {
+            assert!(told.contains(&format!("`{}`", tool.name)), "{}", tool.name);
+        }
+        assert!(told.starts_with(&built_in_block(false)) && told.contains("回到刚才那个方案"));
+    }
 }

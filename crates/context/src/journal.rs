@@ -35,6 +35,8 @@ pub struct RunStart {
     pub earlier: Earlier,
     /// What its message begins with: the parts that were not settled with the one before.
     pub parts: Vec<Json>,
+    /// The call among them that has switched the context already.
+    pub switched: Option<String>,
 }
 
 /// One further line.
@@ -105,6 +107,7 @@ impl RunStart {
         object.set_or_remove("ts", self.started.map(|moment| Json::from(moment.millis() as f64)));
         object.set("blocks", self.blocks.clone());
         object.set_or_remove("earlier", self.earlier.to_json());
+        object.set_or_remove("switched", self.switched.as_deref().map(Json::from));
         object.set_or_remove("parts", (!self.parts.is_empty()).then(|| self.parts.clone().into()));
         object
     }
@@ -119,6 +122,7 @@ impl RunStart {
             started: moment(object),
             blocks: object.get("blocks").and_then(Json::as_object).cloned().unwrap_or_default(),
             earlier: object.get("earlier").map(Earlier::from_json).unwrap_or_default(),
+            switched: object.str("switched").map(str::to_owned),
             parts: object.get("parts").and_then(Json::as_array).unwrap_or_default().to_vec(),
         })
     }
@@ -250,6 +254,7 @@ mod tests {
             blocks: Object::from([("runtime", "abc")]),
             earlier: Earlier { messages: 1, steps: 2, ..Earlier::default() },
             parts: vec![UiPart::text("so far").into_json()],
+            switched: Some("c".to_owned()),
         }
     }
 

@@ -6,6 +6,7 @@
 //! - [`system_blocks`] says what a model is told before anything was said.
 //! - [`shown_to_model`] says what a model is shown of what was said.
 //! - [`compact`] says what is left out of a context that has grown too large, and what takes its place.
+//! - [`contexts`] says what is kept of a context that was left, and what a run sees when it goes to another.
 //! - [`input_budget`] says how large a request may be before the history is summarised.
 //! - [`Tokenizer`] says how much of a model's window something takes, [`Calibration`] what the provider will
 //!   make of it.
@@ -17,6 +18,7 @@
 mod blocks;
 mod budget;
 pub mod compact;
+pub mod contexts;
 mod journal;
 mod recover;
 mod settle;

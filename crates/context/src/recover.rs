@@ -7,7 +7,8 @@ use ship_message::json::Json;
 use ship_message::{ToolState, UiMessage, UiPart};
 use ship_store::{LedgerBody, LedgerLine, View};
 
-use crate::settle::{settled_count, settled_parts};
+use crate::contexts::{MOVED, is_reference_line};
+use crate::settle::{after_switch, settled_count, settled_parts};
 use crate::shown::INTERRUPTED;
 use crate::{Journal, RunStart};
 
@@ -48,10 +49,16 @@ pub fn recover(
     tools: &dyn KnownTools,
 ) -> Recovery {
     if let Some(mut journal) = journal {
+        if let Some(next) = after_switch(view, &journal) {
+            return Recovery::Settled(next);
+        }
         if let Some(count) = settled_parts(view, &journal) {
             let mut next = journal.after_settling(count);
             settle_calls(&mut next, tools);
             return Recovery::Settled(next);
+        }
+        if is_switching(view, &journal) {
+            return Recovery::Continue(journal);
         }
         match final_message(view, &journal) {
             Some(message) if !delivered(&journal.start) => {
@@ -75,11 +82,26 @@ pub fn recover(
 }
 
 /// Every run ends with a message of the assistant that is not a settled one. A person's message at the end was
-/// put into the context by a run that was cut off before it began.
+/// put into the context by a run that was cut off before it began, unless the context was branched off there.
 fn ends_with_a_question(view: Option<&View>) -> bool {
-    let last = view.and_then(|view| view.messages().next_back());
-    last.is_some_and(|message| {
-        message.str("role") == Some("user") || settled_count(message).is_some()
+    let Some(view) = view else { return false };
+    // A reference was fetched for a question, and answers none.
+    let Some(last) = view.messages().rfind(|message| !is_reference_line(message)) else {
+        return false;
+    };
+    let answered = view.head.carry.str("answered");
+    let asks = last.str("role") == Some("user") && last.str("id") != answered;
+    asks || settled_count(last).is_some()
+}
+
+/// Whether the run was cut off while it left this context: what it had is in the log, and the switch is still
+/// to be made.
+fn is_switching(view: Option<&View>, journal: &Journal) -> bool {
+    let Some(mut messages) = view.map(View::messages) else { return false };
+    let id = journal.start.message_id.as_str();
+    messages.any(|message| {
+        message.str("id") == Some(id)
+            && message.get("metadata").is_some_and(|metadata| metadata.get(MOVED).is_some())
     })
 }
 

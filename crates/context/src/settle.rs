@@ -7,7 +7,7 @@
 //! before, and that tells all that the next journal must begin with.
 
 use ship_message::json::{Json, Object};
-use ship_message::{UiMessage, UiPart};
+use ship_message::{StepStartPart, UiMessage, UiPart};
 use ship_store::View;
 
 use crate::{Journal, RunStart};
@@ -26,6 +26,8 @@ pub struct Earlier {
     pub sends: u64,
     /// What it has said.
     pub said: String,
+    /// How often it has switched to another context.
+    pub switches: u64,
     /// How long it has waited for somebody, in milliseconds.
     pub waited_ms: i64,
 }
@@ -37,6 +39,7 @@ impl Earlier {
                 ("messages", Json::from(self.messages)),
                 ("steps", self.steps.into()),
                 ("sends", self.sends.into()),
+                ("switches", self.switches.into()),
                 ("waitedMs", Json::from(self.waited_ms as f64)),
             ]);
             object.set("said", self.said.as_str());
@@ -51,6 +54,7 @@ impl Earlier {
             messages: number("messages"),
             steps: number("steps"),
             sends: number("sends"),
+            switches: number("switches"),
             said: json.get("said").and_then(Json::as_str).unwrap_or_default().to_owned(),
             waited_ms: waited as i64,
         }
@@ -65,6 +69,7 @@ impl Earlier {
             steps: self.steps + parts.iter().filter(is_step).count() as u64,
             sends: self.sends + parts.iter().filter(is_sent).count() as u64,
             said: joined(&self.said, &said),
+            switches: self.switches,
             waited_ms,
         }
     }
@@ -80,6 +85,25 @@ pub fn joined(before: &str, now: &str) -> String {
 }
 
 impl Journal {
+    /// The journal with which the run goes on in another context: all it has so far stays behind, and only the
+    /// call that switched goes along.
+    pub fn after_switching(&self, call_id: Option<&str>) -> Self {
+        let is_call =
+            |part: &&UiPart| matches!(part, UiPart::Tool(tool) if Some(tool.call_id()) == call_id);
+        let call = self.message.parts().iter().rev().find(is_call).cloned();
+        let mut next = self.after_settling(self.message.parts().len());
+        next.finish_reason = None;
+        next.waits_since = None;
+        next.begun.clear();
+        next.start.earlier.switches += u64::from(call_id.is_some());
+        next.start.switched = call_id.map(str::to_owned);
+        if let Some(call) = call {
+            next.start.parts =
+                vec![UiPart::StepStart(StepStartPart::new()).into_json(), call.into_json()];
+        }
+        Self { waited_ms: self.waited_ms, ..Self::of(next.start) }
+    }
+
     /// The journal with which the run goes on once its first `count` parts are settled.
     pub fn after_settling(&self, count: usize) -> Self {
         let parts = self.message.parts();
@@ -108,6 +132,14 @@ fn next_id(start: &RunStart) -> String {
         _ => start.message_id.strip_suffix(&known).unwrap_or(&start.message_id),
     };
     format!("{first}-{}", start.earlier.messages + 2)
+}
+
+/// The journal of a run that has switched to the context that the view shows, if it has and that journal was
+/// not begun yet.
+pub(crate) fn after_switch(view: Option<&View>, journal: &Journal) -> Option<Journal> {
+    let settled = view?.head.carry.get(SETTLED)?;
+    let is_it = settled.get("messageId").and_then(Json::as_str) == Some(&journal.start.message_id);
+    is_it.then(|| journal.after_switching(settled.get("callId").and_then(Json::as_str)))
 }
 
 /// How many parts of this journal's message the log has as a settled message, if it has.
@@ -159,13 +191,33 @@ mod tests {
         assert_eq!(next.message.id(), Some("a-2"));
         assert_eq!(next.message.parts(), &journal.message.parts()[3..]);
         assert_eq!(next.begun, BTreeSet::from([2]), "the places are those in the new message");
-        let earlier =
-            Earlier { messages: 1, steps: 1, sends: 1, said: "first".to_owned(), waited_ms: 40 };
+        let earlier = Earlier {
+            messages: 1,
+            steps: 1,
+            sends: 1,
+            said: "first".to_owned(),
+            switches: 0,
+            waited_ms: 40,
+        };
         assert_eq!(next.start.earlier, earlier);
         assert_eq!(next.waited_ms, 40);
         let read = Journal::read(&[next.start.to_object()]).unwrap();
         assert_eq!((&read.start, &read.message), (&next.start, &next.message));
         assert_eq!(read.waited_ms, 40);
+    }
+
+    #[test]
+    fn a_run_that_switches_takes_along_nothing_but_the_call() {
+        let next = journal().after_switching(Some("c2"));
+        let kinds: Vec<_> =
+            next.message.parts().iter().map(|part| part.clone().into_json().to_string()).collect();
+        assert_eq!(kinds.len(), 2);
+        assert!(kinds[0].contains("step-start") && kinds[1].contains("c2"), "{kinds:?}");
+        assert_eq!(next.start.switched.as_deref(), Some("c2"));
+        assert_eq!((next.start.earlier.switches, next.start.earlier.steps), (1, 2));
+        let read = Journal::read(&[next.start.to_object()]).unwrap();
+        assert_eq!(read, next);
+        assert!(journal().after_switching(None).message.parts().is_empty());
     }
 
     #[test]

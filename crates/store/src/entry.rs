@@ -60,6 +60,8 @@ pub struct NewEvent {
     pub data: Json,
     /// The message it is about.
     pub ref_msg_id: Option<MessageId>,
+    /// The ledger entry that asked for it, if one did; in a view the line tells.
+    pub inbox: Option<LedgerSeq>,
 }
 
 /// A line of a context, its line fields apart from its content.

@@ -58,7 +58,8 @@ async fn open(project: &tempfile::TempDir) -> Arc<dyn Chat> {
 
 fn event(id: &str) -> Entry {
     let (id, ts) = (id.to_owned(), Timestamp::from_millis(0));
-    NewEvent { id, ts, event: "mark".to_owned(), data: Json::Null, ref_msg_id: None }.into()
+    NewEvent { id, ts, event: "mark".to_owned(), data: Json::Null, ref_msg_id: None, inbox: None }
+        .into()
 }
 
 #[test]

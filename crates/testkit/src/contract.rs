@@ -115,7 +115,7 @@ pub mod promises {
 
     fn event(id: &str) -> Entry {
         let (event, data) = ("checkpoint".to_owned(), Json::from("before the move"));
-        NewEvent { id: id.to_owned(), ts: NOON, event, data, ref_msg_id: None }.into()
+        NewEvent { id: id.to_owned(), ts: NOON, event, data, ref_msg_id: None, inbox: None }.into()
     }
 
     pub async fn what_is_appended_is_read_back_in_order(store: &dyn Store) {
@@ -232,7 +232,7 @@ pub mod promises {
         };
         let own = |name: &str| {
             let (id, event, data) = ("e1".to_owned(), name.to_owned(), Json::Null);
-            Entry::Event(NewEvent { id, ts: NOON, event, data, ref_msg_id: None })
+            Entry::Event(NewEvent { id, ts: NOON, event, data, ref_msg_id: None, inbox: None })
         };
         let messages = ["id", "role", "parts"].map(|field| without(field).into());
         for broken in messages.into_iter().chain(["head", "purged"].map(own)) {

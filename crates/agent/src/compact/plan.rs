@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ship_context::compact::{Budget, Cut, Goal, Pruned, Weighed, cut, is_summary, prunable};
+use ship_context::contexts::is_reference;
 use ship_context::input_budget;
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
@@ -129,7 +130,8 @@ fn open_messages(said: &[Arc<UiMessage>], run_id: &str) -> Vec<bool> {
             // In a conversation it stands in the person's place.
             Role::User if kind == Some("summary") => break,
             Role::User => open[at] = true,
-            Role::Assistant if of_this_run(message) => {}
+            // What was fetched for the request stays with it.
+            Role::Assistant if of_this_run(message) => open[at] = is_reference(message),
             Role::Assistant | Role::System | Role::Unknown => break,
         }
     }

@@ -11,6 +11,7 @@ use super::plan::Plan;
 use super::summarise::{Older, Summed, summarise};
 use super::{COMPACTED, Compacted, Room, SEALED_GENERATION, Why, meta, purge};
 use crate::RunNote;
+use crate::contexts::folded;
 use crate::run::RunError;
 use crate::step::notice;
 use crate::work::Work;
@@ -101,7 +102,7 @@ impl Plan {
         carried.pruned = carried.pruned.of(stays);
         carried.failures = summed.failures;
         carried.cool_until = summed.cool_until;
-        let mut head = self.view.head.clone();
+        let mut head = folded(&self.view);
         carried.write_to(&mut head, &work.loaded_skills().await);
         let entry = message.to_json().as_object().cloned().unwrap_or_default();
         let mut data = compacted.to_object();
@@ -166,6 +167,7 @@ fn event(work: &Work, data: Object) -> NewEvent {
         event: COMPACTED.to_owned(),
         data: data.into(),
         ref_msg_id: None,
+        inbox: None,
     }
 }
 

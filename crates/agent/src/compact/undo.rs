@@ -13,6 +13,7 @@ use ship_store::{
 
 use super::carried::{Carried, PRUNED, pruned_by_head};
 use super::{COMPACTED, meta};
+use crate::contexts::folded;
 use crate::run::{Agent, RunError};
 use crate::work::Work;
 
@@ -108,7 +109,7 @@ async fn publish(
 ) -> Result<(), RunError> {
     carried.tokens = work.agent.scales.to_object();
     carried.raised = true;
-    let mut head = view.head.clone();
+    let mut head = folded(view);
     carried.write_to(&mut head, &work.loaded_skills().await);
     let expected = Some(view.position.generation);
     work.lane.rotate(Rotation { expected, head, pieces, damage: OnDamage::Refuse }).await?;

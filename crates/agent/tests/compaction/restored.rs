@@ -46,7 +46,7 @@ fn skill(event: &str, id: &str, name: &str) -> Entry {
     let data = Json::from(Object::from([("skill", name)]));
     let ts = Timestamp::from_millis(1_770_286_500_000);
     let (id, event) = (id.to_owned(), event.to_owned());
-    NewEvent { id, ts, event, data, ref_msg_id: None }.into()
+    NewEvent { id, ts, event, data, ref_msg_id: None, inbox: None }.into()
 }
 
 /// An answer that looked somewhere and got four kilobytes back.

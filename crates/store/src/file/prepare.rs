@@ -72,7 +72,9 @@ pub(crate) fn entry(env: &Env, entry: Entry) -> Result<Prepared, PrepareError> {
             }
             let id = MessageId::new(event.id.clone())
                 .ok_or(Refused::NotAMessage("an event needs a non-empty `id`"))?;
-            let draft = body(env, Kind::Event, event_body(event), id.as_str())?;
+            let inbox = event.inbox.map(LedgerSeq::get);
+            let mut draft = body(env, Kind::Event, event_body(event), id.as_str())?;
+            draft.inbox = inbox;
             Ok(Prepared { id, draft })
         }
     }
@@ -110,6 +112,7 @@ pub(crate) fn event(body: &Object) -> Option<NewEvent> {
         event: body.str("event")?.to_owned(),
         data: body.get("data").cloned().unwrap_or_default(),
         ref_msg_id: body.str("ref_msg_id").and_then(MessageId::new),
+        inbox: None,
     })
 }
 

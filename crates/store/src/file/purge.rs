@@ -135,6 +135,7 @@ fn tombstone(name: &SealedName, head: &Draft, purged: &Purged, inbox: Option<u64
             ])
             .into(),
             ref_msg_id: None,
+            inbox: None,
         };
         let draft = Draft::new(Kind::Event, prepare::event_body(event));
         Draft { inbox, ..draft }.write(last.get(), None, &mut bytes);

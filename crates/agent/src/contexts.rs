@@ -1,0 +1,42 @@
+//! Contexts: leaving one, coming back to it, branching off.
+//!
+//! A chat works in one context at a time; the others are archived. Whoever wants one of these operations, a
+//! model or a person, gets the same one: the log is sealed whole and another is put in its place, in one write
+//! that is durable when it returns. Sealed logs are the truth; what is listed and searched is written after
+//! that, and again when it is missing.
+//!
+//! - [`Operation`] is what can be done, [`Operated`] what came of it.
+//! - `place` finds a checkpoint or a message in whatever log holds it.
+//! - `turn` makes the log that an operation publishes, and `shelf` keeps what is known of archived contexts.
+//! - `called` answers a model's calls; `look` shows what is there.
+//! - `asked` takes a person's operation through the ledger, so that whoever holds the lane does it at the next
+//!   boundary; `midway` does one in the middle of a run.
+
+mod asked;
+mod called;
+mod look;
+mod midway;
+mod named;
+mod operation;
+mod place;
+mod shelf;
+mod title;
+mod turn;
+
+pub use look::Contexts;
+pub use named::Named;
+pub use operation::{Changed, NotDone, Operated, Operation};
+
+pub(crate) use asked::{first_operation, is_operation, operate_at_rest};
+pub(crate) use called::{ContextCall, answer_call, place_said};
+pub(crate) use midway::{operate_midway, switch, switching_call};
+pub(crate) use operation::Ground;
+pub(crate) use shelf::Shelf;
+pub(crate) use title::folded;
+
+/// What a head says of the operation that published its context.
+pub(crate) const OPERATION: &str = "operation";
+/// The sealed log whose lines a loaded context goes on with.
+pub(crate) const CONTINUES: &str = "continues";
+/// The message that a log ends with though nobody waits for an answer to it.
+pub(crate) const ANSWERED: &str = "answered";

@@ -1,0 +1,149 @@
+//! A person's operation. It goes through the ledger, like a message: whoever holds the lane does it in its
+//! order, at the next boundary between steps, and the ledger has what came of it for whoever asked.
+
+use std::time::Duration;
+
+use ship_message::json::{Json, Object};
+use ship_store::{ChatKey, LaneError, LedgerBody, LedgerLine, NewEntry, StorageError};
+
+use super::ANSWERED;
+use super::operation::{Ground, Moving, NotDone, Operated, Operation};
+use super::turn::{current_ids, operate_asked};
+use crate::events::RunEvent;
+use crate::held::Held;
+use crate::inbound::millis;
+use crate::run::{Agent, LEDGER_PAGE, RunError};
+use crate::said::messages;
+use crate::step::notice;
+
+/// What the role of an operation's ledger entry is.
+const COMMAND: &str = "command";
+/// How often the ledger is looked at for what became of an operation.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Whether a line of the ledger asks for an operation.
+pub(crate) fn is_operation(line: &LedgerLine) -> bool {
+    operation_of(line).is_some()
+}
+
+/// The first operation among lines of the ledger, and its place.
+pub(crate) fn first_operation(lines: &[LedgerLine]) -> Option<(usize, Operation)> {
+    lines.iter().enumerate().find_map(|(at, line)| Some((at, operation_of(line)?)))
+}
+
+fn operation_of(line: &LedgerLine) -> Option<Operation> {
+    let LedgerBody::Entry(entry) = &line.body else { return None };
+    if entry.entry.str("role") != Some(COMMAND) {
+        return None;
+    }
+    let asked = entry.entry.get("meta")?.get("operation")?.as_object()?;
+    Operation::from_object(asked)
+}
+
+/// The key of what the ledger says came of an operation.
+fn outcome_key(key: &str) -> String {
+    format!("done:{key}")
+}
+
+impl Agent {
+    /// Does something to the contexts of a chat: now if nobody runs it, or else at the next step of who does.
+    /// When it returns, it is done or asked for durably.
+    ///
+    /// # Errors
+    /// When the chat cannot be read or written.
+    pub async fn operate(
+        &self,
+        key: &ChatKey,
+        operation: Operation,
+        channel: &str,
+    ) -> Result<Operated, RunError> {
+        let agent = &self.inner;
+        let nothing =
+            || Operated::NotDone(NotDone::because(format!("Nothing was said in `{key}` yet.")));
+        let Some(chat) = agent.store.open(key).await? else { return Ok(nothing()) };
+        if chat.view().await?.is_none() {
+            return Ok(nothing());
+        }
+        let asked = format!("operation:{:016x}", agent.ids.next());
+        let mut entry = Object::from([("v", Json::from(1u64)), ("ts", millis(agent.clock.now()))]);
+        entry.set("role", COMMAND);
+        entry.set("text", format!("/{}", operation.name()));
+        entry.set("chatKey", key.as_str());
+        entry.set("channel", channel);
+        entry.set("meta", Object::from([("operation", operation.to_object())]));
+        chat.accept(NewEntry { key: asked.clone(), entry }).await?;
+        let patience = tokio::time::Instant::now() + agent.rules.operation_wait;
+        loop {
+            match chat.lane_now("operate").await {
+                Ok(lane) => {
+                    agent.repair_once(&*chat, &*lane).await?;
+                    let agent = std::sync::Arc::clone(agent);
+                    let held = Held { agent, chat: std::sync::Arc::clone(&chat), lane };
+                    held.do_operations().await?;
+                }
+                Err(LaneError::Storage(StorageError::Busy(_))) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let recent = chat.ledger_before(None, LEDGER_PAGE).await?;
+            if let Some(operated) = outcome_of(&recent, &asked) {
+                return Ok(operated);
+            }
+            if tokio::time::Instant::now() >= patience {
+                return Ok(Operated::Queued);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+/// Does what the ledger asks for in a chat in which nothing runs. What waits for an answer goes along.
+pub(crate) async fn operate_at_rest(
+    ground: Ground<'_>,
+    asked: &LedgerLine,
+    operation: &Operation,
+) -> Result<(), RunError> {
+    let view = ground.chat.view().await?;
+    let messages = view.as_ref().map(messages).unwrap_or_default();
+    let mut current = current_ids(&messages, "");
+    let answered = view.as_ref().and_then(|view| view.head.carry.str(ANSWERED));
+    current.retain(|id| answered != Some(id));
+    let moving = Moving { current, inbox: Some(asked.seq), ..Moving::default() };
+    let operated = operate_asked(ground, operation, &moving).await?;
+    tell(ground, asked, &operated).await
+}
+
+fn outcome_of(lines: &[LedgerLine], asked: &str) -> Option<Operated> {
+    let key = outcome_key(asked);
+    lines.iter().rev().find_map(|line| match &line.body {
+        LedgerBody::Entry(entry) if entry.key == key => {
+            Operated::from_object(entry.entry.get("meta")?.get("operated")?.as_object()?)
+        }
+        LedgerBody::Entry(_) | LedgerBody::Delivery(_) => None,
+    })
+}
+
+/// Tells everybody what came of an operation: whoever asked finds it in the ledger, whoever follows is told.
+pub(super) async fn tell(
+    ground: Ground<'_>,
+    asked: &LedgerLine,
+    operated: &Operated,
+) -> Result<(), RunError> {
+    let LedgerBody::Entry(entry) = &asked.body else { return Ok(()) };
+    let line = operated.line();
+    let chat = ground.chat.key();
+    let mut told = Object::from([
+        ("v", Json::from(1u64)),
+        ("ts", millis(ground.agent.clock.now())),
+        ("role", "assistant".into()),
+        ("text", line.as_str().into()),
+        ("chatKey", chat.as_str().into()),
+    ]);
+    told.set_or_remove("channel", entry.entry.get("channel").cloned());
+    let meta =
+        Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
+    told.set("meta", meta);
+    let key = outcome_key(&entry.key);
+    ground.chat.accept(NewEntry { key, entry: told }).await?;
+    ground.agent.hub.tell(chat, &RunEvent::Chunk(notice("context", &line)));
+    Ok(())
+}

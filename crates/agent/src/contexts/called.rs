@@ -1,0 +1,275 @@
+//! What a model's calls for contexts are answered with.
+//!
+//! A call that switches is only answered here, with the promise of where it leads. The switch itself is made
+//! when all calls of the step are answered, from what the call's output says, so that a crash in between
+//! changes nothing.
+
+use std::sync::Arc;
+
+use ship_context::contexts::{
+    Fetched, HistoryAsk, InView, LoadMode, Mode, Refused, Room, Snapshot, Switch, from_history,
+    may_switch, place_references, switch_output, view_messages,
+};
+use ship_context::input_budget;
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
+use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, View};
+
+use super::look::{Shown, put};
+use super::operation::{Moving, Operated, Operation};
+use super::place::Spot;
+use super::shelf::Shelf;
+use super::turn::{current_ids, has_anything, no_context, operate};
+use crate::run::{LEDGER_PAGE, RunError};
+use crate::work::Work;
+
+/// A call of one of the tools for contexts.
+pub(crate) struct ContextCall {
+    pub(crate) name: &'static str,
+    pub(crate) input: Json,
+}
+
+/// How many pages of the ledger are looked through at most for what was said earlier.
+const PAGES_MAX: usize = 50;
+/// A reference takes at most this part of what a request may take.
+const SHARE: u64 = 4;
+
+/// The messages as they are shown: each reference before what it was fetched for.
+pub(crate) fn place_said(messages: Arc<[Arc<UiMessage>]>) -> Arc<[Arc<UiMessage>]> {
+    match messages.iter().any(|message| ship_context::contexts::is_reference(message)) {
+        true => place_references(messages.to_vec()).into(),
+        false => messages,
+    }
+}
+
+/// Answers a call.
+pub(crate) async fn answer_call(work: &Work, call: ContextCall) -> Result<Json, String> {
+    let told = |error: RunError| work.agent.surroundings.mask(&error.to_string());
+    let view = work.chat.view().await.map_err(|error| told(error.into()))?;
+    let view = view.ok_or("there is no context yet")?;
+    let called = Called { work, view: &view, input: &call.input };
+    let answered = match call.name {
+        "chat_context_list" => called.list().await,
+        "chat_context_recall" => called.recall().await,
+        "chat_context_load" => called.load().await,
+        "chat_context_new" => called.clean(Switch::New).await,
+        "chat_context_clear_active" => called.clean(Switch::Clear).await,
+        "chat_context_fork" => called.fork().await,
+        "chat_checkpoint" => called.checkpoint().await,
+        "chat_load_history" => called.history().await,
+        name => Ok(Err(format!("there is no tool `{name}`"))),
+    };
+    answered.map_err(told)?
+}
+
+struct Called<'a> {
+    work: &'a Work,
+    view: &'a View,
+    input: &'a Json,
+}
+
+type Answered = Result<Result<Json, String>, RunError>;
+
+impl Called<'_> {
+    fn text(&self, key: &str) -> Option<&str> {
+        let text = self.input.get(key)?.as_str()?.trim();
+        (!text.is_empty()).then_some(text)
+    }
+
+    async fn shelf(&self) -> Result<Shelf<'_>, RunError> {
+        Shelf::open(&self.work.agent, &*self.work.chat, self.view).await
+    }
+
+    async fn current(&self) -> Vec<String> {
+        current_ids(&self.work.context().await, &self.work.run_id)
+    }
+
+    async fn list(&self) -> Answered {
+        let shelf = self.shelf().await?;
+        let limit = self.input.get("limit").and_then(Json::as_u64);
+        let active = shelf.active(self.view);
+        Ok(Ok(super::look::Contexts { active, index: shelf.index }.to_json(limit)))
+    }
+
+    async fn recall(&self) -> Answered {
+        let mode = self.input.get("mode").and_then(Json::as_str).unwrap_or("summary");
+        let Some(mode) = Mode::named(mode) else {
+            return Ok(Err("`mode` is one of summary, recent and full".to_owned()));
+        };
+        match self.text("contextId") {
+            Some(which) => self.show(which, mode).await,
+            None => Ok(Err("the input needs `contextId`; chat_context_list tells them".to_owned())),
+        }
+    }
+
+    /// Shows a context once, before the message that is being answered.
+    async fn show(&self, which: &str, mode: Mode) -> Answered {
+        let shelf = self.shelf().await?;
+        let snapshot = match shelf.find(which).await? {
+            Ok(snapshot) => snapshot,
+            Err(offered) => return Ok(Err(no_context(which, offered).with_offers())),
+        };
+        let (ground, current) = (self.work.ground(), self.current().await);
+        let run_id = Some(self.work.run_id.as_str());
+        let shown = Shown { view: self.view, run_id, current: &current };
+        if let Err(not_done) = put(ground, &shown, &snapshot, mode, &Moving::default()).await? {
+            return Ok(Err(not_done.line));
+        }
+        self.work.read_again().await?;
+        Ok(Ok(shown_above(snapshot.context().as_str(), mode.name())))
+    }
+
+    async fn load(&self) -> Answered {
+        let Some(which) = self.text("contextId").or_else(|| self.text("query")) else {
+            return Ok(Err("the input needs `query` or `contextId`".to_owned()));
+        };
+        let mode = self.text("mode").map_or(Some(LoadMode::Switch), LoadMode::named);
+        match mode {
+            None => {
+                Ok(Err("`mode` is one of switch, reference, summary, recent and full".to_owned()))
+            }
+            Some(LoadMode::Reference(mode)) => self.show(which, mode).await,
+            Some(LoadMode::Switch) => {
+                if let Err(refused) = self.may(Switch::Load).await {
+                    return Ok(Err(refused.to_string()));
+                }
+                let shelf = self.shelf().await?;
+                let snapshot = match shelf.find(which).await? {
+                    Ok(snapshot) => snapshot,
+                    Err(offered) => return Ok(Err(no_context(which, offered).with_offers())),
+                };
+                let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
+                let loaded = (snapshot.context().clone(), snapshot.title().to_owned());
+                self.promise(&shelf, loaded, count).await
+            }
+        }
+    }
+
+    async fn clean(&self, switch: Switch) -> Answered {
+        if let Err(refused) = self.may(switch).await {
+            return Ok(Err(refused.to_string()));
+        }
+        let title = self.text("title").unwrap_or("(new)").to_owned();
+        self.promise(&self.shelf().await?, (self.new_id(), title), 0).await
+    }
+
+    async fn fork(&self) -> Answered {
+        if let Err(refused) = self.may(Switch::Fork).await {
+            return Ok(Err(refused.to_string()));
+        }
+        if let Some(at) = self.text("at")
+            && let Err(not_done) = Spot::find(self.work.ground(), self.view, at).await?
+        {
+            return Ok(Err(not_done.line));
+        }
+        let shelf = self.shelf().await?;
+        let title = shelf.active(self.view).title().to_owned();
+        self.promise(&shelf, (self.new_id(), title), 1).await
+    }
+
+    fn new_id(&self) -> ContextId {
+        ContextId::new(self.work.agent.clock.now(), self.work.agent.ids.next())
+    }
+
+    async fn may(&self, switch: Switch) -> Result<(), Refused> {
+        if self.work.is_switching().await {
+            return Err(Refused::OneAtATime);
+        }
+        let current = self.current().await;
+        let made = usize::try_from(self.work.switches().await).unwrap_or(usize::MAX);
+        may_switch(switch, made, has_anything(self.view, &current))
+    }
+
+    async fn promise(
+        &self,
+        shelf: &Shelf<'_>,
+        (context, title): (ContextId, String),
+        messages: usize,
+    ) -> Answered {
+        let active: Snapshot = shelf.active(self.view);
+        let left = (active.context(), active.title());
+        self.work.set_switching().await;
+        Ok(Ok(switch_output(left, (&context, &title), messages)))
+    }
+
+    async fn checkpoint(&self) -> Answered {
+        let name = self.text("name").unwrap_or_default().to_owned();
+        let wanted = Operation::Checkpoint { name };
+        let operated = operate(self.work.ground(), &wanted, &Moving::default()).await?;
+        self.work.read_again().await?;
+        Ok(match operated {
+            Operated::Done(changed) => Ok(Json::from(changed.line)),
+            Operated::NotDone(not_done) => Err(not_done.line),
+            Operated::Queued => Err("the chat is at work".to_owned()),
+        })
+    }
+
+    /// Earlier messages of the ledger that are not in view, as one reference.
+    async fn history(&self) -> Answered {
+        let ask = match HistoryAsk::read(self.input) {
+            Ok(ask) => ask,
+            Err(sentence) => return Ok(Err(sentence)),
+        };
+        let messages = view_messages(self.view);
+        let promoted = self.view.lines.iter().filter_map(|line| line.inbox);
+        let in_view = InView::of(&messages, promoted);
+        let lines = self.earlier_lines().await?;
+        let agent = &self.work.agent;
+        let rules = &agent.rules;
+        let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
+        let count = |text: &str| agent.scales.count(text);
+        let room = Room { tokens: budget / SHARE, count: &count };
+        let loaded = loaded_in_run(&messages, &self.work.run_id);
+        let (reference, _) = match from_history(&lines, &ask, &in_view, loaded, room) {
+            Ok(found) => found,
+            Err(not_loaded) => return Ok(Err(not_loaded.to_string())),
+        };
+        let current = self.current().await;
+        let id = format!("r_{:016x}", agent.ids.next());
+        let message = reference.into_message(Fetched {
+            id: &id,
+            for_message: current.last().map_or("", String::as_str),
+            run_id: Some(&self.work.run_id),
+            at: agent.clock.now(),
+        });
+        let message = message.to_json().as_object().cloned().unwrap_or_default();
+        self.work.append(vec![NewMessage { message, rev: 0, inbox: None }.into()]).await?;
+        self.work.read_again().await?;
+        Ok(Ok(shown_above("history", "history")))
+    }
+
+    /// The newest lines of the ledger, in order, as far as it is worth looking.
+    async fn earlier_lines(&self) -> Result<Vec<LedgerLine>, RunError> {
+        let mut lines: Vec<LedgerLine> = Vec::new();
+        let mut before: Option<LedgerSeq> = None;
+        for _ in 0..PAGES_MAX {
+            let mut page = self.work.chat.ledger_before(before, LEDGER_PAGE).await?;
+            let is_last = page.len() < LEDGER_PAGE;
+            before = page.first().map(|line| line.seq).or(before);
+            page.append(&mut lines);
+            lines = page;
+            if is_last {
+                break;
+            }
+        }
+        Ok(lines)
+    }
+}
+
+fn shown_above(what: &str, mode: &str) -> Json {
+    let mut object = Object::from([("shown", what), ("mode", mode)]);
+    object.set("note", "It stands above the person's message, for reference only.");
+    Json::Object(object)
+}
+
+/// How many messages of the ledger a run has loaded.
+fn loaded_in_run(messages: &[UiMessage], run_id: &str) -> usize {
+    let field = |message: &UiMessage, key: &str| message.metadata()?.get(key).cloned();
+    let of_run = |message: &&UiMessage| {
+        field(message, "runId").as_ref().and_then(Json::as_str) == Some(run_id)
+    };
+    let entries = |message: &UiMessage| {
+        field(message, "entries").and_then(|entries| entries.as_array().map(<[Json]>::len))
+    };
+    messages.iter().filter(of_run).filter_map(entries).sum()
+}

@@ -1,0 +1,258 @@
+//! What can be done to the contexts of a chat, and what came of it.
+
+use ship_context::contexts::Mode;
+use ship_message::json::{Json, Object};
+use ship_store::{Chat, ChatKey, Lane, LedgerSeq};
+
+use super::named::Named;
+use crate::run::Inner;
+
+/// Something that is done to the contexts of a chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Goes on in a clean context.
+    New {
+        /// What it is called.
+        title: Option<String>,
+        /// Why the other one is left.
+        reason: Option<String>,
+    },
+    /// Comes back to an archived context.
+    Load {
+        /// Its id, words that are in it, or `last`.
+        which: String,
+    },
+    /// Shows an archived context once, for reference.
+    Recall {
+        /// Its id, words that are in it, or `last`.
+        which: String,
+        /// How much of it.
+        mode: Mode,
+    },
+    /// Leaves a spoilt context for a clean one.
+    Clear,
+    /// Calls the active context something else.
+    Rename {
+        /// What.
+        title: String,
+    },
+    /// Names the place where the active context is now.
+    Checkpoint {
+        /// What it is called.
+        name: String,
+    },
+    /// Goes on in a copy.
+    Fork {
+        /// The checkpoint or message that the copy ends with; the newest when none is given.
+        at: Option<String>,
+        /// The chat that gets the copy; this one when none is given.
+        to: Option<ChatKey>,
+    },
+    /// Goes back to an earlier place.
+    Rewind {
+        /// The checkpoint or message.
+        to: String,
+    },
+    /// Takes the last of these back.
+    Undo,
+}
+
+impl Operation {
+    /// Its name, in events and on screens.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::New { .. } => "new",
+            Self::Load { .. } => "load",
+            Self::Recall { .. } => "recall",
+            Self::Clear => "clear",
+            Self::Rename { .. } => "rename",
+            Self::Checkpoint { .. } => "checkpoint",
+            Self::Fork { .. } => "fork",
+            Self::Rewind { .. } => "rewind",
+            Self::Undo => "undo",
+        }
+    }
+
+    /// Whether a run cannot go on after it: what it was answering is not there any more.
+    pub(crate) fn stops_a_run(&self) -> bool {
+        match self {
+            Self::Load { .. } | Self::Clear | Self::Rewind { .. } | Self::Undo => true,
+            Self::New { .. }
+            | Self::Recall { .. }
+            | Self::Rename { .. }
+            | Self::Checkpoint { .. }
+            | Self::Fork { .. } => false,
+        }
+    }
+
+    /// As the ledger has it.
+    pub(super) fn to_object(&self) -> Object {
+        let mut object = Object::from([("op", self.name())]);
+        let mut set = |key: &'static str, value: Option<&str>| {
+            object.set_or_remove(key, value.map(Json::from));
+        };
+        match self {
+            Self::New { title, reason } => {
+                set("title", title.as_deref());
+                set("reason", reason.as_deref());
+            }
+            Self::Load { which } => set("which", Some(which)),
+            Self::Recall { which, mode } => {
+                set("which", Some(which));
+                set("mode", Some(mode.name()));
+            }
+            Self::Rename { title } => set("title", Some(title)),
+            Self::Checkpoint { name } => set("name", Some(name)),
+            Self::Fork { at, to } => {
+                set("at", at.as_deref());
+                set("to", to.as_ref().map(ChatKey::as_str));
+            }
+            Self::Rewind { to } => set("to", Some(to)),
+            Self::Clear | Self::Undo => {}
+        }
+        object
+    }
+
+    pub(super) fn from_object(object: &Object) -> Option<Self> {
+        let text = |key: &str| object.str(key).map(str::to_owned);
+        Some(match object.str("op")? {
+            "new" => Self::New { title: text("title"), reason: text("reason") },
+            "load" => Self::Load { which: text("which")? },
+            "recall" => {
+                Self::Recall { which: text("which")?, mode: Mode::named(object.str("mode")?)? }
+            }
+            "clear" => Self::Clear,
+            "rename" => Self::Rename { title: text("title")? },
+            "checkpoint" => Self::Checkpoint { name: text("name")? },
+            "fork" => Self::Fork {
+                at: text("at"),
+                to: match object.str("to") {
+                    Some(key) => Some(key.parse().ok()?),
+                    None => None,
+                },
+            },
+            "rewind" => Self::Rewind { to: text("to")? },
+            "undo" => Self::Undo,
+            _ => return None,
+        })
+    }
+}
+
+/// What an operation came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operated {
+    /// It was done.
+    Done(Changed),
+    /// It was not, and nothing has changed.
+    NotDone(NotDone),
+    /// Somebody else runs the chat, and does it at the next step.
+    Queued,
+}
+
+/// What an operation has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The operation's name.
+    pub operation: String,
+    /// The context that was left; none when it is still the active one.
+    pub left: Option<Named>,
+    /// The active context.
+    pub active: Named,
+    /// The chat that a copy went to, if another.
+    pub chat: Option<ChatKey>,
+    /// What the person reads.
+    pub line: String,
+}
+
+/// Why nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotDone {
+    /// What the person reads.
+    pub line: String,
+    /// The contexts that may have been meant.
+    pub offered: Vec<Named>,
+}
+
+impl NotDone {
+    pub(super) fn because(line: impl Into<String>) -> Self {
+        Self { line: line.into(), offered: Vec::new() }
+    }
+
+    /// The line with what is offered, for whoever cannot choose from a list.
+    pub fn with_offers(&self) -> String {
+        let mut text = self.line.clone();
+        for named in &self.offered {
+            text.push_str(&format!("\n- {}: {}", named.context, named.title));
+        }
+        text
+    }
+}
+
+impl Operated {
+    /// What the person reads.
+    pub(super) fn line(&self) -> String {
+        match self {
+            Self::Done(changed) => changed.line.clone(),
+            Self::NotDone(not) => not.with_offers(),
+            Self::Queued => "The chat is at work; this is done at its next step.".to_owned(),
+        }
+    }
+
+    /// As the ledger has it.
+    pub(super) fn to_object(&self) -> Object {
+        match self {
+            Self::Done(changed) => {
+                let mut object = Object::from([("operation", changed.operation.as_str())]);
+                object.set("active", changed.active.to_json());
+                object.set_or_remove("left", changed.left.as_ref().map(Named::to_json));
+                let chat = changed.chat.as_ref().map(|chat| Json::from(chat.as_str()));
+                object.set_or_remove("chat", chat);
+                object.set("line", changed.line.as_str());
+                object
+            }
+            Self::NotDone(not) => {
+                let offered: Vec<Json> = not.offered.iter().map(Named::to_json).collect();
+                let mut object = Object::from([("notDone", not.line.as_str())]);
+                object.set("offered", offered);
+                object
+            }
+            Self::Queued => Object::new(),
+        }
+    }
+
+    pub(super) fn from_object(object: &Object) -> Option<Self> {
+        if let Some(line) = object.str("notDone") {
+            let offered = object.get("offered").and_then(Json::as_array).unwrap_or_default();
+            let offered = offered.iter().filter_map(Named::from_json).collect();
+            return Some(Self::NotDone(NotDone { line: line.to_owned(), offered }));
+        }
+        Some(Self::Done(Changed {
+            operation: object.str("operation")?.to_owned(),
+            left: object.get("left").and_then(Named::from_json),
+            active: Named::from_json(object.get("active")?)?,
+            chat: object.str("chat").and_then(|key| key.parse().ok()),
+            line: object.str("line")?.to_owned(),
+        }))
+    }
+}
+
+/// A chat whose lane is held.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) agent: &'a Inner,
+    pub(crate) chat: &'a dyn Chat,
+    pub(crate) lane: &'a dyn Lane,
+}
+
+/// What an operation takes along and remembers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moving {
+    /// The ids of the messages that the person waits for an answer to.
+    pub(crate) current: Vec<String>,
+    /// The message in which the run has left what it had so far, and the call that switched.
+    pub(crate) settled: Option<(String, Option<String>)>,
+    /// The ledger entry that asked for the operation.
+    pub(crate) inbox: Option<LedgerSeq>,
+    /// The id that a context which is made gets, when it was promised.
+    pub(crate) promised: Option<ship_store::ContextId>,
+}

@@ -1,0 +1,253 @@
+//! The shelf: what is known of the archived contexts of a chat, in files that anybody may read.
+//!
+//! All of it is derived. It is written after an operation is published, and made again from the sealed logs
+//! when an operation was published and the files do not know of it.
+
+use std::collections::HashSet;
+
+use ship_context::contexts::{
+    ArchivedAs, Candidate, Found, Index, IndexItem, Known, Snapshot, SnapshotLimits, find,
+    own_messages, view_messages,
+};
+use ship_message::json::{Json, Object};
+use ship_message::{Role, UiMessage};
+use ship_store::{
+    Chat, ContextId, Derived, DerivedState, Gen, Head, Position, SealedLog, SealedName, Timestamp,
+    View,
+};
+
+use super::OPERATION;
+use super::named::Named;
+use super::title::folded;
+use crate::began::Began;
+use crate::run::{Inner, RunError};
+
+/// How many sealed logs are looked at in one go.
+const PAGE: usize = 64;
+
+/// What is known of the archived contexts of a chat.
+pub(crate) struct Shelf<'a> {
+    agent: &'a Inner,
+    chat: &'a dyn Chat,
+    pub(crate) index: Index,
+}
+
+/// How a context was left, as the head of the log after it tells.
+pub(super) struct Left {
+    pub(super) at: Timestamp,
+    pub(super) reason: String,
+    pub(super) is_dropped: bool,
+    generation: Gen,
+}
+
+impl Left {
+    /// None when the log was not published by an operation.
+    fn of(head: &Head) -> Option<Self> {
+        let operation = head.carry.get(OPERATION)?;
+        let text = |key: &str| operation.get(key).and_then(Json::as_str);
+        Some(Self {
+            at: Timestamp::from_millis(operation.get("ts")?.as_number()? as i64),
+            reason: text("reason").or(text("op"))?.to_owned(),
+            is_dropped: operation.get("drops").and_then(Json::as_bool).unwrap_or_default(),
+            generation: Gen::new(operation.get("gen")?.as_u64()?),
+        })
+    }
+}
+
+/// The messages that belong to a context that was left, without those that were taken along.
+pub(super) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
+    let messages = view_messages(view);
+    let mut own: Vec<UiMessage> = own_messages(&messages).into_iter().cloned().collect();
+    own.retain(|message| !message.id().is_some_and(|id| taken.iter().any(|taken| taken == id)));
+    // A question without an answer was taken along, or it would have been answered.
+    while own.last().is_some_and(|message| message.role() == Role::User) {
+        own.pop();
+    }
+    own
+}
+
+impl<'a> Shelf<'a> {
+    /// Opens it, and makes it up to date if it is not.
+    pub(crate) async fn open(
+        agent: &'a Inner,
+        chat: &'a dyn Chat,
+        view: &View,
+    ) -> Result<Self, RunError> {
+        let known = chat.derived(Derived::ContextIndex).await?;
+        let newest = Left::of(&view.head).map(|left| left.generation);
+        let index = known
+            .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))
+            .and_then(|state| Index::read(&state.value));
+        match (index, newest) {
+            (Some(index), _) => Ok(Self { agent, chat, index }),
+            // No operation was ever published, so nothing was archived.
+            (None, None) => Ok(Self { agent, chat, index: Index::default() }),
+            (None, Some(_)) => Self::rebuild(agent, chat, view).await,
+        }
+    }
+
+    /// Makes it again from the sealed logs: the newest log of each context is what it was left as.
+    async fn rebuild(agent: &'a Inner, chat: &'a dyn Chat, view: &View) -> Result<Self, RunError> {
+        let mut shelf = Self { agent, chat, index: Index::default() };
+        let mut seen = HashSet::from([view.head.context.clone()]);
+        let mut after = view.head.clone();
+        let mut before = None;
+        loop {
+            let page = chat.sealed_logs(before.clone(), PAGE).await?;
+            for log in &page {
+                let left = Left::of(&after).filter(|left| left.generation == after.generation);
+                if seen.insert(log.head.context.clone())
+                    && let Some(left) = left.filter(|left| !left.is_dropped)
+                {
+                    shelf.put_back(log, &left).await?;
+                }
+                after = log.head.clone();
+            }
+            if page.len() < PAGE {
+                break;
+            }
+            before = page.last().map(|log| log.name.clone());
+        }
+        shelf.write(view.position, view.crc).await?;
+        Ok(shelf)
+    }
+
+    /// Lists the context of a sealed log, and writes it down again if that is missing.
+    async fn put_back(&mut self, log: &SealedLog, left: &Left) -> Result<(), RunError> {
+        let known = self.chat.derived(Derived::Context(log.head.context.clone())).await?;
+        let known = known.and_then(|state| Snapshot::read(state.value));
+        if let Some(known) = known.filter(|known| known.sealed().as_ref() == Some(&log.name)) {
+            self.list(&known);
+            return Ok(());
+        }
+        if log.purged.is_some() {
+            return Ok(());
+        }
+        let view = self.chat.sealed_view(&log.name).await?;
+        let messages = left_messages(&view, &[]);
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let snapshot = self.made(&view, &messages, left, Some(&log.name));
+        self.keep(&snapshot, &view).await
+    }
+
+    fn made(
+        &self,
+        view: &View,
+        messages: &[UiMessage],
+        left: &Left,
+        sealed: Option<&SealedName>,
+    ) -> Snapshot {
+        let head = folded(view);
+        let known = known(&head);
+        let archived = ArchivedAs { at: left.at, reason: &left.reason, sealed };
+        Snapshot::archived(messages, known, archived, self.limits())
+    }
+
+    /// What a context that is about to be left will be known as; none when nothing was said in it.
+    pub(super) fn leave(
+        &self,
+        view: &View,
+        messages: &[UiMessage],
+        at: Timestamp,
+        reason: &str,
+    ) -> Snapshot {
+        let left = Left {
+            at,
+            reason: reason.to_owned(),
+            is_dropped: false,
+            generation: view.head.generation.next(),
+        };
+        self.made(view, messages, &left, None)
+    }
+
+    fn limits(&self) -> SnapshotLimits {
+        self.agent.rules.contexts.snapshot
+    }
+
+    /// Keeps a snapshot, and lists it.
+    pub(super) async fn keep(&mut self, snapshot: &Snapshot, of: &View) -> Result<(), RunError> {
+        let value = snapshot.to_object().clone();
+        let state = DerivedState { value, position: of.position, crc: of.crc };
+        self.chat.put_derived(Derived::Context(snapshot.context().clone()), state).await?;
+        self.list(snapshot);
+        Ok(())
+    }
+
+    fn list(&mut self, snapshot: &Snapshot) {
+        if let Some(item) = IndexItem::of(snapshot) {
+            self.index.add(item);
+        }
+    }
+
+    /// A context that is active is not on the shelf.
+    pub(super) async fn take(&mut self, context: &ContextId) -> Result<(), RunError> {
+        self.index.remove(context);
+        Ok(self.chat.remove_derived(Derived::Context(context.clone())).await?)
+    }
+
+    /// Writes the list, which knows of everything up to this place.
+    pub(super) async fn write(&self, position: Position, crc: u32) -> Result<(), RunError> {
+        let state = DerivedState { value: self.index.to_object(), position, crc };
+        Ok(self.chat.put_derived(Derived::ContextIndex, state).await?)
+    }
+
+    /// The snapshot of a context; made again if somebody took it away.
+    pub(crate) async fn read(&self, context: &ContextId) -> Result<Option<Snapshot>, RunError> {
+        let state = self.chat.derived(Derived::Context(context.clone())).await?;
+        if let Some(snapshot) = state.and_then(|state| Snapshot::read(state.value)) {
+            return Ok(Some(snapshot));
+        }
+        let listed = self.index.items().iter().any(|item| item.context == *context);
+        let Some(view) = self.chat.view().await?.filter(|_| listed) else { return Ok(None) };
+        Box::pin(Self::rebuild(self.agent, self.chat, &view)).await?;
+        let state = self.chat.derived(Derived::Context(context.clone())).await?;
+        Ok(state.and_then(|state| Snapshot::read(state.value)))
+    }
+
+    /// Finds the context that somebody means, or those that they may mean.
+    pub(crate) async fn find(&self, which: &str) -> Result<Result<Snapshot, Vec<Named>>, RunError> {
+        let mut snapshots = Vec::new();
+        for item in self.index.items() {
+            snapshots.extend(self.read(&item.context).await?);
+        }
+        let candidates: Vec<Candidate<'_>> = snapshots.iter().filter_map(Candidate::of).collect();
+        let of = |id: &ContextId| snapshots.iter().find(|snapshot| snapshot.context() == id);
+        Ok(match find(which, &candidates) {
+            Found::One(id) => of(&id).cloned().ok_or_else(Vec::new),
+            Found::Several(ids) | Found::None(ids) => {
+                let named = |snapshot: &Snapshot| Named {
+                    context: snapshot.context().clone(),
+                    title: snapshot.title().to_owned(),
+                };
+                Err(ids.iter().filter_map(of).map(named).collect())
+            }
+        })
+    }
+
+    /// The active context, as far as somebody wants to look at it.
+    pub(super) fn active(&self, view: &View) -> Snapshot {
+        let head = folded(view);
+        let bounds = self.agent.rules.contexts.active;
+        Snapshot::active(&view_messages(view), known(&head), bounds)
+    }
+}
+
+fn known(head: &Head) -> Known<'_> {
+    let since = Began::of(head).since.unwrap_or(Timestamp::from_millis(0));
+    Known { context: &head.context, created_at: since, title: head.title.as_deref() }
+}
+
+/// What a head says of the operation that publishes it.
+pub(super) fn operation(
+    name: &str,
+    reason: Option<&str>,
+    now: Timestamp,
+    generation: Gen,
+) -> Object {
+    let mut object = Object::from([("op", Json::from(name)), ("gen", generation.get().into())]);
+    object.set("ts", crate::inbound::millis(now));
+    object.set_or_remove("reason", reason.map(Json::from));
+    object
+}

@@ -1,0 +1,254 @@
+//! A chat on a simulated disk, a model that does what it is told, and what is left of it all.
+
+use std::sync::{Arc, Mutex};
+
+use ship_agent::{
+    Agent, AgentParts, Inbound, NoLog, Nowhere, Operated, Operation, Outcome, RandomIds, Rules,
+    Stop, built_in_tools, context_tools,
+};
+use ship_message::json::{Json, Object};
+use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
+use ship_provider::{Answered, Answering, Provider, ProviderError, Request, Sink};
+use ship_store::{Chat, ChatKey, FileStore, Store, View};
+use ship_testkit::chat::options;
+use ship_testkit::clock::ManualClock;
+use ship_testkit::sim::SimDisk;
+
+/// What a model does about a request: it is given what it sees.
+pub(crate) type Mind = dyn Fn(&[UiMessage]) -> Does + Send + Sync;
+
+/// What a model does.
+#[derive(Clone, Debug)]
+pub(crate) enum Does {
+    Says(String),
+    /// Calls: the tool and its input.
+    Calls(Vec<(&'static str, String)>),
+}
+
+pub(crate) fn says(text: &str) -> Does {
+    Does::Says(text.to_owned())
+}
+
+pub(crate) fn calls(name: &'static str, input: &str) -> Does {
+    Does::Calls(vec![(name, input.to_owned())])
+}
+
+/// The model. Clones are the same model.
+#[derive(Clone)]
+pub(crate) struct Model {
+    mind: Arc<Mutex<Arc<Mind>>>,
+    /// What it was shown, request by request.
+    pub(crate) seen: Arc<Mutex<Vec<Vec<UiMessage>>>>,
+    count: Arc<Mutex<u64>>,
+}
+
+impl Provider for Model {
+    fn name(&self) -> &str {
+        "minded"
+    }
+
+    fn model(&self) -> &str {
+        "offline"
+    }
+
+    fn window_tokens(&self) -> Option<u64> {
+        None
+    }
+
+    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
+        Ok(request.plain_body())
+    }
+
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        _body: &'a str,
+        mut sink: Sink<'a>,
+    ) -> Answering<'a> {
+        self.seen.lock().unwrap().push(request.view.to_vec());
+        let mind = Arc::clone(&self.mind.lock().unwrap());
+        let does = match request.tools.is_empty() {
+            true => says("## Facts\n- The ship is blue."),
+            false => mind(request.view),
+        };
+        Box::pin(async move {
+            let finish_reason = match does {
+                Does::Says(text) => {
+                    let chunk = || TextChunk { id: "t".to_owned(), provider_metadata: None };
+                    sink(Chunk::TextStart(chunk()));
+                    sink(Chunk::TextDelta(chunk(), text.as_str().into()));
+                    sink(Chunk::TextEnd(chunk()));
+                    FinishReason::Stop
+                }
+                Does::Calls(calls) => {
+                    for (name, input) in calls {
+                        let mut count = self.count.lock().unwrap();
+                        *count += 1;
+                        sink(Chunk::ToolInputAvailable {
+                            tool: ToolChunk {
+                                call_id: format!("c{count}"),
+                                ..ToolChunk::default()
+                            },
+                            tool_name: name.to_owned(),
+                            input: Json::parse(&input).unwrap(),
+                        });
+                    }
+                    FinishReason::ToolCalls
+                }
+            };
+            Ok(Answered { finish_reason, usage: None })
+        })
+    }
+}
+
+/// A chat.
+pub(crate) struct Place {
+    pub(crate) agent: Agent,
+    pub(crate) store: Arc<FileStore>,
+    pub(crate) model: Model,
+    pub(crate) clock: ManualClock,
+    pub(crate) disk: SimDisk,
+    said: Mutex<usize>,
+}
+
+pub(crate) fn chat() -> ChatKey {
+    "terminal:main".parse().unwrap()
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self::on(SimDisk::default(), Rules::default())
+    }
+
+    pub(crate) fn on(disk: SimDisk, rules: Rules) -> Self {
+        let mind: Arc<Mind> = Arc::new(|seen: &[UiMessage]| {
+            let asked = seen.iter().rev().find(|message| message.role() == Role::User).unwrap();
+            says(&format!("Aye: {}", words(asked)))
+        });
+        let mind = Arc::new(Mutex::new(mind));
+        let model = Model { mind, seen: Arc::default(), count: Arc::default() };
+        let clock = ManualClock::default();
+        let store = Arc::new(FileStore::on_disk(Box::new(disk.clone()), options()));
+        let mut tools = built_in_tools();
+        tools.extend(context_tools());
+        let agent = Agent::from_parts(AgentParts {
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            provider: Arc::new(model.clone()),
+            tools,
+            surroundings: Arc::new(Nowhere),
+            rules,
+            clock: Arc::new(clock.clone()),
+            ids: Arc::new(RandomIds::default()),
+            log: Arc::new(NoLog),
+        });
+        Self { agent, store, model, clock, disk, said: Mutex::new(0) }
+    }
+
+    /// Gives the model another mind.
+    pub(crate) fn minds(&self, mind: impl Fn(&[UiMessage]) -> Does + Send + Sync + 'static) {
+        *self.model.mind.lock().unwrap() = Arc::new(mind);
+    }
+
+    pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
+        self.accept(text).await;
+        self.agent.run(&chat(), &Stop::default()).await.unwrap()
+    }
+
+    pub(crate) async fn accept(&self, text: &str) {
+        let nth = {
+            let mut said = self.said.lock().unwrap();
+            *said += 1;
+            *said
+        };
+        self.clock.advance(1_000);
+        let inbound = Inbound {
+            key: format!("k{nth}"),
+            text: text.to_owned(),
+            channel: "terminal".to_owned(),
+            request_id: format!("req_{nth}"),
+            ..Inbound::default()
+        };
+        self.agent.accept(&chat(), inbound).await.unwrap();
+    }
+
+    pub(crate) async fn operate(&self, operation: Operation) -> Operated {
+        self.clock.advance(1_000);
+        self.agent.operate(&chat(), operation, "terminal").await.unwrap()
+    }
+
+    /// Does it and gives the line that the person reads.
+    pub(crate) async fn done(&self, operation: Operation) -> String {
+        match self.operate(operation).await {
+            Operated::Done(changed) => changed.line,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) async fn chat(&self) -> Arc<dyn Chat> {
+        self.store.open(&chat()).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn view(&self) -> View {
+        self.chat().await.view().await.unwrap().unwrap()
+    }
+
+    /// The active context, a line a message.
+    pub(crate) async fn context(&self) -> Vec<String> {
+        let view = self.view().await;
+        let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
+        view.messages().map(|message| line(&read(message))).collect()
+    }
+
+    /// What the model was shown in its nth request from the end.
+    pub(crate) fn shown(&self, from_end: usize) -> Vec<String> {
+        let seen = self.model.seen.lock().unwrap();
+        seen[seen.len() - 1 - from_end].iter().map(line).collect()
+    }
+
+    /// The ids and titles of the archived contexts.
+    pub(crate) async fn archived(&self) -> Vec<(String, String)> {
+        let contexts = self.agent.contexts(&chat()).await.unwrap().unwrap();
+        let items = contexts.index.items().iter();
+        items.map(|item| (item.context.to_string(), item.title.clone())).collect()
+    }
+
+    /// The ledger, a line an entry.
+    pub(crate) async fn ledger(&self) -> Vec<String> {
+        let lines = self.chat().await.ledger_after(None, 1_000).await.unwrap();
+        let text = |line: &ship_store::LedgerLine| match &line.body {
+            ship_store::LedgerBody::Entry(entry) => {
+                let of = |key: &str| entry.entry.str(key).unwrap_or_default().to_owned();
+                Some(format!("{}: {}", of("role"), of("text")))
+            }
+            ship_store::LedgerBody::Delivery(_) => None,
+        };
+        lines.iter().filter_map(text).collect()
+    }
+}
+
+/// A person's words alone: who wrote them and when stands before them.
+pub(crate) fn words(message: &UiMessage) -> String {
+    let text = message.text();
+    text.lines().last().unwrap_or_default().to_owned()
+}
+
+/// A message on a line: its words and its calls.
+pub(crate) fn line(message: &UiMessage) -> String {
+    let mut parts = Vec::new();
+    for part in message.parts() {
+        match part {
+            ship_message::UiPart::Text(text) if !text.text().starts_with("Request ID:") => {
+                parts.push(text.text().to_owned());
+            }
+            ship_message::UiPart::Tool(tool) => {
+                let result = match tool.error_text() {
+                    Some(_) => "refused",
+                    None => "done",
+                };
+                parts.push(format!("[{} {result}]", tool.name().unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    format!("{}: {}", message.role().name().unwrap_or("?"), parts.join(" "))
+}

@@ -1,0 +1,51 @@
+//! Named contexts inside one chat: leaving one, coming back to it, and looking into it.
+//!
+//! A sealed log is the truth about a context that was left. Everything here is made from it or about it, and
+//! everything is pure: who calls it rotates the log, writes the files and runs the model.
+//!
+//! - [`Snapshot`] is what is written down of a context, [`Index`] the list of them, [`Turn`] one thing that
+//!   was said to somebody.
+//! - [`title_of`] names a context that nobody named.
+//! - [`find`] says which context somebody means.
+//! - [`recalled`], [`from_history`] and [`before_the_first`] show something of the past, for reference only;
+//!   [`place_references`] says where in a request it stands.
+//! - [`after_switch`] says what a run sees after a switch in its middle, [`may_switch`] and [`order`] keep it
+//!   from switching for ever.
+//! - [`tool_specs`] are the tools that a model has for all this, and what it is told of them.
+
+mod find;
+mod frame;
+mod history;
+mod index;
+mod place;
+mod reference;
+mod rules;
+mod snapshot;
+mod story;
+mod switch;
+mod text;
+mod title;
+mod told;
+mod tools;
+mod turn;
+
+pub use find::{Candidate, Found, find};
+pub use frame::{NoRoom, Room};
+pub use history::{
+    Before, HistoryAsk, InView, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, NotLoaded, before_the_first,
+    from_history,
+};
+pub use index::{Index, IndexItem, LISTED_MAX, listing};
+pub use place::{is_reference, is_reference_line, is_referenced, place_references};
+pub use reference::{Fetched, LoadMode, Mode, Reference, recalled};
+pub use rules::{
+    Batch, Refused, SWITCHES_A_RUN_MAX, Switch, anything_said, may_switch, order, switch_of,
+};
+pub use snapshot::{
+    ArchivedAs, CheckpointMessage, Known, Snapshot, SnapshotLimits, Status, view_messages,
+};
+pub use switch::{MOVED, SwitchedRun, Switching, after_switch, current_messages, own_messages};
+pub use title::{clean_title, title_of};
+pub use told::{switch_line, switch_output};
+pub use tools::{ContextTool, tool_specs};
+pub use turn::{Bounds, Speaker, Turn, newest, turns};

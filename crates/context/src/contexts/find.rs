@@ -1,0 +1,300 @@
+//! Which context somebody means: by its id, by the beginning of its id, as the last one, or by words.
+//!
+//! Words are looked for as they stand: each that is contained counts, in the title most, then in the summary,
+//! then in the rest. Chinese, Japanese and Korean have no spaces, so every two neighbours are a word. A word
+//! that every context has says little about which is meant. Of equals the one left later is meant.
+
+use ship_store::{ContextId, Timestamp};
+
+use super::snapshot::Snapshot;
+use super::text::is_cjk;
+
+/// So many contexts are offered when it is not clear which is meant.
+const OFFERED: usize = 5;
+
+/// Only the beginning of a query is looked for.
+const WORDS_MAX: usize = 64;
+
+/// Words that say nothing about which context is meant.
+const EMPTY_WORDS: [&str; 44] = [
+    "the", "a", "an", "to", "of", "in", "on", "and", "or", "it", "is", "that", "this", "about",
+    "back", "go", "return", "continue", "previous", "earlier", "before", "context", "we", "our",
+    "my", "me", "i", "please", "with", "for", "from", "where", "were", "was", "which", "回到",
+    "刚才", "那个", "这个", "上个", "继续", "之前", "一下", "我们",
+];
+
+/// A context that may be meant.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The context.
+    pub context: &'a ContextId,
+    /// When it was left.
+    pub archived_at: Timestamp,
+    /// Its title.
+    pub title: &'a str,
+    /// What happened in it, in short.
+    pub summary: &'a str,
+    /// What was said in it.
+    pub search_text: &'a str,
+}
+
+impl<'a> Candidate<'a> {
+    /// Makes the candidate of a snapshot; none when that context was not left.
+    pub fn of(snapshot: &'a Snapshot) -> Option<Self> {
+        Some(Self {
+            context: snapshot.context(),
+            archived_at: snapshot.archived_at()?,
+            title: snapshot.title(),
+            summary: snapshot.summary(),
+            search_text: snapshot.search_text(),
+        })
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// This is meant.
+    One(ContextId),
+    /// The id begins like several; these are the newest of them.
+    Several(Vec<ContextId>),
+    /// None fits; these are the newest there are.
+    None(Vec<ContextId>),
+}
+
+/// Finds the context that is meant.
+pub fn find(query: &str, among: &[Candidate<'_>]) -> Found {
+    let query = query.trim();
+    let mut newest: Vec<&Candidate<'_>> = among.iter().collect();
+    newest.sort_by_key(|one| std::cmp::Reverse((one.archived_at, one.context.as_str())));
+    let one = |candidate: &&Candidate<'_>| Found::One(candidate.context.clone());
+    let nothing = || Found::None(offered(newest.iter().copied()));
+    if matches!(query, "last" | "-") {
+        return newest.first().map_or_else(nothing, one);
+    }
+    if is_id(query) {
+        if let Some(exact) = newest.iter().find(|other| other.context.as_str() == query) {
+            return one(exact);
+        }
+        let fits = |other: &&&Candidate<'_>| other.context.as_str().starts_with(query);
+        let fitting: Vec<&Candidate<'_>> = newest.iter().filter(fits).copied().collect();
+        return match fitting.as_slice() {
+            [] => nothing(),
+            [only] => one(only),
+            several => Found::Several(offered(several.iter().copied())),
+        };
+    }
+    best(query, &newest).map_or_else(nothing, |found| Found::One(found.clone()))
+}
+
+/// Whether a query is an id or the beginning of one, and no word.
+fn is_id(query: &str) -> bool {
+    let rest = query.strip_prefix("c_");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn offered<'a>(candidates: impl Iterator<Item = &'a Candidate<'a>>) -> Vec<ContextId> {
+    candidates.take(OFFERED).map(|candidate| candidate.context.clone()).collect()
+}
+
+/// The fields of a candidate, folded, with what a word counts in each.
+struct Folded<'a> {
+    context: &'a ContextId,
+    fields: [(String, f64); 3],
+}
+
+impl Folded<'_> {
+    /// What a word counts here: the best place it stands at.
+    fn score(&self, word: &str) -> f64 {
+        let found = self.fields.iter().find(|(text, _)| text.contains(word));
+        found.map_or(0.0, |(_, weight)| *weight)
+    }
+}
+
+/// The candidate that fits best, of equals the first; none when nothing fits.
+fn best<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
+    let phrase = folded(query);
+    let words = words(&phrase);
+    let candidates: Vec<Folded<'a>> = newest
+        .iter()
+        .map(|it| Folded {
+            context: it.context,
+            fields: [
+                (folded(it.title), 9.0),
+                (folded(it.summary), 3.0),
+                (folded(it.search_text), 1.0),
+            ],
+        })
+        .collect();
+    let weights: Vec<f64> = words.iter().map(|word| rarity(word, &candidates)).collect();
+    let mut best: Option<(&ContextId, f64)> = None;
+    for candidate in &candidates {
+        let scored =
+            words.iter().zip(&weights).map(|(word, weight)| candidate.score(word) * weight);
+        // The words as they stand together count once more.
+        let whole = if words.len() > 1 { 2.0 * candidate.score(&phrase) } else { 0.0 };
+        let score = scored.sum::<f64>() + whole;
+        if score > best.map_or(0.0, |(_, score)| score) {
+            best = Some((candidate.context, score));
+        }
+    }
+    best.map(|(context, _)| context)
+}
+
+/// 1 for a word that one candidate has, less for one that more of them have.
+fn rarity(word: &str, candidates: &[Folded<'_>]) -> f64 {
+    let having = candidates.iter().filter(|candidate| candidate.score(word) > 0.0).count();
+    1.0 / having.max(1) as f64
+}
+
+/// The words of a folded query, each once. Those that say nothing are left out, unless there are no others.
+fn words(query: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for run in query.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
+        let mut chars = run.chars().peekable();
+        while let Some(first) = chars.peek().copied() {
+            let script = is_cjk(first);
+            let mut word = String::new();
+            while let Some(c) = chars.next_if(|c| is_cjk(*c) == script) {
+                word.push(c);
+            }
+            if script { all.extend(pairs(&word)) } else { all.push(word) }
+        }
+        if all.len() > WORDS_MAX {
+            break;
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|word| seen.insert(word.clone()));
+    all.truncate(WORDS_MAX);
+    let telling: Vec<String> =
+        all.iter().filter(|word| !EMPTY_WORDS.contains(&word.as_str())).cloned().collect();
+    if telling.is_empty() { all } else { telling }
+}
+
+/// Every two neighbours; of one character alone that one.
+fn pairs(word: &str) -> Vec<String> {
+    let chars: Vec<char> = word.chars().take(WORDS_MAX + 1).collect();
+    match chars.len() {
+        0 | 1 => vec![word.to_owned()],
+        _ => chars.windows(2).map(|pair| pair.iter().collect()).collect(),
+    }
+}
+
+/// Small letters, and the wide forms of Latin letters as the ordinary ones.
+pub(super) fn folded(text: &str) -> String {
+    let narrow = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        c => c,
+    };
+    text.chars().map(narrow).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TITLES: [(&str, &str, &str); 7] = [
+        ("c_20260201_aaa1", "Login page", "the database was slow"),
+        ("c_20260201_aaa2", "数据库迁移方案", "我们决定先备份"),
+        ("c_20260202_bbb1", "Dinner", "login was mentioned once"),
+        ("c_20260203_ccc1", "Ｄｏｃｋｅｒ setup", "the usual"),
+        ("c_20260203_ccc2", "Database backup", "nightly, of the database"),
+        ("c_20260204_ddd1", "Trip", "c_20260201_aaa2 was better"),
+        ("c_20260205_eee1", "晚饭吃什么", "火锅"),
+    ];
+
+    /// Looks among contexts of which each was left later than the one before.
+    fn found(query: &str) -> Found {
+        let ids: Vec<ContextId> = TITLES.iter().map(|(id, ..)| id.parse().unwrap()).collect();
+        let candidates: Vec<Candidate<'_>> = TITLES
+            .iter()
+            .zip(&ids)
+            .enumerate()
+            .map(|(at, ((_, title, text), context))| Candidate {
+                context,
+                archived_at: Timestamp::from_millis(at as i64),
+                title,
+                summary: "",
+                search_text: text,
+            })
+            .collect();
+        find(query, &candidates)
+    }
+
+    fn one(id: &str) -> Found {
+        Found::One(id.parse().unwrap())
+    }
+
+    fn all(ids: &[&str]) -> Vec<ContextId> {
+        ids.iter().map(|id| id.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn words_find_the_context_that_has_them_in_the_better_place() {
+        for (query, id) in [
+            ("back to the login", "c_20260201_aaa1"),
+            ("回到刚才那个方案", "c_20260201_aaa2"),
+            ("DATABASE", "c_20260203_ccc2"),
+            ("docker", "c_20260203_ccc1"),
+            ("晚饭", "c_20260205_eee1"),
+            ("火", "c_20260205_eee1"),
+            ("c_page", "c_20260201_aaa1"),
+            ("nightly database thing", "c_20260203_ccc2"),
+        ] {
+            assert_eq!(found(query), one(id), "{query}");
+        }
+    }
+
+    #[test]
+    fn of_equals_the_one_left_later_is_meant() {
+        assert_eq!(found("was"), one("c_20260204_ddd1"), "when there are no better words");
+    }
+
+    #[test]
+    fn an_id_means_that_context_and_its_beginning_too_when_no_other_begins_so() {
+        assert_eq!(found("c_20260201_aaa2"), one("c_20260201_aaa2"));
+        assert_eq!(found(" c_20260202 "), one("c_20260202_bbb1"));
+        let several = all(&["c_20260203_ccc2", "c_20260203_ccc1"]);
+        assert_eq!(found("c_20260203"), Found::Several(several));
+        assert!(
+            matches!(found("c_20260209_zzz9"), Found::None(_)),
+            "an id is not looked for as words"
+        );
+    }
+
+    #[test]
+    fn the_last_one_is_the_one_left_last() {
+        assert_eq!(found("last"), one("c_20260205_eee1"));
+        assert_eq!(found("-"), one("c_20260205_eee1"));
+        assert_eq!(find("last", &[]), Found::None(Vec::new()));
+    }
+
+    #[test]
+    fn when_none_fits_the_newest_five_are_offered() {
+        let newest = all(&[
+            "c_20260205_eee1",
+            "c_20260204_ddd1",
+            "c_20260203_ccc2",
+            "c_20260203_ccc1",
+            "c_20260202_bbb1",
+        ]);
+        for query in ["zebra", "", "???", "斑马"] {
+            assert_eq!(found(query), Found::None(newest.clone()), "{query}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_query_finds_something_that_is_there_or_nothing(query in "(?s)(c_)?.{0,40}") {
+            let known = |id: &ContextId| TITLES.iter().any(|(known, ..)| *known == id.as_str());
+            let ids = match found(&query) {
+                Found::One(id) => vec![id],
+                Found::Several(ids) | Found::None(ids) => ids,
+            };
+            prop_assert!(ids.len() <= OFFERED && ids.iter().all(known));
+        }
+    }
+}

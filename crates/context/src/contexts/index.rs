@@ -1,0 +1,211 @@
+//! The list of archived contexts, as `contexts/index.json` keeps it and as people and models get it.
+
+use std::collections::HashSet;
+
+use ship_message::json::{Array, Json, Object};
+use ship_store::{ContextId, Timestamp};
+
+use super::snapshot::Snapshot;
+use super::turn::{millis, moment};
+
+/// So many contexts are listed when nobody says how many.
+const LISTED: usize = 20;
+
+/// More are never listed at once.
+pub const LISTED_MAX: usize = 200;
+
+/// One archived context in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexItem {
+    /// The context.
+    pub context: ContextId,
+    /// Its title.
+    pub title: String,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it was left.
+    pub archived_at: Timestamp,
+    /// How many messages were said in it.
+    pub message_count: u64,
+    /// What happened in it, on one line.
+    pub summary_preview: String,
+}
+
+impl IndexItem {
+    /// Makes the item of a snapshot; none when that context was not left.
+    pub fn of(snapshot: &Snapshot) -> Option<Self> {
+        let archived_at = snapshot.archived_at()?;
+        Some(Self {
+            context: snapshot.context().clone(),
+            title: snapshot.title().to_owned(),
+            created_at: snapshot.created_at().unwrap_or(archived_at),
+            archived_at,
+            message_count: snapshot.message_count(),
+            summary_preview: snapshot.summary_preview(),
+        })
+    }
+
+    /// Returns the item as files, tools and commands show it.
+    pub fn to_json(&self) -> Json {
+        Json::Object(Object::from([
+            ("contextId", Json::from(self.context.as_str())),
+            ("title", self.title.as_str().into()),
+            ("createdAt", millis(self.created_at)),
+            ("archivedAt", millis(self.archived_at)),
+            ("messageCount", self.message_count.into()),
+            ("summaryPreview", self.summary_preview.as_str().into()),
+        ]))
+    }
+
+    /// What is greater for one that was left later.
+    fn left_later(&self) -> (Timestamp, &str) {
+        (self.archived_at, self.context.as_str())
+    }
+
+    fn from_json(json: &Json) -> Option<Self> {
+        let object = json.as_object()?;
+        Some(Self {
+            context: object.str("contextId")?.parse().ok()?,
+            title: object.str("title")?.to_owned(),
+            created_at: object.get("createdAt").and_then(moment)?,
+            archived_at: object.get("archivedAt").and_then(moment)?,
+            message_count: object.get("messageCount")?.as_u64()?,
+            summary_preview: object.str("summaryPreview")?.to_owned(),
+        })
+    }
+}
+
+/// The archived contexts of a chat, the one left last first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Index {
+    items: Vec<IndexItem>,
+}
+
+impl Index {
+    /// Makes the list of these contexts; those that were not left are not in it.
+    pub fn of<'s>(snapshots: impl IntoIterator<Item = &'s Snapshot>) -> Self {
+        Self::sorted(snapshots.into_iter().filter_map(IndexItem::of).collect())
+    }
+
+    /// Puts items in their order; of two of one context the one left later stays.
+    fn sorted(mut items: Vec<IndexItem>) -> Self {
+        items.sort_by(|a, b| b.left_later().cmp(&a.left_later()));
+        let mut seen = HashSet::new();
+        items.retain(|item| seen.insert(item.context.clone()));
+        Self { items }
+    }
+
+    /// Reads a list; none when it is not one, or holds something that is no item: then it is made anew.
+    pub fn read(object: &Object) -> Option<Self> {
+        let known = object.get("v")?.as_u64()? == 1;
+        let items = object.get("items").filter(|_| known)?.as_array()?;
+        let items = items.iter().map(IndexItem::from_json).collect::<Option<Vec<_>>>()?;
+        Some(Self::sorted(items))
+    }
+
+    /// Returns the list, as it goes into a file.
+    pub fn to_object(&self) -> Object {
+        let items: Array = self.items.iter().map(IndexItem::to_json).collect();
+        Object::from([("v", Json::from(1u64)), ("items", items.into())])
+    }
+
+    /// Adds a context, in place of what the list had of it.
+    pub fn add(&mut self, item: IndexItem) {
+        self.remove(&item.context);
+        let at = self.items.partition_point(|other| other.left_later() > item.left_later());
+        self.items.insert(at, item);
+    }
+
+    /// Takes a context out, because it is active again.
+    pub fn remove(&mut self, context: &ContextId) {
+        self.items.retain(|item| item.context != *context);
+    }
+
+    /// All of them.
+    pub fn items(&self) -> &[IndexItem] {
+        &self.items
+    }
+
+    /// The newest, as many as somebody asked for: from 1 to [`LISTED_MAX`].
+    pub fn list(&self, limit: Option<u64>) -> &[IndexItem] {
+        let limit = limit.map_or(LISTED, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let shown = limit.clamp(1, LISTED_MAX).min(self.items.len());
+        &self.items[..shown]
+    }
+}
+
+/// What `chat_context_list` and `ship context list --json` give.
+pub fn listing(active: &Snapshot, index: &Index, limit: Option<u64>) -> Json {
+    let time = |ts: Option<Timestamp>| ts.map_or(Json::Null, millis);
+    let active = Object::from([
+        ("contextId", Json::from(active.context().as_str())),
+        ("title", active.title().into()),
+        ("createdAt", time(active.created_at())),
+        ("updatedAt", time(active.updated_at())),
+        ("messageCount", active.message_count().into()),
+    ]);
+    let items: Array = index.list(limit).iter().map(IndexItem::to_json).collect();
+    Json::Object(Object::from([("active", Json::from(active)), ("items", items.into())]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(id: &str, archived_at: i64) -> IndexItem {
+        IndexItem {
+            context: format!("c_20260205_{id}").parse().unwrap(),
+            title: id.to_owned(),
+            created_at: Timestamp::from_millis(0),
+            archived_at: Timestamp::from_millis(archived_at),
+            message_count: 2,
+            summary_preview: "…".to_owned(),
+        }
+    }
+
+    fn index(items: &[(&str, i64)]) -> Index {
+        let mut index = Index::default();
+        for (id, archived_at) in items {
+            index.add(item(id, *archived_at));
+        }
+        index
+    }
+
+    fn titles(items: &[IndexItem]) -> Vec<&str> {
+        items.iter().map(|item| item.title.as_str()).collect()
+    }
+
+    #[test]
+    fn the_context_left_last_is_first_and_each_is_there_once() {
+        let mut index = index(&[("a", 1), ("b", 3), ("c", 2), ("a", 4)]);
+        assert_eq!(titles(index.items()), ["a", "b", "c"]);
+        index.remove(&item("b", 0).context);
+        assert_eq!(titles(index.items()), ["a", "c"]);
+    }
+
+    #[test]
+    fn a_list_reads_back_and_something_else_is_none() {
+        let index = index(&[("a", 1), ("b", 3)]);
+        assert_eq!(Index::read(&index.to_object()), Some(index.clone()));
+        assert_eq!(
+            Json::Object(index.to_object()).to_string(),
+            r#"{"v":1,"items":[{"contextId":"c_20260205_b","title":"b","createdAt":0,"archivedAt":3,"messageCount":2,"summaryPreview":"…"},{"contextId":"c_20260205_a","title":"a","createdAt":0,"archivedAt":1,"messageCount":2,"summaryPreview":"…"}]}"#
+        );
+        for other in ["{}", r#"{"v":2,"items":[]}"#, r#"{"v":1,"items":[7]}"#] {
+            let other = Json::parse(other).unwrap();
+            assert_eq!(Index::read(other.as_object().unwrap()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_as_long_as_was_asked_for_within_reason() {
+        let mut index = Index::default();
+        for n in 0..300 {
+            index.add(item(&format!("x{n}"), n));
+        }
+        for (asked, given) in [(None, 20), (Some(0), 1), (Some(7), 7), (Some(u64::MAX), 200)] {
+            assert_eq!(index.list(asked).len(), given, "{asked:?}");
+        }
+        assert!(Index::default().list(Some(5)).is_empty());
+    }
+}

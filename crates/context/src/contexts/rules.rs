@@ -1,0 +1,199 @@
+//! What keeps a run from switching for ever.
+
+use std::borrow::Borrow;
+
+use ship_message::json::Json;
+use ship_message::{Role, ToolPart, UiMessage, UiPart};
+
+use super::reference::LoadMode;
+
+/// A run switches at most so many times.
+pub const SWITCHES_A_RUN_MAX: usize = 3;
+
+/// A way to go from one context to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// On to a clean one.
+    New,
+    /// Back to an archived one.
+    Load,
+    /// On to a clean one, because this one is spoilt.
+    Clear,
+    /// On in a copy.
+    Fork,
+}
+
+impl Switch {
+    /// Why the context that is left was left, when nobody says.
+    pub fn archive_reason(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Load => "load",
+            Self::Clear => "clear",
+            Self::Fork => "fork",
+        }
+    }
+}
+
+/// Whether a call switches. One that only looks does not, and neither does one that cannot be understood.
+pub fn switch_of(name: &str, input: Option<&Json>) -> Option<Switch> {
+    match name {
+        "chat_context_new" => Some(Switch::New),
+        "chat_context_clear_active" => Some(Switch::Clear),
+        "chat_context_fork" => Some(Switch::Fork),
+        "chat_context_load" => {
+            let mode = input.and_then(|input| input.get("mode")).filter(|mode| !mode.is_null());
+            let mode = mode.map_or(Some(LoadMode::Switch), |mode| LoadMode::named(mode.as_str()?));
+            (mode == Some(LoadMode::Switch)).then_some(Switch::Load)
+        }
+        _ => None,
+    }
+}
+
+/// Why a run may not switch; in words for the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// There is nothing to leave.
+    #[error("this context is clean already: nothing was said in it yet; answer the person here")]
+    NothingSaid,
+    /// The run has switched often enough.
+    #[error(
+        "a run may switch {SWITCHES_A_RUN_MAX} times, and this one has; answer the person in this context"
+    )]
+    TooOften,
+    /// Another call of the same step switches.
+    #[error("another call of this step switches the context already; one switch at a time")]
+    OneAtATime,
+}
+
+/// Whether a run that has switched so many times may do so again. `anything_said` is about the context that
+/// it would leave.
+///
+/// # Errors
+/// When it may not.
+pub fn may_switch(switch: Switch, made: usize, anything_said: bool) -> Result<(), Refused> {
+    let leaves_nothing = match switch {
+        Switch::New | Switch::Clear => !anything_said,
+        Switch::Load | Switch::Fork => false,
+    };
+    if leaves_nothing {
+        Err(Refused::NothingSaid)
+    } else if made >= SWITCHES_A_RUN_MAX {
+        Err(Refused::TooOften)
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether anything was said in a context beside what is being answered: the messages of the current request
+/// and answers that only switched are nothing.
+pub fn anything_said<M: Borrow<UiMessage>>(messages: &[M], current: &[&str]) -> bool {
+    messages.iter().map(Borrow::borrow).any(|message| match message.role() {
+        Role::User => !message.id().is_some_and(|id| current.contains(&id)),
+        Role::Assistant => message.parts().iter().any(|part| match part {
+            UiPart::StepStart(_) => false,
+            UiPart::Text(text) => !text.text().trim().is_empty(),
+            UiPart::Tool(tool) => {
+                switch_of(tool.name().unwrap_or_default(), tool.input()).is_none()
+            }
+            UiPart::Reasoning(_) => false,
+            UiPart::File(_)
+            | UiPart::SourceUrl(_)
+            | UiPart::SourceDocument(_)
+            | UiPart::Data(_)
+            | UiPart::Unknown(_) => true,
+        }),
+        Role::System | Role::Unknown => true,
+    })
+}
+
+/// In which order the calls of a step are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// These, in this order: the one that switches comes last, because what follows it would be answered in
+    /// another context.
+    pub run: Vec<usize>,
+    /// These are refused with [`Refused::OneAtATime`].
+    pub refused: Vec<usize>,
+}
+
+/// Orders the calls of a step.
+pub fn order(calls: &[&ToolPart]) -> Batch {
+    let switches =
+        |call: &ToolPart| switch_of(call.name().unwrap_or_default(), call.input()).is_some();
+    let (mut switching, mut run): (Vec<usize>, Vec<usize>) =
+        (0..calls.len()).partition(|at| switches(calls[*at]));
+    let refused = if switching.is_empty() { Vec::new() } else { switching.split_off(1) };
+    run.append(&mut switching);
+    Batch { run, refused }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, input: &str) -> ToolPart {
+        ToolPart::new(name, "c1", Json::parse(input).unwrap())
+    }
+
+    fn said(id: &str, role: Role, parts: Vec<UiPart>) -> UiMessage {
+        UiMessage::new(id, role, parts)
+    }
+
+    #[test]
+    fn a_call_switches_unless_it_only_looks() {
+        for (name, input, switch) in [
+            ("chat_context_new", "{}", Some(Switch::New)),
+            ("chat_context_load", r#"{"query":"x"}"#, Some(Switch::Load)),
+            ("chat_context_load", r#"{"query":"x","mode":null}"#, Some(Switch::Load)),
+            ("chat_context_load", r#"{"query":"x","mode":"switch"}"#, Some(Switch::Load)),
+            ("chat_context_load", r#"{"query":"x","mode":"reference"}"#, None),
+            ("chat_context_load", r#"{"query":"x","mode":7}"#, None),
+            ("chat_context_clear_active", "null", Some(Switch::Clear)),
+            ("chat_context_fork", "{}", Some(Switch::Fork)),
+            ("chat_context_recall", "{}", None),
+        ] {
+            assert_eq!(switch_of(name, call(name, input).input()), switch, "{name} {input}");
+        }
+    }
+
+    #[test]
+    fn a_second_new_with_nothing_said_since_is_refused() {
+        let switched = UiPart::Tool(call("chat_context_new", "{}"));
+        let current = said("u1", Role::User, vec![UiPart::text("hello")]);
+        let only_switched = said("a1", Role::Assistant, vec![switched.clone()]);
+        let clean = [current.clone(), only_switched.clone()];
+        assert!(!anything_said(&clean, &["u1"]));
+        assert_eq!(may_switch(Switch::New, 1, false), Err(Refused::NothingSaid));
+        assert_eq!(may_switch(Switch::Load, 1, false), Ok(()), "there is something to go to");
+
+        let answered = said("a1", Role::Assistant, vec![switched, UiPart::text("Hello.")]);
+        for used in [[current.clone(), answered], [said("u0", Role::User, vec![]), current]] {
+            assert!(anything_said(&used, &["u1"]), "{used:?}");
+        }
+        assert_eq!(may_switch(Switch::New, 1, true), Ok(()));
+    }
+
+    #[test]
+    fn a_run_that_always_switches_comes_to_an_end() {
+        for switch in [Switch::New, Switch::Load, Switch::Clear, Switch::Fork] {
+            let made = (0..).find(|made| may_switch(switch, *made, true).is_err());
+            assert_eq!(made, Some(SWITCHES_A_RUN_MAX), "{switch:?}");
+        }
+    }
+
+    #[test]
+    fn the_call_that_switches_runs_last_and_there_is_one() {
+        let calls = [
+            call("chat_context_new", "{}"),
+            call("look", "{}"),
+            call("chat_context_load", r#"{"query":"x"}"#),
+            call("chat_context_load", r#"{"query":"x","mode":"full"}"#),
+            call("chat_send", "{}"),
+        ];
+        let calls: Vec<&ToolPart> = calls.iter().collect();
+        assert_eq!(order(&calls), Batch { run: vec![1, 3, 4, 0], refused: vec![2] });
+        assert_eq!(order(&calls[3..]), Batch { run: vec![0, 1], refused: vec![] });
+        assert_eq!(order(&[]), Batch::default());
+    }
+}

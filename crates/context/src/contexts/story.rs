@@ -1,0 +1,115 @@
+//! What the messages of a context tell, before it is cut to size.
+
+use std::borrow::Borrow;
+
+use ship_message::json::{Json, Object};
+use ship_message::{Role, UiMessage};
+use ship_store::Timestamp;
+
+use super::snapshot::{CheckpointMessage, Known, PREVIEW_CHARS_MAX};
+use super::text::{preview, within};
+use super::title::{clean_title, title_of};
+use super::turn::{Speaker, Turn, answered, meta, said, said_at, turns};
+use crate::compact::previous_summary;
+
+/// What the messages of a context tell, before it is cut to size.
+pub(super) struct Story {
+    pub(super) title: String,
+    pub(super) summary: String,
+    pub(super) is_compacted: bool,
+    pub(super) turns: Vec<Turn>,
+    pub(super) checkpoint: Option<CheckpointMessage>,
+    pub(super) updated_at: Timestamp,
+    pub(super) last_request_id: Option<String>,
+    pub(super) message_count: u64,
+}
+
+impl Story {
+    pub(super) fn of<M: Borrow<UiMessage>>(messages: &[M], known: Known<'_>) -> Self {
+        let all: Vec<&UiMessage> = messages.iter().map(Borrow::borrow).collect();
+        let turns = turns(messages, known.created_at);
+        let said = said(messages);
+        let compacted = previous_summary(&all).map(|(_, prose)| prose);
+        let title = known.title.and_then(clean_title);
+        let last_request =
+            said.iter().rev().find_map(|message| meta(message, "requestId")?.as_str());
+        Self {
+            title: title.unwrap_or_else(|| title_of(&turns, known.created_at)),
+            is_compacted: compacted.is_some(),
+            summary: compacted.unwrap_or_else(|| in_short(&turns)),
+            checkpoint: checkpoint(&said, known.created_at),
+            updated_at: said
+                .iter()
+                .filter_map(|message| said_at(message))
+                .fold(known.created_at, std::cmp::max),
+            last_request_id: last_request.map(str::to_owned),
+            message_count: said.len() as u64 + all.iter().map(|it| summed_up(it)).sum::<u64>(),
+            turns,
+        }
+    }
+
+    pub(super) fn meta(&self, left_out: usize) -> Object {
+        let asked = self.turns.iter().rev().find(|turn| turn.speaker == Speaker::User);
+        let asked = asked.map(|turn| preview(&turn.text, PREVIEW_CHARS_MAX));
+        let mut meta = Object::new();
+        meta.set_or_remove("lastUserTextPreview", asked.map(Json::from));
+        meta.set_or_remove("lastRequestId", self.last_request_id.as_deref().map(Json::from));
+        meta.set("messageCount", self.message_count);
+        meta.set_or_remove("turnsLeftOut", (left_out > 0).then(|| Json::from(left_out as u64)));
+        meta.set_or_remove("compacted", self.is_compacted.then(|| true.into()));
+        meta
+    }
+
+    /// The title, the summary, and of what was said the newest.
+    pub(super) fn search_text(&self, chars_max: usize) -> String {
+        let mut text = within(&format!("{}\n{}", self.title, self.summary), chars_max);
+        let mut room = chars_max - text.chars().count();
+        let mut newest = Vec::new();
+        for turn in self.turns.iter().rev() {
+            // One for the line break.
+            let Some(left) = room.checked_sub(1).filter(|left| *left > 0) else { break };
+            let kept = within(&turn.text, left);
+            room = left - kept.chars().count();
+            newest.push(kept);
+        }
+        for turn in newest.iter().rev() {
+            text.push('\n');
+            text.push_str(turn);
+        }
+        text
+    }
+}
+
+/// How many messages a summary stands for.
+fn summed_up(message: &UiMessage) -> u64 {
+    let range = meta(message, "sourceRange").filter(|_| message.role() == Role::Assistant);
+    range.and_then(|range| range.get("count")?.as_u64()).unwrap_or_default()
+}
+
+/// The last answer that told the person something, or else the last one.
+fn checkpoint(said: &[&UiMessage], began: Timestamp) -> Option<CheckpointMessage> {
+    let answers = || said.iter().rev().filter(|message| message.role() == Role::Assistant);
+    let message = answers().find(|it| !answered(it).is_empty()).or_else(|| answers().next())?;
+    Some(CheckpointMessage {
+        message_id: message.id().unwrap_or_default().to_owned(),
+        ts: said_at(message).unwrap_or(began),
+        preview: preview(&answered(message), PREVIEW_CHARS_MAX),
+    })
+}
+
+/// A summary that needs no model: what was asked first and last, and what was answered last.
+fn in_short(turns: &[Turn]) -> String {
+    let line =
+        |label: &str, turn: &Turn| format!("{label}: {}", preview(&turn.text, PREVIEW_CHARS_MAX));
+    let of = |speaker: Speaker| turns.iter().filter(move |turn| turn.speaker == speaker);
+    let first = of(Speaker::User).next();
+    let last = of(Speaker::User).next_back().filter(|_| of(Speaker::User).count() > 1);
+    let answer = of(Speaker::Assistant).next_back();
+    let lines = [
+        first.map(|turn| line("Asked first", turn)),
+        last.map(|turn| line("Asked last", turn)),
+        answer.map(|turn| line("Answered last", turn)),
+    ];
+    let lines: Vec<String> = lines.into_iter().flatten().collect();
+    if lines.is_empty() { "Nothing was said.".to_owned() } else { lines.join("\n") }
+}

@@ -1,0 +1,216 @@
+//! The title of a context: a few words on one line.
+
+use ship_store::Timestamp;
+
+use super::text::{is_cjk, without_marks};
+use super::turn::{Speaker, Turn};
+
+/// A title is at most so wide; a Chinese character takes two columns.
+const COLUMNS_MAX: usize = 60;
+
+/// What people say before they say what they want.
+const GREETINGS: [&str; 24] = [
+    "hi",
+    "hello",
+    "hey",
+    "yo",
+    "ok",
+    "okay",
+    "thanks",
+    "thankyou",
+    "please",
+    "test",
+    "ping",
+    "yes",
+    "no",
+    "goodmorning",
+    "你好",
+    "您好",
+    "嗨",
+    "在吗",
+    "在不在",
+    "早上好",
+    "谢谢",
+    "好的",
+    "请问",
+    "hellothere",
+];
+
+/// A title from a title that somebody gave; none when there is nothing in it.
+pub fn clean_title(given: &str) -> Option<String> {
+    lines(given).next().map(|line| narrowed(&line)).filter(|title| !title.is_empty())
+}
+
+/// A title from what was said: the first thing that a person asked for, or else the first thing that was said
+/// at all, or else the day.
+pub fn title_of(turns: &[Turn], began: Timestamp) -> String {
+    let asked = || turns.iter().filter(|turn| turn.speaker == Speaker::User);
+    let all = |turns: &mut dyn Iterator<Item = &Turn>, only_meaningful: bool| {
+        turns
+            .flat_map(|turn| lines(&turn.text))
+            .find(|line| !only_meaningful || is_meaningful(line))
+            .map(|line| narrowed(first_sentence(&line)))
+            .filter(|title| !title.is_empty())
+    };
+    all(&mut asked(), true)
+        .or_else(|| all(&mut asked(), false))
+        .or_else(|| all(&mut turns.iter(), false))
+        .unwrap_or_else(|| {
+            let day: String = began.to_string().chars().take(10).collect();
+            format!("Context of {day}")
+        })
+}
+
+/// The lines of a text that say something, without markdown. Code between fences says nothing.
+fn lines(text: &str) -> impl Iterator<Item = String> {
+    let mut in_code = false;
+    text.lines().filter_map(move |line| {
+        let is_fence = is_fence(line);
+        in_code ^= is_fence;
+        let plain = without_marks(line);
+        let says_something =
+            plain.chars().any(char::is_alphanumeric) || plain.chars().any(is_emoji);
+        (!is_fence && !in_code && says_something).then_some(plain)
+    })
+}
+
+/// A fence that closes on its own line is code within a line.
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    let opens = |mark: &str| line.strip_prefix(mark).is_some_and(|rest| !rest.contains(mark));
+    opens("```") || opens("~~~")
+}
+
+fn is_emoji(c: char) -> bool {
+    matches!(c, '\u{2600}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
+}
+
+fn is_meaningful(line: &str) -> bool {
+    let letters: String =
+        line.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    !letters.is_empty() && !GREETINGS.contains(&letters.as_str()) && !is_command(line)
+}
+
+/// `/context new` is for the program; `/etc/hosts is broken` is for the agent.
+fn is_command(line: &str) -> bool {
+    let word = line.split(' ').next().unwrap_or_default();
+    word.strip_prefix('/').is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'-')
+    })
+}
+
+/// Up to where the first sentence ends. A dot inside a word ends none.
+fn first_sentence(line: &str) -> &str {
+    let mut chars = line.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let ends = match c {
+            '。' | '！' | '？' => true,
+            '.' | '!' | '?' => next.is_none_or(|next| next == ' '),
+            _ => false,
+        };
+        // "1. " and "e. g. " are too short to be sentences.
+        if ends && line[..at].chars().filter(|c| c.is_alphanumeric()).count() > 3 {
+            let keeps_mark = matches!(c, '?' | '？' | '!' | '！');
+            return &line[..if keeps_mark { at + c.len_utf8() } else { at }];
+        }
+    }
+    line
+}
+
+/// Cuts a line to the width of a title, between words if it has them.
+fn narrowed(line: &str) -> String {
+    let line = line.trim();
+    if columns(line) <= COLUMNS_MAX {
+        return line.to_owned();
+    }
+    let mut cut = String::new();
+    let mut width = 0;
+    for c in line.chars() {
+        width += columns_of(c);
+        if width >= COLUMNS_MAX {
+            break;
+        }
+        cut.push(c);
+    }
+    // A word is dropped only when that leaves most of the title.
+    if let Some((before, last)) = cut.rsplit_once(' ')
+        && columns(before) > COLUMNS_MAX / 2
+        && !last.chars().any(is_cjk)
+    {
+        cut = before.to_owned();
+    }
+    format!("{}…", cut.trim_end())
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+fn columns_of(c: char) -> usize {
+    if is_cjk(c) || is_emoji(c) || matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff60}') {
+        2
+    } else {
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn title(texts: &[&str]) -> String {
+        let ts = Timestamp::from_millis(1_770_286_500_123);
+        let turn = |text: &&str| Turn { ts, speaker: Speaker::User, text: (*text).to_owned() };
+        title_of(&texts.iter().map(turn).collect::<Vec<_>>(), ts)
+    }
+
+    #[test]
+    fn a_title_is_the_first_thing_that_a_person_asked_for() {
+        for (texts, expected) in [
+            (&["hi", "Fix the login page. It is broken since Monday."][..], "Fix the login page"),
+            (
+                &["你好！", "帮我修复跨轮 context 保持的问题。然后发布。"],
+                "帮我修复跨轮 context 保持的问题",
+            ),
+            (&["```\nlet x = 1;\n```\n## Why does **this** fail?"], "Why does this fail?"),
+            (&["/context new", "/etc/hosts is broken"], "/etc/hosts is broken"),
+            (&["Look at src/main.rs v1.2 please"], "Look at src/main.rs v1.2 please"),
+            (&["hi"], "hi"),
+            (&["```\ncode only\n```"], "Context of 2026-02-05"),
+            (&["", " \u{0}\n"], "Context of 2026-02-05"),
+            (&["👍"], "👍"),
+            (&[], "Context of 2026-02-05"),
+        ] {
+            assert_eq!(title(texts), expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_paragraph_is_no_title() {
+        let english = title(&[&"word ".repeat(100)]);
+        assert_eq!(english, format!("{}…", "word ".repeat(11).trim_end()));
+        let chinese = title(&[&"汉".repeat(100)]);
+        assert_eq!(chinese, format!("{}…", "汉".repeat(29)));
+    }
+
+    #[test]
+    fn a_given_title_is_put_on_one_line() {
+        assert_eq!(clean_title("  # The\tplan\nand more"), Some("The plan".to_owned()));
+        assert_eq!(clean_title(" \n "), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_title_is_short_and_plain_and_there_is_one(texts in prop::collection::vec("(?s).{0,90}", 0..4)) {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let title = title(&texts);
+            prop_assert!(!title.trim().is_empty());
+            prop_assert!(columns(&title) <= COLUMNS_MAX, "{title:?}");
+            let odd = |c: char| c.is_control() || c == '`' || c == '\u{2028}';
+            prop_assert!(!title.contains(odd), "{title:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What model and person are told of a switch.
+
+use ship_message::json::{Json, Object};
+use ship_store::ContextId;
+
+/// What a call that switched gives: where the model is now, and what it left.
+pub fn switch_output(
+    left: (&ContextId, &str),
+    active: (&ContextId, &str),
+    messages_loaded: usize,
+) -> Json {
+    let named = |(context, title): (&ContextId, &str)| {
+        Json::Object(Object::from([("contextId", context.as_str()), ("title", title)]))
+    };
+    let note = match messages_loaded {
+        0 => {
+            "You are in a clean context now. Answer the person's message above; do not switch again for it."
+        }
+        _ => {
+            "You are back in this context now; its messages are above. Go on from them with the person's \
+             message; do not switch again for it."
+        }
+    };
+    Json::Object(Object::from([
+        ("active", named(active)),
+        ("left", named(left)),
+        ("note", note.into()),
+    ]))
+}
+
+/// The line that a person sees on every switch: what was left, and how to return.
+pub fn switch_line(left: (&ContextId, &str), active_title: &str) -> String {
+    let (context, title) = left;
+    format!("Now in “{active_title}”. Left “{title}”; to return: /context load {context}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_are_told_what_was_left() {
+        let left: ContextId = "c_20260205_a".parse().unwrap();
+        let active: ContextId = "c_20260205_b".parse().unwrap();
+        assert_eq!(
+            switch_line((&left, "The plan"), "Dinner"),
+            "Now in “Dinner”. Left “The plan”; to return: /context load c_20260205_a"
+        );
+        let output = switch_output((&left, "The plan"), (&active, "Dinner"), 0);
+        assert_eq!(
+            output.to_string(),
+            r#"{"active":{"contextId":"c_20260205_b","title":"Dinner"},"left":{"contextId":"c_20260205_a","title":"The plan"},"note":"You are in a clean context now. Answer the person's message above; do not switch again for it."}"#
+        );
+    }
+}

@@ -1,0 +1,307 @@
+//! A turn: one thing that a person said or was told.
+//!
+//! Turns are what people and models look at when they look back. They hold no tool output: of an answer they
+//! keep what the person got. The sealed log keeps the rest.
+
+use std::borrow::Borrow;
+
+use ship_message::json::{Json, Object};
+use ship_message::{Role, ToolState, UiMessage, UiPart};
+use ship_store::Timestamp;
+
+use super::switch::own_messages;
+use super::text::within;
+use crate::OutputRules;
+
+/// One thing that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// When.
+    pub ts: Timestamp,
+    /// By whom.
+    pub speaker: Speaker,
+    /// What.
+    pub text: String,
+}
+
+/// Who said something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// A person.
+    User,
+    /// The agent.
+    Assistant,
+}
+
+impl Speaker {
+    /// The name that stands in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
+impl Turn {
+    pub(super) fn to_json(&self) -> Json {
+        Json::Object(Object::from([
+            ("v", Json::from(1u64)),
+            ("ts", millis(self.ts)),
+            ("role", self.speaker.name().into()),
+            ("text", self.text.as_str().into()),
+        ]))
+    }
+
+    pub(super) fn from_json(json: &Json) -> Option<Self> {
+        let object = json.as_object()?;
+        let speaker = match object.str("role")? {
+            "user" => Speaker::User,
+            "assistant" => Speaker::Assistant,
+            _ => return None,
+        };
+        let ts = object.get("ts").and_then(moment)?;
+        Some(Self { ts, speaker, text: object.str("text")?.to_owned() })
+    }
+}
+
+/// Times in JSON are milliseconds.
+pub(super) fn millis(ts: Timestamp) -> Json {
+    Json::Number(ts.millis() as f64)
+}
+
+pub(super) fn moment(json: &Json) -> Option<Timestamp> {
+    json.as_number().map(|millis| Timestamp::from_millis(millis as i64))
+}
+
+/// A field of a message's metadata.
+pub(super) fn meta<'m>(message: &'m UiMessage, key: &str) -> Option<&'m Json> {
+    message.metadata()?.get(key)
+}
+
+/// When a message was said, if it says so.
+pub(super) fn said_at(message: &UiMessage) -> Option<Timestamp> {
+    meta(message, "ts").and_then(moment)
+}
+
+/// Whether a message was said by somebody: summaries and references were not, and nothing but people and
+/// agents speaks.
+pub(super) fn is_said(message: &UiMessage) -> bool {
+    let kind = meta(message, "kind").and_then(Json::as_str);
+    let speaks = matches!(message.role(), Role::User | Role::Assistant);
+    speaks && !matches!(kind, Some("summary" | "reference"))
+}
+
+/// The messages that were said in a context and belong to it.
+pub(super) fn said<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
+    own_messages(messages).into_iter().filter(|message| is_said(message)).collect()
+}
+
+/// The turns of a context, the oldest first. A message that does not tell its time has that of the one
+/// before it, the first one that of the context's beginning.
+pub fn turns<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Vec<Turn> {
+    let mut last = began;
+    let mut turns = Vec::new();
+    for message in said(messages) {
+        last = said_at(message).unwrap_or(last);
+        let (speaker, text) = match message.role() {
+            Role::User => (Speaker::User, asked(message)),
+            Role::Assistant => (Speaker::Assistant, answered(message)),
+            Role::System | Role::Unknown => continue,
+        };
+        if !text.trim().is_empty() {
+            turns.push(Turn { ts: last, speaker, text });
+        }
+    }
+    turns
+}
+
+/// What a person said: their text, and the names of their files.
+fn asked(message: &UiMessage) -> String {
+    let mut lines = vec![message.text()];
+    for part in message.parts() {
+        if let UiPart::File(file) = part {
+            lines.push(format!("[file {}]", file.filename().unwrap_or(file.media_type())));
+        }
+    }
+    lines.retain(|line| !line.is_empty());
+    lines.join("\n")
+}
+
+/// What the person got of an answer: what was sent, or else the text. A channel that shows the text as it is
+/// written has shown both.
+pub(super) fn answered(message: &UiMessage) -> String {
+    let mut got: Vec<String> = Vec::new();
+    for text in message.parts().iter().filter_map(sent) {
+        // The same again was not delivered again.
+        if !got.contains(&text) {
+            got.push(text);
+        }
+    }
+    let channel = meta(message, "channel").and_then(Json::as_str);
+    let streamed = channel.is_some() && OutputRules::of_channel(channel) == OutputRules::Streamed;
+    let text = message.text();
+    if (got.is_empty() || streamed) && !got.contains(&text) && !text.trim().is_empty() {
+        got.push(text);
+    }
+    got.join("\n")
+}
+
+/// What a `chat_send` that succeeded has sent: its text, and the names of its files.
+fn sent(part: &UiPart) -> Option<String> {
+    let UiPart::Tool(tool) = part else { return None };
+    let done = tool.name() == Some("chat_send") && tool.state() == ToolState::OutputAvailable;
+    let input = tool.input().filter(|_| done)?;
+    let text = input.get("text")?.as_str().filter(|text| !text.trim().is_empty())?;
+    let files = input.get("attachments").and_then(Json::as_array).unwrap_or_default();
+    let files = files.iter().filter_map(Json::as_str).map(|file| format!("\n[file {file}]"));
+    Some(text.to_owned() + &files.collect::<String>())
+}
+
+/// How much of what was said is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// So many turns.
+    pub turns_max: usize,
+    /// So many characters in all of them.
+    pub chars_max: usize,
+}
+
+/// Keeps the newest turns that are within the bounds, and tells how many are left out. The very newest is
+/// kept in any case, cut in the middle if it must be.
+pub fn newest(mut turns: Vec<Turn>, bounds: Bounds) -> (Vec<Turn>, usize) {
+    let mut chars = 0;
+    let mut kept = 0;
+    for turn in turns.iter().rev().take(bounds.turns_max) {
+        chars += turn.text.chars().count();
+        if chars > bounds.chars_max {
+            break;
+        }
+        kept += 1;
+    }
+    let all = turns.len();
+    if kept == 0
+        && bounds.turns_max > 0
+        && let Some(last) = turns.last_mut()
+    {
+        last.text = within(&last.text, bounds.chars_max);
+        kept = 1;
+    }
+    (turns.split_off(all - kept), all - kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ship_message::ToolPart;
+
+    use super::*;
+
+    fn message(text: &str) -> UiMessage {
+        UiMessage::parse(text).unwrap()
+    }
+
+    fn all(messages: &[UiMessage]) -> Vec<(i64, &'static str, String)> {
+        let turns = turns(messages, Timestamp::from_millis(5));
+        turns.into_iter().map(|turn| (turn.ts.millis(), turn.speaker.name(), turn.text)).collect()
+    }
+
+    fn send(text: &str) -> UiPart {
+        let mut input = Json::Object(Object::from([("text", text)]));
+        if let Some(object) = input.as_object_mut() {
+            object.set("attachments", vec![Json::from("map.png")]);
+        }
+        let mut call = ToolPart::new("chat_send", "c", input);
+        call.set_output(Json::from("delivered"));
+        UiPart::Tool(call)
+    }
+
+    #[test]
+    fn turns_are_what_people_said_and_got_and_hold_no_tool_output() {
+        let mut look = ToolPart::new("look", "c1", Json::Null);
+        look.set_output(Json::from("RAW"));
+        let answer = vec![UiPart::Tool(look), UiPart::text("A ship.")];
+        let turns = all(&[
+            message(
+                r#"{"id":"s","role":"assistant","parts":[{"type":"text","text":"Facts"}],"metadata":{"kind":"summary"}}"#,
+            ),
+            message(
+                r#"{"id":"u","role":"user","parts":[{"type":"text","text":"What is there?"},{"type":"file","mediaType":"image/png","url":"data:,x","filename":"sea.png"}],"metadata":{"ts":7}}"#,
+            ),
+            message(
+                r#"{"id":"r","role":"assistant","parts":[{"type":"text","text":"以下是"}],"metadata":{"kind":"reference"}}"#,
+            ),
+            UiMessage::new("a", Role::Assistant, answer),
+            message(r#"{"id":"x","role":"system","parts":[{"type":"text","text":"odd"}]}"#),
+        ]);
+        assert_eq!(
+            turns,
+            [
+                (7, "user", "What is there?\n[file sea.png]".to_owned()),
+                (7, "assistant", "A ship.".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_sent_comes_before_what_was_only_written() {
+        let mut refused = ToolPart::new("chat_send", "c", Json::parse(r#"{"text":"no"}"#).unwrap());
+        refused.set_error("too often");
+        let parts =
+            vec![send("Sent."), UiPart::Tool(refused), send("Sent."), UiPart::text("Written.")];
+        let mut answer = UiMessage::new("a", Role::Assistant, parts);
+        assert_eq!(
+            answered(&answer),
+            "Sent.\n[file map.png]",
+            "nobody knows whether the text was shown"
+        );
+        for (channel, got) in
+            [("telegram", "Sent.\n[file map.png]"), ("terminal", "Sent.\n[file map.png]\nWritten.")]
+        {
+            answer.set_metadata(Json::Object(Object::from([("channel", channel)])));
+            assert_eq!(answered(&answer), got, "{channel}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_a_switch_took_along_belongs_to_where_it_was_taken() {
+        let turns = all(&[
+            message(r#"{"id":"u1","role":"user","parts":[{"type":"text","text":"old"}]}"#),
+            message(r#"{"id":"u2","role":"user","parts":[{"type":"text","text":"new"}]}"#),
+            message(r#"{"id":"a","role":"assistant","parts":[],"metadata":{"moved":["u2"]}}"#),
+        ]);
+        assert_eq!(turns, [(5, "user", "old".to_owned())]);
+    }
+
+    fn of_texts(texts: &[String]) -> Vec<Turn> {
+        let ts = Timestamp::from_millis(0);
+        let turn = |text: &String| Turn { ts, speaker: Speaker::User, text: text.clone() };
+        texts.iter().map(turn).collect()
+    }
+
+    #[test]
+    fn a_turn_that_is_too_long_alone_is_cut_and_not_lost() {
+        let turns = of_texts(&["old".to_owned(), "x".repeat(100)]);
+        let (kept, left_out) = newest(turns, Bounds { turns_max: 9, chars_max: 30 });
+        assert_eq!((kept.len(), left_out, kept[0].text.chars().count()), (1, 1, 30));
+    }
+
+    proptest! {
+        #[test]
+        fn the_newest_turns_are_kept_within_the_bounds(
+            texts in prop::collection::vec("[a好]{1,20}", 0..12),
+            turns_max in 1usize..10,
+            chars_max in 1usize..80,
+        ) {
+            let turns = of_texts(&texts);
+            let (kept, left_out) = newest(turns.clone(), Bounds { turns_max, chars_max });
+            let chars: usize = kept.iter().map(|turn| turn.text.chars().count()).sum();
+            prop_assert!(kept.len() <= turns_max && chars <= chars_max);
+            prop_assert_eq!(kept.len() + left_out, turns.len());
+            prop_assert!(turns.is_empty() || !kept.is_empty());
+            if kept.len() > 1 {
+                prop_assert_eq!(&kept[..], &turns[left_out..]);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Leaving a context and coming back, as a model sees it; and the same with histories of every kind.
+
+use ship_context::contexts::{
+    ArchivedAs, Bounds, Candidate, Fetched, Found, InView, Index, Known, Mode, Room, Snapshot,
+    SnapshotLimits, SwitchedRun, Switching, after_switch, anything_said, current_messages, find,
+    listing, own_messages, place_references, recalled, switch_output,
+};
+use ship_context::{Limits, shown_to_model};
+use ship_message::json::{Json, Object};
+use ship_message::{Role, ToolPart, UiMessage, UiPart};
+use ship_store::{ContextId, Timestamp};
+use ship_testkit::histories::History;
+
+const LIMITS: SnapshotLimits = SnapshotLimits {
+    turns: Bounds { turns_max: 120, chars_max: 48_000 },
+    search_text_chars_max: 12_000,
+};
+const RECENT: Bounds = Bounds { turns_max: 80, chars_max: 24_000 };
+
+fn chars(text: &str) -> u64 {
+    text.chars().count() as u64
+}
+
+fn id(text: &str) -> ContextId {
+    text.parse().expect("the id of a context")
+}
+
+fn said(id: &str, text: &str) -> UiMessage {
+    let role = if id.starts_with('u') { Role::User } else { Role::Assistant };
+    UiMessage::new(id, role, vec![UiPart::text(text)])
+}
+
+fn calling(id: &str, tool: &str) -> UiMessage {
+    let call = ToolPart::new(tool, "c1", Json::Object(Object::new()));
+    UiMessage::new(id, Role::Assistant, vec![UiPart::text("One moment."), UiPart::Tool(call)])
+}
+
+fn archive(context: &ContextId, messages: &[UiMessage], at: i64) -> Snapshot {
+    let known = Known { context, created_at: Timestamp::from_millis(0), title: None };
+    let left = ArchivedAs { at: Timestamp::from_millis(at), reason: "new", sealed: None };
+    Snapshot::archived(messages, known, left, LIMITS)
+}
+
+/// What a model sees: a line for each message, `|` between its parts.
+fn seen(messages: &[UiMessage]) -> String {
+    let shown = shown_to_model(messages, Limits { tool_output_chars: 12_000 });
+    let part = |part: &UiPart| match part {
+        UiPart::Text(text) => text.text().lines().next().unwrap_or_default().to_owned(),
+        UiPart::Tool(tool) => format!("{}()", tool.name().unwrap_or_default()),
+        _ => String::new(),
+    };
+    let line = |message: &UiMessage| {
+        let parts: Vec<String> =
+            message.parts().iter().map(part).filter(|text| !text.is_empty()).collect();
+        format!("{}: {}\n", message.role().name().unwrap_or_default(), parts.join(" | "))
+    };
+    place_references(shown).iter().map(line).collect()
+}
+
+/// A run that has come so far switches, and gives what it sees then.
+fn switch(
+    left: &[UiMessage],
+    loaded: Vec<UiMessage>,
+    so_far: &UiMessage,
+    next: &str,
+) -> SwitchedRun {
+    let output =
+        switch_output((&id("c_20260205_a"), "A"), (&id("c_20260205_b"), "B"), loaded.len());
+    let current = current_messages(left, "run").into_iter().cloned().collect();
+    let call = Some(("c1", output));
+    after_switch(Switching { loaded, current, so_far, call, next_message_id: next })
+}
+
+/// The background is a mess: the model begins anew, and later comes back to where it was.
+#[test]
+fn a_context_is_left_and_come_back_to() {
+    let plan = id("c_20260205_a");
+    let mut first = vec![
+        said("u1", "Let us plan the migration of the database."),
+        said("a1", "First a backup, then the schema."),
+        said("u2", "What shall we eat tonight?"),
+    ];
+
+    let run = switch(&first, Vec::new(), &calling("a2", "chat_context_new"), "a2-2");
+    let mut second = run.messages;
+    assert_eq!(
+        seen(&[second.clone(), vec![run.going_on.clone()]].concat()),
+        "user: What shall we eat tonight?\nassistant: chat_context_new()\n"
+    );
+    assert!(!anything_said(&second, &["u2"]), "a second new would be refused");
+    first.extend(run.left);
+    let snapshot = archive(&plan, &first, 10);
+    assert_eq!(snapshot.title(), "Let us plan the migration of the database");
+    assert_eq!(snapshot.checkpoint().unwrap().preview, "One moment.");
+    assert!(!snapshot.search_text().contains("eat"), "that was taken along");
+
+    second.extend([said("a3", "Noodles."), said("u3", "Back to the database plan.")]);
+    let candidates: Vec<Candidate<'_>> =
+        [&snapshot].into_iter().filter_map(Candidate::of).collect();
+    assert_eq!(find("database plan", &candidates), Found::One(plan.clone()));
+    let loaded = own_messages(&first).into_iter().cloned().collect();
+    let run = switch(&second, loaded, &calling("a4", "chat_context_load"), "a4-2");
+    assert_eq!(
+        seen(&[run.messages, vec![run.going_on]].concat()),
+        "user: Let us plan the migration of the database.\n\
+         assistant: First a backup, then the schema.\n\
+         assistant: One moment. | chat_context_new()\n\
+         user: Back to the database plan.\n\
+         assistant: chat_context_load()\n"
+    );
+    second.extend(run.left);
+    assert_eq!(archive(&id("c_20260205_b"), &second, 20).title(), "What shall we eat tonight?");
+}
+
+/// Something old would help, but nobody wants to go back: it stands before the message that it helps with.
+#[test]
+fn a_context_is_looked_into_without_being_entered() {
+    let old = [said("u1", "The port is 8080."), said("a1", "Noted.")];
+    let snapshot = archive(&id("c_20260205_a"), &old, 10);
+    let room = Room { tokens: 10_000, count: &chars };
+    let reference = recalled(&snapshot, Mode::Full, RECENT, room).unwrap();
+    let at = Timestamp::from_millis(5);
+    let fetched = Fetched { id: "r1", for_message: "u9", run_id: Some("run"), at };
+    let messages = [
+        said("u8", "hello"),
+        said("a8", "hello"),
+        said("u9", "Which port?"),
+        reference.into_message(fetched),
+    ];
+    assert_eq!(
+        seen(&messages),
+        "user: hello\n\
+         assistant: hello\n\
+         assistant: 以下是历史归档 context（仅供参考，可能与当前问题不一致）：\n\
+         user: Which port?\n"
+    );
+    let later = archive(&id("c_20260205_b"), &messages, 20);
+    assert!(!later.search_text().contains("8080"), "a reference is not what was said here");
+}
+
+#[test]
+fn the_list_shows_the_active_context_apart_from_those_that_were_left() {
+    let active = id("c_20260205_b");
+    let known =
+        Known { context: &active, created_at: Timestamp::from_millis(1), title: Some("Now") };
+    let active = Snapshot::active(&[said("u1", "hi")], known, RECENT);
+    let left = archive(&id("c_20260205_a"), &[said("u1", "Plan the trip.")], 10);
+    let index = Index::of([&left, &active]);
+    assert_eq!(
+        listing(&active, &index, None).to_string(),
+        r#"{"active":{"contextId":"c_20260205_b","title":"Now","createdAt":1,"updatedAt":1,"messageCount":1},"items":[{"contextId":"c_20260205_a","title":"Plan the trip","createdAt":0,"archivedAt":10,"messageCount":1,"summaryPreview":"Asked first: Plan the trip."}]}"#
+    );
+}
+
+/// Histories hold whatever years of forks, crashes and imports leave; none of them is too odd.
+#[test]
+fn whatever_a_history_holds_it_can_be_left_found_and_recalled() {
+    let context = id("c_20260205_a");
+    for seed in 0..400 {
+        let messages = History::of_seed(seed, &|_| "signed".to_owned()).messages;
+        let small = SnapshotLimits {
+            turns: Bounds { turns_max: 5, chars_max: 300 },
+            search_text_chars_max: 200,
+        };
+        let known = Known { context: &context, created_at: Timestamp::from_millis(0), title: None };
+        let left = ArchivedAs { at: Timestamp::from_millis(9), reason: "new", sealed: None };
+        let snapshot = Snapshot::archived(&messages, known, left, small);
+        assert!(!snapshot.title().is_empty(), "seed {seed}");
+        assert!(snapshot.search_text().chars().count() <= 200, "seed {seed}");
+        let object = Json::parse(&Json::Object(snapshot.to_object().clone()).to_string()).unwrap();
+        let read = Snapshot::read(object.as_object().unwrap().clone());
+        assert_eq!(read.as_ref(), Some(&snapshot), "seed {seed}");
+        for mode in [Mode::Summary, Mode::Recent, Mode::Full] {
+            let room = Room { tokens: 900, count: &chars };
+            let reference = recalled(&snapshot, mode, small.turns, room).unwrap();
+            assert!(chars(&reference.text) <= 900, "seed {seed}");
+        }
+        let candidates: Vec<Candidate<'_>> = Candidate::of(&snapshot).into_iter().collect();
+        assert_eq!(find(snapshot.title(), &candidates), Found::One(context.clone()), "seed {seed}");
+        InView::of(&messages, []);
+        let so_far = calling("x", "chat_context_new");
+        let run = switch(&messages, messages.clone(), &so_far, "x-2");
+        let (before, after) = (messages.len(), run.messages.len());
+        assert_eq!(before, after, "seed {seed}: nothing is lost or doubled");
+    }
+}
