@@ -199,7 +199,7 @@ fn note(record: &RequestRecord, body: String) -> RunNote {
 /// The length of what a request that only adds to this one begins with, and its digest.
 fn stem(sequence: &Sequence) -> (u64, String) {
     let stem = sequence.stem();
-    (stem.len() as u64, crate::digest(stem.as_bytes()))
+    (stem.len() as u64, crate::stable::short_digest(stem.as_bytes()))
 }
 
 async fn write(work: &Work, record: &Arc<RequestRecord>) -> Result<(), RunError> {

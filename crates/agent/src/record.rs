@@ -135,7 +135,6 @@ impl RequestRecord {
         for (key, value) in self.frame().into_entries() {
             object.set(key, value);
         }
-        object.set("recipe", self.recipe.to_object());
         object.set("maxTokens", self.max_tokens);
         object.set("bytes", self.bytes);
         object.set("sha256", self.sha256.as_str());
@@ -153,6 +152,7 @@ impl RequestRecord {
         let mut frame = Object::new();
         frame.set("system", self.system.iter().map(block).collect::<Vec<_>>());
         frame.set("tools", self.tools.as_str());
+        frame.set("recipe", self.recipe.to_object());
         frame.set("toolOutputChars", self.tool_output_chars as u64);
         frame
     }
@@ -306,6 +306,7 @@ fn lost_frame(sha256: &str) -> Object {
     Object::from([
         ("system", Json::from(vec![Json::from(block)])),
         ("tools", sha256.into()),
+        ("recipe", Recipe::plain("unknown", "unknown").to_object().into()),
         ("toolOutputChars", 0u64.into()),
     ])
 }
