@@ -12,6 +12,7 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
+use crate::compact::Drafts;
 use crate::contexts::{Shelf, is_operation};
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
@@ -68,6 +69,8 @@ pub(crate) struct Inner {
     pub(crate) hub: Arc<Hub>,
     pub(crate) said: Arc<Said>,
     pub(crate) scales: Arc<Scales>,
+    /// Summaries that are not in force yet.
+    pub(crate) drafts: Arc<Drafts>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// The warnings that the log has.
@@ -145,6 +148,7 @@ impl Agent {
             hub: Arc::default(),
             said: Arc::default(),
             scales,
+            drafts: Arc::default(),
             repaired: Arc::default(),
             warned: Arc::default(),
         };

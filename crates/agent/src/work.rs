@@ -15,7 +15,7 @@ use ship_store::{
 use tokio::sync::Mutex;
 
 use crate::RunNote;
-use crate::compact::pruned;
+use crate::compact::{LogSize, pruned};
 use crate::contexts::{ContextCall, answer_call, place_said, switching_call};
 use crate::events::RunEvent;
 use crate::inbound::{message_of, millis};
@@ -54,6 +54,8 @@ struct Log {
     loaded: Vec<String>,
     /// Tool outputs that are not shown any more.
     pruned: Pruned,
+    /// How long it was when it was read.
+    size: LogSize,
     sources: Sources,
     /// How often the run has switched to another context, and whether a call of this step is about to.
     switches: u64,
@@ -82,6 +84,7 @@ impl Work {
             messages,
             loaded: skills::loaded_names(view),
             pruned: pruned(view),
+            size: LogSize::of(view),
             sources,
             switches: journal.start.earlier.switches,
             switching: switching_call(&journal.message, &journal.start).is_some(),
@@ -108,6 +111,13 @@ impl Work {
         self.log.lock().await.pruned.clone()
     }
 
+    /// Whether the log is so long that it is compacted whatever a request takes.
+    pub(crate) async fn log_is_full(&self) -> bool {
+        // The file of a conversation only grows: compacting it makes it no shorter.
+        let can_shrink = self.agent.names.keeps_messages_whole();
+        can_shrink && self.log.lock().await.size.is_over(&self.agent.rules)
+    }
+
     /// The names of the skills that are loaded.
     pub(crate) async fn loaded_skills(&self) -> Vec<String> {
         self.log.lock().await.loaded.clone()
@@ -123,6 +133,7 @@ impl Work {
         log.inbox = view.inbox;
         log.messages = place_said(self.agent.said.messages(chat, &view));
         log.pruned = pruned(&view);
+        log.size = LogSize::of(&view);
         Ok(())
     }
 

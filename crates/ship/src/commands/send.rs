@@ -9,7 +9,7 @@ use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
 
 use super::interrupt::{Interrupt, break_line};
-use super::turn::{Ended, Kept, Turn, notice};
+use super::turn::{Ended, Kept, Turn, notice, notice_kind};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -109,7 +109,11 @@ async fn tell_notices<T>(mut listener: Listener, running: impl Future<Output = T
                 if let RunEvent::Chunk(Chunk::Data(part)) = &event
                     && let Some(text) = notice(part)
                 {
-                    output::warning(text);
+                    // Making room is nothing to worry about; waiting for a provider may be.
+                    match notice_kind(part) {
+                        Some("compacting" | "compacted") => output::notice(text),
+                        _ => output::warning(text),
+                    }
                 }
             }
         }

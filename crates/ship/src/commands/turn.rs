@@ -186,6 +186,11 @@ pub(crate) fn notice(part: &Object) -> Option<&str> {
     part.get("data")?.get("text")?.as_str()
 }
 
+/// What a notice is about: `compacting` while room is made, `compacted` then.
+pub(crate) fn notice_kind(part: &Object) -> Option<&str> {
+    part.get("data")?.get("kind")?.as_str()
+}
+
 /// Sixteen hex digits that nobody else has.
 fn new_id() -> String {
     use ship_agent::Ids;
