@@ -44,6 +44,11 @@ pub(crate) const COMPACTED: &str = "compacted";
 
 /// In that event: the generation of the log that was sealed.
 const SEALED_GENERATION: &str = "sealedGen";
+/// Whether an event tells of a compaction that can be undone where its sealed log is.
+pub(crate) fn is_undoable(event: &NewEvent) -> bool {
+    event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some()
+}
+
 /// What a message takes beside its text.
 const SUMMARY_MARGIN: u64 = 16;
 const OUTGROWN: &str = "what I have done for this request no longer fits the model.";

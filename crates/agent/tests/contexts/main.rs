@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a chat that cannot be read fails the test")]
 
+mod killed;
 mod model;
 mod person;
 mod place;
+mod random;
+mod tools;

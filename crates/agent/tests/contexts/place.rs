@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ship_agent::{
     Agent, AgentParts, Inbound, NoLog, Nowhere, Operated, Operation, Outcome, RandomIds, Rules,
-    Stop, built_in_tools, context_tools,
+    RunError, Stop, built_in_tools, context_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
@@ -13,6 +13,8 @@ use ship_store::{Chat, ChatKey, FileStore, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
+
+use crate::tools::{Effect, Meanwhile};
 
 /// What a model does about a request: it is given what it sees.
 pub(crate) type Mind = dyn Fn(&[UiMessage]) -> Does + Send + Sync;
@@ -108,7 +110,12 @@ pub(crate) struct Place {
     pub(crate) model: Model,
     pub(crate) clock: ManualClock,
     pub(crate) disk: SimDisk,
-    said: Mutex<usize>,
+    /// What the tool `effect` has done.
+    pub(crate) effects: Arc<Mutex<Vec<String>>>,
+    /// What the tool `meanwhile` has others do.
+    pub(crate) meanwhile: Meanwhile,
+    rules: Rules,
+    said: Arc<Mutex<usize>>,
 }
 
 pub(crate) fn chat() -> ChatKey {
@@ -120,6 +127,10 @@ impl Place {
         Self::on(SimDisk::default(), Rules::default())
     }
 
+    pub(crate) fn ruled(rules: Rules) -> Self {
+        Self::on(SimDisk::default(), rules)
+    }
+
     pub(crate) fn on(disk: SimDisk, rules: Rules) -> Self {
         let mind: Arc<Mind> = Arc::new(|seen: &[UiMessage]| {
             let asked = seen.iter().rev().find(|message| message.role() == Role::User).unwrap();
@@ -128,20 +139,44 @@ impl Place {
         let mind = Arc::new(Mutex::new(mind));
         let model = Model { mind, seen: Arc::default(), count: Arc::default() };
         let clock = ManualClock::default();
+        Self::with(disk, rules, model, clock, Arc::default(), Arc::default())
+    }
+
+    /// The same chat, in another process.
+    pub(crate) fn again(&self) -> Self {
+        self.meanwhile.end();
+        self.disk.revive();
+        let (model, clock) = (self.model.clone(), self.clock.clone());
+        let (effects, said) = (Arc::clone(&self.effects), Arc::clone(&self.said));
+        Self::with(self.disk.clone(), self.rules.clone(), model, clock, effects, said)
+    }
+
+    fn with(
+        disk: SimDisk,
+        rules: Rules,
+        model: Model,
+        clock: ManualClock,
+        effects: Arc<Mutex<Vec<String>>>,
+        said: Arc<Mutex<usize>>,
+    ) -> Self {
         let store = Arc::new(FileStore::on_disk(Box::new(disk.clone()), options()));
+        let meanwhile = Meanwhile::default();
         let mut tools = built_in_tools();
         tools.extend(context_tools());
+        tools.push(Arc::new(Effect(Arc::clone(&effects))));
+        tools.push(Arc::new(meanwhile.clone()));
         let agent = Agent::from_parts(AgentParts {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider: Arc::new(model.clone()),
             tools,
             surroundings: Arc::new(Nowhere),
-            rules,
+            rules: rules.clone(),
             clock: Arc::new(clock.clone()),
             ids: Arc::new(RandomIds::default()),
             log: Arc::new(NoLog),
         });
-        Self { agent, store, model, clock, disk, said: Mutex::new(0) }
+        *meanwhile.agent.lock().unwrap() = Some(agent.clone());
+        Self { agent, store, model, clock, disk, effects, meanwhile, rules, said }
     }
 
     /// Gives the model another mind.
@@ -151,24 +186,38 @@ impl Place {
 
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
         self.accept(text).await;
-        self.agent.run(&chat(), &Stop::default()).await.unwrap()
+        self.run().await
     }
 
     pub(crate) async fn accept(&self, text: &str) {
+        self.try_accept(text).await.unwrap();
+    }
+
+    pub(crate) async fn try_accept(&self, text: &str) -> Result<(), RunError> {
+        let inbound = self.inbound(text);
+        self.agent.accept(&chat(), inbound).await.map(drop)
+    }
+
+    /// A message of its own, said a second later than the one before.
+    pub(crate) fn inbound(&self, text: &str) -> Inbound {
         let nth = {
             let mut said = self.said.lock().unwrap();
             *said += 1;
             *said
         };
         self.clock.advance(1_000);
-        let inbound = Inbound {
+        Inbound {
             key: format!("k{nth}"),
             text: text.to_owned(),
             channel: "terminal".to_owned(),
             request_id: format!("req_{nth}"),
             ..Inbound::default()
-        };
-        self.agent.accept(&chat(), inbound).await.unwrap();
+        }
+    }
+
+    /// Does what is to be done.
+    pub(crate) async fn run(&self) -> Option<Outcome> {
+        self.agent.run(&chat(), &Stop::default()).await.unwrap()
     }
 
     pub(crate) async fn operate(&self, operation: Operation) -> Operated {
