@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a chat that cannot be read fails the test")]
 
+mod during;
 mod killed;
 mod model;
 mod person;
 mod place;
 mod random;
+mod rounds;
 mod tools;

@@ -42,6 +42,14 @@ pub(crate) struct Model {
     /// What it was shown, request by request.
     pub(crate) seen: Arc<Mutex<Vec<Vec<UiMessage>>>>,
     count: Arc<Mutex<u64>>,
+    alike: Arc<Mutex<bool>>,
+}
+
+impl Model {
+    /// From now on every call has the same id, as some providers do it.
+    pub(crate) fn names_all_calls_alike(&self) {
+        *self.alike.lock().unwrap() = true;
+    }
 }
 
 impl Provider for Model {
@@ -85,7 +93,7 @@ impl Provider for Model {
                 Does::Calls(calls) => {
                     for (name, input) in calls {
                         let mut count = self.count.lock().unwrap();
-                        *count += 1;
+                        *count += u64::from(!*self.alike.lock().unwrap());
                         sink(Chunk::ToolInputAvailable {
                             tool: ToolChunk {
                                 call_id: format!("c{count}"),
@@ -137,7 +145,8 @@ impl Place {
             says(&format!("Aye: {}", words(asked)))
         });
         let mind = Arc::new(Mutex::new(mind));
-        let model = Model { mind, seen: Arc::default(), count: Arc::default() };
+        let model =
+            Model { mind, seen: Arc::default(), count: Arc::default(), alike: Arc::default() };
         let clock = ManualClock::default();
         Self::with(disk, rules, model, clock, Arc::default(), Arc::default())
     }
