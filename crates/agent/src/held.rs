@@ -12,7 +12,7 @@ use ship_store::{
 use crate::began::Began;
 use crate::contexts::{
     Ground, Operation, first_operation, is_operation, operate_at_rest, operate_midway, said_before,
-    switch,
+    stops, switch,
 };
 use crate::events::Outcome;
 use crate::finish::finish;
@@ -153,7 +153,7 @@ impl Held {
                     // What was promised before is done before; then this is looked at again.
                     return switch(&work, &mut progress, &call).await;
                 }
-                if !operation.stops_a_run() {
+                if !stops(&work, operation).await? {
                     return operate_midway(&work, &mut progress, asked, operation).await;
                 }
                 finish(&work, progress, Outcome::Stopped).await?;

@@ -11,7 +11,7 @@ use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
-use crate::contexts::{first_operation, goes_round, operate_midway, switch, switching_call};
+use crate::contexts::{first_operation, goes_round, operate_midway, stops, switch, switching_call};
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
@@ -175,7 +175,7 @@ async fn boundary(work: &Arc<Work>, progress: &mut Progress) -> Result<Goes, Run
     loop {
         let lines = new_lines(&*work.chat, work.inbox().await).await?;
         let Some((at, operation)) = first_operation(&lines) else { return Ok(Goes::On) };
-        if operation.stops_a_run() {
+        if stops(work, &operation).await? {
             return Ok(Goes::Stops);
         }
         work.promote(&lines[..at]).await?;

@@ -117,6 +117,12 @@ async fn moving(work: &Work) -> Result<Moving, RunError> {
     Ok(Moving { current, ..Moving::default() })
 }
 
+/// Whether a run must end before an operation can be done. One that would change nothing ends nothing.
+pub(crate) async fn stops(work: &Work, operation: &Operation) -> Result<bool, RunError> {
+    let here = moving(work).await?;
+    Ok(operation.stops_a_run() && !is_refused(work.ground(), operation, &here).await?)
+}
+
 /// Does what a person has asked for while a run goes on.
 pub(crate) async fn operate_midway(
     work: &Arc<Work>,

@@ -74,7 +74,7 @@ impl Operation {
     }
 
     /// Whether a run cannot go on after it: what it was answering is not there any more.
-    pub(crate) fn stops_a_run(&self) -> bool {
+    pub(super) fn stops_a_run(&self) -> bool {
         match self {
             Self::Load { .. } | Self::Clear | Self::Rewind { .. } | Self::Undo => true,
             Self::New { .. }

@@ -123,13 +123,15 @@ async fn going_elsewhere_stops_the_run_first() {
 }
 
 #[tokio::test]
-async fn an_operation_that_cannot_be_done_is_told_and_the_run_goes_on_after_it_was_stopped() {
+async fn an_operation_that_cannot_be_done_is_told_and_stops_nothing() {
     let place = chat_at_work().await;
-    let (_, operated) = in_the_middle(&place, load("moon")).await;
+    let (outcome, operated) = in_the_middle(&place, load("moon")).await;
+    assert_eq!(outcome, Outcome::Done);
     let Operated::NotDone(not) = operated else { panic!("{operated:?}") };
     assert_eq!(not.offered.len(), 1, "{not:?}");
-    assert_eq!(place.say("and now?").await, Some(Outcome::Done));
-    assert_eq!(place.context().await.last().unwrap(), "assistant: Aye: and now?");
+    let last = place.context().await.pop().unwrap();
+    assert_eq!(last, "assistant: [meanwhile done] Aye: go");
+    assert_eq!(place.run().await, None);
 }
 
 #[tokio::test]

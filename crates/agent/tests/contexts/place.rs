@@ -1,14 +1,16 @@
 //! A chat on a simulated disk, a model that does what it is told, and what is left of it all.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, Inbound, NoLog, Nowhere, Operated, Operation, Outcome, RandomIds, Rules,
-    RunError, Stop, built_in_tools, context_tools,
+    Agent, AgentParts, Ids, Inbound, NoLog, Nowhere, Operated, Operation, Outcome, Rules, RunError,
+    Stop, built_in_tools, context_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
 use ship_provider::{Answered, Answering, Provider, ProviderError, Request, Sink};
+use ship_store::disk::{Disk, Mode};
 use ship_store::{Chat, ChatKey, FileStore, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
@@ -124,6 +126,17 @@ pub(crate) struct Place {
     pub(crate) meanwhile: Meanwhile,
     rules: Rules,
     said: Arc<Mutex<usize>>,
+    ids: Arc<Counted>,
+}
+
+/// Ids that are the same in every run of a test.
+#[derive(Default)]
+struct Counted(AtomicU64);
+
+impl Ids for Counted {
+    fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
 }
 
 pub(crate) fn chat() -> ChatKey {
@@ -148,7 +161,7 @@ impl Place {
         let model =
             Model { mind, seen: Arc::default(), count: Arc::default(), alike: Arc::default() };
         let clock = ManualClock::default();
-        Self::with(disk, rules, model, clock, Arc::default(), Arc::default())
+        Self::with(disk, rules, model, clock, Arc::default(), Arc::default(), Arc::default())
     }
 
     /// The same chat, in another process.
@@ -157,7 +170,8 @@ impl Place {
         self.disk.revive();
         let (model, clock) = (self.model.clone(), self.clock.clone());
         let (effects, said) = (Arc::clone(&self.effects), Arc::clone(&self.said));
-        Self::with(self.disk.clone(), self.rules.clone(), model, clock, effects, said)
+        let ids = Arc::clone(&self.ids);
+        Self::with(self.disk.clone(), self.rules.clone(), model, clock, effects, said, ids)
     }
 
     fn with(
@@ -167,6 +181,7 @@ impl Place {
         clock: ManualClock,
         effects: Arc<Mutex<Vec<String>>>,
         said: Arc<Mutex<usize>>,
+        ids: Arc<Counted>,
     ) -> Self {
         let store = Arc::new(FileStore::on_disk(Box::new(disk.clone()), options()));
         let meanwhile = Meanwhile::default();
@@ -181,11 +196,11 @@ impl Place {
             surroundings: Arc::new(Nowhere),
             rules: rules.clone(),
             clock: Arc::new(clock.clone()),
-            ids: Arc::new(RandomIds::default()),
+            ids: Arc::clone(&ids) as Arc<dyn Ids>,
             log: Arc::new(NoLog),
         });
         *meanwhile.agent.lock().unwrap() = Some(agent.clone());
-        Self { agent, store, model, clock, disk, effects, meanwhile, rules, said }
+        Self { agent, store, model, clock, disk, effects, meanwhile, rules, said, ids }
     }
 
     /// Gives the model another mind.
@@ -255,6 +270,41 @@ impl Place {
         let view = self.view().await;
         let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
         view.messages().map(|message| line(&read(message))).collect()
+    }
+
+    /// The id of what a person said, from its first words on.
+    pub(crate) async fn id_of(&self, text: &str) -> String {
+        let all = ship_testkit::chat::everything(&*self.chat().await).await.unwrap();
+        let is_it = |message: &&Object| {
+            message.str("role") == Some("user")
+                && ship_testkit::chat::text(message).starts_with(text)
+        };
+        all.iter().find(is_it).unwrap().str("id").unwrap().to_owned()
+    }
+
+    /// The names of files on the disk that have this in them.
+    pub(crate) fn disk_names(&self, part: &str) -> Vec<String> {
+        use ship_testkit::sim::{Named, Op};
+        let name = |op: Op| match op {
+            Op::Name(path, Named::File(_)) => Some(path.display().to_string()),
+            Op::Rename(_, path, _) => Some(path.display().to_string()),
+            _ => None,
+        };
+        let names = self.disk.ops().into_iter().filter_map(name);
+        let mut names: Vec<String> = names.filter(|name| name.contains(part)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The text of a file on the disk.
+    pub(crate) fn file(&self, ends_with: &str) -> String {
+        let names = self.disk_names("/contexts/");
+        let name = names.iter().find(|name| name.ends_with(ends_with)).unwrap();
+        let file = self.disk.memory().open(std::path::Path::new(name), Mode::Read).unwrap();
+        let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
+        assert_eq!(file.read_at(&mut bytes, 0).unwrap(), bytes.len());
+        String::from_utf8(bytes).unwrap()
     }
 
     /// What the model was shown in its nth request from the end.

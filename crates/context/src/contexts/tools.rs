@@ -139,13 +139,7 @@ pub fn tool_specs() -> Vec<ContextTool> {
         tool(
             "chat_checkpoint",
             CHECKPOINT,
-            schema(
-                &[
-                    ("name", text("A short name.")),
-                    ("at", text("A message id; the last message if not given.")),
-                ],
-                &["name"],
-            ),
+            schema(&[("name", text("A short name."))], &["name"]),
             true,
         ),
         tool(
@@ -234,7 +228,7 @@ mod tests {
                 "chat_context_recall(contextId! mode!)",
                 "chat_context_clear_active()",
                 "chat_context_fork(name at)",
-                "chat_checkpoint(name! at)",
+                "chat_checkpoint(name!)",
                 "chat_load_history(limit before keyword)",
             ]
         );
