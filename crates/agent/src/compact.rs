@@ -18,7 +18,7 @@ mod undo;
 use std::sync::Arc;
 
 use ship_message::UiMessage;
-use ship_store::RotateError;
+use ship_store::{NewEvent, RotateError};
 
 pub use asked::{Compacted, Planned};
 pub(crate) use carried::{Carried, pruned};
@@ -37,6 +37,12 @@ pub(crate) const COMPACTED: &str = "compacted";
 
 /// In that event: the generation of the log that was sealed.
 const SEALED_GENERATION: &str = "sealedGen";
+
+/// Whether an event tells of a compaction that can be undone where its sealed log is.
+pub(crate) fn is_undoable(event: &NewEvent) -> bool {
+    event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some()
+}
+
 const OUTGROWN: &str = "what I have done for this request no longer fits the model.";
 
 /// Why room is made.

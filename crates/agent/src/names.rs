@@ -1,6 +1,10 @@
 //! What the messages of a context are called, which whoever keeps the context decides.
 
-use ship_store::LedgerSeq;
+use ship_store::{Head, LedgerSeq};
+
+/// What the head of a log carries in a chat that began as a copy: what tells the messages that come in there from
+/// the copied ones, which are named after the ledger of another chat.
+pub(crate) const SALT: &str = "names";
 
 /// What the messages of a context are called.
 pub(crate) trait Names: Send + Sync {
@@ -13,6 +17,15 @@ pub(crate) trait Names: Send + Sync {
     /// Whether a message that was put into the context is read back as it was handed in.
     fn keeps_messages_whole(&self) -> bool {
         true
+    }
+}
+
+/// The name of a message that came in, in the chat that a head is of.
+pub(crate) fn question_in(names: &dyn Names, head: &Head, seq: LedgerSeq, nth: usize) -> String {
+    let name = names.question(seq, nth);
+    match head.carry.str(SALT) {
+        Some(salt) => format!("{name}_{salt}"),
+        None => name,
     }
 }
 

@@ -7,9 +7,8 @@ use ship_context::{Journal, KnownTools};
 use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, Lane, LaneError, LedgerBody,
-    LedgerLine, LedgerSeq, OpenError, PurgeError, ReadError, Refused, RotateError, StorageError,
-    Store,
+    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, Lane, LaneError, LedgerLine,
+    LedgerSeq, OpenError, PurgeError, ReadError, Refused, RotateError, StorageError, Store,
 };
 use tokio::sync::Mutex;
 
@@ -312,8 +311,9 @@ impl Inner {
     }
 }
 
+/// Whether a line of the ledger is a message that wants an answer.
 pub(crate) fn is_message(line: &LedgerLine) -> bool {
-    matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
+    ship_context::is_question(line)
 }
 
 /// Everything in the ledger behind the inbox cursor.

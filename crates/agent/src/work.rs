@@ -19,6 +19,7 @@ use crate::compact::{LogSize, pruned};
 use crate::contexts::{ContextCall, answer_call, place_said, switching_call};
 use crate::events::RunEvent;
 use crate::inbound::{message_of, millis};
+use crate::names::question_in;
 use crate::run::{Inner, RunError, is_message};
 use crate::send::{Sending, Sent, send};
 use crate::skills::{self, SkillState};
@@ -165,6 +166,10 @@ impl Work {
         self.log.lock().await.switching = true;
     }
 
+    pub(crate) async fn unset_switching(&self) {
+        self.log.lock().await.switching = false;
+    }
+
     /// The switch was made.
     pub(crate) async fn has_switched(&self) {
         let mut log = self.log.lock().await;
@@ -178,10 +183,12 @@ impl Work {
 
     /// Puts messages of the ledger into the context.
     pub(crate) async fn promote(&self, lines: &[LedgerLine]) -> Result<(), RunError> {
+        let view = self.chat.view().await?;
+        let head = view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })?.head;
         let mut batch: Vec<Entry> = Vec::new();
         for (nth, line) in lines.iter().filter(|line| is_message(line)).enumerate() {
             let LedgerBody::Entry(entry) = &line.body else { continue };
-            let id = self.agent.names.question(line.seq, nth);
+            let id = question_in(&*self.agent.names, &head, line.seq, nth);
             let Json::Object(message) = message_of(entry, id).into_json() else { continue };
             batch.push(NewMessage { message, rev: 0, inbox: Some(line.seq) }.into());
         }

@@ -5,6 +5,8 @@
 
 pub mod compact;
 pub mod compact_soak;
+pub mod contexts;
+pub mod contexts_soak;
 pub mod message;
 pub mod message_soak;
 pub mod provider;

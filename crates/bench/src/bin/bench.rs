@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use ship_bench::report::Report;
-use ship_bench::{compact, message, provider, ship, store, tokens};
+use ship_bench::{compact, contexts, message, provider, ship, store, tokens};
 
-const PARTS: [&str; 6] = ["message", "store", "ship", "tokens", "provider", "compact"];
+const PARTS: [&str; 7] = ["message", "store", "ship", "tokens", "provider", "compact", "contexts"];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
@@ -39,6 +39,9 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("compact") {
         compact::bench(&mut report).map_err(std::io::Error::other)?;
+    }
+    if is_wanted("contexts") {
+        contexts::bench(&std::env::current_dir()?.join("target"), &mut report)?;
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

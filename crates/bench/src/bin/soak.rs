@@ -5,7 +5,9 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ship_bench::{build_tests, compact_soak, message_soak, provider_soak, store_soak};
+use ship_bench::{
+    build_tests, compact_soak, contexts_soak, message_soak, provider_soak, store_soak,
+};
 
 const SECONDS: u64 = 60;
 
@@ -33,12 +35,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Gives a third of the time to the store, a third to the requests, and a sixth each to the messages and to
-/// compactions.
+/// Gives two sevenths of the time each to the store and to the requests, and one each to the messages, to
+/// compactions and to contexts.
 fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     build_tests()?;
     let start = Instant::now();
-    let after = |sixths: u64| start + Duration::from_millis(seconds * sixths * 1000 / 6);
+    let after = |sevenths: u64| start + Duration::from_millis(seconds * sevenths * 1000 / 7);
     let requests = provider_soak::soak(seed, after(2))?;
     println!("requests: {requests:?}");
     let store = store_soak::soak(seed, after(4))?;
@@ -47,10 +49,13 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     println!("messages: {messages:?}");
     let compacted = compact_soak::soak(seed, after(6))?;
     println!("compactions: {compacted:?}");
+    let contexts = contexts_soak::soak(seed, after(7))?;
+    println!("contexts: {contexts:?}");
     Ok(format!(
         "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
          {} histories judged in both formats, {} property cases, {} cases beside npm, \
-         {} turns in {} outgrown chats with {} kills and {} compactions undone",
+         {} turns in {} outgrown chats with {} kills and {} compactions undone, \
+         {} lives of chats with several contexts",
         store.scripts,
         store.faults,
         store.disks,
@@ -61,7 +66,8 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
         compacted.turns,
         compacted.chats,
         compacted.kills,
-        compacted.undone
+        compacted.undone,
+        contexts.lives
     ))
 }
 

@@ -196,6 +196,11 @@ impl<'a> Said<'a> {
             "assistant" => Who::Assistant,
             _ => return None,
         };
+        // What a person is told of a switch is no part of what was said.
+        let via = entry.get("meta").and_then(|meta| meta.get("via")).and_then(Json::as_str);
+        if matches!(via, Some("operation" | "switch")) {
+            return None;
+        }
         Some(Self {
             seq: line.seq,
             ts: entry.get("ts").and_then(moment)?,

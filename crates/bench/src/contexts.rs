@@ -1,0 +1,151 @@
+//! Contexts: what leaving one, coming back and branching off cost in a chat of a million messages, beside one of a
+//! hundred with the same live window.
+//!
+//! Each operation is done by an agent of its own, as a command does it, so that what opening the chat costs counts.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ship_agent::{
+    Agent, AgentParts, NoLog, Nowhere, Operated, Operation, RandomIds, Rules, built_in_tools,
+};
+use ship_message::json::{Array, Json, Object};
+use ship_provider::Offline;
+use ship_store::{
+    About, ChatKey, Durability, Entry, FileStore, OnDamage, Options, Piece, Rotation, Seq, Store,
+    SystemClock,
+};
+use ship_testkit::chat::first_context;
+
+use crate::report::{Report, Want};
+
+const YOUNG: u64 = 100;
+const OLD: u64 = 1_000_000;
+/// A log is sealed after so many messages, and so many stay.
+const ROTATE_EVERY: u64 = 5_000;
+const WINDOW: u64 = 100;
+const ROUNDS: usize = 15;
+
+/// Measures them on a disk below `folder`.
+///
+/// # Errors
+/// When the disk fails, or an operation is refused.
+pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
+    report.section("Contexts: a chat of 1,000,000 messages beside one of 100");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build()?;
+    let folder = tempfile::tempdir_in(folder)?;
+    runtime.block_on(async {
+        let young = Aged::new(folder.path().join("young"), YOUNG).await?;
+        let old = Aged::new(folder.path().join("old"), OLD).await?;
+        let mut times: Vec<[(Duration, Duration); 3]> = Vec::new();
+        for _ in 0..ROUNDS {
+            let mut round = [(Duration::ZERO, Duration::ZERO); 3];
+            for (at, operation) in operations().into_iter().enumerate() {
+                // One beside the other, so that whatever else the machine does disturbs both.
+                round[at] = (young.time(&operation).await?, old.time(&operation).await?);
+            }
+            times.push(round);
+        }
+        for (at, operation) in operations().iter().enumerate() {
+            let young = median(times.iter().map(|round| round[at].0));
+            let old = median(times.iter().map(|round| round[at].1));
+            let what = format!("{}: time in the old chat over the young one", operation.name());
+            report.note(&format!("{}: {:.1} ms in the old chat", operation.name(), old * 1e3));
+            report.ratio(&what, old / young, Want::AtMost(1.5));
+        }
+        Ok(())
+    })
+}
+
+/// One after the other they end in a context like the one they began in.
+fn operations() -> [Operation; 3] {
+    [
+        Operation::Fork { at: None, to: None },
+        Operation::New { title: None, reason: None },
+        Operation::Load { which: "last".to_owned() },
+    ]
+}
+
+fn median(times: impl Iterator<Item = Duration>) -> f64 {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64()
+}
+
+fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::other(error)
+}
+
+/// A chat that has this many messages behind it.
+struct Aged {
+    folder: PathBuf,
+    chat: ChatKey,
+}
+
+impl Aged {
+    async fn new(folder: PathBuf, messages: u64) -> io::Result<Self> {
+        std::fs::create_dir_all(&folder)?;
+        let aged = Self { folder, chat: "terminal:main".parse().map_err(failed)? };
+        let store = aged.store(Durability::Flush)?;
+        let chat = store.create(&aged.chat, About::default()).await.map_err(failed)?;
+        let lane = chat.lane("bench").await.map_err(failed)?;
+        let mut end = lane.rotate(first_context()).await.map_err(failed)?.position;
+        let mut next = 0;
+        while next < messages {
+            let until = (next + 500).min(messages);
+            end = lane.append((next..until).map(said).collect(), end).await.map_err(failed)?;
+            next = until;
+            if next.is_multiple_of(ROTATE_EVERY) {
+                let view = chat.view().await.map_err(failed)?.ok_or(io::ErrorKind::NotFound)?;
+                let from = Seq::new(view.position.seq.get() + 1 - WINDOW);
+                let rotation = Rotation {
+                    expected: Some(view.position.generation),
+                    head: view.head,
+                    pieces: vec![Piece::KeepFrom(from)],
+                    damage: OnDamage::Refuse,
+                };
+                end = lane.rotate(rotation).await.map_err(failed)?.position;
+            }
+        }
+        Ok(aged)
+    }
+
+    fn store(&self, durability: Durability) -> io::Result<FileStore> {
+        let options = Options { durability, clock: Arc::new(SystemClock), ..Options::default() };
+        FileStore::new(&self.folder, options).map_err(failed)
+    }
+
+    /// Does an operation as a command does it, and tells how long that takes.
+    async fn time(&self, operation: &Operation) -> io::Result<Duration> {
+        let begun = Instant::now();
+        let agent = Agent::from_parts(AgentParts {
+            store: Arc::new(self.store(Durability::Sync)?),
+            provider: Arc::new(Offline),
+            tools: built_in_tools(),
+            surroundings: Arc::new(Nowhere),
+            rules: Rules::default(),
+            log: Arc::new(NoLog),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(RandomIds::default()),
+        });
+        match agent.operate(&self.chat, operation.clone(), "terminal").await.map_err(failed)? {
+            Operated::Done(_) => Ok(begun.elapsed()),
+            other => Err(failed(format!("{} was not done: {other:?}", operation.name()))),
+        }
+    }
+}
+
+/// What was said: a question and an answer in turn.
+fn said(number: u64) -> Entry {
+    let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
+    let text = format!("The {number}th thing that was said about the ship, its crew and the sea.");
+    let part = Object::from([("type", Json::from("text")), ("text", text.into())]);
+    Object::from([
+        ("id", Json::from(format!("m{number}"))),
+        ("role", role.into()),
+        ("parts", Array::from(vec![part.into()]).into()),
+    ])
+    .into()
+}

@@ -1,0 +1,31 @@
+//! Contexts under long random lives: operations by people and models, compactions, kills and restarts.
+
+use std::time::Instant;
+
+use crate::tests::run;
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Random lives of a chat.
+    pub lives: u64,
+}
+
+const LIVES: u64 = 500;
+
+/// Runs until `deadline`, at least once.
+///
+/// # Errors
+/// What the test printed, and the seed that makes it fail again.
+pub fn soak(mut seed: u64, deadline: Instant) -> Result<Counts, String> {
+    let mut counts = Counts::default();
+    loop {
+        let settings = [("PROPTEST_CASES", LIVES), ("PROPTEST_RNG_SEED", seed)];
+        run("ship-agent", "contexts", &settings)?;
+        counts.lives += LIVES;
+        seed = seed.wrapping_add(1);
+        if Instant::now() >= deadline {
+            return Ok(counts);
+        }
+    }
+}
