@@ -17,6 +17,7 @@ use crate::events::Outcome;
 use crate::finish::finish;
 use crate::inbound::message_of;
 use crate::lost::{Unread, answer_key};
+use crate::names::question;
 use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
 use crate::sources::{digests, first_difference};
 use crate::step::Progress;
@@ -229,7 +230,7 @@ impl Held {
         let mut promoted: Vec<Arc<Line>> = Vec::new();
         for (nth, line) in lines.filter(|line| is_message(line)).enumerate() {
             let LedgerBody::Entry(entry) = &line.body else { continue };
-            let id = self.agent.names.question(line.seq, nth);
+            let id = question(&*self.agent.names, &view.head, line.seq, nth);
             let Json::Object(message) = message_of(entry, id).into_json() else { continue };
             let seq = Seq::new(view.position.seq.get() + 1 + promoted.len() as u64);
             let inbox = Some(line.seq);

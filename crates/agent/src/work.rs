@@ -19,6 +19,7 @@ use crate::compact::pruned;
 use crate::contexts::{ContextCall, answer_call, place_said, switching_call};
 use crate::events::RunEvent;
 use crate::inbound::{message_of, millis};
+use crate::names::question;
 use crate::run::{Inner, RunError, is_message};
 use crate::send::{Sending, Sent, send};
 use crate::skills::{self, SkillState};
@@ -163,9 +164,14 @@ impl Work {
     /// Puts messages of the ledger into the context.
     pub(crate) async fn promote(&self, lines: &[LedgerLine]) -> Result<(), RunError> {
         let mut batch: Vec<Entry> = Vec::new();
+        if !lines.iter().any(is_message) {
+            return Ok(());
+        }
+        let view = self.chat.view().await?;
+        let view = view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })?;
         for (nth, line) in lines.iter().filter(|line| is_message(line)).enumerate() {
             let LedgerBody::Entry(entry) = &line.body else { continue };
-            let id = self.agent.names.question(line.seq, nth);
+            let id = question(&*self.agent.names, &view.head, line.seq, nth);
             let Json::Object(message) = message_of(entry, id).into_json() else { continue };
             batch.push(NewMessage { message, rev: 0, inbox: Some(line.seq) }.into());
         }

@@ -17,6 +17,7 @@ use super::shelf::{Shelf, left_messages, operation};
 use super::title::{CHECKPOINT, RENAMED, folded};
 use super::{ANSWERED, CONTINUES, OPERATION};
 use crate::began::Began;
+use crate::names::{keep_mark, mark_copy};
 use crate::run::RunError;
 use crate::skills;
 
@@ -74,7 +75,11 @@ pub(crate) async fn operate(
             return super::look::recall(ground, &view, which, *mode, moving).await;
         }
         Operation::Fork { at, to: Some(to) } if to != ground.chat.key() => {
-            return turning.fork_to(at.as_deref(), to).await;
+            // What is wrong with the other chat holds up nothing here.
+            return Ok(turning.fork_to(at.as_deref(), to).await.unwrap_or_else(|error| {
+                let line = format!("No copy went to `{to}`: {error}");
+                Operated::NotDone(NotDone::because(line))
+            }));
         }
         Operation::New { title, .. } => turning.clean("new", title.as_deref()),
         Operation::Clear => turning.clean("clear", None),
@@ -154,6 +159,7 @@ impl Turning<'_> {
         let loaded = skills::loaded_names(self.view);
         head.carry = skills::carried(loaded.iter().map(String::as_str));
         self.carry_tokens(&mut head);
+        keep_mark(&self.view.head, &mut head);
         Began::carry(&mut head, by, self.ground.agent.clock.now());
         Ok(Target { head, pieces: Vec::new(), messages: 0, drops_left: false })
     }
@@ -401,6 +407,9 @@ impl Turning<'_> {
         }
         // Its checkpoints are in logs of this chat; those among the copied lines are events there.
         head.checkpoints.clear();
+        // Nothing was read from its ledger yet.
+        head.inbox = None;
+        mark_copy(&mut head, to);
         head.carry.remove(OPERATION);
         head.carry.remove(CONTINUES);
         let whole = |first: Seq, last: Seq| Piece::Of {

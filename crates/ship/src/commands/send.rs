@@ -8,8 +8,10 @@ use ship_agent::{Agent, Listener, Outcome, RunEvent};
 use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
 
+use super::context::in_shell;
 use super::interrupt::{Interrupt, break_line};
-use super::turn::{Ended, Kept, Turn, notice};
+use super::news::News;
+use super::turn::{Ended, Kept, Notice, Turn, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -37,9 +39,13 @@ pub(super) async fn answer(
         break_line();
         return Err(not_known_to_be_kept());
     };
+    let mut news = News::from_now(session, agent).await?;
     let listener = agent.listen(&session.chat);
-    let followed = tell_notices(listener, turn.run(accepted, &interrupt));
+    let followed = tell_notices(session, listener, turn.run(accepted, &interrupt));
     let ended = interrupt.heeded(followed).await;
+    for line in news.read().await? {
+        output::notice(&in_shell(&line, &session.same));
+    }
     if interrupt.was_asked() {
         break_line();
     }
@@ -99,17 +105,22 @@ fn failed(message: &UiMessage, sentence: &str) -> Failure {
     Failure::new("failed", sentence).hint(format!("`ship logs --request {request}` tells more"))
 }
 
-/// Tells on standard error what the answer waits for.
-async fn tell_notices<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
+/// Tells on standard error what the answer waits for, and where the chat goes on.
+async fn tell_notices<T>(
+    session: &Session,
+    mut listener: Listener,
+    running: impl Future<Output = T>,
+) -> T {
     let mut running = pin!(running);
     loop {
         tokio::select! {
             result = &mut running => return result,
             Some(event) = listener.next() => {
-                if let RunEvent::Chunk(Chunk::Data(part)) = &event
-                    && let Some(text) = notice(part)
-                {
-                    output::warning(text);
+                let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
+                match notice(part) {
+                    Some(Notice::Context(line)) => output::notice(&in_shell(line, &session.same)),
+                    Some(Notice::Other(text)) => output::warning(text),
+                    None => {}
                 }
             }
         }
