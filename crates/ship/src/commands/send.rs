@@ -35,11 +35,12 @@ pub(super) async fn answer(
 ) -> Result<UiMessage, Failure> {
     let turn = Turn::new(session, agent);
     let interrupt = Interrupt::default();
+    // Before the message is accepted: behind that there must be no moment in which nobody heeds Ctrl-C.
+    let mut news = News::from_now(session, agent).await?;
     let Kept::Yes(accepted) = turn.accept(text, &interrupt).await? else {
         break_line();
         return Err(not_known_to_be_kept());
     };
-    let mut news = News::from_now(session, agent).await?;
     let listener = agent.listen(&session.chat);
     let followed = tell_notices(session, listener, turn.run(accepted, &interrupt));
     let ended = interrupt.heeded(followed).await;
