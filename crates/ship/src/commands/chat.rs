@@ -221,7 +221,7 @@ impl Chat<'_> {
     /// For programs: each answer is a line, as `ship send --json` prints it.
     async fn answer_json(&self, text: &str) -> Result<(), Failure> {
         let answered = super::send::answer(self.session, self.agent, text).await;
-        match answered.and_then(|message| super::send::print(self.session, &message)) {
+        match answered.and_then(|answer| super::send::print(self.session, &answer)) {
             Err(failure) => self.tell(failure),
             Ok(()) => Ok(()),
         }
@@ -283,8 +283,10 @@ impl Chat<'_> {
             Some(Ended::Elsewhere(message)) => {
                 // Where the answer was given is told before it.
                 self.tell_news().await?;
-                for text in told(&message, self.session.project.settings()) {
-                    output::line(&told::shown(&text))?;
+                for message in turn.said_before(accepted).await?.iter().chain([&message]) {
+                    for text in told(message, self.session.project.settings()) {
+                        output::line(&told::shown(&text))?;
+                    }
                 }
             }
         }

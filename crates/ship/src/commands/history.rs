@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::process::ExitCode;
 
 use ship_agent::question_id;
-use ship_context::contexts::is_reference_line;
+use ship_context::contexts::{MOVED, is_reference_line};
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
@@ -169,6 +169,11 @@ async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
 
 fn print_message(message: &Object, style: Style, settings: &Settings) -> Result<(), Failure> {
     let Ok(message) = UiMessage::from_json(Json::Object(message.clone())) else { return Ok(()) };
+    let was_left = message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some());
+    if was_left && told::told(&message, settings).is_empty() {
+        // Only the call that switched, with which the answer in the other context begins.
+        return Ok(());
+    }
     let about = |key: &str| message.metadata().and_then(|metadata| metadata.get(key));
     let mut when = about("ts").and_then(Json::as_number).map(output::moment).unwrap_or_default();
     if about("queued").is_some() {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use ship_agent::{Agent, Listener, Outcome, RunEvent};
 use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
+use ship_store::LedgerSeq;
 
 use super::context::in_shell;
 use super::interrupt::{Interrupt, break_line};
@@ -22,9 +23,21 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
     if text.trim().is_empty() {
         return Err(Failure::new("empty", "there is nothing to send").hint("ship send 'hello'"));
     }
-    let message = answer(session, &session.agent()?, &text).await?;
-    print(session, &message)?;
+    let answer = answer(session, &session.agent()?, &text).await?;
+    print(session, &answer)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// An answer, and what was said before the run went on in another context.
+pub(super) struct Answered {
+    before: Vec<UiMessage>,
+    message: UiMessage,
+}
+
+impl Answered {
+    async fn of(turn: &Turn<'_>, to: LedgerSeq, message: UiMessage) -> Result<Self, Failure> {
+        Ok(Self { before: turn.said_before(to).await?, message })
+    }
 }
 
 /// Says something and waits for the answer.
@@ -32,7 +45,7 @@ pub(super) async fn answer(
     session: &Session,
     agent: &Agent,
     text: &str,
-) -> Result<UiMessage, Failure> {
+) -> Result<Answered, Failure> {
     let turn = Turn::new(session, agent);
     let interrupt = Interrupt::default();
     // Before the message is accepted: behind that there must be no moment in which nobody heeds Ctrl-C.
@@ -51,12 +64,12 @@ pub(super) async fn answer(
         break_line();
     }
     let outcome = match ended.transpose()? {
-        Some(Ended::Elsewhere(message)) => return Ok(message),
+        Some(Ended::Elsewhere(message)) => return Answered::of(&turn, accepted, message).await,
         Some(Ended::Here(outcome)) => outcome,
         Some(Ended::Left) | None => None,
     };
     match turn.answered(accepted).await? {
-        Some(message) => Ok(message),
+        Some(message) => Answered::of(&turn, accepted, message).await,
         None if outcome == Some(Outcome::Parked) => {
             let sentence =
                 "your message is kept, but the agent waits for an answer about a tool first";
@@ -75,12 +88,16 @@ pub(super) fn not_known_to_be_kept() -> Failure {
 
 /// Prints an answer. One that failed or was stopped is a failure here too, after what was said before that: half
 /// an answer must not pass for a whole one.
-pub(super) fn print(session: &Session, message: &UiMessage) -> Result<(), Failure> {
+pub(super) fn print(session: &Session, answer: &Answered) -> Result<(), Failure> {
+    let message = &answer.message;
     let end = End::of(message);
     if session.json && end == End::Whole {
         return output::json(&message.to_json());
     }
-    let mut said = told(message, session.project.settings());
+    let settings = session.project.settings();
+    let mut said: Vec<String> =
+        answer.before.iter().flat_map(|before| told(before, settings)).collect();
+    said.extend(told(message, settings));
     said.retain(|text| Some(text.as_str()) != end.words());
     if !session.json {
         said.iter().try_for_each(|text| output::line(&told::shown(text)))?;

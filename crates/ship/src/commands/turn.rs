@@ -135,6 +135,36 @@ impl<'a> Turn<'a> {
     }
 }
 
+impl Turn<'_> {
+    /// What a run has said to a message before it took it to another context, in order.
+    pub(crate) async fn said_before(&self, accepted: LedgerSeq) -> Result<Vec<UiMessage>, Failure> {
+        let Some(chat) = self.session.store()?.open(self.chat()).await? else {
+            return Ok(Vec::new());
+        };
+        let Some(question) = chat.view().await?.map(|view| question_id(&view, accepted)) else {
+            return Ok(Vec::new());
+        };
+        let mut said = Vec::new();
+        for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await?.iter().rev() {
+            if log.purged.is_some() {
+                continue;
+            }
+            let view = chat.sealed_view(&log.name).await?;
+            said.extend(
+                view.messages().filter(|message| has_moved(message, &question)).filter_map(read),
+            );
+        }
+        said.dedup_by(|a, b| a.id() == b.id());
+        Ok(said)
+    }
+}
+
+/// Whether a message is what a run has left behind when it took a question along.
+fn has_moved(message: &Object, question: &str) -> bool {
+    let moved = message.get("metadata").and_then(|metadata| metadata.get(MOVED)?.as_array());
+    moved.unwrap_or_default().iter().any(|id| id.as_str() == Some(question))
+}
+
 /// Tells the person once, on standard error, what a run that does not begin waits for.
 pub(crate) struct Waiting {
     listener: Listener,

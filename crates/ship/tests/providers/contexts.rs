@@ -52,7 +52,7 @@ fn a_switch_from_another_process_is_made_between_steps_and_both_are_told() {
     let told = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
     assert!(told.starts_with("Now in “Dinner”. Left “plan the database”; to return: ship "));
     let ended = send.ended();
-    assert_eq!(ended.text(), "Soup.\n", "the message that waited is answered");
+    assert_eq!(ended.text(), "Let me see.\nSoup.\n", "the message that waited is answered");
     assert_eq!(ended.err(), format!("({})\n", told.trim_end()), "whoever waits is told, once");
     let last = String::from_utf8(world.last_request().body).unwrap();
     assert!(last.contains("what shall we eat?") && !last.contains("A plan."), "{last}");
@@ -79,7 +79,7 @@ fn a_load_from_another_process_stops_the_answer_and_says_so() {
     let send = asking(&world);
     // There is nothing to load but what `new` leaves.
     let _ = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
-    assert_eq!(send.ended().text(), "Soup.\n");
+    assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
     world.server.then(slow_call());
     let send = world.ship.start(&["send", "with bread?"]);
     world.wait_for(4);
@@ -101,7 +101,7 @@ fn what_cannot_be_done_at_once_is_queued_and_done_at_the_next_step() {
     let expected = format!(r#"{{"operation":"checkpoint","queued":true,"line":"{line}"}}"#);
     assert_eq!(queued.to_string(), expected);
     assert_eq!(world.ship.run(&["context", "new"]).text(), format!("{line}\n"));
-    assert_eq!(send.ended().text(), "Soup.\n");
+    assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
     assert_eq!(turns(&world), ["what shall we eat?", "Soup."]);
 }
 
@@ -134,6 +134,6 @@ fn whoever_asks_for_a_switch_may_be_killed_and_it_is_made_all_the_same() {
     let is_asked = || world.ship.run(&["history", "--ledger"]).text().contains("/new");
     while !is_asked() {}
     asked.kill();
-    assert_eq!(send.ended().text(), "Soup.\n");
+    assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
     assert_eq!(text(&active(&world), "title"), "Dinner");
 }
