@@ -6,35 +6,51 @@
 
 mod asked;
 mod carried;
+mod draft;
+mod meta;
+mod size;
 mod summarise;
 mod undo;
 
 use std::sync::Arc;
 
 use ship_context::compact::{
-    Budget, Cut, Goal, Pruned, Rung, Summary, Weighed, cut, open_request, prunable, summary_message,
+    Budget, Cut, Goal, Pruned, Rung, Summary, Weighed, cut, is_summary, open_request, prunable,
+    summary_message,
 };
 use ship_context::contexts::is_reference;
 use ship_context::input_budget;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
-use ship_store::{Body, NewEvent, OnDamage, Piece, Rotation, Seq, View};
+use ship_store::{Body, NewEvent, OnDamage, Piece, RotateError, Rotation, Seq, View};
 
 pub use asked::{Compacted, Planned};
 pub(crate) use carried::{Carried, pruned};
+pub(crate) use draft::Drafts;
+pub(crate) use size::LogSize;
+pub use undo::Undone;
 
-use self::summarise::{Summed, summarise};
-use crate::RunNote;
+use self::summarise::{Older, Summed, summarise};
 use crate::contexts::folded;
 use crate::request::Prepared;
 use crate::run::{Inner, RunError};
 use crate::scales::Load;
 use crate::step::notice;
 use crate::work::Work;
+use crate::{Rules, RunNote};
 
 /// The event that tells of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";
 
+/// In that event: the generation of the log that was sealed.
+const SEALED_GENERATION: &str = "sealedGen";
+/// Whether an event tells of a compaction that can be undone where its sealed log is.
+pub(crate) fn is_undoable(event: &NewEvent) -> bool {
+    event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some()
+}
+
+/// What a message takes beside its text.
+const SUMMARY_MARGIN: u64 = 16;
 const OUTGROWN: &str = "what I have done for this request no longer fits the model.";
 
 /// Why room is made.
@@ -89,12 +105,39 @@ enum Planning {
     No(String),
 }
 
-/// Makes room for a request, if it needs any.
+/// How often a compaction begins again because the log was replaced meanwhile.
+const MOVES_MAX: usize = 2;
+
+/// Makes room for a request, if it needs any, and gives the request that is then to be sent. `so_far` is what
+/// the run has said.
 pub(crate) async fn make_room(
     work: &Arc<Work>,
-    request: &Prepared,
+    so_far: Option<&UiMessage>,
+    mut request: Prepared,
     why: &Why,
-) -> Result<Room, RunError> {
+) -> Result<(Room, Prepared), RunError> {
+    let mut moves = 0;
+    loop {
+        match once(work, &request, why).await {
+            // A repair has replaced the log. What it holds may be the same, and then so is the summary.
+            Err(RunError::Rotate(RotateError::Moved { .. })) if moves < MOVES_MAX => {
+                moves += 1;
+                work.read_again().await?;
+                request = prepared(work, so_far).await;
+            }
+            Ok(room @ Room::Made(_)) => return Ok((room, prepared(work, so_far).await)),
+            room => return Ok((room?, request)),
+        }
+    }
+}
+
+/// What the model would be sent now.
+pub(crate) async fn prepared(work: &Work, so_far: Option<&UiMessage>) -> Prepared {
+    let (said, pruned) = (work.context().await, work.pruned().await);
+    Prepared::new(&work.agent, work.blocks().await, &said, so_far, &pruned)
+}
+
+async fn once(work: &Arc<Work>, request: &Prepared, why: &Why) -> Result<Room, RunError> {
     let plan = match plan(work, request, why).await? {
         Planning::Plan(plan) => plan,
         // The file of a conversation has no place for half an answer.
@@ -104,7 +147,7 @@ pub(crate) async fn make_room(
         Planning::Settle(count) => return Ok(Room::Settle(count)),
         Planning::No(sentence) => return Ok(Room::None(sentence)),
     };
-    if plan.is_content(why) {
+    if plan.is_content(why) && !work.log_is_full().await {
         return Ok(Room::Enough(plan.load.total()));
     }
     plan.carry_out(work, why).await
@@ -122,7 +165,7 @@ async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<Planning, Ru
     let open = open_messages(&said, &work.run_id);
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
     let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
-    let budget = budget(agent, &carried, why);
+    let budget = budget(agent, &carried, why, load.total());
     let goal = match Goal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
         Err(too_big) => {
@@ -169,17 +212,21 @@ fn earlier_parts(so_far: &UiMessage) -> usize {
 }
 
 /// What a request may take. A person who has undone a compaction wants the whole window, until it overflows.
-fn budget(agent: &Inner, carried: &Carried, why: &Why) -> Budget {
+/// A provider that refuses what weighs `total` and does not say what it takes is taken at less than that.
+fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) -> Budget {
     let mut window = agent.window_tokens();
-    if let Why::Overflow { limit: Some(limit) } = why {
-        window = Some(window.map_or(*limit, |window| window.min(*limit)));
+    let mut is_guess = false;
+    if let Why::Overflow { limit } = why {
+        let takes = limit.unwrap_or(total / 4 * 3);
+        is_guess = limit.is_none() && window.is_none_or(|window| takes < window);
+        window = Some(window.map_or(takes, |window| window.min(takes)));
     }
     let answer = agent.rules.max_tokens;
     let tokens = match (carried.raised, why) {
         (true, Why::Trigger) => window.unwrap_or(u64::MAX / 4),
         _ => input_budget(agent.rules.input_tokens_max, window, answer),
     };
-    Budget { tokens, window, answer }
+    Budget { tokens, window, is_guess, answer }
 }
 
 /// The messages of the open request: what people said since the last answer that ended.
@@ -237,17 +284,47 @@ impl Plan {
         cut(&weighed, keep_last, self.goal.room() - self.goal.summary_room())
     }
 
+    fn is_pruning_enough(&self) -> bool {
+        !self.pruned.is_empty() && self.after_pruning() <= self.goal.target
+    }
+
+    /// Which messages stay, by their number; in a log that is full fewer, until they are half of what it may be,
+    /// because otherwise it would be full again at once.
+    fn cut_for(&self, rules: &Rules, is_full: bool) -> Cut {
+        let mut keep_last = rules.keep_last_messages;
+        let mut cut = self.cut(keep_last);
+        while is_full && keep_last > 0 && !self.size_of(&cut.kept).is_half_of(rules) {
+            keep_last /= 2;
+            cut = self.cut(keep_last);
+        }
+        cut
+    }
+
+    fn size_of(&self, kept: &[usize]) -> LogSize {
+        let messages: Vec<Json> = kept.iter().map(|at| self.said[*at].to_json()).collect();
+        LogSize::of_messages(messages.iter().filter_map(Json::as_object))
+    }
+
+    /// Whether a cut makes the request any smaller: a summary alone is not summed up again, unless it is larger
+    /// than there is room for.
+    fn is_worth(&self, cut: &Cut) -> bool {
+        let is_new = |at: &usize| !is_summary(&self.said[*at]);
+        let tokens: u64 = cut.older.iter().map(|at| self.weights[*at]).sum();
+        cut.older.iter().any(is_new) || tokens > self.goal.summary_room() + SUMMARY_MARGIN
+    }
+
     /// Does it: the first rung that is enough.
     async fn carry_out(self, work: &Arc<Work>, why: &Why) -> Result<Room, RunError> {
         let before = self.load.total();
         if self.goal.floor_is_over_budget {
             warn_once(work).await;
         }
-        if !self.pruned.is_empty() && self.after_pruning() <= self.goal.target {
+        let is_full = work.log_is_full().await;
+        if !is_full && self.is_pruning_enough() {
             return self.prune(work, before).await;
         }
-        let cut = self.cut(work.agent.rules.keep_last_messages);
-        if cut.older.is_empty() {
+        let cut = self.cut_for(&work.agent.rules, is_full);
+        if !self.is_worth(&cut) {
             return match self.pruned.is_empty() {
                 true => Ok(Room::Enough(before)),
                 false => self.prune(work, before).await,
@@ -259,7 +336,8 @@ impl Plan {
             Why::Person { wishes } => wishes.as_deref(),
             Why::Trigger | Why::Overflow { .. } => None,
         };
-        let summed = summarise(work, &self.goal, &self.carried, &older, wishes).await;
+        let older = Older { messages: &older, wishes, view: &self.view };
+        let summed = summarise(work, &self.goal, &self.carried, older).await;
         self.rotate(work, cut, summed, before).await
     }
 
@@ -323,6 +401,7 @@ impl Plan {
         let entry = message.to_json().as_object().cloned().unwrap_or_default();
         let mut data = compacted.to_object();
         data.set("cost", summed.cost.to_object());
+        data.set(SEALED_GENERATION, self.view.position.generation.get());
         let mut pieces = vec![Piece::New(entry.into()), Piece::New(event(work, data).into())];
         pieces.extend(kept_pieces(&self.view, &cut, &self.said));
         work.lane
@@ -333,8 +412,13 @@ impl Plan {
                 damage: OnDamage::Refuse,
             })
             .await?;
+        work.agent.drafts.forget(work.chat.key());
         work.read_again().await?;
+        if let Some(view) = work.chat.view().await? {
+            meta::write(work, &view, None).await;
+        }
         log(work, &compacted);
+        tell_done(work, &compacted);
         Ok(Room::Made(compacted))
     }
 }
@@ -375,6 +459,12 @@ fn tell(work: &Work, cut: &Cut) {
         if count == 1 { "1 older message".to_owned() } else { format!("{count} older messages") };
     let text = format!("Making room: {what} become a summary");
     work.tell(&crate::RunEvent::Chunk(notice("compacting", &text)));
+}
+
+fn tell_done(work: &Work, compacted: &Compacted) {
+    let (before, after) = (compacted.tokens_before, compacted.tokens_after);
+    let text = format!("Made room: about {before} tokens are about {after} now");
+    work.tell(&crate::RunEvent::Chunk(notice("compacted", &text)));
 }
 
 fn log(work: &Work, compacted: &Compacted) {

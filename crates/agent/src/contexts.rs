@@ -7,19 +7,29 @@
 //!
 //! - [`Operation`] is what can be done, [`Operated`] what came of it.
 //! - `place` finds a checkpoint or a message in whatever log holds it.
-//! - `turn` makes the log that an operation publishes, and `shelf` keeps what is known of archived contexts.
-//! - `called` answers a model's calls; `look` shows what is there.
+//! - `target` makes the log that an operation publishes, `turn` publishes it, and `shelf` keeps what is known of
+//!   archived contexts. `stays` is what leaves no context, `elsewhere` what goes to another chat.
+//! - `first` is what a chat's first context begins with.
+//! - `current` tells what the person waits for: it goes along wherever an operation leads.
+//! - `called` answers a model's calls, and `round` ends a run that does nothing but switch; `look` shows what is
+//!   there.
 //! - `asked` takes a person's operation through the ledger, so that whoever holds the lane does it at the next
 //!   boundary; `midway` does one in the middle of a run.
 
 mod asked;
 mod called;
+mod current;
+mod elsewhere;
+mod first;
 mod look;
 mod midway;
 mod named;
 mod operation;
 mod place;
+mod round;
 mod shelf;
+mod stays;
+mod target;
 mod title;
 mod turn;
 
@@ -29,15 +39,19 @@ pub use operation::{Changed, NotDone, Operated, Operation};
 
 pub(crate) use asked::{first_operation, is_operation, operate_at_rest};
 pub(crate) use called::{ContextCall, answer_call, place_said};
+pub(crate) use first::said_before;
 pub(crate) use look::began;
-pub(crate) use midway::{operate_midway, switch, switching_call};
+pub(crate) use midway::{operate_midway, stops, switch, switching_call};
 pub(crate) use operation::Ground;
+pub(crate) use round::goes_round;
 pub(crate) use shelf::Shelf;
-pub(crate) use title::{folded, predecessor};
+pub(crate) use title::folded;
 
 /// What a head says of the operation that published its context.
 pub(crate) const OPERATION: &str = "operation";
 /// The sealed log whose lines a loaded context goes on with.
 pub(crate) const CONTINUES: &str = "continues";
+/// A head remembers what a run has left behind, until its next journal is begun.
+pub(crate) const SETTLED: &str = "settled";
 /// The message that a log ends with though nobody waits for an answer to it.
 pub(crate) const ANSWERED: &str = "answered";

@@ -7,13 +7,16 @@ use ship_message::json::Json;
 use ship_provider::ProviderError;
 
 use crate::RunNote;
-use crate::compact::{Room, Why, make_room};
+use crate::compact::{Room, Why, make_room, prepared};
 use crate::request::Prepared;
 use crate::run::RunError;
 use crate::work::Work;
 
 /// How often one run makes room because the provider says that there is none.
 const OVERFLOWS_MAX: usize = 2;
+/// How often room is made while nothing new is said: the second time at the size that the provider's refusal of
+/// the first result names.
+const COMPACTIONS_MAX: usize = 2;
 /// A shorter answer is no answer.
 const ANSWER_MIN: u64 = 256;
 
@@ -28,6 +31,10 @@ pub(crate) struct Fit {
     answer_max: u64,
     /// Whether room was made for the last request.
     was_compacted: bool,
+    /// How often room was made since something was said.
+    made: usize,
+    /// What the run had said at the last request: its message, and how many parts that had.
+    said: (String, usize),
 }
 
 /// Why no request can be made that fits.
@@ -48,6 +55,8 @@ impl Fit {
             estimated: None,
             answer_max: work.agent.rules.max_tokens,
             was_compacted: false,
+            made: 0,
+            said: (String::new(), 0),
         }
     }
 
@@ -70,9 +79,6 @@ impl Fit {
             let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
             let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
             work.note(RunNote { kind: "overflow", fields, ..RunNote::default() });
-            if let Some(observed) = observed {
-                self.learn(work, *observed);
-            }
         }
         // Some count the answer that is asked for as well.
         self.answer_max = (self.answer_max / 4).max(ANSWER_MIN);
@@ -93,18 +99,31 @@ impl Fit {
         work: &Arc<Work>,
         so_far: &UiMessage,
     ) -> Result<Result<Prepared, NoRoom>, RunError> {
-        let request = prepared(work, so_far).await;
+        self.notice_growth(so_far);
+        let request = prepared(work, Some(so_far)).await;
         let overflow = self.overflow.take();
-        self.estimated = None;
         self.was_compacted = false;
-        if overflow.is_none() && request.is_small(&work.agent) {
-            return Ok(Ok(request));
-        }
         let why = match &overflow {
-            Some(ProviderError::Overflow { limit, .. }) => Why::Overflow { limit: *limit },
+            Some(ProviderError::Overflow { observed, limit }) => {
+                // What was refused is this very request, since nothing was said after it.
+                if let Some(observed) = observed {
+                    let estimated = work.agent.scales.load(&request).total();
+                    work.agent.scales.learn(estimated, *observed);
+                }
+                Why::Overflow { limit: *limit }
+            }
             _ => Why::Trigger,
         };
-        Ok(match (make_room(work, &request, &why).await?, overflow) {
+        self.estimated = None;
+        let is_small = || request.is_small(&work.agent);
+        if overflow.is_none() && (self.made > 0 || is_small() && !work.log_is_full().await) {
+            return Ok(Ok(request));
+        }
+        if let Some(error) = overflow.clone().filter(|_| self.made >= COMPACTIONS_MAX) {
+            return Ok(Err(NoRoom::Error(error)));
+        }
+        let (room, request) = make_room(work, Some(so_far), request, &why).await?;
+        Ok(match (room, overflow) {
             (Room::Enough(_), Some(error)) if !self.may_try_again() => Err(NoRoom::Error(error)),
             (Room::Enough(tokens), _) => {
                 self.estimated = Some(tokens);
@@ -121,13 +140,18 @@ impl Fit {
             (Room::Made(compacted), _) => {
                 self.estimated = Some(compacted.tokens_after);
                 self.was_compacted = true;
-                Ok(prepared(work, so_far).await)
+                self.made += 1;
+                Ok(request)
             }
         })
     }
-}
 
-async fn prepared(work: &Work, so_far: &UiMessage) -> Prepared {
-    let (said, pruned) = (work.context().await, work.pruned().await);
-    Prepared::new(&work.agent, work.blocks().await, &said, Some(so_far), &pruned)
+    /// Something was said since the last request, so room may be made again.
+    fn notice_growth(&mut self, so_far: &UiMessage) {
+        let said = (so_far.id().unwrap_or_default().to_owned(), so_far.parts().len());
+        if self.said != said {
+            self.said = said;
+            self.made = 0;
+        }
+    }
 }

@@ -6,18 +6,19 @@ use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::json::{Json, Object};
 use ship_store::{
     About, Body, Chat, ChatState, ContextId, Head, LedgerBody, LedgerLine, LedgerSeq, Line,
-    NewMessage, OnDamage, Rotation, Seq, View,
+    NewMessage, OnDamage, Piece, Rotation, Seq, View,
 };
 
 use crate::began::Began;
 use crate::contexts::{
-    Ground, Operation, first_operation, is_operation, operate_at_rest, operate_midway,
+    Ground, Operation, first_operation, is_operation, operate_at_rest, operate_midway, said_before,
+    stops, switch,
 };
 use crate::events::Outcome;
 use crate::finish::finish;
 use crate::inbound::message_of;
 use crate::lost::{Unread, answer_key};
-use crate::names::question;
+use crate::names::question_in;
 use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
 use crate::sources::{digests, first_difference};
 use crate::step::Progress;
@@ -81,7 +82,7 @@ impl Held {
                     Some(view) => view,
                     // The log is gone; what the run answers is in the ledger still.
                     None => {
-                        let view = self.first_context(None, inbox).await?;
+                        let view = self.first_context(None, inbox, &[]).await?;
                         let read =
                             lines.iter().filter(|line| Some(line.seq) <= journal.start.inbox);
                         self.promote(view, read).await?
@@ -92,13 +93,15 @@ impl Held {
                 Some(crate::step::run(&work, journal, stop).await?)
             }
             Recovery::Settled(journal) => {
-                let view = self.first_context(view, inbox).await?;
+                let view = self.first_context(view, inbox, &[]).await?;
                 let work = self.work(about, &view, &journal).await;
                 self.lane.begin_journal(journal.start.to_object()).await?;
                 Some(crate::step::run(&work, journal, stop).await?)
             }
             Recovery::RunPending => {
-                let view = self.first_context(view, inbox).await?;
+                // In a context that is gone, it was seen.
+                let before = if inbox.is_none() { lines.as_slice() } else { &[] };
+                let view = self.first_context(view, inbox, before).await?;
                 // What was said behind an operation is said where that leads.
                 let lines = lines.iter().take_while(|line| !is_operation(line));
                 let view = self.promote(view, lines).await?;
@@ -139,12 +142,18 @@ impl Held {
         let delivered = self.is_delivered(journal.as_ref()).await?;
         let start = journal.as_ref().map(|journal| journal.start.clone());
         match recover(Some(&view), &[], journal, |_| delivered, &*self.agent) {
-            Recovery::Continue(journal)
-            | Recovery::Parked(journal)
-            | Recovery::Settled(journal) => {
+            Recovery::Settled(journal) => {
+                // Its journal is begun; then the run is one that goes on.
+                return Ok(self.lane.begin_journal(journal.start.to_object()).await?);
+            }
+            Recovery::Continue(journal) | Recovery::Parked(journal) => {
                 let work = self.work(about, &view, &journal).await;
                 let mut progress = Progress::new(&work, journal).await?;
-                if !operation.stops_a_run() {
+                if let Some(call) = progress.promised_switch(&work) {
+                    // What was promised before is done before; then this is looked at again.
+                    return switch(&work, &mut progress, &call).await;
+                }
+                if !stops(&work, operation).await? {
                     return operate_midway(&work, &mut progress, asked, operation).await;
                 }
                 finish(&work, progress, Outcome::Stopped).await?;
@@ -196,11 +205,12 @@ impl Held {
     }
 
     /// A chat's first context begins with the first message that is to be answered, behind what was answered
-    /// in a context that is gone.
+    /// in a context that is gone. What `lines` hold before that message is told in it, for reference.
     async fn first_context(
         &self,
         view: Option<View>,
         inbox: Option<LedgerSeq>,
+        lines: &[LedgerLine],
     ) -> Result<View, RunError> {
         if let Some(view) = view {
             return Ok(view);
@@ -209,8 +219,9 @@ impl Held {
         let mut head = Head::new(ContextId::new(now, self.agent.ids.next()));
         head.inbox = inbox;
         Began::carry(&mut head, "first message", now);
-        let rotation =
-            Rotation { expected: None, head, pieces: Vec::new(), damage: OnDamage::Refuse };
+        let before = said_before(&self.agent, &head, lines);
+        let pieces = before.into_iter().map(Piece::New).collect();
+        let rotation = Rotation { expected: None, head, pieces, damage: OnDamage::Refuse };
         self.lane.rotate(rotation).await?;
         self.read_view().await
     }
@@ -230,7 +241,7 @@ impl Held {
         let mut promoted: Vec<Arc<Line>> = Vec::new();
         for (nth, line) in lines.filter(|line| is_message(line)).enumerate() {
             let LedgerBody::Entry(entry) = &line.body else { continue };
-            let id = question(&*self.agent.names, &view.head, line.seq, nth);
+            let id = question_in(&*self.agent.names, &view.head, line.seq, nth);
             let Json::Object(message) = message_of(entry, id).into_json() else { continue };
             let seq = Seq::new(view.position.seq.get() + 1 + promoted.len() as u64);
             let inbox = Some(line.seq);

@@ -23,6 +23,9 @@ pub struct Inbound {
     pub message_id: Option<String>,
     /// What the request is called in logs.
     pub request_id: String,
+    /// Whether people said it to one another: talk in a group that is not addressed to the agent. It is kept, and
+    /// never answered.
+    pub observed: bool,
 }
 
 /// What a parked run was waiting for.
@@ -62,6 +65,9 @@ impl Inbound {
             ("requestId", Some(self.request_id)),
         ] {
             entry.set_or_remove(key, value.map(Json::from));
+        }
+        if self.observed {
+            entry.set("meta", Object::from([(ship_context::OBSERVED, true)]));
         }
         NewEntry { key: self.key, entry }
     }

@@ -13,7 +13,7 @@ use crate::began::Began;
 use crate::compact::pruned;
 use crate::inbound::message_of;
 use crate::lost::Unread;
-use crate::names::question;
+use crate::names::question_in;
 use crate::request::Prepared;
 use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
 use crate::said::messages;
@@ -125,7 +125,7 @@ impl Found {
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {
             LedgerBody::Entry(entry) => {
                 let id = match &view {
-                    Some(view) => question(&*agent.names, &view.head, line.seq, nth),
+                    Some(view) => question_in(&*agent.names, &view.head, line.seq, nth),
                     None => agent.names.question(line.seq, nth),
                 };
                 Some(Arc::new(message_of(entry, id)))

@@ -70,7 +70,7 @@ mod warnings;
 mod work;
 
 pub use began::Began;
-pub use compact::{Compacted, Planned};
+pub use compact::{Compacted, Planned, Undone};
 pub use contexts::{Changed, Contexts, Named, NotDone, Operated, Operation};
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};

@@ -1,6 +1,10 @@
 //! What the messages of a context are called, which whoever keeps the context decides.
 
-use ship_store::{ChatKey, Head, LedgerSeq, View};
+use ship_store::{Head, LedgerSeq, View};
+
+/// What the head of a log carries in a chat that began as a copy: what tells the messages that come in there from
+/// the copied ones, which are named after the ledger of another chat.
+pub(crate) const SALT: &str = "names";
 
 /// What the messages of a context are called.
 pub(crate) trait Names: Send + Sync {
@@ -13,6 +17,15 @@ pub(crate) trait Names: Send + Sync {
     /// Whether a message that was put into the context is read back as it was handed in.
     fn keeps_messages_whole(&self) -> bool {
         true
+    }
+}
+
+/// The name of a message that came in, in the chat that a head is of.
+pub(crate) fn question_in(names: &dyn Names, head: &Head, seq: LedgerSeq, nth: usize) -> String {
+    let name = names.question(seq, nth);
+    match head.carry.str(SALT) {
+        Some(salt) => format!("{name}_{salt}"),
+        None => name,
     }
 }
 
@@ -30,31 +43,7 @@ impl Names for ByPlace {
     }
 }
 
-/// What the heads of a chat carry that began as a copy of another: its messages have names by their places in the
-/// other's ledger, and its own ledger begins at one, too.
-const COPY: &str = "copy";
-
-/// Marks the first log of a chat that begins as a copy.
-pub(crate) fn mark_copy(head: &mut Head, chat: &ChatKey) {
-    let tag: String = crate::digest(chat.as_str().as_bytes()).chars().take(8).collect();
-    head.carry.set(COPY, tag);
-}
-
-/// A chat that began as a copy stays one in every context.
-pub(crate) fn keep_mark(from: &Head, head: &mut Head) {
-    head.carry.set_or_remove(COPY, from.carry.get(COPY).cloned());
-}
-
-/// The name of a message that came in, in the chat that has this head.
-pub(crate) fn question(names: &dyn Names, head: &Head, seq: LedgerSeq, nth: usize) -> String {
-    let name = names.question(seq, nth);
-    match head.carry.str(COPY) {
-        Some(tag) => format!("{name}_{tag}"),
-        None => name,
-    }
-}
-
 /// The id that a message of the ledger has in the contexts of its chat.
 pub fn question_id(view: &View, seq: LedgerSeq) -> String {
-    question(&ByPlace, &view.head, seq, 0)
+    question_in(&ByPlace, &view.head, seq, 0)
 }

@@ -161,6 +161,7 @@ fn rules(project: &Project) -> Rules {
         operation_wait: Duration::from_millis(settings.lock.wait_ms),
         approval: settings.tools.approval.iter().cloned().collect(),
         client: settings.tools.client.iter().cloned().collect(),
+        ..Rules::default()
     }
 }
 

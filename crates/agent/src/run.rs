@@ -7,11 +7,12 @@ use ship_context::{Journal, KnownTools};
 use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, LaneError, LedgerBody,
-    LedgerLine, LedgerSeq, OpenError, ReadError, Refused, RotateError, StorageError, Store,
+    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, LaneError, LedgerLine,
+    LedgerSeq, OpenError, ReadError, Refused, RotateError, StorageError, Store,
 };
 use tokio::sync::Mutex;
 
+use crate::compact::Drafts;
 use crate::contexts::{Shelf, is_operation};
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
@@ -68,6 +69,8 @@ pub(crate) struct Inner {
     pub(crate) hub: Arc<Hub>,
     pub(crate) said: Arc<Said>,
     pub(crate) scales: Arc<Scales>,
+    /// Summaries that are not in force yet.
+    pub(crate) drafts: Arc<Drafts>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// The warnings that the log has.
@@ -145,6 +148,7 @@ impl Agent {
             hub: Arc::default(),
             said: Arc::default(),
             scales,
+            drafts: Arc::default(),
             repaired: Arc::default(),
             warned: Arc::default(),
         };
@@ -297,8 +301,9 @@ impl Inner {
     }
 }
 
+/// Whether a line of the ledger is a message that wants an answer.
 pub(crate) fn is_message(line: &LedgerLine) -> bool {
-    matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
+    ship_context::is_question(line)
 }
 
 /// Everything in the ledger behind the inbox cursor.

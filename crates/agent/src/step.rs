@@ -11,7 +11,7 @@ use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
-use crate::contexts::{first_operation, operate_midway, switch, switching_call};
+use crate::contexts::{first_operation, goes_round, operate_midway, stops, switch, switching_call};
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
@@ -73,6 +73,11 @@ pub(crate) async fn run(
         }
         let steps = progress.steps();
         let next = next(&mut progress, work);
+        if next == Next::Ask
+            && let Some(sentence) = goes_round(progress.assembler.message())
+        {
+            break Outcome::Failed(sentence.to_owned());
+        }
         if next == Next::Ask && steps > 0 && boundary(work, &mut progress).await? == Goes::Stops {
             break Outcome::Stopped;
         }
@@ -170,7 +175,7 @@ async fn boundary(work: &Arc<Work>, progress: &mut Progress) -> Result<Goes, Run
     loop {
         let lines = new_lines(&*work.chat, work.inbox().await).await?;
         let Some((at, operation)) = first_operation(&lines) else { return Ok(Goes::On) };
-        if operation.stops_a_run() {
+        if stops(work, &operation).await? {
             return Ok(Goes::Stops);
         }
         work.promote(&lines[..at]).await?;
@@ -201,6 +206,14 @@ impl Progress {
         self.journaled = journal.message.parts().len();
         self.assembler = Assembler::new(journal.start.message_id.clone(), Some(journal.message));
         self.start = journal.start;
+    }
+
+    /// The call whose switch is the next thing to do.
+    pub(crate) fn promised_switch(&mut self, work: &Work) -> Option<ToolPart> {
+        match next(self, work) {
+            Next::Switch(call) => Some(*call),
+            Next::Ask | Next::Calls | Next::Parked | Next::Done => None,
+        }
     }
 
     /// How many steps the run has made, also before it was cut off or parked, or settled.

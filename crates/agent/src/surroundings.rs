@@ -89,6 +89,10 @@ pub struct Rules {
     pub window: Option<u64>,
     /// `context.history.maxInputTokensApprox`; none for `"auto"`.
     pub input_tokens_max: Option<u64>,
+    /// How many lines a context log may have before it is compacted whatever a request takes.
+    pub log_lines_max: u64,
+    /// How many bytes.
+    pub log_bytes_max: u64,
     /// `llm.requestIdInSystem`
     pub request_id_in_system: bool,
     /// `context.chatEgress.chatSendMaxCallsPerRun`
@@ -118,6 +122,8 @@ impl Default for Rules {
             keep_last_messages: 30,
             window: None,
             input_tokens_max: None,
+            log_lines_max: 20_000,
+            log_bytes_max: 8_388_608,
             request_id_in_system: false,
             chat_sends_max: 10,
             chat_send_once: true,

@@ -15,11 +15,11 @@ use ship_store::{
 use tokio::sync::Mutex;
 
 use crate::RunNote;
-use crate::compact::pruned;
+use crate::compact::{LogSize, pruned};
 use crate::contexts::{ContextCall, answer_call, place_said, switching_call};
 use crate::events::RunEvent;
 use crate::inbound::{message_of, millis};
-use crate::names::question;
+use crate::names::question_in;
 use crate::run::{Inner, RunError, is_message};
 use crate::send::{Sending, Sent, send};
 use crate::skills::{self, SkillState};
@@ -55,6 +55,8 @@ struct Log {
     loaded: Vec<String>,
     /// Tool outputs that are not shown any more.
     pruned: Pruned,
+    /// How long it was when it was read.
+    size: LogSize,
     sources: Sources,
     /// How often the run has switched to another context, and whether a call of this step is about to.
     switches: u64,
@@ -83,6 +85,7 @@ impl Work {
             messages,
             loaded: skills::loaded_names(view),
             pruned: pruned(view),
+            size: LogSize::of(view),
             sources,
             switches: journal.start.earlier.switches,
             switching: switching_call(&journal.message, &journal.start).is_some(),
@@ -109,6 +112,13 @@ impl Work {
         self.log.lock().await.pruned.clone()
     }
 
+    /// Whether the log is so long that it is compacted whatever a request takes.
+    pub(crate) async fn log_is_full(&self) -> bool {
+        // The file of a conversation only grows: compacting it makes it no shorter.
+        let can_shrink = self.agent.names.keeps_messages_whole();
+        can_shrink && self.log.lock().await.size.is_over(&self.agent.rules)
+    }
+
     /// The names of the skills that are loaded.
     pub(crate) async fn loaded_skills(&self) -> Vec<String> {
         self.log.lock().await.loaded.clone()
@@ -124,6 +134,7 @@ impl Work {
         log.inbox = view.inbox;
         log.messages = place_said(self.agent.said.messages(chat, &view));
         log.pruned = pruned(&view);
+        log.size = LogSize::of(&view);
         Ok(())
     }
 
@@ -150,6 +161,10 @@ impl Work {
         self.log.lock().await.switching = true;
     }
 
+    pub(crate) async fn unset_switching(&self) {
+        self.log.lock().await.switching = false;
+    }
+
     /// The switch was made.
     pub(crate) async fn has_switched(&self) {
         let mut log = self.log.lock().await;
@@ -163,15 +178,12 @@ impl Work {
 
     /// Puts messages of the ledger into the context.
     pub(crate) async fn promote(&self, lines: &[LedgerLine]) -> Result<(), RunError> {
-        let mut batch: Vec<Entry> = Vec::new();
-        if !lines.iter().any(is_message) {
-            return Ok(());
-        }
         let view = self.chat.view().await?;
-        let view = view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })?;
+        let head = view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })?.head;
+        let mut batch: Vec<Entry> = Vec::new();
         for (nth, line) in lines.iter().filter(|line| is_message(line)).enumerate() {
             let LedgerBody::Entry(entry) = &line.body else { continue };
-            let id = question(&*self.agent.names, &view.head, line.seq, nth);
+            let id = question_in(&*self.agent.names, &head, line.seq, nth);
             let Json::Object(message) = message_of(entry, id).into_json() else { continue };
             batch.push(NewMessage { message, rev: 0, inbox: Some(line.seq) }.into());
         }

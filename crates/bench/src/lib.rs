@@ -3,6 +3,8 @@
 //! Times on a shared machine mean little, so every promise is a ratio of two things measured in the same
 //! run: ours beside the floor, ours beside another program, a large chat beside a small one.
 
+pub mod compact;
+pub mod compact_soak;
 pub mod message;
 pub mod message_soak;
 pub mod provider;
@@ -14,6 +16,7 @@ pub mod store_soak;
 pub mod tokens;
 
 mod processor;
+mod talk;
 mod terminal;
 mod tests;
 

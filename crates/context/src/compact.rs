@@ -24,9 +24,10 @@ pub use extract::extract;
 pub use goal::{Budget, Goal, TooBig};
 pub use prune::{Pruned, prunable};
 pub use summary::{
-    Rejected, Summary, accept, instructions, open_request, previous_summary, summary_message,
+    Rejected, Summary, accept, instructions, is_summary, open_request, previous_summary,
+    summary_message,
 };
-pub use transcript::{chunks, transcript};
+pub use transcript::{Chunks, chunks, transcript};
 
 /// How a compaction was done; each is tried when the one before it was not enough or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +54,12 @@ impl Rung {
             Self::Chunks => "chunks",
             Self::Extract => "extract",
         }
+    }
+
+    /// The rung of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Prune, Self::Summary, Self::SmallerTail, Self::Chunks, Self::Extract];
+        all.into_iter().find(|rung| rung.name() == name)
     }
 }
 

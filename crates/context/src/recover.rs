@@ -74,11 +74,19 @@ pub fn recover(
             }
         }
     }
-    let waiting = new_lines.iter().any(|line| match &line.body {
-        LedgerBody::Entry(entry) => entry.entry.str("role") == Some("user"),
-        LedgerBody::Delivery(_) => false,
-    });
+    let waiting = new_lines.iter().any(is_question);
     if waiting || ends_with_a_question(view) { Recovery::RunPending } else { Recovery::Idle }
+}
+
+/// In the `meta` of a ledger entry: people said it to one another.
+pub const OBSERVED: &str = "observed";
+
+/// Whether a line of the ledger is a person's message to the agent.
+pub fn is_question(line: &LedgerLine) -> bool {
+    let LedgerBody::Entry(entry) = &line.body else { return false };
+    let meta = entry.entry.get("meta");
+    let observed = meta.and_then(|meta| meta.get(OBSERVED)).and_then(Json::as_bool) == Some(true);
+    entry.entry.str("role") == Some("user") && !observed
 }
 
 /// Every run ends with a message of the assistant that is not a settled one. A person's message at the end was
@@ -227,6 +235,14 @@ mod tests {
             recover(None, &[incoming("user")], None, |_| true, &Tools),
             Recovery::RunPending
         );
+    }
+
+    #[test]
+    fn what_people_say_to_one_another_is_not_run() {
+        let mut line = incoming("user");
+        let LedgerBody::Entry(entry) = &mut line.body else { panic!("an entry") };
+        entry.entry.set("meta", Object::from([(OBSERVED, true)]));
+        assert_eq!(recover(None, &[line], None, |_| true, &Tools), Recovery::Idle);
     }
 
     #[test]

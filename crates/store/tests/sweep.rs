@@ -2,7 +2,9 @@
 //! lost, nothing is there twice, and the chat opens again.
 
 use ship_testkit::sim::Fault;
-use ship_testkit::sweep::{Script, Tally, all_faults, block_on, faults, power_cuts, second_lives};
+use ship_testkit::sweep::{
+    Script, Tally, all_faults, block_on, calls, faults, power_cuts, second_lives,
+};
 
 fn passed(result: Result<Tally, String>, at_least: usize) {
     let tally = result.unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -24,9 +26,33 @@ fn the_script_does_all_it_says_when_nothing_goes_wrong() {
     let sim = ship_testkit::sim::SimDisk::with_fault(usize::MAX, Fault::KillBefore);
     let record = block_on(Script::short().run(&sim));
     assert_eq!(record.acknowledged(), 13);
+    let record = block_on(Script::branches().run(&ship_testkit::sim::SimDisk::new()));
+    assert_eq!(record.acknowledged(), 10);
 }
 
 #[test]
 fn what_a_second_process_builds_upon_survives_a_power_cut() {
     passed(block_on(second_lives(&Script::short(), |_| true)), 100);
+}
+
+/// How many calls a script makes before it brings back, purges and forks; the other sweeps go through those.
+fn before_branching() -> usize {
+    block_on(calls(&Script::branches().up_to(4)))
+}
+
+#[test]
+fn a_power_cut_while_lines_are_copied_or_purged_loses_nothing() {
+    passed(block_on(power_cuts(&Script::branches())), 150);
+}
+
+#[test]
+fn a_fault_while_lines_are_copied_or_purged_loses_nothing() {
+    let start = before_branching();
+    passed(block_on(faults(&Script::branches(), &all_faults(), |at| at >= start)), 150);
+}
+
+#[test]
+fn what_a_second_process_copies_or_purges_survives_a_power_cut() {
+    let start = before_branching();
+    passed(block_on(second_lives(&Script::branches(), |at| at >= start)), 50);
 }

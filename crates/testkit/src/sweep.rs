@@ -5,6 +5,8 @@
 //! once, in order; nothing is there that nobody tried to write; a reader changes nothing; and the chat
 //! goes on.
 
+mod branches;
+
 use std::collections::{BTreeMap, HashSet};
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +14,7 @@ use std::sync::Arc;
 
 use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, MemoryDisk};
-use ship_store::{About, Chat, FileStore, Lane, Position, ProblemKind, Store, Synced};
+use ship_store::{About, Chat, FileStore, Lane, Position, ProblemKind, Store, Synced, View};
 
 use crate::chat::{
     compaction, entry, everything, first_context, id, ledger_keys, message, options, text,
@@ -21,6 +23,8 @@ use crate::power;
 use crate::sim::{Fault, Lasts, SimDisk};
 
 const CHAT: &str = "telegram-chat--100123";
+/// The chat that is forked from it.
+const FORK: &str = "terminal:fork";
 
 /// One write.
 #[derive(Debug, Clone)]
@@ -35,6 +39,12 @@ pub enum Step {
     Accept(String),
     /// Adds a part to the run journal, synced.
     Journal(String),
+    /// Brings the lines of the newest sealed log back before those that are live, and says this.
+    Undo(String),
+    /// Purges the newest log that has lines, on behalf of this.
+    Purge(String),
+    /// Begins another chat with a copy of the live log, and says this there.
+    Fork(String),
 }
 
 /// What a step makes durable.
@@ -43,6 +53,8 @@ enum Thing {
     Message(String),
     Entry(String),
     Part(String),
+    Purge(String),
+    Fork(String),
 }
 
 /// Something that the script tried to write.
@@ -90,6 +102,29 @@ impl Script {
         ])
     }
 
+    /// Returns a script that leaves, brings back, purges and forks. What is purged is live by then, so that all
+    /// that was ever said must still be found.
+    pub fn branches() -> Self {
+        let say = |ids: &[&str]| Step::Say(ids.iter().map(|&id| id.to_owned()).collect());
+        Self(vec![
+            say(&["m1", "m2"]),
+            Step::SayLong("m3".into()),
+            Step::Compact("s1".into(), 1),
+            say(&["m4"]),
+            Step::Undo("u1".into()),
+            Step::Purge("by1".into()),
+            Step::Fork("f1".into()),
+            Step::Purge("by2".into()),
+            say(&["m5"]),
+        ])
+    }
+
+    /// Returns the first so many steps.
+    #[must_use]
+    pub fn up_to(&self, steps: usize) -> Self {
+        Self(self.0.iter().take(steps).cloned().collect())
+    }
+
     /// Runs the script on a disk. A step that is refused is tried once more, as a client would.
     pub async fn run(&self, disk: &SimDisk) -> Record {
         let mut record = Record::default();
@@ -116,9 +151,13 @@ impl Script {
 fn things(step: &Step) -> Vec<Thing> {
     match step {
         Step::Say(ids) => ids.iter().cloned().map(Thing::Message).collect(),
-        Step::SayLong(id) | Step::Compact(id, _) => vec![Thing::Message(id.clone())],
+        Step::SayLong(id) | Step::Compact(id, _) | Step::Undo(id) => {
+            vec![Thing::Message(id.clone())]
+        }
         Step::Accept(key) => vec![Thing::Entry(key.clone())],
         Step::Journal(part) => vec![Thing::Part(part.clone())],
+        Step::Purge(by) => vec![Thing::Purge(by.clone())],
+        Step::Fork(id) => vec![Thing::Fork(id.clone())],
     }
 }
 
@@ -162,12 +201,8 @@ impl Writer {
             Step::Compact(id, keep) => {
                 end(&*chat, &*lane).await?;
                 let view = chat.view().await?.ok_or("no context")?;
-                if view.messages().any(|message| message.str("id") == Some(id)) {
-                    // The first attempt was published, and only its acknowledgement was lost. A
-                    // rewrite of nothing confirms it.
-                    let batch = vec![message(id, &said(id, false)).into()];
-                    lane.append(batch, view.position).await?;
-                    return Ok(());
+                if was_said(&view, id) {
+                    return confirm(&*lane, &view, id).await;
                 }
                 let kept = view.lines.len().saturating_sub(*keep);
                 let from = view.lines.get(kept).map_or(view.position.seq.next(), |line| line.seq);
@@ -184,6 +219,9 @@ impl Writer {
                 }
                 lane.journal(vec![part], Synced::Now).await?;
             }
+            Step::Undo(id) => branches::undo(&*chat, &*lane, id).await?,
+            Step::Purge(by) => branches::purge(&*chat, &*lane, by).await?,
+            Step::Fork(id) => branches::fork(&self.store, &*chat, id).await?,
         }
         Ok(())
     }
@@ -195,6 +233,16 @@ async fn end(chat: &dyn Chat, lane: &dyn Lane) -> Result<Position, Refused> {
         Some(view) => Ok(view.position),
         None => Ok(lane.rotate(first_context()).await?.position),
     }
+}
+
+fn was_said(view: &View, id: &str) -> bool {
+    view.messages().any(|message| message.str("id") == Some(id))
+}
+
+/// The first attempt was published, and only its acknowledgement was lost. A rewrite of nothing confirms it.
+async fn confirm(lane: &dyn Lane, view: &View, id: &str) -> Result<(), Refused> {
+    lane.append(vec![message(id, &said(id, false)).into()], view.position).await?;
+    Ok(())
 }
 
 /// Holds a disk to what was promised after the first `cut` changes. Says what is wrong, if anything.
@@ -233,19 +281,26 @@ async fn read(disk: &MemoryDisk) -> Result<Found, String> {
     let mut things = Vec::new();
     if let Some(chat) = chat {
         for message in everything(&*chat).await.map_err(|error| tell(&error))? {
-            let id = id(&message);
-            let expected = [said(&id, false), said(&id, true)];
-            if !expected.contains(&text(&message)) {
-                return Err(format!("message {id} says something else"));
-            }
-            things.push(Thing::Message(id));
+            things.push(Thing::Message(as_said(&message)?));
         }
+        things.extend(branches::purged(&*chat).await.map_err(|error| tell(&*error))?);
         things.extend(ledger_keys(&*chat).await.into_iter().map(Thing::Entry));
         let parts = chat.journal().await.map_err(|error| tell(&error))?;
         let part = |part: &Object| part.str("part").map(|part| Thing::Part(part.to_owned()));
         things.extend(parts.iter().filter_map(part));
     }
+    things.extend(branches::forked(&on(disk.clone())).await?);
     Ok(Found { things })
+}
+
+/// The id of a message that says what was said under it.
+fn as_said(message: &Object) -> Result<String, String> {
+    let id = id(message);
+    let expected = [said(&id, false), said(&id, true)];
+    match expected.contains(&text(message)) {
+        true => Ok(id),
+        false => Err(format!("message {id} says something else")),
+    }
 }
 
 impl Found {
@@ -303,7 +358,20 @@ async fn go_on(disk: &MemoryDisk, record: &Record) -> Result<(), String> {
             writer.step(&Step::Say(vec![id.clone()])).await.map_err(tell)?;
         }
     }
-    let problems = chat.verify().await.map_err(|error| tell(error.into()))?;
+    is_sound(&*chat).await?;
+    match writer.store.open(&FORK.parse().expect("a key")).await {
+        Ok(None) => Ok(()),
+        Ok(Some(fork)) => {
+            fork.repair().await.map_err(|error| tell(error.into()))?;
+            is_sound(&*fork).await
+        }
+        Err(error) => Err(tell(error.into())),
+    }
+}
+
+/// Whether nothing is wrong with a chat that was repaired.
+async fn is_sound(chat: &dyn Chat) -> Result<(), String> {
+    let problems = chat.verify().await.map_err(|error| format!("cannot verify: {error}"))?;
     let harmless = [ProblemKind::Unreferenced, ProblemKind::Leftover];
     match problems.iter().find(|problem| !harmless.contains(&problem.kind)) {
         Some(problem) => Err(format!("after a repair there is still {problem:?}")),
@@ -346,7 +414,7 @@ pub async fn power_cuts(script: &Script) -> Result<Tally, String> {
 }
 
 /// How many calls to the disk a script makes when nothing goes wrong.
-async fn calls(script: &Script) -> usize {
+pub async fn calls(script: &Script) -> usize {
     let sim = SimDisk::new();
     script.run(&sim).await;
     sim.calls()

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::Rung;
+use ship_context::compact::{Cut, Rung};
 use ship_context::{Journal, RunStart};
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
-use super::{Planning, Room, Why, make_room, plan};
-use crate::request::Prepared;
+use super::{Planning, Room, Why, make_room, plan, prepared};
 use crate::run::{Agent, RunError};
 use crate::work::Work;
 
@@ -45,6 +44,8 @@ impl Compacted {
 pub struct Planned {
     /// What a request takes now.
     pub tokens_now: u64,
+    /// What of that cannot shrink: system, tools, and the open request if there is one.
+    pub floor: u64,
     /// A larger one is compacted.
     pub trigger: u64,
     /// What it would take at most.
@@ -57,6 +58,21 @@ pub struct Planned {
     pub outputs: usize,
 }
 
+impl Planned {
+    /// As JSON tells it.
+    pub fn to_object(&self) -> Object {
+        Object::from([
+            ("tokensNow", Json::from(self.tokens_now)),
+            ("floor", self.floor.into()),
+            ("trigger", self.trigger.into()),
+            ("target", self.target.into()),
+            ("messages", (self.messages as u64).into()),
+            ("kept", (self.kept as u64).into()),
+            ("outputs", (self.outputs as u64).into()),
+        ])
+    }
+}
+
 impl Agent {
     /// Compacts the active context now, whatever its size. Nothing when there is nothing to leave out.
     ///
@@ -67,8 +83,9 @@ impl Agent {
         chat: &ChatKey,
         wishes: Option<String>,
     ) -> Result<Option<Compacted>, RunError> {
-        let Some((work, request)) = self.at_rest(chat).await? else { return Ok(None) };
-        match make_room(&work, &request, &Why::Person { wishes }).await? {
+        let Some(work) = self.work_at_rest(chat).await? else { return Ok(None) };
+        let request = prepared(&work, None).await;
+        match make_room(&work, None, request, &Why::Person { wishes }).await?.0 {
             Room::Made(compacted) => Ok(Some(compacted)),
             Room::Enough(_) | Room::Settle(_) | Room::None(_) => Ok(None),
         }
@@ -79,28 +96,26 @@ impl Agent {
     /// # Errors
     /// When the chat is at work elsewhere, or cannot be read.
     pub async fn plan_compaction(&self, chat: &ChatKey) -> Result<Option<Planned>, RunError> {
-        let Some((work, request)) = self.at_rest(chat).await? else { return Ok(None) };
+        let Some(work) = self.work_at_rest(chat).await? else { return Ok(None) };
+        let request = prepared(&work, None).await;
         let why = Why::Person { wishes: None };
         let Planning::Plan(plan) = plan(&work, &request, &why).await? else { return Ok(None) };
-        let cut = plan.cut(work.agent.rules.keep_last_messages);
-        let prunes = !plan.pruned.is_empty() && plan.after_pruning() <= plan.goal.target;
+        let is_full = work.log_is_full().await;
+        let prunes = !is_full && plan.is_pruning_enough();
+        let mut cut = plan.cut_for(&work.agent.rules, is_full);
+        if !plan.is_worth(&cut) {
+            cut =
+                Cut { older: Vec::new(), kept: (0..plan.said.len()).collect(), is_smaller: false };
+        }
         Ok(Some(Planned {
             tokens_now: plan.load.total(),
+            floor: plan.goal.floor,
             trigger: plan.goal.trigger,
             target: plan.goal.target,
             messages: if prunes { 0 } else { cut.older.len() },
             kept: if prunes { plan.said.len() } else { cut.kept.len() },
             outputs: if prunes { plan.pruned.len() } else { 0 },
         }))
-    }
-
-    /// A chat whose lane is held and in which nothing runs, and what a model would be sent.
-    async fn at_rest(&self, chat: &ChatKey) -> Result<Option<(Arc<Work>, Prepared)>, RunError> {
-        let Some(work) = self.work_at_rest(chat).await? else { return Ok(None) };
-        let said = work.context().await;
-        let request =
-            Prepared::new(&work.agent, work.blocks().await, &said, None, &work.pruned().await);
-        Ok(Some((work, request)))
     }
 
     /// A chat whose lane is held and in which nothing runs.

@@ -9,7 +9,7 @@ use crate::inbound::millis;
 use crate::skills;
 
 const CARRY: &str = "compaction";
-const PRUNED: &str = "pruned";
+pub(super) const PRUNED: &str = "pruned";
 const TOKENS: &str = "tokens";
 
 /// What is carried from log to log.
@@ -57,7 +57,7 @@ impl Carried {
 
 /// The outputs that a view leaves out: those that its head carries, and those of compactions since.
 pub(crate) fn pruned(view: &View) -> Pruned {
-    let mut pruned = view.head.carry.get(PRUNED).map(Pruned::from_json).unwrap_or_default();
+    let mut pruned = pruned_by_head(&view.head);
     for line in &view.lines {
         if let Body::Event(event) = &line.body
             && event.event == COMPACTED
@@ -67,4 +67,9 @@ pub(crate) fn pruned(view: &View) -> Pruned {
         }
     }
     pruned
+}
+
+/// The outputs that a head leaves out.
+pub(super) fn pruned_by_head(head: &Head) -> Pruned {
+    head.carry.get(PRUNED).map(Pruned::from_json).unwrap_or_default()
 }

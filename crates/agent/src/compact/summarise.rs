@@ -6,16 +6,19 @@
 use std::time::Duration;
 
 use ship_context::compact::{
-    Goal, Rejected, Rung, accept, chunks, extract, instructions, previous_summary, transcript,
+    Chunks, Goal, Rejected, Rung, accept, chunks, extract, instructions, previous_summary,
+    transcript,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::{Request, Usage};
-use ship_store::Timestamp;
+use ship_store::{Timestamp, View};
 
 use super::Carried;
-use crate::RunNote;
+use super::draft::{self, Draft, Range};
+use crate::step::notice;
 use crate::work::Work;
+use crate::{RunEvent, RunNote};
 
 /// At most so many calls for one compaction.
 const CALLS_MAX: usize = 8;
@@ -55,6 +58,15 @@ impl Cost {
         ])
     }
 
+    pub(super) fn from_object(object: &Object) -> Self {
+        let number = |key: &str| object.get(key).and_then(Json::as_u64).unwrap_or_default();
+        Self {
+            calls: number("calls"),
+            input: number("inputTokens"),
+            output: number("outputTokens"),
+        }
+    }
+
     fn add(&mut self, usage: Option<Usage>) {
         self.calls += 1;
         self.input += usage.map_or(0, |usage| usage.input);
@@ -62,18 +74,27 @@ impl Cost {
     }
 }
 
+/// What is to be summed up.
+#[derive(Clone, Copy)]
+pub(super) struct Older<'a> {
+    pub(super) messages: &'a [&'a UiMessage],
+    /// What the person asks for in particular.
+    pub(super) wishes: Option<&'a str>,
+    pub(super) view: &'a View,
+}
+
 /// Sums the older messages up. This cannot fail.
 pub(super) async fn summarise(
     work: &Work,
     goal: &Goal,
     carried: &Carried,
-    older: &[&UiMessage],
-    wishes: Option<&str>,
+    older: Older<'_>,
 ) -> Summed {
     let scales = &work.agent.scales;
     let count = |text: &str| scales.count(text);
-    let previous = previous_summary(older);
+    let previous = previous_summary(older.messages);
     let rest: Vec<&UiMessage> = older
+        .messages
         .iter()
         .enumerate()
         .filter(|(at, _)| previous.as_ref().is_none_or(|(summary, _)| at != summary))
@@ -81,15 +102,25 @@ pub(super) async fn summarise(
         .collect();
     let previous = previous.map(|(_, text)| text);
     let source = transcript(rest.iter().copied());
+    let room = goal.summary_room();
+    let range = Range::of(older.view, older.messages, older.wishes);
+    if let Some(draft) = draft::find(work, &range).await.filter(|it| count(&it.prose) <= room) {
+        let Draft { prose, rung, cost, .. } = draft;
+        let (failures, cool_until) = (0, None);
+        return Summed { prose, rung, source, previous, failures, cool_until, cost };
+    }
     let mut cost = Cost::default();
     let now = work.agent.clock.now();
     let is_cool = carried.cool_until.is_none_or(|until| now >= until);
     let mut failures = carried.failures;
     let mut cool_until = carried.cool_until;
-    if is_cool && work.agent.provider.can_summarise() && !source.is_empty() {
-        let asked = Asked { work, goal, wishes, count: &count };
-        match asked.all(&source, previous.clone(), &mut cost).await {
+    let has_source = source.iter().any(|piece| !piece.is_empty());
+    if is_cool && work.agent.provider.can_summarise() && has_source {
+        let asked = Asked { work, goal, wishes: older.wishes, count: &count };
+        match asked.all(&rest, &source, previous.as_deref(), &mut cost).await {
             Ok((prose, rung)) => {
+                let draft = Draft { range, prose: prose.clone(), rung, cost };
+                draft::keep(work, older.view, draft).await;
                 let (failures, cool_until) = (0, None);
                 return Summed { prose, rung, source, previous, failures, cool_until, cost };
             }
@@ -103,7 +134,7 @@ pub(super) async fn summarise(
             }
         }
     }
-    let prose = extract(previous.as_deref(), &rest, goal.summary_room(), &count);
+    let prose = extract(previous.as_deref(), &rest, room, &count);
     Summed { prose, rung: Rung::Extract, source, previous, failures, cool_until, cost }
 }
 
@@ -115,29 +146,42 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Asks for one summary of everything, or piece by piece, each bringing the one before up to date.
+    /// Asks for one summary of everything, or piece by piece, each bringing the one before up to date. What is
+    /// older than the calls can read is extracted, and that extract is the summary that the first one is given.
     async fn all(
         &self,
+        messages: &[&UiMessage],
         source: &[String],
-        mut previous: Option<String>,
+        previous: Option<&str>,
         cost: &mut Cost,
     ) -> Result<(String, Rung), String> {
-        let wall = self.work.agent.window_tokens().unwrap_or(self.goal.trigger.max(12_000));
-        let room = wall.saturating_sub(2 * self.goal.summary_room() + OVERHEAD).max(500);
-        let mut pieces = chunks(source, room, self.count);
-        let rung = if pieces.len() == 1 { Rung::Summary } else { Rung::Chunks };
-        // What more calls would be needed for is left to the identifiers and to the search.
-        let skipped = pieces.len().saturating_sub(CALLS_MAX);
-        pieces.drain(..skipped);
-        for piece in &pieces {
-            let given = previous.as_deref().map_or(0, |text| (self.count)(text));
+        let summary_room = self.goal.summary_room();
+        let room = self.goal.reading.saturating_sub(2 * summary_room + OVERHEAD).max(500);
+        let Chunks { texts, unread } = chunks(source, room, CALLS_MAX, self.count);
+        let rung = if texts.len() == 1 && unread == 0 { Rung::Summary } else { Rung::Chunks };
+        let is_long = |text: &str| (self.count)(text) > summary_room;
+        let mut so_far = match previous {
+            Some(text) if unread == 0 && !is_long(text) => Some(text.to_owned()),
+            None if unread == 0 => None,
+            previous => Some(extract(previous, &messages[..unread], summary_room, self.count)),
+        };
+        for (nth, piece) in texts.iter().enumerate() {
+            if texts.len() > 1 {
+                self.tell(nth + 1, texts.len());
+            }
+            let given = so_far.as_deref().map_or(0, |text| (self.count)(text));
             let tokens = (self.count)(piece) + given;
-            let text = self.once(piece, previous.as_deref(), cost).await?;
-            let prose = accept(&text, tokens, self.goal.summary_room(), self.count)
+            let text = self.once(piece, so_far.as_deref(), cost).await?;
+            let prose = accept(&text, tokens, summary_room, self.count)
                 .map_err(|rejected| rejected.to_string())?;
-            previous = Some(prose);
+            so_far = Some(prose);
         }
-        previous.map(|prose| (prose, rung)).ok_or_else(|| Rejected::Empty.to_string())
+        so_far.map(|prose| (prose, rung)).ok_or_else(|| Rejected::Empty.to_string())
+    }
+
+    fn tell(&self, nth: usize, of: usize) {
+        let text = format!("Making room: part {nth} of {of} is summed up");
+        self.work.tell(&RunEvent::Chunk(notice("compacting", &text)));
     }
 
     async fn once(

@@ -1,76 +1,136 @@
 //! Undoing a compaction: the originals come back before what was said since.
+//!
+//! The last compaction is undone first, then the one before it. One that only left outputs out is undone by
+//! showing them again.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
 
-use ship_store::{Body, ChatKey, Line, OnDamage, Piece, Rotation, View};
+use ship_context::compact::Pruned;
+use ship_store::{
+    Body, ChatKey, Entry, Line, NewEvent, NewMessage, OnDamage, Piece, Rotation, Seq, View,
+};
 
-use super::{COMPACTED, Carried};
-use crate::contexts::{folded, predecessor};
+use super::carried::{Carried, PRUNED, pruned_by_head};
+use super::{COMPACTED, meta};
+use crate::contexts::folded;
 use crate::run::{Agent, RunError};
 use crate::work::Work;
 
+/// What came of undoing a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// There is none to undo.
+    Nothing,
+    /// So many messages are back in the place of their summary.
+    Messages(usize),
+    /// So many tool outputs are shown again.
+    Outputs(usize),
+    /// The sealed log that held the originals is not there any more, so nothing was changed.
+    Purged,
+}
+
 impl Agent {
-    /// Undoes the last compaction of the active context: gives how many messages came back, none when there
-    /// is nothing to undo. Until the next overflow the whole window may be used, or it would come again at once.
+    /// Undoes the last compaction of the active context. Until the next overflow the whole window may be used,
+    /// or the same compaction would come again at once.
     ///
     /// # Errors
     /// When the chat is at work elsewhere, or cannot be read or written.
-    pub async fn undo_compaction(&self, chat: &ChatKey) -> Result<Option<usize>, RunError> {
-        let Some(work) = self.work_at_rest(chat).await? else { return Ok(None) };
-        let Some(view) = work.chat.view().await? else { return Ok(None) };
-        let Some(id) = compaction(&view) else { return Ok(None) };
-        let Some(before) = before_it(&work, &view, &id).await? else { return Ok(None) };
-        bring_back(&work, view, before).await.map(Some)
+    pub async fn undo_compaction(&self, chat: &ChatKey) -> Result<Undone, RunError> {
+        let Some(work) = self.work_at_rest(chat).await? else { return Ok(Undone::Nothing) };
+        let Some(view) = work.chat.view().await? else { return Ok(Undone::Nothing) };
+        let Some((seq, event)) = last_compaction(&view) else { return Ok(Undone::Nothing) };
+        if let Some(left_out) = event.data.get(PRUNED) {
+            let outputs = Pruned::from_json(left_out).len();
+            show_again(&work, &view, seq).await?;
+            return Ok(Undone::Outputs(outputs));
+        }
+        let Some(sealed) = meta::sealed_by(&*work.chat, &view, event).await? else {
+            return Ok(Undone::Purged);
+        };
+        let before = work.chat.sealed_view(&sealed).await?;
+        bring_back(&work, &view, seq, &before).await.map(Undone::Messages)
     }
 }
 
-/// The event of the last compaction that a summary came of.
-fn compaction(view: &View) -> Option<String> {
+fn last_compaction(view: &View) -> Option<(Seq, &NewEvent)> {
     view.lines.iter().rev().find_map(|line| match &line.body {
-        Body::Event(event) if event.event == COMPACTED && event.data.get("pruned").is_none() => {
-            Some(event.id.clone())
-        }
+        Body::Event(event) if event.event == COMPACTED => Some((line.seq, event)),
         Body::Event(_) | Body::Message(_) => None,
     })
 }
 
-/// The log that the compaction has sealed. A context that was left and loaded since is in a further log, which
-/// knows of the compaction too.
-async fn before_it(work: &Work, view: &View, id: &str) -> Result<Option<View>, RunError> {
-    let mut after = view.clone();
-    loop {
-        let Some(name) = predecessor(&after) else { return Ok(None) };
-        let log = work.chat.sealed_view(&name).await?;
-        let knows = |line: &Arc<Line>| matches!(&line.body, Body::Event(event) if event.id == id);
-        if !log.lines.iter().any(knows) {
-            return Ok(Some(log));
-        }
-        after = log;
-    }
+/// Writes the log anew without the event that leaves outputs out.
+async fn show_again(work: &Work, view: &View, event: Seq) -> Result<(), RunError> {
+    let others = view.lines.iter().filter(|line| line.seq != event);
+    let pieces = others.map(|line| Piece::Keep(line.seq, line.seq)).collect();
+    let mut carried = Carried::of(view);
+    carried.pruned = pruned_by_head(&view.head);
+    publish(work, view, carried, pieces).await
 }
 
-async fn bring_back(work: &Work, view: View, before: View) -> Result<usize, RunError> {
-    let known: HashSet<String> =
-        before.messages().filter_map(|message| message.str("id").map(str::to_owned)).collect();
-    let mut pieces: Vec<Piece> =
-        before.messages().map(|message| Piece::New(message.clone().into())).collect();
-    let count = pieces.len();
-    for line in &view.lines {
-        if let Body::Message(message) = &line.body {
-            let id = message.str("id").unwrap_or_default();
-            let kind = message.get("metadata").and_then(|metadata| metadata.get("kind")?.as_str());
-            if !known.contains(id) && kind != Some("summary") {
-                pieces.push(Piece::Keep(line.seq, line.seq));
-            }
-        }
-    }
-    let mut carried = Carried::of(&before);
+/// Writes the log anew with the lines of the sealed one. What was said since stands behind them, and a message
+/// that has changed since stays as it is now.
+async fn bring_back(
+    work: &Work,
+    view: &View,
+    event: Seq,
+    before: &View,
+) -> Result<usize, RunError> {
+    let now: HashMap<&str, Seq> = view.lines.iter().map(|line| (id(line), line.seq)).collect();
+    let known: HashSet<&str> = before.lines.iter().map(|line| id(line)).collect();
+    let originals = before.lines.iter().map(|line| match now.get(id(line)) {
+        Some(seq) => Piece::Keep(*seq, *seq),
+        None => Piece::New(entry(line)),
+    });
+    let since = view
+        .lines
+        .iter()
+        .filter(|line| !known.contains(id(line)) && line.seq != event && !is_summary(line))
+        .map(|line| Piece::Keep(line.seq, line.seq));
+    let pieces = originals.chain(since).collect();
+    let mut carried = Carried::of(view);
+    carried.pruned = pruned_by_head(&before.head);
+    publish(work, view, carried, pieces).await?;
+    let back = before.lines.iter().filter(|line| !now.contains_key(id(line)));
+    Ok(back.filter(|line| matches!(line.body, Body::Message(_))).count())
+}
+
+async fn publish(
+    work: &Work,
+    view: &View,
+    mut carried: Carried,
+    pieces: Vec<Piece>,
+) -> Result<(), RunError> {
     carried.tokens = work.agent.scales.to_object();
     carried.raised = true;
-    let mut head = folded(&view);
+    let mut head = folded(view);
     carried.write_to(&mut head, &work.loaded_skills().await);
     let expected = Some(view.position.generation);
     work.lane.rotate(Rotation { expected, head, pieces, damage: OnDamage::Refuse }).await?;
-    Ok(count)
+    if let Some(view) = work.chat.view().await? {
+        meta::write(work, &view, None).await;
+    }
+    Ok(())
+}
+
+fn id(line: &Line) -> &str {
+    match &line.body {
+        Body::Message(message) => message.str("id").unwrap_or_default(),
+        Body::Event(event) => &event.id,
+    }
+}
+
+fn entry(line: &Line) -> Entry {
+    match &line.body {
+        Body::Message(message) => {
+            NewMessage { message: message.clone(), rev: line.rev, inbox: line.inbox }.into()
+        }
+        Body::Event(event) => event.clone().into(),
+    }
+}
+
+fn is_summary(line: &Line) -> bool {
+    let Body::Message(message) = &line.body else { return false };
+    let kind = message.get("metadata").and_then(|metadata| metadata.get("kind")?.as_str());
+    kind == Some("summary")
 }

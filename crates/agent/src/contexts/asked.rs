@@ -6,14 +6,13 @@ use std::time::Duration;
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, LaneError, LedgerBody, LedgerLine, NewEntry, StorageError};
 
-use super::ANSWERED;
+use super::current::current_ids;
 use super::operation::{Ground, Moving, NotDone, Operated, Operation};
-use super::turn::{current_ids, operate_asked};
+use super::turn::operate_asked;
 use crate::events::RunEvent;
 use crate::held::Held;
 use crate::inbound::millis;
 use crate::run::{Agent, LEDGER_PAGE, RunError};
-use crate::said::messages;
 use crate::step::notice;
 
 /// What the role of an operation's ledger entry is.
@@ -103,10 +102,7 @@ pub(crate) async fn operate_at_rest(
     operation: &Operation,
 ) -> Result<(), RunError> {
     let view = ground.chat.view().await?;
-    let messages = view.as_ref().map(messages).unwrap_or_default();
-    let mut current = current_ids(&messages, "");
-    let answered = view.as_ref().and_then(|view| view.head.carry.str(ANSWERED));
-    current.retain(|id| answered != Some(id));
+    let current = view.as_ref().map(|view| current_ids(view, "")).unwrap_or_default();
     let moving = Moving { current, inbox: Some(asked.seq), ..Moving::default() };
     let operated = operate_asked(ground, operation, &moving).await?;
     tell(ground, asked, &operated).await

@@ -15,11 +15,12 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, View};
 
-use super::look::{Shown, put};
-use super::operation::{Moving, Operated, Operation};
+use super::current::{current_ids, has_anything};
+use super::look::{SHARE, Shown, put};
+use super::operation::{Moving, NotDone, Operated, Operation};
 use super::place::Spot;
 use super::shelf::Shelf;
-use super::turn::{current_ids, has_anything, no_context, operate};
+use super::turn::operate;
 use crate::run::{LEDGER_PAGE, RunError};
 use crate::work::Work;
 
@@ -31,8 +32,6 @@ pub(crate) struct ContextCall {
 
 /// How many pages of the ledger are looked through at most for what was said earlier.
 const PAGES_MAX: usize = 50;
-/// A reference takes at most this part of what a request may take.
-const SHARE: u64 = 4;
 
 /// The messages as they are shown: each reference before what it was fetched for.
 pub(crate) fn place_said(messages: Arc<[Arc<UiMessage>]>) -> Arc<[Arc<UiMessage>]> {
@@ -80,8 +79,8 @@ impl Called<'_> {
         Shelf::open(&self.work.agent, &*self.work.chat, self.view).await
     }
 
-    async fn current(&self) -> Vec<String> {
-        current_ids(&self.work.context().await, &self.work.run_id)
+    fn current(&self) -> Vec<String> {
+        current_ids(self.view, &self.work.run_id)
     }
 
     async fn list(&self) -> Answered {
@@ -106,9 +105,9 @@ impl Called<'_> {
         let shelf = self.shelf().await?;
         let snapshot = match shelf.find(which).await? {
             Ok(snapshot) => snapshot,
-            Err(offered) => return Ok(Err(no_context(which, offered).with_offers())),
+            Err(offered) => return Ok(Err(NotDone::no_context(which, offered).with_offers())),
         };
-        let (ground, current) = (self.work.ground(), self.current().await);
+        let (ground, current) = (self.work.ground(), self.current());
         let run_id = Some(self.work.run_id.as_str());
         let shown = Shown { view: self.view, run_id, current: &current };
         if let Err(not_done) = put(ground, &shown, &snapshot, mode, &Moving::default()).await? {
@@ -135,7 +134,9 @@ impl Called<'_> {
                 let shelf = self.shelf().await?;
                 let snapshot = match shelf.find(which).await? {
                     Ok(snapshot) => snapshot,
-                    Err(offered) => return Ok(Err(no_context(which, offered).with_offers())),
+                    Err(offered) => {
+                        return Ok(Err(NotDone::no_context(which, offered).with_offers()));
+                    }
                 };
                 let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
                 let loaded = (snapshot.context().clone(), snapshot.title().to_owned());
@@ -162,7 +163,8 @@ impl Called<'_> {
             return Ok(Err(not_done.line));
         }
         let shelf = self.shelf().await?;
-        let title = shelf.active(self.view).title().to_owned();
+        let active = shelf.active(self.view);
+        let title = self.text("name").unwrap_or(active.title()).to_owned();
         self.promise(&shelf, (self.new_id(), title), 1).await
     }
 
@@ -174,7 +176,7 @@ impl Called<'_> {
         if self.work.is_switching().await {
             return Err(Refused::OneAtATime);
         }
-        let current = self.current().await;
+        let current = self.current();
         let made = usize::try_from(self.work.switches().await).unwrap_or(usize::MAX);
         may_switch(switch, made, has_anything(self.view, &current))
     }
@@ -223,7 +225,7 @@ impl Called<'_> {
             Ok(found) => found,
             Err(not_loaded) => return Ok(Err(not_loaded.to_string())),
         };
-        let current = self.current().await;
+        let current = self.current();
         let id = format!("r_{:016x}", agent.ids.next());
         let message = reference.into_message(Fetched {
             id: &id,

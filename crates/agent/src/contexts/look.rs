@@ -11,12 +11,11 @@ use super::named::Named;
 use super::operation::{Changed, Ground, Moving, NotDone, Operated};
 use super::shelf::{Shelf, known};
 use super::title::folded;
-use super::turn::no_context;
 use crate::began::Began;
 use crate::run::{Agent, Inner, RunError};
 
 /// A reference takes at most this part of what a request may take.
-const SHARE: u64 = 4;
+pub(super) const SHARE: u64 = 4;
 
 /// The contexts of a chat.
 #[derive(Clone, Debug)]
@@ -83,7 +82,7 @@ impl Agent {
         which: &str,
     ) -> Result<Result<Snapshot, NotDone>, RunError> {
         let agent = &*self.inner;
-        let none = || no_context(which, Vec::new());
+        let none = || NotDone::no_context(which, Vec::new());
         let Some(chat) = agent.store.open(chat).await? else { return Ok(Err(none())) };
         let Some(view) = chat.view().await? else { return Ok(Err(none())) };
         let shelf = Shelf::open(agent, &*chat, &view).await?;
@@ -91,7 +90,7 @@ impl Agent {
         if active.context().as_str() == which {
             return Ok(Ok(active));
         }
-        Ok(shelf.find(which).await?.map_err(|offered| no_context(which, offered)))
+        Ok(shelf.find(which).await?.map_err(|offered| NotDone::no_context(which, offered)))
     }
 }
 
@@ -119,7 +118,7 @@ pub(super) async fn recall(
     let shelf = Shelf::open(ground.agent, ground.chat, view).await?;
     let snapshot = match shelf.find(which).await? {
         Ok(snapshot) => snapshot,
-        Err(offered) => return Ok(Operated::NotDone(no_context(which, offered))),
+        Err(offered) => return Ok(Operated::NotDone(NotDone::no_context(which, offered))),
     };
     let active = shelf.active(view);
     let shown = Shown { view, run_id: None, current: &moving.current };

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use ship_context::contexts::{MOVED, Switching, after_switch, switch_of};
 use ship_context::{Journal, RunStart};
 use ship_message::json::Json;
-use ship_message::{ToolPart, ToolState, UiMessage, UiPart};
+use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, ToolState, UiMessage, UiPart};
 use ship_store::{LedgerLine, Synced};
 
 use super::asked::tell;
+use super::current::current_ids;
 use super::operation::{Ground, Moving, Operated, Operation};
-use super::turn::{current_ids, operate};
+use super::turn::{is_refused, operate, operate_asked};
 use crate::events::{Outcome, RunEvent};
 use crate::finish;
 use crate::run::RunError;
@@ -27,7 +28,7 @@ pub(crate) fn switching_call(message: &UiMessage, start: &RunStart) -> Option<To
     last_step(message).iter().find_map(|part| match part {
         UiPart::Tool(tool)
             if tool.state() == ToolState::OutputAvailable
-                && start.switched.as_deref() != Some(tool.call_id())
+                && !is_made(message, start, tool)
                 && switch_of(tool.name().unwrap_or_default(), tool.input()).is_some() =>
         {
             Some(tool.clone())
@@ -36,12 +37,16 @@ pub(crate) fn switching_call(message: &UiMessage, start: &RunStart) -> Option<To
     })
 }
 
+/// Whether the switch that a call stands for was made: its message begins with it then. A provider may use the
+/// name of a call again in a later step.
+fn is_made(message: &UiMessage, start: &RunStart, call: &ToolPart) -> bool {
+    let steps = message.parts().iter().filter(|part| matches!(part, UiPart::StepStart(_))).count();
+    start.switched.as_deref() == Some(call.call_id()) && steps <= 1
+}
+
 /// The operation that a call stands for. Its output names the context that it promised.
 fn operation_of(call: &ToolPart) -> Operation {
-    let text = |key: &str| {
-        let value = call.input().and_then(|input| input.get(key)).and_then(Json::as_str);
-        value.filter(|text| !text.trim().is_empty()).map(str::to_owned)
-    };
+    let text = |key: &str| text_of(call, key);
     match call.name().unwrap_or_default() {
         "chat_context_load" => {
             Operation::Load { which: active_id(call).unwrap_or("last").to_owned() }
@@ -50,6 +55,12 @@ fn operation_of(call: &ToolPart) -> Operation {
         "chat_context_clear_active" => Operation::Clear,
         _ => Operation::New { title: text("title"), reason: text("reason") },
     }
+}
+
+/// A text of a call's input that is not empty.
+fn text_of(call: &ToolPart, key: &str) -> Option<String> {
+    let value = call.input().and_then(|input| input.get(key)).and_then(Json::as_str);
+    value.filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
 fn active_id(call: &ToolPart) -> Option<&str> {
@@ -65,9 +76,14 @@ pub(crate) async fn switch(
     // What the call has promised must be known before the log that it leaves is sealed.
     progress.journal_switch(work, call.call_id()).await?;
     let call_id = Some(call.call_id());
+    let operation = operation_of(call);
+    if is_refused(work.ground(), &operation, &moving(work).await?).await? {
+        return refuse(work, progress, call).await;
+    }
     let mut moving = leave(work, progress, call_id).await?;
+    moving.title = text_of(call, "name");
     moving.promised = active_id(call).and_then(|id| id.parse().ok());
-    let operated = operate(work.ground(), &operation_of(call), &moving).await?;
+    let operated = operate(work.ground(), &operation, &moving).await?;
     go_on(work, progress, call_id).await?;
     let line = match &operated {
         Operated::Done(changed) => changed.line.clone(),
@@ -79,6 +95,32 @@ pub(crate) async fn switch(
     let meta = ship_message::json::Object::from([("via", "switch")]);
     work.record_sent(key, &line, Some(meta)).await?;
     Ok(())
+}
+
+/// What a call has promised cannot be had any more: somebody was faster, while nobody held the lane.
+async fn refuse(
+    work: &Arc<Work>,
+    progress: &mut Progress,
+    call: &ToolPart,
+) -> Result<(), RunError> {
+    let tool = ToolChunk { call_id: call.call_id().to_owned(), ..ToolChunk::default() };
+    let error_text = "this cannot be done any more; answer the person here".to_owned();
+    progress.push(work, Chunk::ToolOutputError { tool, error_text });
+    work.unset_switching().await;
+    progress.journal_switch(work, call.call_id()).await
+}
+
+/// What goes along, as long as nothing is left.
+async fn moving(work: &Work) -> Result<Moving, RunError> {
+    let view = work.chat.view().await?;
+    let current = view.map(|view| current_ids(&view, &work.run_id)).unwrap_or_default();
+    Ok(Moving { current, ..Moving::default() })
+}
+
+/// Whether a run must end before an operation can be done. One that would change nothing ends nothing.
+pub(crate) async fn stops(work: &Work, operation: &Operation) -> Result<bool, RunError> {
+    let here = moving(work).await?;
+    Ok(operation.stops_a_run() && !is_refused(work.ground(), operation, &here).await?)
 }
 
 /// Does what a person has asked for while a run goes on.
@@ -93,15 +135,14 @@ pub(crate) async fn operate_midway(
         Operation::Fork { to, .. } => to.as_ref().is_none_or(|to| to == work.chat.key()),
         _ => false,
     };
+    let here = moving(work).await?;
+    let leaves = leaves && !is_refused(work.ground(), operation, &here).await?;
     let mut moving = match leaves {
         true => leave(work, progress, None).await?,
-        false => Moving {
-            current: current_ids(&work.context().await, &work.run_id),
-            ..Moving::default()
-        },
+        false => here,
     };
     moving.inbox = Some(asked.seq);
-    let operated = super::turn::operate_asked(work.ground(), operation, &moving).await?;
+    let operated = operate_asked(work.ground(), operation, &moving).await?;
     match leaves {
         true => go_on(work, progress, None).await?,
         false => work.enter().await?,
@@ -117,7 +158,7 @@ async fn leave(
 ) -> Result<Moving, RunError> {
     let so_far = progress.assembler.message().clone();
     let said = work.context().await;
-    let current = current_ids(&said, &work.run_id);
+    let current = moving(work).await?.current;
     let is_current = |message: &&Arc<UiMessage>| {
         message.id().is_some_and(|id| current.iter().any(|known| known == id))
     };
@@ -129,13 +170,21 @@ async fn leave(
         call: output,
         next_message_id: "",
     });
+    let nothing =
+        || UiMessage::new(progress.start.message_id.as_str(), Role::Assistant, Vec::new());
+    let left = Some(switched.left.unwrap_or_else(nothing));
     let is_there = said.iter().any(|message| message.id() == so_far.id());
-    if let Some(mut left) = switched.left.filter(|_| !is_there) {
+    if let Some(mut left) = left.filter(|_| !is_there) {
         let moved = left.metadata().and_then(|metadata| metadata.get(MOVED)).cloned();
         finish::settle(&mut left);
         let mut metadata = finish::metadata(work, &Outcome::Done, None);
         metadata.set(MOVED, moved.unwrap_or_default());
         left.set_metadata(metadata.into());
+        // What was taken along must be told, also when the run has said nothing since it was settled.
+        let ends_with_question = || said.last().is_some_and(|last| last.role() == Role::User);
+        if left.parts().is_empty() && !ends_with_question() {
+            left.parts_mut().push(UiPart::StepStart(StepStartPart::new()));
+        }
         if !left.parts().is_empty() {
             let entry = left.to_json().as_object().cloned().unwrap_or_default();
             work.append(vec![entry.into()]).await?;

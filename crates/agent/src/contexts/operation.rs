@@ -74,7 +74,7 @@ impl Operation {
     }
 
     /// Whether a run cannot go on after it: what it was answering is not there any more.
-    pub(crate) fn stops_a_run(&self) -> bool {
+    pub(super) fn stops_a_run(&self) -> bool {
         match self {
             Self::Load { .. } | Self::Clear | Self::Rewind { .. } | Self::Undo => true,
             Self::New { .. }
@@ -178,6 +178,19 @@ impl NotDone {
         Self { line: line.into(), offered: Vec::new() }
     }
 
+    /// No archived context is meant, or more than one may be.
+    pub(super) fn no_context(which: &str, offered: Vec<Named>) -> Self {
+        let line = match offered.is_empty() {
+            true => format!(
+                "No archived context fits `{which}`: none was left yet. Nothing has changed."
+            ),
+            false => format!(
+                "No single archived context fits `{which}`. Nothing has changed. The newest are:"
+            ),
+        };
+        Self { line, offered }
+    }
+
     /// The line with what is offered, for whoever cannot choose from a list.
     pub fn with_offers(&self) -> String {
         let mut text = self.line.clone();
@@ -253,6 +266,8 @@ pub(crate) struct Moving {
     pub(crate) settled: Option<(String, Option<String>)>,
     /// The ledger entry that asked for the operation.
     pub(crate) inbox: Option<LedgerSeq>,
+    /// What a branch is called, when it is called something.
+    pub(crate) title: Option<String>,
     /// The id that a context which is made gets, when it was promised.
     pub(crate) promised: Option<ship_store::ContextId>,
 }

@@ -1,10 +1,11 @@
 //! Where a checkpoint or a message is: in the live log, or in a sealed one that a compaction or another
 //! operation has left behind.
 
-use ship_store::{MessageId, SealedName, Seq, View};
+use ship_message::json::Json;
+use ship_store::{Body, Line, MessageId, ReadError, SealedName, Seq, View};
 
 use super::operation::{Ground, NotDone};
-use super::title::folded;
+use super::title::{folded, predecessor};
 use crate::run::RunError;
 
 /// A place in a log: everything up to a line, that line included.
@@ -30,7 +31,8 @@ impl Spot {
         if let Some(id) = MessageId::new(called)
             && let Some(place) = ground.chat.find(&id, None).await?
         {
-            return Ok(Ok(Self { log: place.log, last: place.seq }));
+            let spot = Self { log: place.log, last: place.seq };
+            return Ok(Ok(spot.where_it_was_said(ground, &id).await?));
         }
         let names: Vec<&str> =
             checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
@@ -43,6 +45,28 @@ impl Spot {
         ))))
     }
 
+    /// The same message in the log in which it was said, if a compaction has summed up since what was before it
+    /// and has sealed away the message too.
+    async fn where_it_was_said(self, ground: Ground<'_>, id: &MessageId) -> Result<Self, RunError> {
+        let mut spot = self;
+        while let Some(log) = &spot.log {
+            let view = ground.chat.sealed_view(log).await?;
+            let before = view.lines.iter().take_while(|line| line.seq < spot.last);
+            let is_summed_up = before.into_iter().any(|line| is_summary(line));
+            let Some(older) = predecessor(&view).filter(|_| is_summed_up) else { break };
+            match ground.chat.sealed_view(&older).await {
+                Ok(view) => match view.line_of(id) {
+                    Some(last) => spot = Self { log: Some(older), last },
+                    None => break,
+                },
+                // What was purged cannot come back; the summary can.
+                Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(spot)
+    }
+
     /// The log that it is in, as far as the place.
     pub(super) async fn view(&self, ground: Ground<'_>, live: &View) -> Result<View, RunError> {
         let mut view = match &self.log {
@@ -52,4 +76,10 @@ impl Spot {
         view.lines.retain(|line| line.seq <= self.last);
         Ok(view)
     }
+}
+
+fn is_summary(line: &Line) -> bool {
+    let Body::Message(message) = &line.body else { return false };
+    let kind = message.get("metadata").and_then(|metadata| metadata.get("kind"));
+    kind.and_then(Json::as_str) == Some("summary")
 }

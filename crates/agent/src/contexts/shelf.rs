@@ -7,16 +7,16 @@ use std::collections::HashSet;
 
 use ship_context::contexts::{
     ArchivedAs, Candidate, Found, Index, IndexItem, Known, Snapshot, SnapshotLimits, find,
-    own_messages, view_messages,
 };
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage};
 use ship_store::{
     Chat, ContextId, Derived, DerivedState, Gen, Head, Position, SealedLog, SealedName, Timestamp,
     View,
 };
 
 use super::OPERATION;
+use super::current::left_messages;
 use super::named::Named;
 use super::title::folded;
 use crate::began::Began;
@@ -52,18 +52,6 @@ impl Left {
             generation: Gen::new(operation.get("gen")?.as_u64()?),
         })
     }
-}
-
-/// The messages that belong to a context that was left, without those that were taken along.
-pub(super) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
-    let messages = view_messages(view);
-    let mut own: Vec<UiMessage> = own_messages(&messages).into_iter().cloned().collect();
-    own.retain(|message| !message.id().is_some_and(|id| taken.iter().any(|taken| taken == id)));
-    // A question without an answer was taken along, or it would have been answered.
-    while own.last().is_some_and(|message| message.role() == Role::User) {
-        own.pop();
-    }
-    own
 }
 
 impl<'a> Shelf<'a> {
@@ -108,8 +96,23 @@ impl<'a> Shelf<'a> {
             }
             before = page.last().map(|log| log.name.clone());
         }
+        shelf.tidy().await?;
         shelf.write(view.position, view.crc).await?;
         Ok(shelf)
+    }
+
+    /// Takes away what is written of contexts that are not archived: somebody was killed before he could.
+    async fn tidy(&self) -> Result<(), RunError> {
+        for context in self.chat.archived_contexts().await? {
+            if !self.has(&context) {
+                self.chat.remove_derived(Derived::Context(context)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has(&self, context: &ContextId) -> bool {
+        self.index.items().iter().any(|item| item.context == *context)
     }
 
     /// Lists the context of a sealed log, and writes it down again if that is missing.
@@ -199,8 +202,8 @@ impl<'a> Shelf<'a> {
         if let Some(snapshot) = state.and_then(|state| Snapshot::read(state.value)) {
             return Ok(Some(snapshot));
         }
-        let listed = self.index.items().iter().any(|item| item.context == *context);
-        let Some(view) = self.chat.view().await?.filter(|_| listed) else { return Ok(None) };
+        let view = self.chat.view().await?;
+        let Some(view) = view.filter(|_| self.has(context)) else { return Ok(None) };
         Box::pin(Self::rebuild(self.agent, self.chat, &view)).await?;
         let state = self.chat.derived(Derived::Context(context.clone())).await?;
         Ok(state.and_then(|state| Snapshot::read(state.value)))
@@ -208,8 +211,19 @@ impl<'a> Shelf<'a> {
 
     /// Finds the context that somebody means, or those that they may mean.
     pub(crate) async fn find(&self, which: &str) -> Result<Result<Snapshot, Vec<Named>>, RunError> {
+        // Who names one exactly need not wait until all of them are read.
+        let items = self.index.items();
+        let exactly = match which.trim() {
+            "last" | "-" => items.first(),
+            id => items.iter().find(|item| item.context.as_str() == id),
+        };
+        if let Some(item) = exactly
+            && let Some(snapshot) = self.read(&item.context).await?
+        {
+            return Ok(Ok(snapshot));
+        }
         let mut snapshots = Vec::new();
-        for item in self.index.items() {
+        for item in items {
             snapshots.extend(self.read(&item.context).await?);
         }
         let candidates: Vec<Candidate<'_>> = snapshots.iter().filter_map(Candidate::of).collect();

@@ -42,8 +42,17 @@ pub(crate) fn folded(view: &View) -> Head {
     head
 }
 
+/// The same of a sealed log: the checkpoints in it are there.
+pub(super) fn folded_in(view: &View, log: &SealedName) -> Head {
+    let mut head = folded(view);
+    for checkpoint in &mut head.checkpoints {
+        checkpoint.sealed.get_or_insert_with(|| log.clone());
+    }
+    head
+}
+
 /// The log that this one goes on with: the one that it was loaded from, or else the one that it has replaced.
-pub(crate) fn predecessor(view: &View) -> Option<SealedName> {
+pub(super) fn predecessor(view: &View) -> Option<SealedName> {
     let loaded = view.head.carry.str(CONTINUES).and_then(SealedName::parse);
     loaded.or_else(|| view.head.sealed.clone())
 }

@@ -183,18 +183,21 @@ impl Lane for ConversationLane {
             pieces.iter().any(|piece| match piece {
                 Piece::Keep(first, last) => (*first..=*last).contains(&seq),
                 Piece::KeepFrom(first) => seq >= *first,
-                Piece::Sealed { .. } | Piece::Of { .. } | Piece::New(_) => false,
+                Piece::New(_) | Piece::Sealed { .. } | Piece::Of { .. } => false,
             })
         };
+        let copies = |piece: &Piece| matches!(piece, Piece::Sealed { .. } | Piece::Of { .. });
         let failed = |path, source| StorageError::Io { doing: "compact", path, source };
         Box::pin(self.kept.with(move |context| {
-            let Some(summary) = rotation.pieces.iter().find_map(summary) else {
+            let pieces = &rotation.pieces;
+            let summary = pieces.iter().find_map(summary).filter(|_| !pieces.iter().any(copies));
+            let Some(summary) = summary else {
                 let why = "a conversation's lines are only added to, never replaced";
                 let source = io::Error::new(io::ErrorKind::Unsupported, why);
                 return Err(failed(context.place(), source).into());
             };
             let position = context
-                .compact(|seq| stays(&rotation.pieces, seq), &summary)
+                .compact(|seq| stays(pieces, seq), &summary)
                 .map_err(|error| failed(context.place(), io::Error::other(error)))?;
             Ok(Rotated { position, sealed: None })
         }))

@@ -2,10 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod arrives;
 mod conversation;
+mod endless;
+mod full_log;
+mod killed;
+mod local;
 mod long;
 mod overflow;
+mod restored;
 mod rungs;
 mod settled;
+mod turns;
 mod undo;
 mod world;

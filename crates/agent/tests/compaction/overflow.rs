@@ -1,9 +1,11 @@
 //! Providers that take less than we think.
 
 use ship_agent::{Outcome, Rules};
-use ship_testkit::llm::Answer;
+use ship_context::Tokenizer;
+use ship_message::json::{Json, Object};
+use ship_testkit::llm::{Answer, Status};
 
-use crate::world::{SUMMARY, World, asks_for_summary, words};
+use crate::world::{SUMMARY, World, asks_for_summary, chat, words};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_overflow_makes_room_once_and_no_tool_runs_again() {
@@ -42,4 +44,99 @@ async fn a_message_that_is_larger_than_the_window_is_told_so_before_anything_is_
     assert!(sentence.contains("Send it in pieces"), "{sentence}");
     assert_eq!(world.server.requests().len(), 0);
     assert_eq!(world.say("hello").await, Some(Outcome::Done), "and the chat goes on");
+}
+
+/// A provider that sums up whatever it is sent, but answers no request of more than `takes` tokens, and says
+/// what it takes only if it `names` it.
+fn takes(world: &World, takes: u64, names: bool) {
+    let tokenizer = Tokenizer::for_model("test-model");
+    world.server.otherwise(Answer::judge(move |exchange| {
+        let tokens = tokenizer.count(&exchange.body.to_string());
+        match (asks_for_summary(exchange), tokens <= takes) {
+            (true, _) => Answer::text(SUMMARY),
+            (false, true) => Answer::text("Aye."),
+            (false, false) if names => refused(&format!(
+                "This model's maximum context length is {takes} tokens. However, your messages \
+                 resulted in {tokens} tokens. Please reduce the length of the messages."
+            )),
+            (false, false) => refused("Please reduce the length of the messages or completion."),
+        }
+    }));
+}
+
+fn refused(message: &str) -> Answer {
+    let error = Object::from([
+        ("message", message),
+        ("type", "invalid_request_error"),
+        ("param", "messages"),
+        ("code", "context_length_exceeded"),
+    ]);
+    let body = Object::from([("error", error)]);
+    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    Answer::Status(Status { status: 400, headers, body: Json::from(body).to_string().into_bytes() })
+}
+
+/// Talks until the next turn of 600 tokens is compacted.
+async fn nearly_full(world: &World) {
+    for nth in 0.. {
+        let said = format!("{nth:03} {}", words(500));
+        assert_eq!(world.say(&said).await, Some(Outcome::Done), "{nth}");
+        let planned = world.agent.plan_compaction(&chat()).await.unwrap().unwrap();
+        if planned.tokens_now + 550 > planned.trigger {
+            return;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_what_is_compacted_is_refused_it_is_compacted_once_more_to_the_size_that_was_named() {
+    let rules = Rules { max_tokens: 1_000, ..Rules::default() };
+    let world = World::new(100_000, 1.0, Some(16_000), rules);
+    nearly_full(&world).await;
+    assert_eq!(world.logged("compacted").len(), 0);
+    let answers = world.asked().1;
+    takes(&world, 4_500, true);
+    assert_eq!(world.say(&format!("and now? {}", words(600))).await, Some(Outcome::Done));
+    assert_eq!(world.logged("compacted").len(), 2, "once by our count, once by the provider's");
+    assert_eq!(world.logged("overflow").len(), 1, "the second result was not refused");
+    assert_eq!(world.asked().1 - answers, 2);
+    assert_eq!(world.say("and then?").await, Some(Outcome::Done));
+    assert_eq!(world.logged("compacted").len(), 2, "and there is room");
+    assert_eq!(world.logged("overflow").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_no_size_is_named_the_next_request_is_a_good_deal_smaller_than_the_refused_one() {
+    for window in [None, Some(100_000)] {
+        let rules =
+            Rules { input_tokens_max: Some(50_000), keep_last_messages: 100, ..Rules::default() };
+        let world = World::new(100_000, 1.0, window, rules);
+        for nth in 0..24 {
+            let said = format!("{nth:03} {}", words(500));
+            assert_eq!(world.say(&said).await, Some(Outcome::Done), "{nth}");
+        }
+        takes(&world, 11_000, false);
+        assert_eq!(world.say("and now?").await, Some(Outcome::Done));
+        assert_eq!(world.logged("overflow").len(), 1, "{window:?}");
+        assert_eq!(world.logged("compacted").len(), 1, "{window:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_refuses_everything_is_asked_three_times_and_room_is_made_twice_at_most() {
+    for names in [false, true] {
+        let world = World::new(100_000, 1.0, Some(16_000), Rules::default());
+        nearly_full(&world).await;
+        let answers = world.asked().1;
+        takes(&world, 0, names);
+        let outcome = world.say(&format!("and now? {}", words(600))).await;
+        assert!(matches!(outcome, Some(Outcome::Failed(_))), "{outcome:?}");
+        let asked = world.asked().1 - answers;
+        assert!((1..=3).contains(&asked), "{asked} requests");
+        let compactions = world.logged("compacted").len();
+        assert!((1..=2).contains(&compactions), "{compactions} compactions");
+        assert_eq!(world.ever_said().await.len(), answers + 1, "nothing is lost");
+        takes(&world, 100_000, true);
+        assert_eq!(world.say("and now?").await, Some(Outcome::Done), "and the chat goes on");
+    }
 }

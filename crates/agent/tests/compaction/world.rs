@@ -222,6 +222,16 @@ fn agent(
     })
 }
 
+/// A message as it is stored.
+pub(crate) fn message(id: &str, role: &str, text: &str) -> Object {
+    let part = Object::from([("type", "text"), ("text", text)]);
+    Object::from([
+        ("id", Json::from(id)),
+        ("role", role.into()),
+        ("parts", vec![Json::from(part)].into()),
+    ])
+}
+
 /// About so many tokens of words.
 pub(crate) fn words(tokens: usize) -> String {
     "the ship sails at dawn and ".chars().cycle().take(tokens * 26 / 6).collect()

@@ -2,6 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a chat that cannot be read fails the test")]
 
+mod branches;
+mod during;
+mod files;
+mod first;
+mod killed;
 mod model;
+mod notes;
 mod person;
 mod place;
+mod random;
+mod rounds;
+mod seen;
+mod tools;

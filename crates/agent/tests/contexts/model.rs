@@ -74,13 +74,3 @@ async fn a_load_in_the_middle_of_a_run_goes_on_in_the_loaded_messages() {
     assert_eq!(archived.len(), 1, "the loaded one is not among them: {archived:?}");
     assert_eq!(archived[0].1, "now dinner");
 }
-
-#[tokio::test]
-async fn a_model_that_always_begins_anew_ends() {
-    let place = Place::new();
-    place.say("plan the trip").await;
-    place.minds(|_| calls("chat_context_new", "{}"));
-    let Some(Outcome::Failed(sentence)) = place.say("go").await else { panic!("it is stopped") };
-    assert!(sentence.contains("context.run.maxSteps"), "{sentence}");
-    assert_eq!(place.archived().await.len(), 1, "one switch was made");
-}

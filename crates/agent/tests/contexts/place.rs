@@ -1,18 +1,22 @@
 //! A chat on a simulated disk, a model that does what it is told, and what is left of it all.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, Inbound, NoLog, Nowhere, Operated, Operation, Outcome, RandomIds, Rules,
+    Agent, AgentParts, Ids, Inbound, NoLog, Nowhere, Operated, Operation, Outcome, Rules, RunError,
     Stop, built_in_tools, context_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
 use ship_provider::{Answered, Answering, Provider, ProviderError, Request, Sink};
+use ship_store::disk::{Disk, Mode};
 use ship_store::{Chat, ChatKey, FileStore, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
+
+use crate::tools::{Effect, Meanwhile};
 
 /// What a model does about a request: it is given what it sees.
 pub(crate) type Mind = dyn Fn(&[UiMessage]) -> Does + Send + Sync;
@@ -40,6 +44,14 @@ pub(crate) struct Model {
     /// What it was shown, request by request.
     pub(crate) seen: Arc<Mutex<Vec<Vec<UiMessage>>>>,
     count: Arc<Mutex<u64>>,
+    alike: Arc<Mutex<bool>>,
+}
+
+impl Model {
+    /// From now on every call has the same id, as some providers do it.
+    pub(crate) fn names_all_calls_alike(&self) {
+        *self.alike.lock().unwrap() = true;
+    }
 }
 
 impl Provider for Model {
@@ -83,7 +95,7 @@ impl Provider for Model {
                 Does::Calls(calls) => {
                     for (name, input) in calls {
                         let mut count = self.count.lock().unwrap();
-                        *count += 1;
+                        *count += u64::from(!*self.alike.lock().unwrap());
                         sink(Chunk::ToolInputAvailable {
                             tool: ToolChunk {
                                 call_id: format!("c{count}"),
@@ -108,7 +120,23 @@ pub(crate) struct Place {
     pub(crate) model: Model,
     pub(crate) clock: ManualClock,
     pub(crate) disk: SimDisk,
-    said: Mutex<usize>,
+    /// What the tool `effect` has done.
+    pub(crate) effects: Arc<Mutex<Vec<String>>>,
+    /// What the tool `meanwhile` has others do.
+    pub(crate) meanwhile: Meanwhile,
+    rules: Rules,
+    said: Arc<Mutex<usize>>,
+    ids: Arc<Counted>,
+}
+
+/// Ids that are the same in every run of a test.
+#[derive(Default)]
+struct Counted(AtomicU64);
+
+impl Ids for Counted {
+    fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
 }
 
 pub(crate) fn chat() -> ChatKey {
@@ -120,28 +148,59 @@ impl Place {
         Self::on(SimDisk::default(), Rules::default())
     }
 
+    pub(crate) fn ruled(rules: Rules) -> Self {
+        Self::on(SimDisk::default(), rules)
+    }
+
     pub(crate) fn on(disk: SimDisk, rules: Rules) -> Self {
         let mind: Arc<Mind> = Arc::new(|seen: &[UiMessage]| {
             let asked = seen.iter().rev().find(|message| message.role() == Role::User).unwrap();
             says(&format!("Aye: {}", words(asked)))
         });
         let mind = Arc::new(Mutex::new(mind));
-        let model = Model { mind, seen: Arc::default(), count: Arc::default() };
+        let model =
+            Model { mind, seen: Arc::default(), count: Arc::default(), alike: Arc::default() };
         let clock = ManualClock::default();
+        Self::with(disk, rules, model, clock, Arc::default(), Arc::default(), Arc::default())
+    }
+
+    /// The same chat, in another process.
+    pub(crate) fn again(&self) -> Self {
+        self.meanwhile.end();
+        self.disk.revive();
+        let (model, clock) = (self.model.clone(), self.clock.clone());
+        let (effects, said) = (Arc::clone(&self.effects), Arc::clone(&self.said));
+        let ids = Arc::clone(&self.ids);
+        Self::with(self.disk.clone(), self.rules.clone(), model, clock, effects, said, ids)
+    }
+
+    fn with(
+        disk: SimDisk,
+        rules: Rules,
+        model: Model,
+        clock: ManualClock,
+        effects: Arc<Mutex<Vec<String>>>,
+        said: Arc<Mutex<usize>>,
+        ids: Arc<Counted>,
+    ) -> Self {
         let store = Arc::new(FileStore::on_disk(Box::new(disk.clone()), options()));
+        let meanwhile = Meanwhile::default();
         let mut tools = built_in_tools();
         tools.extend(context_tools());
+        tools.push(Arc::new(Effect(Arc::clone(&effects))));
+        tools.push(Arc::new(meanwhile.clone()));
         let agent = Agent::from_parts(AgentParts {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider: Arc::new(model.clone()),
             tools,
             surroundings: Arc::new(Nowhere),
-            rules,
+            rules: rules.clone(),
             clock: Arc::new(clock.clone()),
-            ids: Arc::new(RandomIds::default()),
+            ids: Arc::clone(&ids) as Arc<dyn Ids>,
             log: Arc::new(NoLog),
         });
-        Self { agent, store, model, clock, disk, said: Mutex::new(0) }
+        *meanwhile.agent.lock().unwrap() = Some(agent.clone());
+        Self { agent, store, model, clock, disk, effects, meanwhile, rules, said, ids }
     }
 
     /// Gives the model another mind.
@@ -151,24 +210,38 @@ impl Place {
 
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
         self.accept(text).await;
-        self.agent.run(&chat(), &Stop::default()).await.unwrap()
+        self.run().await
     }
 
     pub(crate) async fn accept(&self, text: &str) {
+        self.try_accept(text).await.unwrap();
+    }
+
+    pub(crate) async fn try_accept(&self, text: &str) -> Result<(), RunError> {
+        let inbound = self.inbound(text);
+        self.agent.accept(&chat(), inbound).await.map(drop)
+    }
+
+    /// A message of its own, said a second later than the one before.
+    pub(crate) fn inbound(&self, text: &str) -> Inbound {
         let nth = {
             let mut said = self.said.lock().unwrap();
             *said += 1;
             *said
         };
         self.clock.advance(1_000);
-        let inbound = Inbound {
+        Inbound {
             key: format!("k{nth}"),
             text: text.to_owned(),
             channel: "terminal".to_owned(),
             request_id: format!("req_{nth}"),
             ..Inbound::default()
-        };
-        self.agent.accept(&chat(), inbound).await.unwrap();
+        }
+    }
+
+    /// Does what is to be done.
+    pub(crate) async fn run(&self) -> Option<Outcome> {
+        self.agent.run(&chat(), &Stop::default()).await.unwrap()
     }
 
     pub(crate) async fn operate(&self, operation: Operation) -> Operated {
@@ -197,6 +270,41 @@ impl Place {
         let view = self.view().await;
         let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
         view.messages().map(|message| line(&read(message))).collect()
+    }
+
+    /// The id of what a person said, from its first words on.
+    pub(crate) async fn id_of(&self, text: &str) -> String {
+        let all = ship_testkit::chat::everything(&*self.chat().await).await.unwrap();
+        let is_it = |message: &&Object| {
+            message.str("role") == Some("user")
+                && ship_testkit::chat::text(message).starts_with(text)
+        };
+        all.iter().find(is_it).unwrap().str("id").unwrap().to_owned()
+    }
+
+    /// The names of files on the disk that have this in them.
+    pub(crate) fn disk_names(&self, part: &str) -> Vec<String> {
+        use ship_testkit::sim::{Named, Op};
+        let name = |op: Op| match op {
+            Op::Name(path, Named::File(_)) => Some(path.display().to_string()),
+            Op::Rename(_, path, _) => Some(path.display().to_string()),
+            _ => None,
+        };
+        let names = self.disk.ops().into_iter().filter_map(name);
+        let mut names: Vec<String> = names.filter(|name| name.contains(part)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The text of a file on the disk.
+    pub(crate) fn file(&self, ends_with: &str) -> String {
+        let names = self.disk_names("/contexts/");
+        let name = names.iter().find(|name| name.ends_with(ends_with)).unwrap();
+        let file = self.disk.memory().open(std::path::Path::new(name), Mode::Read).unwrap();
+        let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
+        assert_eq!(file.read_at(&mut bytes, 0).unwrap(), bytes.len());
+        String::from_utf8(bytes).unwrap()
     }
 
     /// What the model was shown in its nth request from the end.

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use ship_bench::report::Report;
-use ship_bench::{message, provider, ship, store, tokens};
+use ship_bench::{compact, message, provider, ship, store, tokens};
 
-const PARTS: [&str; 5] = ["message", "store", "ship", "tokens", "provider"];
+const PARTS: [&str; 6] = ["message", "store", "ship", "tokens", "provider", "compact"];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
@@ -36,6 +36,9 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("provider") {
         provider::bench(&mut report);
+    }
+    if is_wanted("compact") {
+        compact::bench(&mut report).map_err(std::io::Error::other)?;
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

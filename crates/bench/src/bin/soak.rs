@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ship_bench::{build_tests, message_soak, provider_soak, store_soak};
+use ship_bench::{build_tests, compact_soak, message_soak, provider_soak, store_soak};
 
 const SECONDS: u64 = 60;
 
@@ -33,27 +33,35 @@ fn main() -> ExitCode {
     }
 }
 
-/// Gives half of the time to the store, a third to the requests and the rest to the messages.
+/// Gives a third of the time to the store, a third to the requests, and a sixth each to the messages and to
+/// compactions.
 fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     build_tests()?;
     let start = Instant::now();
     let after = |sixths: u64| start + Duration::from_millis(seconds * sixths * 1000 / 6);
     let requests = provider_soak::soak(seed, after(2))?;
     println!("requests: {requests:?}");
-    let store = store_soak::soak(seed, after(5))?;
+    let store = store_soak::soak(seed, after(4))?;
     println!("store: {store:?}");
-    let messages = message_soak::soak(seed, after(6))?;
+    let messages = message_soak::soak(seed, after(5))?;
     println!("messages: {messages:?}");
+    let compacted = compact_soak::soak(seed, after(6))?;
+    println!("compactions: {compacted:?}");
     Ok(format!(
         "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
-         {} histories judged in both formats, {} property cases, {} cases beside npm",
+         {} histories judged in both formats, {} property cases, {} cases beside npm, \
+         {} turns in {} outgrown chats with {} kills and {} compactions undone",
         store.scripts,
         store.faults,
         store.disks,
         store.process_rounds,
         requests.histories,
         messages.property_cases,
-        messages.npm_cases + requests.npm_cases
+        messages.npm_cases + requests.npm_cases,
+        compacted.turns,
+        compacted.chats,
+        compacted.kills,
+        compacted.undone
     ))
 }
 

@@ -3,12 +3,14 @@
 //! It keeps what the summary before it said, as far as there is room, and then how each message began, the
 //! newest first: people before the assistant, because what they said cannot be made again.
 
-use ship_message::{Role, UiMessage};
+use ship_message::{Role, UiMessage, UiPart};
 
 use super::transcript::shortened;
 
 /// How much of a message is worth a line.
 const LINE_CHARS_MAX: usize = 160;
+/// How many calls of one message are named.
+const CALLS_MAX: usize = 5;
 
 /// Sums messages up in at most `room` tokens, with all headings as far as they fit.
 pub fn extract(
@@ -61,13 +63,35 @@ fn lines_of(summary: &str) -> String {
 
 fn line(message: &UiMessage) -> Option<String> {
     let who = match message.role() {
-        Role::User => "The person said",
-        Role::Assistant => "The assistant said",
+        Role::User => "The person",
+        Role::Assistant => "The assistant",
         Role::System | Role::Unknown => return None,
     };
     let text = message.text();
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(format!("- {who}: {}", shortened(first, LINE_CHARS_MAX)))
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+    match first {
+        Some(first) => Some(format!("- {who} said: {}", shortened(first, LINE_CHARS_MAX))),
+        None => Some(format!("- {who} called {}", calls(message)?)),
+    }
+}
+
+/// The tools that a message without a text has called: the first few, and how many more.
+fn calls(message: &UiMessage) -> Option<String> {
+    let names: Vec<&str> = message
+        .parts()
+        .iter()
+        .filter_map(|part| {
+            let UiPart::Tool(tool) = part else { return None };
+            tool.name()
+        })
+        .collect();
+    let more = names.len().saturating_sub(CALLS_MAX);
+    let first = names.get(..names.len() - more)?.join(", ");
+    match (first.is_empty(), more) {
+        (true, _) => None,
+        (false, 0) => Some(first),
+        (false, more) => Some(format!("{first} and {more} more")),
+    }
 }
 
 /// As many whole lines, from the first, as fit; of the first one as much as fits.
@@ -94,7 +118,8 @@ fn within(text: &str, room: u64, count: &dyn Fn(&str) -> u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ship_message::UiPart;
+    use ship_message::ToolPart;
+    use ship_message::json::Json;
 
     use super::*;
 
@@ -136,5 +161,14 @@ mod tests {
         }
         let newest = extract(None, &list, 200, &count);
         assert!(newest.contains("499 long") && !newest.contains("- The person said: 1 long"));
+    }
+
+    #[test]
+    fn a_message_that_only_calls_tools_is_told_too() {
+        let call = |at: usize| UiPart::Tool(ToolPart::new("look", format!("c{at}"), Json::Null));
+        let called = UiMessage::new("a", Role::Assistant, (0..8).map(call).collect());
+        let text = extract(None, &[&called], 1_000, &count);
+        let line = "- The assistant called look, look, look, look, look and 3 more";
+        assert!(text.contains(line), "{text}");
     }
 }

@@ -7,6 +7,8 @@ pub struct Budget {
     pub tokens: u64,
     /// What the model can see at once, if that is known.
     pub window: Option<u64>,
+    /// Whether the window is a guess: the provider refused more, and did not say what it takes.
+    pub is_guess: bool,
     /// `llm.maxTokens`
     pub answer: u64,
 }
@@ -27,6 +29,8 @@ pub struct Goal {
     pub trigger: u64,
     /// A compacted request is not larger than this.
     pub target: u64,
+    /// What a request for a summary may take, the summary included.
+    pub reading: u64,
     /// Whether the floor alone is over the budget, which then holds for the other messages alone.
     pub floor_is_over_budget: bool,
 }
@@ -53,13 +57,16 @@ impl Goal {
     pub fn new(fixed: u64, open: u64, budget: &Budget) -> Result<Self, TooBig> {
         let floor = fixed + open;
         let wall = budget.wall();
-        if let Some(wall) = wall.filter(|wall| floor > *wall) {
+        // A guess may be wrong: then everything that can go goes, and the provider has the last word.
+        if let Some(wall) = wall.filter(|wall| floor > *wall && !budget.is_guess) {
             return Err(TooBig { open, fixed, wall });
         }
         let floor_is_over_budget = floor >= budget.tokens;
         let trigger = if floor_is_over_budget { floor + budget.tokens } else { budget.tokens };
         let trigger = wall.map_or(trigger, |wall| trigger.min(wall)).max(floor);
-        Ok(Self { floor, trigger, target: floor + (trigger - floor) / 2, floor_is_over_budget })
+        let target = floor + (trigger - floor) / 2;
+        let reading = budget.window.unwrap_or(trigger.max(READING_TOKENS_MIN));
+        Ok(Self { floor, trigger, target, reading, floor_is_over_budget })
     }
 
     /// Room for everything that is not the floor, after a compaction.
@@ -73,6 +80,8 @@ impl Goal {
     }
 }
 
+/// What any model can be asked to sum up whose window nobody knows.
+const READING_TOKENS_MIN: u64 = 12_000;
 /// A summary that is longer is read by nobody.
 const SUMMARY_TOKENS_MAX: u64 = 4_000;
 
@@ -82,14 +91,18 @@ mod tests {
 
     #[test]
     fn the_target_is_halfway_between_the_floor_and_the_trigger() {
-        let goal =
-            Goal::new(1_500, 500, &Budget { tokens: 12_000, window: None, answer: 8_192 }).unwrap();
+        let goal = Goal::new(
+            1_500,
+            500,
+            &Budget { tokens: 12_000, window: None, is_guess: false, answer: 8_192 },
+        )
+        .unwrap();
         assert_eq!((goal.floor, goal.trigger, goal.target), (2_000, 12_000, 7_000));
     }
 
     #[test]
     fn a_budget_below_the_floor_holds_for_the_other_messages() {
-        let budget = Budget { tokens: 500, window: None, answer: 8_192 };
+        let budget = Budget { tokens: 500, window: None, is_guess: false, answer: 8_192 };
         let goal = Goal::new(1_500, 100, &budget).unwrap();
         assert!(goal.floor_is_over_budget);
         assert_eq!((goal.trigger, goal.target), (2_100, 1_850));
@@ -97,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_floor_over_the_window_is_told_and_nothing_else() {
-        let budget = Budget { tokens: 5_400, window: Some(8_000), answer: 8_192 };
+        let budget = Budget { tokens: 5_400, window: Some(8_000), is_guess: false, answer: 8_192 };
         let too_big = Goal::new(1_500, 9_000, &budget).unwrap_err();
         assert_eq!(
             too_big.to_string(),
@@ -109,5 +122,12 @@ mod tests {
             goal.trigger <= 6_000 && goal.target <= goal.trigger,
             "never over the wall: {goal:?}"
         );
+    }
+
+    #[test]
+    fn a_guess_of_the_window_makes_all_the_room_there_is_and_refuses_nothing() {
+        let budget = Budget { tokens: 4_000, window: Some(6_000), is_guess: true, answer: 8_192 };
+        let goal = Goal::new(1_500, 9_000, &budget).unwrap();
+        assert_eq!((goal.trigger, goal.target, goal.room()), (10_500, 10_500, 0));
     }
 }

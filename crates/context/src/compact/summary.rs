@@ -154,12 +154,15 @@ impl Summary {
 /// More than this nobody looks through.
 const IDENTIFIERS_MAX: usize = 200;
 
+/// Whether a message is a summary of others.
+pub fn is_summary(message: &UiMessage) -> bool {
+    let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
+    kind == Some("summary")
+}
+
 /// The summary that a context begins with, if it does: its place and its prose.
 pub fn previous_summary(messages: &[&UiMessage]) -> Option<(usize, String)> {
-    let at = messages.iter().position(|message| {
-        let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
-        kind == Some("summary")
-    })?;
+    let at = messages.iter().position(|message| is_summary(message))?;
     let text = messages[at].text();
     // Its own open request is done, or stands among the open items.
     let prose = match text.split_once(OPEN_REQUEST) {

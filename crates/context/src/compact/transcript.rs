@@ -10,9 +10,9 @@ use ship_message::{Role, UiMessage, UiPart};
 const TEXT_CHARS_MAX: usize = 4_000;
 const TOOL_CHARS_MAX: usize = 600;
 
-/// The text of each message, as one piece.
+/// The text of each message, as one piece; an empty one for a message that says nothing.
 pub fn transcript<'m>(messages: impl Iterator<Item = &'m UiMessage>) -> Vec<String> {
-    messages.map(told).filter(|text| !text.is_empty()).collect()
+    messages.map(told).collect()
 }
 
 fn told(message: &UiMessage) -> String {
@@ -87,34 +87,90 @@ pub(super) fn shortened(text: &str, chars_max: usize) -> String {
     format!("{head}{MARK}{tail}")
 }
 
-/// Puts pieces together to as few texts as there can be of at most `tokens_max` each. A piece that is too
-/// long by itself is cut.
-pub fn chunks(pieces: &[String], tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<String> {
-    let mut chunks: Vec<(String, u64)> = Vec::new();
-    for piece in pieces {
-        let mut piece = piece.clone();
-        let mut tokens = count(&piece);
-        while tokens > tokens_max && !piece.is_empty() {
-            // In proportion, and a little less, so that few rounds are enough; the mark in the middle
-            // takes some characters too.
-            let chars = piece.chars().count() as u64;
-            let keep = (chars * tokens_max / tokens * 9 / 10).saturating_sub(MARK.len() as u64);
-            piece = match keep {
-                0 => String::new(),
-                keep => shortened(&piece, keep as usize),
-            };
-            tokens = count(&piece);
-        }
-        match chunks.last_mut() {
-            Some((text, size)) if *size + tokens < tokens_max => {
-                text.push_str("\n\n");
-                text.push_str(&piece);
-                *size += tokens + 1;
+/// What a bounded number of readings can take of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunks {
+    /// The texts, in order.
+    pub texts: Vec<String>,
+    /// How many pieces, from the first, are older than the texts, or are in them only in part.
+    pub unread: usize,
+}
+
+/// Puts the newest pieces together to as few texts as there can be of at most `tokens_max` each, and to no
+/// more than `texts_max`. Nothing older is counted, so a long history costs no more than a short one.
+pub fn chunks(
+    pieces: &[String],
+    tokens_max: u64,
+    texts_max: usize,
+    count: &dyn Fn(&str) -> u64,
+) -> Chunks {
+    // Both from the end: the newest text, and in each the newest piece.
+    let mut chunks: Vec<(Vec<String>, u64)> = Vec::new();
+    for (at, piece) in pieces.iter().enumerate().rev() {
+        for (piece, tokens) in split(piece, tokens_max, count).into_iter().rev() {
+            let is_last = chunks.len() >= texts_max;
+            match chunks.last_mut() {
+                Some((texts, size)) if *size + tokens < tokens_max => {
+                    texts.push(piece);
+                    *size += tokens + 1;
+                }
+                _ if is_last => return whole(chunks, at + 1),
+                _ => chunks.push((vec![piece], tokens)),
             }
-            _ => chunks.push((piece, tokens)),
         }
     }
-    chunks.into_iter().map(|(text, _)| text).collect()
+    whole(chunks, 0)
+}
+
+fn whole(chunks: Vec<(Vec<String>, u64)>, unread: usize) -> Chunks {
+    let text = |mut pieces: Vec<String>| {
+        pieces.reverse();
+        pieces.join("\n\n")
+    };
+    let texts = chunks.into_iter().rev().map(|(pieces, _)| text(pieces)).collect();
+    Chunks { texts, unread }
+}
+
+/// A piece and its tokens; one that is too long as several, parted between its lines.
+fn split(piece: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(String, u64)> {
+    if piece.is_empty() {
+        return Vec::new();
+    }
+    let tokens = count(piece);
+    if tokens <= tokens_max {
+        return vec![(piece.to_owned(), tokens)];
+    }
+    let mut parts: Vec<(String, u64)> = Vec::new();
+    for line in piece.lines() {
+        let (line, tokens) = cut_to(line, tokens_max, count);
+        match parts.last_mut() {
+            Some((part, size)) if *size + tokens < tokens_max => {
+                part.push('\n');
+                part.push_str(&line);
+                *size += tokens + 1;
+            }
+            _ => parts.push((line, tokens)),
+        }
+    }
+    parts
+}
+
+/// A line of at most so many tokens, cut in the middle.
+fn cut_to(line: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> (String, u64) {
+    let mut line = line.to_owned();
+    let mut tokens = count(&line);
+    while tokens > tokens_max && !line.is_empty() {
+        // In proportion, and a little less, so that few rounds are enough; the mark in the middle takes
+        // some characters too.
+        let chars = line.chars().count() as u64;
+        let keep = (chars * tokens_max / tokens * 9 / 10).saturating_sub(MARK.len() as u64);
+        line = match keep {
+            0 => String::new(),
+            keep => shortened(&line, keep as usize),
+        };
+        tokens = count(&line);
+    }
+    (line, tokens)
 }
 
 #[cfg(test)]
@@ -142,15 +198,44 @@ mod tests {
         );
     }
 
+    fn length(text: &str) -> u64 {
+        text.len() as u64
+    }
+
+    fn pieces<const N: usize>(texts: [&str; N]) -> Vec<String> {
+        texts.map(str::to_owned).to_vec()
+    }
+
     #[test]
     fn chunks_are_few_and_none_is_too_long() {
-        let count = |text: &str| text.len() as u64;
-        let pieces: Vec<String> = ["aaaa", "bbbb", "cccccccccccccccccccccccccccccccccccccccc", "d"]
-            .map(str::to_owned)
-            .to_vec();
-        let found = chunks(&pieces, 20, &count);
-        assert!(found.iter().all(|chunk| chunk.len() <= 20), "{found:?}");
-        assert_eq!(found[0], "aaaa\n\nbbbb");
-        assert!(found.last().is_some_and(|last| last.ends_with('d')));
+        let long = "c".repeat(40);
+        let pieces = pieces(["aaaa", "bbbb", &long, "", "d"]);
+        let found = chunks(&pieces, 20, 8, &length);
+        assert!(found.texts.iter().all(|chunk| chunk.len() <= 20), "{found:?}");
+        assert_eq!(found.texts[0], "aaaa\n\nbbbb");
+        assert!(found.texts.last().is_some_and(|last| last.ends_with('d')));
+        assert_eq!(found.unread, 0);
+    }
+
+    #[test]
+    fn what_is_older_than_the_readings_can_take_is_told_and_not_even_counted() {
+        let pieces = pieces(["first", "second", "third", "fourth", "fifth"]);
+        let counted = std::cell::RefCell::new(Vec::new());
+        let found = chunks(&pieces, 8, 2, &|text| {
+            counted.borrow_mut().push(text.to_owned());
+            length(text)
+        });
+        assert_eq!(found, Chunks { texts: vec!["fourth".into(), "fifth".into()], unread: 3 });
+        assert_eq!(counted.into_inner(), ["fifth", "fourth", "third"]);
+    }
+
+    #[test]
+    fn a_long_message_is_parted_between_its_lines_and_counts_as_unread_until_it_is_read_whole() {
+        let pieces = pieces(["before", "one one\ntwo two\nsix six"]);
+        let found = chunks(&pieces, 16, 2, &length);
+        assert_eq!(found.texts, ["one one\ntwo two", "six six"]);
+        assert_eq!(found.unread, 1, "there is no place for the one before it");
+        let found = chunks(&pieces, 16, 1, &length);
+        assert_eq!((&*found.texts, found.unread), (&["six six".to_owned()][..], 2));
     }
 }

@@ -59,7 +59,8 @@ const HISTORY: &str = "\
 Use when the person refers to something that was said earlier in this chat and is not in view. Shows earlier \
 messages once, for reference only, the newest first to be chosen.";
 
-/// The tools, in the order in which a model is told of them.
+/// The tools, in the order in which a model is told of them. A call that switches only promises to: the switch is
+/// made when all calls of its step are answered, so it may be called again.
 pub fn tool_specs() -> Vec<ContextTool> {
     let tool = |name, description, input_schema, is_safe_to_repeat| ContextTool {
         name,
@@ -80,7 +81,7 @@ pub fn tool_specs() -> Vec<ContextTool> {
                 ],
                 &[],
             ),
-            false,
+            true,
         ),
         tool(
             "chat_context_load",
@@ -99,7 +100,7 @@ pub fn tool_specs() -> Vec<ContextTool> {
                 ],
                 &[],
             ),
-            false,
+            true,
         ),
         tool(
             "chat_context_list",
@@ -119,7 +120,7 @@ pub fn tool_specs() -> Vec<ContextTool> {
             ),
             true,
         ),
-        tool("chat_context_clear_active", CLEAR, schema(&[], &[]), false),
+        tool("chat_context_clear_active", CLEAR, schema(&[], &[]), true),
         tool(
             "chat_context_fork",
             FORK,
@@ -133,18 +134,12 @@ pub fn tool_specs() -> Vec<ContextTool> {
                 ],
                 &[],
             ),
-            false,
+            true,
         ),
         tool(
             "chat_checkpoint",
             CHECKPOINT,
-            schema(
-                &[
-                    ("name", text("A short name.")),
-                    ("at", text("A message id; the last message if not given.")),
-                ],
-                &["name"],
-            ),
+            schema(&[("name", text("A short name."))], &["name"]),
             true,
         ),
         tool(
@@ -233,7 +228,7 @@ mod tests {
                 "chat_context_recall(contextId! mode!)",
                 "chat_context_clear_active()",
                 "chat_context_fork(name at)",
-                "chat_checkpoint(name! at)",
+                "chat_checkpoint(name!)",
                 "chat_load_history(limit before keyword)",
             ]
         );

@@ -1,12 +1,20 @@
 //! `ship compact`: make room in the active context, look at what that would do, or take it back.
 
+use std::pin::pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use ship_agent::{Listener, Planned, RunEvent, Undone};
+use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 
+use super::turn::{Notice, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
+
+/// How long a compaction may take before the person is told how far it is.
+const UNTOLD: Duration = Duration::from_secs(1);
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +37,8 @@ pub(crate) async fn run(session: &Session, asked: Asked) -> Result<ExitCode, Fai
 
 async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failure> {
     let agent = session.agent()?;
-    let compacted = agent.compact(&session.chat, wishes).await?;
+    let listener = agent.listen(&session.chat);
+    let compacted = told(listener, agent.compact(&session.chat, wishes)).await?;
     if session.json {
         let compacted = compacted.map_or(Json::Null, |compacted| compacted.to_object().into());
         return output::json(&Object::from([("compacted", compacted)]).into());
@@ -49,52 +58,111 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
     ))
 }
 
+/// Waits for a compaction. One that takes long tells on standard error how far it is.
+async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
+    let mut running = pin!(running);
+    let mut untold = pin!(tokio::time::sleep(UNTOLD));
+    let mut is_late = false;
+    let mut latest = "making room".to_owned();
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut running => return result,
+            () = &mut untold, if !is_late => {
+                is_late = true;
+                output::notice(&latest);
+            }
+            Some(event) = listener.next() => {
+                let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
+                let Some(Notice::MakingRoom(text)) = notice(part) else { continue };
+                if is_late {
+                    output::notice(text);
+                }
+                latest = text.to_owned();
+            }
+        }
+    }
+}
+
 async fn plan(session: &Session) -> Result<(), Failure> {
-    let planned = session.agent()?.plan_compaction(&session.chat).await?;
-    let Some(planned) = planned else {
+    let agent = session.agent()?;
+    let Some(planned) = agent.plan_compaction(&session.chat).await? else {
         if session.json {
             return output::json(&Object::from([("planned", Json::Null)]).into());
         }
         return output::line("There is nothing to leave out.");
     };
+    let state = agent.compaction_state(&session.chat).await?;
+    let last = state.as_ref().and_then(|state| state.get("compaction"));
     if session.json {
-        let number = |count: usize| Json::from(count as u64);
         let planned = Object::from([
-            ("tokensNow", Json::from(planned.tokens_now)),
-            ("trigger", planned.trigger.into()),
-            ("target", planned.target.into()),
-            ("messages", number(planned.messages)),
-            ("kept", number(planned.kept)),
-            ("outputs", number(planned.outputs)),
+            ("planned", Json::from(planned.to_object())),
+            ("last", last.cloned().unwrap_or_default()),
         ]);
-        return output::json(&Object::from([("planned", Json::from(planned))]).into());
+        return output::json(&planned.into());
     }
-    let what = match (planned.messages, planned.outputs) {
-        (0, 0) => "Nothing would be left out".to_owned(),
-        (0, outputs) => {
-            counted(outputs, "old tool output", "old tool outputs") + " would be left out"
-        }
-        (messages, _) => counted(messages, "message", "messages") + " would become a summary",
-    };
+    output::line(&what_would_go(&planned))?;
     output::line(&format!(
-        "{what}, and {} would stay. A request takes {} tokens now; over {} it is compacted, to {} or less.",
-        planned.kept, planned.tokens_now, planned.trigger, planned.target
+        "A request takes {} tokens now, and {} of them cannot shrink. Over {} it is compacted, to {} or less.",
+        planned.tokens_now, planned.floor, planned.trigger, planned.target
+    ))?;
+    last.and_then(when_last).map_or(Ok(()), |line| output::line(&line))
+}
+
+fn what_would_go(planned: &Planned) -> String {
+    let kept = counted(planned.kept, "message", "messages");
+    match (planned.messages, planned.outputs) {
+        (0, 0) => format!("Nothing would be left out: {kept} would stay."),
+        (0, outputs) => {
+            let outputs = counted(outputs, "old tool output", "old tool outputs");
+            format!("{outputs} would be left out, and {kept} would stay.")
+        }
+        (messages, _) => {
+            let messages = counted(messages, "message", "messages");
+            format!("{messages} would become a summary, and {} would stay.", planned.kept)
+        }
+    }
+}
+
+/// When the context was compacted last, and what became of it.
+fn when_last(last: &Json) -> Option<String> {
+    let number = |key: &str| last.get(key)?.as_u64();
+    Some(format!(
+        "Last compacted at {} (by {}): {} tokens became about {}.",
+        output::moment(last.get("ts")?.as_number()?),
+        last.get("rung")?.as_str()?,
+        number("tokensBefore")?,
+        number("tokensAfter")?
     ))
 }
 
 async fn undo(session: &Session) -> Result<(), Failure> {
-    let back = session.agent()?.undo_compaction(&session.chat).await?;
+    let undone = session.agent()?.undo_compaction(&session.chat).await?;
+    if undone == Undone::Purged {
+        let sentence = "the originals are gone: their sealed log is not in `messages/archive`";
+        return Err(Failure::new("purged", sentence)
+            .hint("restore it from a copy of the project; the summary stays until then"));
+    }
     if session.json {
-        let back = back.map_or(Json::Null, |count| Json::from(count as u64));
-        return output::json(&Object::from([("restored", back)]).into());
+        let (key, count) = match undone {
+            Undone::Messages(count) => ("restored", Json::from(count as u64)),
+            Undone::Outputs(count) => ("outputs", Json::from(count as u64)),
+            Undone::Nothing | Undone::Purged => ("restored", Json::Null),
+        };
+        return output::json(&Object::from([(key, count)]).into());
     }
-    match back {
-        None => output::line("There is no compaction to take back."),
-        Some(count) => output::line(&format!(
-            "{} back, before what was said since. The whole window may be used until it is full.",
-            counted(count, "message is", "messages are")
-        )),
-    }
+    let what = match undone {
+        Undone::Nothing | Undone::Purged => {
+            return output::line("There is no compaction to take back.");
+        }
+        Undone::Messages(count) => {
+            counted(count, "message is", "messages are") + " back, before what was said since"
+        }
+        Undone::Outputs(count) => {
+            counted(count, "tool output is", "tool outputs are") + " shown again"
+        }
+    };
+    output::line(&format!("{what}. The whole window may be used until it is full."))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

@@ -137,6 +137,8 @@ async fn tell_notices<T>(
                 let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
                 match notice(part) {
                     Some(Notice::Context(line)) => output::notice(&in_shell(line, &session.same)),
+                    // Making room is nothing to worry about; waiting for a provider may be.
+                    Some(Notice::MakingRoom(text) | Notice::MadeRoom(text)) => output::notice(text),
                     Some(Notice::Other(text)) => output::warning(text),
                     None => {}
                 }

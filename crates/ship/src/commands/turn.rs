@@ -244,6 +244,10 @@ pub(crate) fn waits_for(message: &UiMessage) -> Vec<(String, String, Json)> {
 pub(crate) enum Notice<'a> {
     /// The chat goes on in another context, or its contexts have changed.
     Context(&'a str),
+    /// Room is being made in the context.
+    MakingRoom(&'a str),
+    /// Room was made.
+    MadeRoom(&'a str),
     /// Something else.
     Other(&'a str),
 }
@@ -255,6 +259,8 @@ pub(crate) fn notice(part: &Object) -> Option<Notice<'_>> {
     let text = data.get("text")?.as_str()?;
     Some(match data.get("kind").and_then(Json::as_str) {
         Some("context") => Notice::Context(text),
+        Some("compacting") => Notice::MakingRoom(text),
+        Some("compacted") => Notice::MadeRoom(text),
         _ => Notice::Other(text),
     })
 }

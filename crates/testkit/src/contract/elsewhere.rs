@@ -193,7 +193,13 @@ pub async fn a_fork_shares_no_inbox(store: &dyn Store) {
     assert_eq!(own, place);
     let promoted = promoted("m2", own);
     lane.append(vec![promoted], there.position).await.unwrap();
-    assert_eq!(view(&fork).await.inbox, Some(own));
+    let there = view(&fork).await;
+    assert_eq!(there.inbox, Some(own));
+    // Now that number is behind its cursor, and still not that of what is copied.
+    let (expected, pieces) = (Some(there.position.generation), vec![of(&begun, None, (2, 2))]);
+    lane.rotate(Rotation { expected, pieces, ..first_context() }).await.unwrap();
+    let there = view(&fork).await;
+    assert_eq!((there.inbox, there.lines[0].inbox), (Some(own), None));
 }
 
 pub async fn a_fork_of_what_is_not_there_is_refused(store: &dyn Store) {

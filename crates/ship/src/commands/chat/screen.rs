@@ -95,7 +95,7 @@ impl Screen {
                     self.new_line()?;
                     output::line(&dim_line(line))
                 }
-                Some(Notice::Other(text)) => {
+                Some(Notice::MakingRoom(text) | Notice::MadeRoom(text) | Notice::Other(text)) => {
                     output::part(&self.markdown.end())?;
                     self.note(&format!("[{}]", output::visible(text)))
                 }

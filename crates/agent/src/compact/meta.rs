@@ -1,0 +1,136 @@
+//! `messages/meta.json`: what was compacted last and when, how large the log is, and what it takes.
+//!
+//! All of it is derived from the context log and says from which place in it; when it is missing or the log
+//! has moved on, it is made anew. Only a draft (see `draft`) comes from elsewhere, and it names its source.
+
+use ship_context::compact::is_summary;
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
+use ship_store::{
+    Body, Chat, ChatKey, Derived, DerivedState, NewEvent, ReadError, SealedName, View,
+};
+
+use super::draft::Draft;
+use super::size::LogSize;
+use super::{COMPACTED, SEALED_GENERATION};
+use crate::RunNote;
+use crate::inbound::millis;
+use crate::run::{Agent, Inner, RunError};
+use crate::said::messages;
+use crate::work::Work;
+
+/// The version of what this program writes.
+const VERSION: u64 = 1;
+/// Where a draft is.
+pub(super) const DRAFT: &str = "draft";
+
+impl Agent {
+    /// Tells what was compacted last in a chat, how large its log is, and what its messages take; none before
+    /// the first message.
+    ///
+    /// # Errors
+    /// When the chat cannot be opened or read.
+    pub async fn compaction_state(&self, key: &ChatKey) -> Result<Option<Object>, RunError> {
+        let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
+        let Some(view) = chat.view().await? else { return Ok(None) };
+        let known = chat.derived(Derived::Meta).await?;
+        if let Some(known) = known.filter(|known| is_of(known, &view)) {
+            return Ok(Some(known.value));
+        }
+        let value = derive(&self.inner, &*chat, &view).await?;
+        chat.put_derived(Derived::Meta, state(&view, value.clone())).await?;
+        Ok(Some(value))
+    }
+}
+
+/// Writes the state anew. Nothing depends on it, so a failure is told to the log and fails nothing.
+pub(super) async fn write(work: &Work, view: &View, draft: Option<&Draft>) {
+    let written = async {
+        let mut value = derive(&work.agent, &*work.chat, view).await?;
+        value.set_or_remove(DRAFT, draft.map(|draft| draft.to_object().into()));
+        Ok::<(), RunError>(work.chat.put_derived(Derived::Meta, state(view, value)).await?)
+    };
+    if let Err(error) = written.await {
+        let reason = work.agent.surroundings.mask(&format!("meta.json was not written: {error}"));
+        let texts = vec![("reason", Json::from(reason))];
+        work.note(RunNote { kind: "warning", texts, ..RunNote::default() });
+    }
+}
+
+/// Whether it was derived from exactly this view.
+fn is_of(known: &DerivedState, view: &View) -> bool {
+    let version = known.value.get("v").and_then(Json::as_u64);
+    known.position == view.position && known.crc == view.crc && version == Some(VERSION)
+}
+
+fn state(view: &View, value: Object) -> DerivedState {
+    DerivedState { value, position: view.position, crc: view.crc }
+}
+
+async fn derive(agent: &Inner, chat: &dyn Chat, view: &View) -> Result<Object, ReadError> {
+    let said = messages(view);
+    let tokens: u64 = said.iter().map(|message| agent.scales.message(message)).sum();
+    let size = LogSize::of(view);
+    let sizes = Object::from([
+        ("lines", Json::from(size.lines)),
+        ("bytes", size.bytes.into()),
+        ("messages", (said.len() as u64).into()),
+    ]);
+    let mut value = Object::from([
+        ("v", Json::from(VERSION)),
+        ("ts", millis(agent.clock.now())),
+        ("contextId", view.head.context.as_str().into()),
+        ("sizes", sizes.into()),
+        ("tokens", Object::from([("messages", tokens)]).into()),
+    ]);
+    if let Some(event) = last_rotation(view) {
+        let sealed = sealed_by(chat, view, event).await?;
+        let summary = said.iter().find(|message| is_summary(message));
+        let cursor = cursor(event, sealed, summary.map(|message| &**message));
+        value.set("compaction", cursor);
+    }
+    Ok(value)
+}
+
+/// How far the context was compacted, and by what.
+fn cursor(event: &NewEvent, sealed: Option<SealedName>, summary: Option<&UiMessage>) -> Object {
+    let of_event = |key: &str| event.data.get(key).cloned();
+    let range = summary.and_then(|summary| summary.metadata()?.get("sourceRange"));
+    let of_range = |key: &str| range.and_then(|range| range.get(key)).cloned();
+    let mut cursor = Object::from([("ts", millis(event.ts))]);
+    cursor.set("sealed", sealed.map_or(Json::Null, |name| name.as_str().into()));
+    for key in ["fromId", "toId", "count"] {
+        cursor.set_or_remove(key, of_range(key));
+    }
+    for key in ["rung", "tokensBefore", "tokensAfter", "messages", "cost"] {
+        cursor.set_or_remove(key, of_event(key));
+    }
+    cursor
+}
+
+/// The event of the last compaction that sealed a log.
+fn last_rotation(view: &View) -> Option<&NewEvent> {
+    view.lines.iter().rev().find_map(|line| match &line.body {
+        Body::Event(event)
+            if event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some() =>
+        {
+            Some(event)
+        }
+        Body::Event(_) | Body::Message(_) => None,
+    })
+}
+
+/// The log that a compaction sealed; none when it is gone.
+pub(super) async fn sealed_by(
+    chat: &dyn Chat,
+    view: &View,
+    event: &NewEvent,
+) -> Result<Option<SealedName>, ReadError> {
+    let Some(generation) = event.data.get(SEALED_GENERATION).and_then(Json::as_u64) else {
+        return Ok(None);
+    };
+    let sealed = chat.sealed().await?;
+    let found = sealed.into_iter().find(|log| log.head.generation.get() == generation);
+    // A log behind this one may have been sealed by a repair, under the same number.
+    Ok(found.map(|log| log.name).filter(|_| generation < view.position.generation.get()))
+}

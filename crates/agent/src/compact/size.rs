@@ -1,0 +1,97 @@
+//! How large a log may be, whatever a model could still be sent of it.
+//!
+//! Opening a chat costs as much as its live log is long, so a log is compacted when it is long, even where
+//! the window is so large, or so much was pruned, that no request would ask for it.
+
+use ship_message::json::{Json, Object};
+use ship_store::{Body, Line, View};
+
+use crate::Rules;
+
+/// How long a log is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogSize {
+    /// With its head, and with every revision of a message.
+    pub(crate) lines: u64,
+    /// About: long texts are blobs and count as their previews.
+    pub(crate) bytes: u64,
+}
+
+impl LogSize {
+    pub(crate) fn of(view: &View) -> Self {
+        let first = view.lines.first().map_or(view.position.seq, |line| line.seq);
+        let lines = view.position.seq.get().saturating_sub(first.get()) + 2;
+        Self { lines, bytes: view.lines.iter().map(|line| line_bytes(line)).sum() }
+    }
+
+    /// What messages take, as lines that a rotation keeps.
+    pub(super) fn of_messages<'m>(messages: impl Iterator<Item = &'m Object>) -> Self {
+        messages.fold(Self::default(), |size, message| Self {
+            lines: size.lines + 1,
+            bytes: size.bytes + object_bytes(message),
+        })
+    }
+
+    pub(crate) fn is_over(&self, rules: &Rules) -> bool {
+        self.lines > rules.log_lines_max || self.bytes > rules.log_bytes_max
+    }
+
+    /// Whether it is so small that the next compaction is far off.
+    pub(super) fn is_half_of(&self, rules: &Rules) -> bool {
+        self.lines <= rules.log_lines_max / 2 && self.bytes <= rules.log_bytes_max / 2
+    }
+}
+
+/// What stands around the content of a line.
+const LINE_BYTES: u64 = 64;
+/// A longer text is kept as a blob, and its line has a preview of it.
+const BLOB_BYTES_MIN: usize = 32 * 1024;
+const PREVIEW_BYTES: usize = 1_200;
+
+fn line_bytes(line: &Line) -> u64 {
+    match &line.body {
+        Body::Message(message) => object_bytes(message),
+        Body::Event(event) => LINE_BYTES + json_bytes(&event.data),
+    }
+}
+
+fn object_bytes(object: &Object) -> u64 {
+    let field = |(key, value): (&str, &Json)| key.len() as u64 + 4 + json_bytes(value);
+    LINE_BYTES + object.iter().map(field).sum::<u64>()
+}
+
+fn json_bytes(json: &Json) -> u64 {
+    let mut bytes = 0;
+    json.for_each(|value| {
+        bytes += match value {
+            Json::String(text) if text.as_str().len() > BLOB_BYTES_MIN => PREVIEW_BYTES,
+            Json::String(text) => text.as_str().len() + 3,
+            Json::Object(object) => object.keys().map(|key| key.len() + 4).sum::<usize>() + 2,
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) => 6,
+        };
+    });
+    bytes as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_about_as_long_as_it_is_written() {
+        let text = format!(
+            r#"{{"id":"m1","role":"user","parts":[{{"type":"text","text":"{}"}},{{"type":"step-start"}}],"metadata":{{"v":1,"ts":1770286500123}}}}"#,
+            "ahoy ".repeat(200)
+        );
+        let Ok(Json::Object(message)) = Json::parse(&text) else { panic!("{text}") };
+        let size = LogSize::of_messages([&message].into_iter());
+        let written = text.len() as u64;
+        assert!(size.bytes.abs_diff(written) * 10 < written, "{size:?} for {written}");
+    }
+
+    #[test]
+    fn a_long_text_is_a_blob_and_counts_as_its_preview() {
+        let message = Object::from([("id", "m1"), ("text", &"x".repeat(1_000_000))]);
+        assert!(LogSize::of_messages([&message].into_iter()).bytes < 2_000);
+    }
+}

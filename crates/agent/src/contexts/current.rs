@@ -1,0 +1,48 @@
+//! What the person waits for, and what else a context holds.
+
+use std::collections::HashSet;
+
+use ship_context::contexts::{
+    anything_said, current_messages, is_reference, own_messages, view_messages,
+};
+use ship_message::UiMessage;
+use ship_message::json::Json;
+use ship_store::View;
+
+use super::ANSWERED;
+
+/// The ids of the messages that a run answers, or that wait for one.
+pub(crate) fn current_ids(view: &View, run_id: &str) -> Vec<String> {
+    let messages = view_messages(view);
+    let current = current_messages(&messages, run_id);
+    let mut ids: Vec<String> =
+        current.into_iter().filter_map(|message| message.id().map(str::to_owned)).collect();
+    // A branch may begin with a question that was answered where it branched off.
+    let answered = view.head.carry.str(ANSWERED);
+    if let Some(at) = ids.iter().position(|id| Some(id.as_str()) == answered) {
+        ids.drain(..=at);
+    }
+    ids
+}
+
+/// The messages that belong to a context that was left, without those that were taken along: a question at its
+/// end was, or it would have been answered.
+pub(super) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
+    let mut gone: HashSet<String> = taken.iter().cloned().collect();
+    gone.extend(current_ids(view, ""));
+    let is_gone = |message: &UiMessage| {
+        let id = match is_reference(message) {
+            true => message.metadata().and_then(|it| it.get("forMessageId")).and_then(Json::as_str),
+            false => message.id(),
+        };
+        id.is_some_and(|id| gone.contains(id))
+    };
+    let messages = view_messages(view);
+    own_messages(&messages).into_iter().filter(|message| !is_gone(message)).cloned().collect()
+}
+
+/// Whether anything was said in a context beside what is being answered.
+pub(super) fn has_anything(view: &View, current: &[String]) -> bool {
+    let current: Vec<&str> = current.iter().map(String::as_str).collect();
+    anything_said(&left_messages(view, &[]), &current)
+}

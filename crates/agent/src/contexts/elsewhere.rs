@@ -1,0 +1,119 @@
+//! A fork to another chat: that chat begins with a copy, and this one stays as it is.
+//!
+//! Lines are copied, blobs are shared. What only means something here stays here: the ledger, checkpoints in logs
+//! of this chat, and what an undo would bring back.
+
+use ship_message::json::Json;
+use ship_store::{
+    About, Body, Chat, ChatKey, LaneError, Line, OnDamage, Piece, Rotation, Seq, StorageError, View,
+};
+
+use super::named::Named;
+use super::operation::{Changed, Ground, NotDone, Operated};
+use super::place::Spot;
+use super::shelf::Shelf;
+use super::target::spans;
+use super::turn::Turning;
+use super::{CONTINUES, OPERATION, SETTLED};
+use crate::compact::is_undoable;
+use crate::names::SALT;
+use crate::run::RunError;
+
+/// What a copy remembers of who asked for it, so that asking again after a crash is not asking for another.
+const ASKED: &str = "asked";
+
+impl Turning<'_> {
+    /// A copy for another chat, which begins with it.
+    pub(super) async fn fork_to(
+        &self,
+        at: Option<&str>,
+        to: &ChatKey,
+    ) -> Result<Operated, RunError> {
+        let agent = self.ground.agent;
+        let spot = match at {
+            None => Spot { log: None, last: self.view.position.seq },
+            Some(at) => match Spot::find(self.ground, self.view, at).await? {
+                Ok(spot) => spot,
+                Err(not_done) => return Ok(Operated::NotDone(not_done)),
+            },
+        };
+        let other = agent.store.create(to, About::default()).await?;
+        let lane = match other.lane_now("fork").await {
+            Ok(lane) => lane,
+            Err(LaneError::Storage(StorageError::Busy(_))) => {
+                let line = format!("The chat `{to}` is at work. Nothing has changed.");
+                return Ok(Operated::NotDone(NotDone::because(line)));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match other.view().await? {
+            None => {
+                let rotation = self.copy(&spot).await?;
+                lane.rotate(rotation).await?;
+            }
+            Some(view) if self.has_made(&view) => {}
+            Some(_) => {
+                let line = format!("The chat `{to}` has a context already; fork to a new one.");
+                return Ok(Operated::NotDone(NotDone::because(line)));
+            }
+        }
+        self.goes_on_in(&*other).await
+    }
+
+    /// The log that the other chat begins with.
+    async fn copy(&self, spot: &Spot) -> Result<Rotation, RunError> {
+        let Ground { chat, .. } = self.ground;
+        let view = spot.view(self.ground, self.view).await?;
+        let mut head = self.branched(&view, spot, "fork");
+        if let Some(from) = head.forked_from.as_mut().and_then(Json::as_object_mut) {
+            from.set("chatKey", chat.key().as_str());
+            from.set_or_remove(ASKED, self.moving.inbox.map(|seq| Json::from(seq.get())));
+        }
+        // The copied checkpoints are events among the lines; the others are in logs of this chat.
+        head.checkpoints.clear();
+        head.inbox = None;
+        for key in [OPERATION, CONTINUES, SETTLED] {
+            head.carry.remove(key);
+        }
+        // The other chat's ledger counts from one again, and the copied messages are named after this one's.
+        head.carry.set(SALT, head.context.as_str());
+        let stays = |line: &Line| match &line.body {
+            Body::Event(event) => !is_undoable(event),
+            Body::Message(_) => true,
+        };
+        let piece = |(first, last): (Seq, Seq)| Piece::Of {
+            chat: chat.key().clone(),
+            log: spot.log.clone(),
+            first,
+            last,
+        };
+        let pieces = spans(&view.lines, stays).into_iter().map(piece).collect();
+        Ok(Rotation { expected: None, head, pieces, damage: OnDamage::Refuse })
+    }
+
+    /// Whether the other chat has the very copy that was asked for.
+    fn has_made(&self, other: &View) -> bool {
+        let Some(from) = &other.head.forked_from else { return false };
+        let asked = from.get(ASKED).and_then(Json::as_u64);
+        from.get("chatKey").and_then(Json::as_str) == Some(self.ground.chat.key().as_str())
+            && asked.is_some()
+            && asked == self.moving.inbox.map(|seq| seq.get())
+    }
+
+    async fn goes_on_in(&self, other: &dyn Chat) -> Result<Operated, RunError> {
+        let to = other.key();
+        let copied = other.view().await?;
+        let copied = copied.ok_or_else(|| RunError::Vanished { chat: to.clone() })?;
+        let active = Shelf::open(self.ground.agent, other, &copied).await?.active(&copied);
+        let active = Named { context: active.context().clone(), title: active.title().to_owned() };
+        let line =
+            format!("“{}” goes on in the chat `{to}`; this chat stays as it is.", active.title);
+        Ok(Operated::Done(Changed {
+            operation: "fork".to_owned(),
+            left: None,
+            active,
+            chat: Some(to.clone()),
+            line,
+        }))
+    }
+}

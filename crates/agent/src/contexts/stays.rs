@@ -1,0 +1,51 @@
+//! Operations that stay in the context: a title, and the name of a place.
+
+use ship_context::contexts::clean_title;
+use ship_message::json::Object;
+use ship_store::MessageId;
+
+use super::named::Named;
+use super::operation::{Changed, NotDone, Operated};
+use super::shelf::Shelf;
+use super::title::{CHECKPOINT, RENAMED, folded};
+use super::turn::Turning;
+use crate::run::RunError;
+
+impl Turning<'_> {
+    pub(super) async fn rename(&self, title: &str) -> Result<Operated, RunError> {
+        let Some(title) = clean_title(title) else {
+            return Ok(Operated::NotDone(NotDone::because("A title needs at least a letter.")));
+        };
+        let event = self.event(RENAMED, Object::from([("title", title.as_str())]), None);
+        self.ground.lane.append(vec![event.into()], self.view.position).await?;
+        Ok(self.stays("rename", title.clone(), format!("This context is now “{title}”.")))
+    }
+
+    /// Names the place where the context is now: behind its last message.
+    pub(super) async fn checkpoint(&self, name: &str) -> Result<Operated, RunError> {
+        let name = name.trim();
+        let last = self.view.messages().next_back();
+        let last = last.and_then(|message| message.str("id")).and_then(MessageId::new);
+        if name.is_empty() || name.chars().any(char::is_control) {
+            let line = "A checkpoint needs a name, on one line.";
+            return Ok(Operated::NotDone(NotDone::because(line)));
+        }
+        let known = folded(self.view).checkpoints.iter().any(|known| known.name == name);
+        let event = self.event(CHECKPOINT, Object::from([("name", name)]), last);
+        self.ground.lane.append(vec![event.into()], self.view.position).await?;
+        let was = if known { " It was somewhere else before." } else { "" };
+        let line = format!("Checkpoint “{name}” is here.{was} To come back: /rewind {name}");
+        let shelf = Shelf::open(self.ground.agent, self.ground.chat, self.view).await?;
+        Ok(self.stays("checkpoint", shelf.active(self.view).title().to_owned(), line))
+    }
+
+    fn stays(&self, operation: &str, title: String, line: String) -> Operated {
+        Operated::Done(Changed {
+            operation: operation.to_owned(),
+            left: None,
+            active: Named { context: self.view.head.context.clone(), title },
+            chat: None,
+            line,
+        })
+    }
+}

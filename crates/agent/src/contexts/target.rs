@@ -1,0 +1,241 @@
+//! The log that an operation publishes: whose lines it goes on with, and what its head says.
+
+use std::sync::Arc;
+
+use ship_context::contexts::{clean_title, is_reference_line};
+use ship_message::json::{Json, Object};
+use ship_store::{Body, ContextId, Head, Line, Piece, SealedName, Seq, View};
+
+use super::current::{has_anything, left_messages};
+use super::operation::{Ground, NotDone, Operation};
+use super::place::Spot;
+use super::shelf::Shelf;
+use super::title::{folded, folded_in};
+use super::turn::Turning;
+use super::{ANSWERED, CONTINUES, OPERATION};
+use crate::began::Began;
+use crate::names::SALT;
+use crate::run::RunError;
+use crate::skills;
+
+/// The log that an operation publishes.
+pub(super) struct Target {
+    pub(super) head: Head,
+    pub(super) pieces: Vec<Piece>,
+    /// How many messages they hold.
+    pub(super) messages: u64,
+    /// Whether what is left is nothing that anybody would look for.
+    pub(super) drops_left: bool,
+}
+
+impl Target {
+    /// Lines of a log, those that stay.
+    fn of(
+        head: Head,
+        lines: &[Arc<Line>],
+        stays: impl Fn(&Line) -> bool,
+        log: Option<&SealedName>,
+    ) -> Self {
+        let is_message = |line: &&Arc<Line>| matches!(line.body, Body::Message(_)) && stays(line);
+        let messages = lines.iter().filter(is_message).count() as u64;
+        let piece = |(first, last)| match log {
+            Some(log) => Piece::Sealed { log: log.clone(), first, last },
+            None => Piece::Keep(first, last),
+        };
+        let pieces = spans(lines, &stays).into_iter().map(piece).collect();
+        Self { head, pieces, messages, drops_left: false }
+    }
+}
+
+impl Turning<'_> {
+    /// The log that an operation publishes; none for one that changes nothing but this one.
+    pub(super) async fn target(
+        &self,
+        wanted: &Operation,
+    ) -> Result<Result<Target, NotDone>, RunError> {
+        match wanted {
+            Operation::New { title, .. } => Ok(self.clean("new", title.as_deref())),
+            Operation::Clear => Ok(self.clean("clear", None)),
+            Operation::Load { which } => self.load(which).await,
+            Operation::Fork { at, .. } => self.fork(at.as_deref()).await,
+            Operation::Rewind { to } => self.branch("rewind", to).await,
+            Operation::Undo => self.undo().await,
+            Operation::Recall { .. } | Operation::Rename { .. } | Operation::Checkpoint { .. } => {
+                let line = format!("“{}” publishes nothing.", wanted.name());
+                Ok(Err(NotDone::because(line)))
+            }
+        }
+    }
+
+    fn new_id(&self) -> ContextId {
+        let agent = self.ground.agent;
+        let made = || ContextId::new(agent.clock.now(), agent.ids.next());
+        self.moving.promised.clone().unwrap_or_else(made)
+    }
+
+    /// A context with nothing in it. What the system says stays: the skills that are loaded.
+    fn clean(&self, by: &str, title: Option<&str>) -> Result<Target, NotDone> {
+        let is_called = title.is_some();
+        if !has_anything(self.view, &self.moving.current) {
+            let line = match is_called {
+                true => "This context is clean already; `/context rename` gives it a title.",
+                false => "This context is clean already: nothing was said in it yet.",
+            };
+            return Err(NotDone::because(line));
+        }
+        let mut head = Head::new(self.new_id());
+        head.title = title.and_then(clean_title);
+        let loaded = skills::loaded_names(self.view);
+        head.carry = skills::carried(loaded.iter().map(String::as_str));
+        self.carry_on(&mut head);
+        Began::carry(&mut head, by, self.ground.agent.clock.now());
+        Ok(Target { head, pieces: Vec::new(), messages: 0, drops_left: false })
+    }
+
+    /// What is true in every context of the chat: what was learnt of the provider's counting, and how the chat
+    /// names its messages.
+    fn carry_on(&self, head: &mut Head) {
+        head.carry.set("tokens", self.ground.agent.scales.to_object());
+        head.carry.set_or_remove(SALT, self.view.head.carry.get(SALT).cloned());
+    }
+
+    /// An archived context as it was left.
+    async fn load(&self, which: &str) -> Result<Result<Target, NotDone>, RunError> {
+        let Ground { agent, chat, .. } = self.ground;
+        let shelf = Shelf::open(agent, chat, self.view).await?;
+        let snapshot = match shelf.find(which).await? {
+            Ok(snapshot) => snapshot,
+            Err(offered) => return Ok(Err(NotDone::no_context(which, offered))),
+        };
+        let Some(log) = snapshot.sealed() else {
+            return Ok(Err(NotDone::no_context(which, Vec::new())));
+        };
+        let view = chat.sealed_view(&log).await?;
+        let own = left_messages(&view, &self.moving.current);
+        let stays = |line: &Line| match &line.body {
+            Body::Event(_) => true,
+            Body::Message(message) => own.iter().any(|own| own.id() == message.str("id")),
+        };
+        let mut head = folded_in(&view, &log);
+        head.carry.set(CONTINUES, log.as_str());
+        self.carry_on(&mut head);
+        Ok(Ok(Target::of(head, &view.lines, stays, Some(&log))))
+    }
+
+    /// This context, or an earlier place of it, under an id of its own.
+    async fn fork(&self, at: Option<&str>) -> Result<Result<Target, NotDone>, RunError> {
+        match at {
+            Some(at) => self.branch("fork", at).await,
+            None => {
+                let spot = Spot { log: None, last: self.view.position.seq };
+                Ok(Ok(self.at_spot("fork", &spot).await?))
+            }
+        }
+    }
+
+    async fn branch(&self, by: &str, at: &str) -> Result<Result<Target, NotDone>, RunError> {
+        match Spot::find(self.ground, self.view, at).await? {
+            Ok(spot) => Ok(Ok(self.at_spot(by, &spot).await?)),
+            Err(not_done) => Ok(Err(not_done)),
+        }
+    }
+
+    async fn at_spot(&self, by: &str, spot: &Spot) -> Result<Target, RunError> {
+        let view = spot.view(self.ground, self.view).await?;
+        let mut head = self.branched(&view, spot, by);
+        // A copy of the live log goes on with the one that is sealed now.
+        let log = spot.log.as_ref().map(|log| Json::from(log.as_str()));
+        head.carry.set_or_remove(CONTINUES, log);
+        // What the run has done so far stays where it was; what it answers comes last.
+        let left = self.moving.settled.as_ref().map(|(message, _)| message.as_str());
+        let moves = |line: &Line| match &line.body {
+            Body::Event(_) => true,
+            Body::Message(message) => {
+                let id = message.str("id");
+                let is_current = |id| self.moving.current.iter().any(|current| current == id);
+                !id.is_some_and(|id| left == Some(id) || is_current(id))
+            }
+        };
+        Ok(Target::of(head, &view.lines, moves, spot.log.as_ref()))
+    }
+
+    /// The head of a context that goes on from a place in another one.
+    pub(super) fn branched(&self, view: &View, spot: &Spot, by: &str) -> Head {
+        let mut head = match &spot.log {
+            Some(log) => folded_in(view, log),
+            None => folded(view),
+        };
+        if view.head.context == self.view.head.context {
+            // Who goes back can come forward again.
+            head.checkpoints = folded(self.view).checkpoints;
+        }
+        let from = Object::from([
+            ("contextId", Json::from(head.context.as_str())),
+            ("sealed", spot.log.as_ref().map_or(Json::Null, |log| log.as_str().into())),
+            ("seq", spot.last.get().into()),
+        ]);
+        head.forked_from = Some(from.into());
+        head.context = self.new_id();
+        head.title = self.moving.title.as_deref().and_then(clean_title).or(head.title);
+        head.carry.set_or_remove(ANSWERED, self.question(view));
+        self.carry_on(&mut head);
+        Began::carry(&mut head, by, self.ground.agent.clock.now());
+        head
+    }
+
+    /// The question that a log ends with, if nobody waits for an answer to it.
+    fn question(&self, view: &View) -> Option<Json> {
+        let last = view.messages().rfind(|message| !is_reference_line(message))?;
+        let id = last.str("id").filter(|_| last.str("role") == Some("user"))?;
+        let waits = self.moving.current.iter().any(|current| current == id);
+        (!waits).then(|| Json::from(id))
+    }
+
+    /// What the last operation has left, as it was.
+    async fn undo(&self) -> Result<Result<Target, NotDone>, RunError> {
+        let nothing = || NotDone::because("There is nothing to undo.");
+        let carry = &self.view.head.carry;
+        let Some(operation) = carry.get(OPERATION) else { return Ok(Err(nothing())) };
+        let known = operation.get("sealed").and_then(Json::as_str).and_then(SealedName::parse);
+        let Some(log) = known.or_else(|| self.view.head.sealed.clone()) else {
+            return Ok(Err(nothing()));
+        };
+        let before = self.ground.chat.sealed_view(&log).await?;
+        let mut head = folded_in(&before, &log);
+        head.carry.set(CONTINUES, log.as_str());
+        if let Some(question) = self.question(&before) {
+            // It was taken along and answered where it was taken.
+            head.carry.set(ANSWERED, question);
+        }
+        self.carry_on(&mut head);
+        let target = Target::of(head, &before.lines, |_| true, Some(&log));
+        Ok(Ok(Target { drops_left: self.is_untouched(operation), ..target }))
+    }
+
+    /// Whether nothing was said since an operation made this context.
+    fn is_untouched(&self, operation: &Json) -> bool {
+        let made = matches!(
+            operation.get("op").and_then(Json::as_str),
+            Some("new" | "clear" | "fork" | "rewind")
+        );
+        let number = |key: &str| operation.get(key).and_then(Json::as_u64);
+        let is_first = number("gen") == Some(self.view.head.generation.get());
+        made && is_first && number("messages") == Some(self.view.messages().count() as u64)
+    }
+}
+
+/// The ranges of lines that stay, as few as there can be.
+pub(super) fn spans(lines: &[Arc<Line>], stays: impl Fn(&Line) -> bool) -> Vec<(Seq, Seq)> {
+    let mut spans: Vec<(Seq, Seq)> = Vec::new();
+    let mut was_kept = false;
+    for line in lines {
+        let is_kept = stays(line);
+        match spans.last_mut().filter(|_| was_kept && is_kept) {
+            Some((_, last)) => *last = line.seq,
+            None if is_kept => spans.push((line.seq, line.seq)),
+            None => {}
+        }
+        was_kept = is_kept;
+    }
+    spans
+}

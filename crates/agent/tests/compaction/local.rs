@@ -1,0 +1,185 @@
+//! A chat on a simulated disk, with a model in the same process: for what a network would make slow.
+
+use std::sync::{Arc, Mutex};
+
+use ship_agent::{
+    Agent, AgentParts, Inbound, NoLog, Nowhere, Outcome, RandomIds, Rules, RunError, Stop,
+};
+use ship_message::json::{Json, Object};
+use ship_message::{Chunk, FinishReason, TextChunk, UiMessage};
+use ship_provider::{Answered, Answering, Provider, ProviderError, Request, Sink};
+use ship_store::disk::Disk;
+use ship_store::{About, Chat, Entry, FileStore, Options, Store, View};
+use ship_testkit::chat::{first_context, options};
+use ship_testkit::clock::ManualClock;
+use ship_testkit::sim::SimDisk;
+
+use crate::world::{SUMMARY, chat, message, words};
+
+/// A model that sums up when it is asked to, and says "Aye." otherwise. Clones are the same model.
+#[derive(Clone, Default)]
+pub(crate) struct Model {
+    window: Option<u64>,
+    /// The requests for a summary, and those for an answer.
+    pub(crate) summaries: Arc<Mutex<Vec<String>>>,
+    pub(crate) answers: Arc<Mutex<Vec<String>>>,
+    meanwhile: Meanwhile,
+}
+
+/// What happens while the next summary is written.
+type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+
+impl Model {
+    pub(crate) fn with_window(window: u64) -> Self {
+        Self { window: Some(window), ..Self::default() }
+    }
+
+    /// Lets something happen while the next summary is written.
+    pub(crate) fn meanwhile(&self, happens: impl FnOnce() + Send + 'static) {
+        *self.meanwhile.lock().unwrap() = Some(Box::new(happens));
+    }
+
+    pub(crate) fn summaries(&self) -> usize {
+        self.summaries.lock().unwrap().len()
+    }
+}
+
+impl Provider for Model {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    fn model(&self) -> &str {
+        "local"
+    }
+
+    fn window_tokens(&self) -> Option<u64> {
+        self.window
+    }
+
+    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
+        Ok(request.plain_body())
+    }
+
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        body: &'a str,
+        mut sink: Sink<'a>,
+    ) -> Answering<'a> {
+        let sums_up = request.system.iter().any(|text| text.contains("You keep the memory"));
+        let asked = if sums_up { &self.summaries } else { &self.answers };
+        asked.lock().unwrap().push(body.to_owned());
+        let happens = self.meanwhile.lock().unwrap().take_if(|_| sums_up);
+        Box::pin(async move {
+            if let Some(happens) = happens {
+                // What happens in another process has nothing to do with the runtime of this one.
+                std::thread::spawn(happens).join().unwrap();
+            }
+            let text = if sums_up { SUMMARY } else { "Aye." };
+            let chunk = || TextChunk { id: "0".to_owned(), provider_metadata: None };
+            sink(Chunk::TextStart(chunk()));
+            sink(Chunk::TextDelta(chunk(), text.into()));
+            sink(Chunk::TextEnd(chunk()));
+            Ok(Answered { finish_reason: FinishReason::Stop, usage: None })
+        })
+    }
+}
+
+/// What a chat is made of. Made again of the same, it is the chat after a restart.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) disk: SimDisk,
+    pub(crate) model: Model,
+    pub(crate) rules: Rules,
+    pub(crate) clock: ManualClock,
+}
+
+impl Setup {
+    /// A chat with so many messages behind it, whose next turn is compacted.
+    pub(crate) async fn grown(disk: SimDisk, messages: usize) -> Self {
+        let rules =
+            Rules { input_tokens_max: Some(1_500), keep_last_messages: 4, ..Rules::default() };
+        let setup = Self { disk, model: Model::default(), rules, clock: ManualClock::default() };
+        setup.local().say_before(messages).await;
+        setup
+    }
+
+    pub(crate) fn local(&self) -> Local {
+        Local::on(Box::new(self.disk.clone()), self)
+    }
+}
+
+/// An agent in a chat.
+pub(crate) struct Local {
+    pub(crate) agent: Agent,
+    pub(crate) store: Arc<FileStore>,
+}
+
+impl Local {
+    pub(crate) fn on(disk: Box<dyn Disk>, setup: &Setup) -> Self {
+        let clock = Arc::new(setup.clock.clone());
+        let store =
+            Arc::new(FileStore::on_disk(disk, Options { clock: clock.clone(), ..options() }));
+        let agent = Agent::from_parts(AgentParts {
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            provider: Arc::new(setup.model.clone()),
+            tools: Vec::new(),
+            surroundings: Arc::new(Nowhere),
+            rules: setup.rules.clone(),
+            clock,
+            ids: Arc::new(RandomIds::default()),
+            log: Arc::new(NoLog),
+        });
+        Self { agent, store }
+    }
+
+    /// Writes messages to a new chat, without asking anybody.
+    async fn say_before(&self, messages: usize) {
+        let chat = self.store.create(&chat(), About::default()).await.unwrap();
+        let lane = chat.lane("test").await.unwrap();
+        let position = lane.rotate(first_context()).await.unwrap().position;
+        let said = |nth: usize| {
+            let role = if nth.is_multiple_of(2) { "user" } else { "assistant" };
+            Entry::from(message(&format!("m{nth}"), role, &format!("{nth:03} {}", words(150))))
+        };
+        lane.append((0..messages).map(said).collect(), position).await.unwrap();
+    }
+
+    pub(crate) async fn accept(&self, text: &str) -> bool {
+        let inbound = Inbound {
+            key: text.to_owned(),
+            text: text.to_owned(),
+            request_id: format!("req {text:.8}"),
+            ..Inbound::default()
+        };
+        self.agent.accept(&chat(), inbound).await.is_ok()
+    }
+
+    pub(crate) async fn run(&self) -> Result<Option<Outcome>, RunError> {
+        self.agent.run(&chat(), &Stop::default()).await
+    }
+
+    pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
+        assert!(self.accept(text).await);
+        self.run().await.unwrap()
+    }
+
+    pub(crate) async fn chat(&self) -> Arc<dyn Chat> {
+        self.store.open(&chat()).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn view(&self) -> View {
+        self.chat().await.view().await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn messages(&self) -> Vec<UiMessage> {
+        let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
+        self.view().await.messages().map(read).collect()
+    }
+
+    pub(crate) async fn ids(&self) -> Vec<String> {
+        let messages = self.messages().await;
+        messages.iter().map(|message| message.id().unwrap().to_owned()).collect()
+    }
+}

@@ -1,0 +1,192 @@
+//! Forks and rewinds from anywhere: from what a compaction has sealed away, from another context, to another chat.
+
+use ship_agent::{Inbound, Operated, Operation, Outcome, Rules, Stop};
+use ship_message::json::Json;
+use ship_store::{ChatKey, Store};
+
+use crate::place::{Place, chat, line, words};
+
+/// A chat with a small budget, in which many things were said: what came early is summed up.
+async fn compacted() -> Place {
+    let rules = Rules { input_tokens_max: Some(500), keep_last_messages: 4, ..Rules::default() };
+    let place = Place::ruled(rules);
+    place.say("word 0").await;
+    place.say("word 1").await;
+    place.done(Operation::Checkpoint { name: "early".to_owned() }).await;
+    place.done(Operation::Rename { title: "Words".to_owned() }).await;
+    for nth in 2..30 {
+        place.say(&format!("word {nth} {}", "and so on ".repeat(12))).await;
+    }
+    let context = place.context().await;
+    assert!(context[0].starts_with("assistant: ## Facts"), "{context:#?}");
+    place
+}
+
+fn fork(at: &str) -> Operation {
+    Operation::Fork { at: Some(at.to_owned()), to: None }
+}
+
+fn rewind(to: &str) -> Operation {
+    Operation::Rewind { to: to.to_owned() }
+}
+
+/// How many logs a compaction has sealed.
+async fn compactions(place: &Place) -> usize {
+    place.chat().await.sealed().await.unwrap().len()
+}
+
+const EARLY: [&str; 4] =
+    ["user: word 0", "assistant: Aye: word 0", "user: word 1", "assistant: Aye: word 1"];
+
+#[tokio::test]
+async fn a_checkpoint_that_was_sealed_away_is_forked_from_with_the_original_messages() {
+    for operation in [fork("early"), rewind("early")] {
+        let place = compacted().await;
+        assert!(compactions(&place).await >= 2, "by more than one compaction");
+        place.done(operation.clone()).await;
+        assert_eq!(place.context().await, EARLY, "{operation:?}");
+        assert_eq!(place.archived().await[0].1, "Words");
+        assert_eq!(place.say("other word").await, Some(Outcome::Done));
+        place.done(Operation::Undo).await;
+        assert!(place.context().await[0].starts_with("assistant: ## Facts"));
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_was_sealed_away_is_forked_from_with_all_that_was_before_it() {
+    let place = compacted().await;
+    let third = place.id_of("word 3").await;
+    place.done(rewind(&third)).await;
+    let context: Vec<String> = place.context().await;
+    assert_eq!(context.len(), 7, "{context:#?}");
+    assert_eq!(context[..4], EARLY);
+    assert!(context[6].starts_with("user: word 3"), "{context:#?}");
+    assert_eq!(place.run().await, None, "it was answered before, and is not answered again");
+    assert_eq!(place.say("go on").await, Some(Outcome::Done));
+}
+
+#[tokio::test]
+async fn a_message_of_an_archived_context_is_forked_from() {
+    let place = Place::new();
+    place.say("the trip").await;
+    place.say("the boat").await;
+    let boat = place.id_of("the boat").await;
+    place.done(Operation::New { title: None, reason: None }).await;
+    place.say("soup").await;
+    place.done(fork(&boat)).await;
+    assert_eq!(
+        place.context().await,
+        ["user: the trip", "assistant: Aye: the trip", "user: the boat"]
+    );
+    assert_eq!(place.archived().await.len(), 2, "the trip and the soup");
+    assert_eq!(place.run().await, None);
+    place.done(Operation::New { title: None, reason: None }).await;
+    place.done(Operation::Load { which: "last".to_owned() }).await;
+    assert_eq!(place.context().await.len(), 3, "and its question is there when one comes back");
+}
+
+#[tokio::test]
+async fn who_goes_back_can_come_forward_again() {
+    let place = Place::new();
+    for name in ["one", "two", "three"] {
+        place.say(name).await;
+        place.done(Operation::Checkpoint { name: name.to_owned() }).await;
+    }
+    let all = place.context().await;
+    place.done(rewind("one")).await;
+    assert_eq!(place.context().await.len(), 2);
+    place.done(rewind("three")).await;
+    assert_eq!(place.context().await, all);
+    place.done(rewind("two")).await;
+    place.done(Operation::New { title: None, reason: None }).await;
+    place.done(Operation::Load { which: "last".to_owned() }).await;
+    place.done(rewind("three")).await;
+    assert_eq!(place.context().await, all);
+}
+
+#[tokio::test]
+async fn a_compaction_keeps_checkpoints_and_title_and_can_be_undone_after_leaving_and_coming_back()
+{
+    let place = compacted().await;
+    let view = place.view().await;
+    assert_eq!(place.agent.contexts(&chat()).await.unwrap().unwrap().active.title(), "Words");
+    assert!(view.head.checkpoints.iter().any(|checkpoint| checkpoint.name == "early"));
+    let short = place.context().await.len();
+    place.done(Operation::New { title: None, reason: None }).await;
+    place.say("soup").await;
+    place.done(Operation::Load { which: "Words".to_owned() }).await;
+    assert_eq!(place.context().await.len(), short);
+    let undone = place.agent.undo_compaction(&chat()).await.unwrap();
+    assert!(matches!(undone, ship_agent::Undone::Messages(_)), "{undone:?}");
+    assert!(place.context().await.len() > short, "originals are back");
+}
+
+fn elsewhere() -> ChatKey {
+    "api:chat:7".parse().unwrap()
+}
+
+async fn fork_to(place: &Place, at: Option<&str>) -> Operated {
+    let to = Some(elsewhere());
+    place.operate(Operation::Fork { at: at.map(str::to_owned), to }).await
+}
+
+#[tokio::test]
+async fn another_chat_gets_a_copy_and_this_one_stays() {
+    let place = Place::ruled(Rules { input_tokens_max: Some(200_000), ..Rules::default() });
+    let long = "all work and no play ".repeat(3_000);
+    place.say("the trip").await;
+    place.say(&long).await;
+    let before = place.context().await;
+    let blobs = place.disk_names("blobs");
+    let Operated::Done(changed) = fork_to(&place, None).await else { panic!("it is made") };
+    assert_eq!(changed.chat, Some(elsewhere()));
+    assert_eq!(place.context().await, before, "this chat stays as it is");
+    assert_eq!(place.disk_names("blobs"), blobs, "blobs are shared");
+    assert!(!blobs.is_empty());
+
+    let other = place.store.open(&elsewhere()).await.unwrap().unwrap();
+    let copied = other.view().await.unwrap().unwrap();
+    let messages = ship_context::contexts::view_messages(&copied);
+    assert_eq!(messages.iter().map(line).collect::<Vec<_>>(), before);
+    assert!(other.ledger_after(None, 10).await.unwrap().is_empty(), "its ledger is empty");
+    let from = copied.head.forked_from.unwrap();
+    assert_eq!(from.get("chatKey").and_then(Json::as_str), Some("terminal:main"));
+
+    for nth in 0..4 {
+        let inbound = Inbound {
+            key: format!("there {nth}"),
+            text: format!("there {nth}"),
+            channel: "http".to_owned(),
+            request_id: format!("there {nth}"),
+            ..Inbound::default()
+        };
+        place.agent.accept(&elsewhere(), inbound).await.unwrap();
+        let outcome = place.agent.run(&elsewhere(), &Stop::default()).await.unwrap();
+        assert_eq!(outcome, Some(Outcome::Done), "it answers");
+    }
+    let view = other.view().await.unwrap().unwrap();
+    let messages = ship_context::contexts::view_messages(&view);
+    assert_eq!(messages.len(), before.len() + 8);
+    assert_eq!(words(messages.last().unwrap()), "Aye: there 3");
+    assert!(other.verify().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_chat_that_has_a_context_gets_no_copy() {
+    let place = Place::new();
+    place.say("the trip").await;
+    assert!(matches!(fork_to(&place, None).await, Operated::Done(_)));
+    let Operated::NotDone(not) = fork_to(&place, None).await else { panic!("it is refused") };
+    assert!(not.line.contains("has a context already"), "{not:?}");
+    assert_eq!(place.say("still there?").await, Some(Outcome::Done));
+}
+
+#[tokio::test]
+async fn a_copy_of_what_was_sealed_away_is_as_good() {
+    let place = compacted().await;
+    assert!(matches!(fork_to(&place, Some("early")).await, Operated::Done(_)));
+    let other = place.store.open(&elsewhere()).await.unwrap().unwrap();
+    let view = other.view().await.unwrap().unwrap();
+    let messages = ship_context::contexts::view_messages(&view);
+    assert_eq!(messages.iter().map(line).collect::<Vec<_>>(), EARLY);
+}

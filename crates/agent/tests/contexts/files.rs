@@ -1,0 +1,93 @@
+//! What is written down of contexts, for people and for lists, and what the settings do to it.
+
+use ship_agent::{Agent, Operation, Rules};
+use ship_context::contexts::Bounds;
+
+use crate::place::{Place, calls, chat, line, says};
+
+async fn left_at_dinner(place: &Place) -> String {
+    place.minds(|seen| match line(seen.last().unwrap()).contains("[effect") {
+        true => says("The boat leaves at nine."),
+        false => calls("effect", r#"{"secret":"raw"}"#),
+    });
+    place.say("plan the trip").await;
+    let reason = Some("dinner time".to_owned());
+    place.done(Operation::New { title: Some("Dinner".to_owned()), reason }).await;
+    place.archived().await.remove(0).0
+}
+
+#[tokio::test]
+async fn an_archived_context_is_a_file() {
+    let place = Place::new();
+    let id = left_at_dinner(&place).await;
+    let text = place.file(&format!("archive/{id}.json"));
+    assert!(!text.contains("secret"), "no raw tool output: {text}");
+    insta::assert_snapshot!(text);
+}
+
+#[tokio::test]
+async fn the_list_is_a_file() {
+    let place = Place::new();
+    left_at_dinner(&place).await;
+    let text = place.file("contexts/index.json");
+    insta::assert_snapshot!(text);
+}
+
+#[tokio::test]
+async fn the_newest_turns_are_kept() {
+    let mut rules = Rules::default();
+    rules.contexts.snapshot.turns = Bounds { turns_max: 4, chars_max: 48_000 };
+    let place = Place::ruled(rules);
+    for nth in 0..5 {
+        place.say(&format!("thing {nth}")).await;
+    }
+    place.done(Operation::New { title: None, reason: None }).await;
+    let (id, _) = place.archived().await.remove(0);
+    let left = place.agent.look_at_context(&chat(), &id).await.unwrap().unwrap();
+    let turns: Vec<String> = left.turns().into_iter().map(|turn| turn.text).collect();
+    assert_eq!(turns, ["thing 3", "Aye: thing 3", "thing 4", "Aye: thing 4"]);
+    assert_eq!(left.message_count(), 10);
+    place.done(Operation::Load { which: "-".to_owned() }).await;
+    assert_eq!(place.context().await.len(), 10, "nothing of the log is cut");
+}
+
+#[tokio::test]
+async fn what_fits_nothing_offers_the_newest_five() {
+    let place = Place::new();
+    for nth in 0..7 {
+        place.say(&format!("thing {nth}")).await;
+        place.done(Operation::New { title: None, reason: None }).await;
+    }
+    let before = place.archived().await;
+    let operated = place.operate(Operation::Load { which: "moonlight".to_owned() }).await;
+    let ship_agent::Operated::NotDone(not) = operated else { panic!("nothing fits") };
+    let offered: Vec<&str> = not.offered.iter().map(|named| named.title.as_str()).collect();
+    assert_eq!(offered, ["thing 6", "thing 5", "thing 4", "thing 3", "thing 2"]);
+    assert_eq!(place.archived().await, before, "nothing has changed");
+    place.done(Operation::Load { which: "last".to_owned() }).await;
+    assert_eq!(place.context().await[0], "user: thing 6");
+}
+
+#[tokio::test]
+async fn switched_off_the_model_knows_nothing_of_contexts() {
+    for enabled in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = format!(r#"{{"context":{{"contexts":{{"enabled":{enabled}}}}}}}"#);
+        std::fs::write(folder.path().join("ship.json"), settings).unwrap();
+        let agent = Agent::of_project(folder.path()).unwrap();
+        let inbound = ship_agent::Inbound {
+            key: "k".to_owned(),
+            text: "hello".to_owned(),
+            channel: "terminal".to_owned(),
+            ..ship_agent::Inbound::default()
+        };
+        agent.accept(&chat(), inbound).await.unwrap();
+        let next = agent.inspect(&chat()).await.unwrap();
+        let tools: Vec<&str> = next.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let blocks: String = next.blocks.iter().map(|block| format!("{block:?}")).collect();
+        assert_eq!(blocks.contains("chat_context_new"), enabled, "{blocks}");
+        for name in ["chat_context_new", "chat_checkpoint", "chat_load_history"] {
+            assert_eq!(tools.contains(&name), enabled, "{name} in {tools:?}");
+        }
+    }
+}

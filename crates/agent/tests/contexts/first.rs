@@ -1,0 +1,60 @@
+//! What people say to one another before anybody asks the agent: kept, never answered, and shown once.
+
+use ship_agent::{Inbound, Operation, Outcome};
+use ship_store::LedgerBody;
+
+use crate::place::{Place, chat};
+
+/// Talk in a group that is not addressed to the agent.
+async fn overheard(place: &Place, username: &str, text: &str) {
+    let inbound = Inbound {
+        observed: true,
+        username: Some(username.to_owned()),
+        channel: "telegram".to_owned(),
+        ..place.inbound(text)
+    };
+    place.agent.accept(&chat(), inbound).await.unwrap();
+    assert_eq!(place.run().await, None, "nobody is answered");
+}
+
+#[tokio::test]
+async fn what_was_said_before_the_first_question_stands_before_it_once() {
+    let place = Place::new();
+    overheard(&place, "ada", "the mast is cracked").await;
+    overheard(&place, "ben", "then we stay").await;
+    assert!(place.agent.contexts(&chat()).await.unwrap().is_none(), "no context began");
+    assert_eq!(place.say("what do we do?").await, Some(Outcome::Done));
+    insta::assert_snapshot!(place.shown(0).join("\n"));
+    overheard(&place, "ada", "and another thing").await;
+    place.say("and now?").await;
+    let shown = place.shown(0);
+    assert_eq!(shown.len(), 4, "what is overheard later is no message: {shown:#?}");
+    assert!(!shown.concat().contains("another thing"));
+    place.done(Operation::New { title: None, reason: None }).await;
+    place.say("anew").await;
+    assert_eq!(place.shown(0), ["user: anew"], "never after a new context");
+}
+
+#[tokio::test]
+async fn the_newest_thirty_are_shown() {
+    let place = Place::new();
+    for nth in 0..40 {
+        overheard(&place, "ada", &format!("thing {nth}.")).await;
+    }
+    place.say("what do we do?").await;
+    let shown = place.shown(0).remove(0);
+    assert!(!shown.contains("thing 9.") && shown.contains("thing 10."), "{shown}");
+    assert!(shown.contains("thing 39."));
+}
+
+#[tokio::test]
+async fn it_is_marked_in_the_ledger_and_nowhere_else() {
+    let place = Place::new();
+    overheard(&place, "ada", "the mast is cracked").await;
+    place.say("what do we do?").await;
+    let lines = place.chat().await.ledger_after(None, 10).await.unwrap();
+    let LedgerBody::Entry(entry) = &lines[0].body else { panic!("an entry") };
+    assert_eq!(entry.entry.get("meta").unwrap().to_string(), r#"{"observed":true}"#);
+    let LedgerBody::Entry(entry) = &lines[1].body else { panic!("an entry") };
+    assert!(entry.entry.get("meta").is_none());
+}

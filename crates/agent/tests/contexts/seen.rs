@@ -1,0 +1,75 @@
+//! What the model sees after each operation: the whole of what matters about them, one after the other.
+
+use ship_agent::Operation;
+use ship_context::contexts::Mode;
+use ship_message::UiMessage;
+
+use crate::place::{Does, Place, calls, line, says, words};
+
+/// A model that makes the call that stands in the message, and answers.
+fn obeys(seen: &[UiMessage]) -> Does {
+    let last = seen.last().unwrap();
+    if line(last).starts_with("assistant: [") {
+        return says("There.");
+    }
+    match words(last).as_str() {
+        "new" => calls("chat_context_new", r#"{"title":"Anew"}"#),
+        "load" => calls("chat_context_load", r#"{"query":"trip"}"#),
+        "load reference" => calls("chat_context_load", r#"{"query":"trip","mode":"reference"}"#),
+        "clear" => calls("chat_context_clear_active", "{}"),
+        "fork" => calls("chat_context_fork", r#"{"name":"Another way"}"#),
+        "summary" => calls("chat_context_recall", r#"{"contextId":"last","mode":"summary"}"#),
+        "recent" => calls("chat_context_recall", r#"{"contextId":"last","mode":"recent"}"#),
+        "full" => calls("chat_context_recall", r#"{"contextId":"last","mode":"full"}"#),
+        "history" => calls("chat_load_history", r#"{"limit":2}"#),
+        text => says(&format!("Aye: {text}")),
+    }
+}
+
+/// A chat that was about the trip and is about dinner.
+async fn at_dinner() -> Place {
+    let place = Place::new();
+    place.minds(obeys);
+    place.say("plan the trip").await;
+    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.say("soup?").await;
+    place
+}
+
+/// What the second request of a run holds, in which the model makes a call.
+#[tokio::test]
+async fn the_second_request_of_a_run_after_each_call() {
+    let mut seen = String::new();
+    for call in
+        ["new", "load", "clear", "fork", "load reference", "summary", "recent", "full", "history"]
+    {
+        let place = at_dinner().await;
+        place.say(call).await;
+        seen.push_str(&format!("== after {call}\n{}\n\n", place.shown(0).join("\n")));
+    }
+    insta::assert_snapshot!(seen);
+}
+
+/// What the next run sees after a person's operation.
+#[tokio::test]
+async fn the_next_run_after_each_operation() {
+    let mut seen = String::new();
+    for operation in [
+        Operation::New { title: None, reason: None },
+        Operation::Load { which: "trip".to_owned() },
+        Operation::Clear,
+        Operation::Fork { at: Some("soup".to_owned()), to: None },
+        Operation::Rewind { to: "soup".to_owned() },
+        Operation::Undo,
+        Operation::Recall { which: "last".to_owned(), mode: Mode::Recent },
+    ] {
+        let place = at_dinner().await;
+        place.done(Operation::Checkpoint { name: "soup".to_owned() }).await;
+        place.say("bread?").await;
+        let line = place.done(operation.clone()).await;
+        place.say("and now?").await;
+        let shown = place.shown(0).join("\n");
+        seen.push_str(&format!("== {}: {line}\n{shown}\n\n", operation.name()));
+    }
+    insta::assert_snapshot!(seen);
+}

@@ -1,0 +1,114 @@
+//! The tools of the chat under test.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ship_agent::{Agent, Inbound, Operated, Operation, Running, Tool, ToolContext};
+use ship_message::json::{Json, Object};
+use ship_provider::ToolSpec;
+use tokio::task::JoinHandle;
+
+use crate::place::chat;
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: "for tests".to_owned(),
+        input_schema: Json::Object(Object::from([("type", "object")])),
+    }
+}
+
+/// Something that must not be done twice.
+pub(crate) struct Effect(pub(crate) Arc<Mutex<Vec<String>>>);
+
+impl Tool for Effect {
+    fn spec(&self) -> ToolSpec {
+        spec("effect")
+    }
+
+    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> Running {
+        Box::pin(async move {
+            self.0.lock().unwrap().push(input.to_string());
+            Ok(Json::from("done"))
+        })
+    }
+}
+
+/// What happens in the chat while a run is at work.
+#[derive(Clone, Debug)]
+pub(crate) enum Happens {
+    Operation(Operation),
+    Message(Inbound),
+}
+
+/// A tool that ends when others have asked for something. Clones are the same tool.
+#[derive(Clone, Default)]
+pub(crate) struct Meanwhile {
+    pub(crate) agent: Arc<Mutex<Option<Agent>>>,
+    pub(crate) happens: Arc<Mutex<Vec<Happens>>>,
+    /// Who waits for what comes of them.
+    waiting: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    /// What came of the operations.
+    pub(crate) operated: Arc<Mutex<Vec<Operated>>>,
+}
+
+impl Meanwhile {
+    pub(crate) fn operation(&self, operation: Operation) {
+        self.happens.lock().unwrap().push(Happens::Operation(operation));
+    }
+
+    pub(crate) fn message(&self, inbound: Inbound) {
+        self.happens.lock().unwrap().push(Happens::Message(inbound));
+    }
+
+    /// Waits until all that was asked for is done or queued.
+    pub(crate) async fn settled(&self) {
+        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap());
+        for one in waiting {
+            one.await.unwrap();
+        }
+    }
+
+    /// The process is gone, and who waited in it as well.
+    pub(crate) fn end(&self) {
+        self.waiting.lock().unwrap().drain(..).for_each(|one| one.abort());
+    }
+
+    async fn let_happen(&self, agent: &Agent, happens: Happens) {
+        match happens {
+            Happens::Message(inbound) => drop(agent.accept(&chat(), inbound).await),
+            Happens::Operation(operation) => {
+                let (agent, operated) = (agent.clone(), Arc::clone(&self.operated));
+                let asked = tokio::spawn(async move {
+                    if let Ok(done) = agent.operate(&chat(), operation, "elsewhere").await {
+                        operated.lock().unwrap().push(done);
+                    }
+                });
+                // Long enough that it is in the ledger.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                self.waiting.lock().unwrap().push(asked);
+            }
+        }
+    }
+}
+
+impl Tool for Meanwhile {
+    fn spec(&self) -> ToolSpec {
+        spec("meanwhile")
+    }
+
+    fn is_safe_to_repeat(&self) -> bool {
+        true
+    }
+
+    fn run(self: Arc<Self>, _input: Json, _context: ToolContext) -> Running {
+        Box::pin(async move {
+            let agent = self.agent.lock().unwrap().clone().ok_or("no agent")?;
+            let happens = std::mem::take(&mut *self.happens.lock().unwrap());
+            for one in happens {
+                self.let_happen(&agent, one).await;
+            }
+            Ok(Json::from("meanwhile"))
+        })
+    }
+}

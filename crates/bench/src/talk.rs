@@ -1,0 +1,84 @@
+//! A chat with a scripted provider on a simulated disk: what compactions are measured and tormented in.
+
+use std::sync::Arc;
+
+use ship_agent::{Agent, AgentParts, Inbound, NoLog, Nowhere, RandomIds, Rules, built_in_tools};
+use ship_provider::{HttpProvider, Key, Settings};
+use ship_store::{ChatKey, FileStore, Options, Store};
+use ship_testkit::chat::options;
+use ship_testkit::clock::ManualClock;
+use ship_testkit::llm::{Exchange, LlmServer, Rules as Judge};
+use ship_testkit::sim::SimDisk;
+
+/// What a good summary looks like.
+pub(crate) const SUMMARY: &str = "## Facts\n- The ship is blue.\n\n## Preferences\n- Brief answers.\n\n\
+    ## Decisions\n- Sail at dawn.\n\n## Open items\n- The sails.";
+
+/// What a chat is made of. Made again of the same, its agent is the one after a restart.
+pub(crate) struct Talk {
+    pub(crate) server: LlmServer,
+    pub(crate) disk: SimDisk,
+    pub(crate) clock: ManualClock,
+    pub(crate) chat: ChatKey,
+    rules: Rules,
+    window: u64,
+}
+
+impl Talk {
+    /// A provider that takes `window` tokens and counts `factor` times ours.
+    pub(crate) fn new(window: u64, factor: f64, rules: Rules) -> Result<Self, String> {
+        let judge = Judge { window: Some(window), token_factor: factor, ..Judge::default() };
+        Ok(Self {
+            server: LlmServer::with(judge),
+            disk: SimDisk::new(),
+            clock: ManualClock::default(),
+            chat: "terminal:main".parse().map_err(|error| format!("{error}"))?,
+            rules,
+            window,
+        })
+    }
+
+    /// The store as one process sees it, and the agent in it.
+    pub(crate) fn agent(&self) -> Result<(Arc<FileStore>, Agent), String> {
+        let clock = Arc::new(self.clock.clone());
+        let options = Options { clock: clock.clone(), ..options() };
+        let store = Arc::new(FileStore::on_disk(Box::new(self.disk.clone()), options));
+        let mut settings = Settings::openai("test-model");
+        settings.base_url = self.server.url_v1();
+        settings.window = Some(self.window);
+        settings.retries = 0;
+        settings.key = Some(Key::new("sk-test"));
+        let provider = HttpProvider::openai(settings).map_err(|error| error.to_string())?;
+        let agent = Agent::from_parts(AgentParts {
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            provider: Arc::new(provider),
+            tools: built_in_tools(),
+            surroundings: Arc::new(Nowhere),
+            rules: self.rules.clone(),
+            log: Arc::new(NoLog),
+            clock,
+            ids: Arc::new(RandomIds::default()),
+        });
+        Ok((store, agent))
+    }
+}
+
+/// A message; the same text is the same message.
+pub(crate) fn inbound(nth: usize, text: &str) -> Inbound {
+    Inbound {
+        key: format!("k{nth}"),
+        text: text.to_owned(),
+        request_id: format!("req_{nth}"),
+        ..Inbound::default()
+    }
+}
+
+/// Whether a request asks for a summary.
+pub(crate) fn asks_for_summary(exchange: &Exchange<'_>) -> bool {
+    exchange.body.to_string().contains("You keep the memory of a long chat")
+}
+
+/// About so many tokens of words.
+pub(crate) fn words(tokens: usize) -> String {
+    "the ship sails at dawn and ".chars().cycle().take(tokens * 26 / 6).collect()
+}
