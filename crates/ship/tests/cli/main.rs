@@ -3,7 +3,6 @@
 mod chat;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod contexts;
-#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod contexts_in_chat;
 mod damage;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
