@@ -21,6 +21,8 @@ use crate::work::Work;
 
 /// The version of what this program writes.
 const VERSION: u64 = 1;
+/// How many sealed logs are looked at in one go.
+const SEALED_PAGE: usize = 16;
 /// Where a draft is.
 pub(super) const DRAFT: &str = "draft";
 
@@ -129,8 +131,16 @@ pub(super) async fn sealed_by(
     let Some(generation) = event.data.get(SEALED_GENERATION).and_then(Json::as_u64) else {
         return Ok(None);
     };
-    let sealed = chat.sealed().await?;
-    let found = sealed.into_iter().find(|log| log.head.generation.get() == generation);
+    // Generations fall along the chain, so no more of it is read than is newer.
+    let mut before = None;
+    let found = loop {
+        let page = chat.sealed_logs(before.take(), SEALED_PAGE).await?;
+        let known = page.iter().find(|log| log.head.generation.get() <= generation).cloned();
+        if known.is_some() || page.len() < SEALED_PAGE {
+            break known.filter(|log| log.head.generation.get() == generation);
+        }
+        before = page.into_iter().next_back().map(|log| log.name);
+    };
     // A log behind this one may have been sealed by a repair, under the same number.
     Ok(found.map(|log| log.name).filter(|_| generation < view.position.generation.get()))
 }
