@@ -65,3 +65,17 @@ async fn a_checkpoint_can_be_rewound_to_and_forked_from() {
     assert_eq!(place.context().await, early);
     assert_eq!(place.say("other two").await, Some(Outcome::Done));
 }
+
+#[tokio::test]
+async fn what_was_taken_along_and_answered_is_not_answered_again_after_an_undo() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.accept("soup?").await;
+    place.done(new("Dinner")).await;
+    assert_eq!(place.run().await, Some(Outcome::Done));
+    place.done(Operation::Undo).await;
+    assert_eq!(place.context().await.last().unwrap(), "user: soup?", "the view is as it was");
+    assert_eq!(place.run().await, None, "nobody waits");
+    let ledger = place.ledger().await;
+    assert_eq!(ledger.iter().filter(|line| *line == "assistant: Aye: soup?").count(), 1);
+}
