@@ -167,3 +167,17 @@ async fn a_copy_in_another_chat_has_messages_of_its_own() {
     assert_eq!(ids.len(), 8, "a message of the copy has the name of none that was copied: {ids:?}");
     assert_eq!(place.context().await.len(), 2, "this chat stays as it is");
 }
+
+#[tokio::test]
+async fn what_was_taken_along_and_answered_is_not_answered_again_after_an_undo() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.accept("soup?").await;
+    place.done(new("Dinner")).await;
+    assert_eq!(place.run().await, Some(Outcome::Done));
+    place.done(Operation::Undo).await;
+    assert_eq!(place.context().await.last().unwrap(), "user: soup?", "the view is as it was");
+    assert_eq!(place.run().await, None, "nobody waits");
+    let ledger = place.ledger().await;
+    assert_eq!(ledger.iter().filter(|line| *line == "assistant: Aye: soup?").count(), 1);
+}
