@@ -44,6 +44,7 @@ impl Recorded {
             self.mark_kept(&crate::digest(record.frame_text().as_bytes()));
             record.system.iter().for_each(|(_, sha256)| self.mark_kept(sha256));
         }
+        work.agent.scales.learn_from(&calls);
         Ok(last_of_context(calls))
     }
 

@@ -12,6 +12,7 @@ use ship_store::View;
 use super::size::LogSize;
 use super::{Carried, Why};
 use crate::Rules;
+use crate::recorded::not_recorded;
 use crate::request::Prepared;
 use crate::run::{Inner, RunError};
 use crate::scales::Load;
@@ -48,7 +49,9 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
         return Ok(Planning::No("there is nothing to make room in".to_owned()));
     };
     let carried = Carried::of(&view);
-    agent.scales.carry_over(&carried.tokens);
+    if let Err(error) = agent.remember_counts(&*work.chat, &carried.tokens).await {
+        not_recorded(work, &error);
+    }
     let load = agent.scales.load(request);
     let said = work.context().await;
     let open = open_messages(&said, &work.run_id);
