@@ -48,7 +48,7 @@ async fn a_process_for_each_message_is_refused_nothing_after_the_third_reply() {
     let mut world = world(1.8);
     for nth in 0..40 {
         // Small messages, which nobody counts, and now and then one that would make a request too large.
-        let tokens = if nth % 8 == 7 { 4_800 } else { 150 };
+        let tokens = if nth % 8 == 7 { 5_000 } else { 400 };
         world.told(&format!("{nth} {}", words(tokens))).await;
         assert_eq!(world.refused(), 0, "message {nth}");
         world = world.in_new_process();
