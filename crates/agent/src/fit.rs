@@ -12,7 +12,7 @@ use crate::request::Prepared;
 use crate::run::RunError;
 use crate::work::Work;
 
-/// How often one run makes room because the provider says that there is none.
+/// How often the provider may say that there is no room while nothing new is said.
 const OVERFLOWS_MAX: usize = 2;
 /// How often room is made while nothing new is said: the second time at the size that the provider's refusal of
 /// the first result names.
@@ -68,6 +68,11 @@ impl Fit {
         self.was_compacted
     }
 
+    /// Whether the last request was counted.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.estimated.is_some()
+    }
+
     pub(crate) fn may_try_again(&self) -> bool {
         self.overflows < OVERFLOWS_MAX
     }
@@ -79,6 +84,9 @@ impl Fit {
             let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
             let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
             work.note(RunNote { kind: "overflow", fields, ..RunNote::default() });
+            if let Some(limit) = limit {
+                work.agent.scales.learn_limit(*limit);
+            }
         }
         // Some count the answer that is asked for as well.
         self.answer_max = (self.answer_max / 4).max(ANSWER_MIN);
@@ -152,6 +160,7 @@ impl Fit {
         if self.said != said {
             self.said = said;
             self.made = 0;
+            self.overflows = 0;
         }
     }
 }

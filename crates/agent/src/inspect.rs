@@ -6,17 +6,22 @@ use ship_context::compact::Pruned;
 use ship_context::contexts::place_references;
 use ship_context::{Journal, Recovery, SystemBlock, input_budget, recover};
 use ship_message::UiMessage;
-use ship_provider::ToolSpec;
+use ship_provider::{Sequence, ToolSpec};
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
 
 use crate::began::Began;
 use crate::compact::pruned;
 use crate::inbound::message_of;
 use crate::lost::Unread;
+use crate::names::question_in;
+use crate::record::{RequestTokens, recorded};
+use crate::recorded::LINES;
 use crate::request::Prepared;
 use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
 use crate::said::messages;
+use crate::scales::Scales;
 use crate::sources::{Place, Sources, last_of};
+use crate::stable::{Now, Stable, digests, last_of_context};
 use crate::{Agent, skills};
 
 /// What a model would be sent now.
@@ -41,6 +46,8 @@ pub struct NextRequest {
     pub window_tokens: Option<u64>,
     /// How the active context began; none before the first message.
     pub began: Option<Began>,
+    /// How much of it the last request had.
+    pub stable: Stable,
 }
 
 /// What each piece of a request takes, as the provider will count it.
@@ -54,6 +61,21 @@ pub struct PieceTokens {
     pub tools: Vec<u64>,
 }
 
+impl PieceTokens {
+    pub(crate) fn of(
+        scales: &Scales,
+        blocks: &[SystemBlock],
+        messages: &[UiMessage],
+        tools: &[ToolSpec],
+    ) -> Self {
+        Self {
+            system: blocks.iter().map(|block| scales.count(&block.text)).collect(),
+            messages: messages.iter().map(|message| scales.message(message)).collect(),
+            tools: tools.iter().map(|tool| scales.count(&tool.to_json().to_string())).collect(),
+        }
+    }
+}
+
 impl Agent {
     /// What a model would be sent now: the system blocks, the messages as shown, and the tools.
     ///
@@ -61,8 +83,9 @@ impl Agent {
     /// When the chat cannot be read.
     pub async fn inspect(&self, chat: &ChatKey) -> Result<NextRequest, RunError> {
         let agent = &*self.inner;
-        let found = match agent.store.open(chat).await? {
-            Some(chat) => Found::read(agent, &*chat).await?,
+        let open = agent.store.open(chat).await?;
+        let found = match &open {
+            Some(open) => Found::read(agent, &**open).await?,
             None => Found::default(),
         };
         let said: Vec<Arc<UiMessage>> = found.said.iter().chain(&found.queued).cloned().collect();
@@ -70,17 +93,19 @@ impl Agent {
             Place { channel: found.channel, chat_id: last_of(&said, "chatId").map(str::to_owned) };
         let sources = Sources::at(agent, chat, place);
         let blocks = sources.blocks(agent, chat, last_of(&said, "requestId"), &found.loaded);
-        let Prepared { blocks, shown: mut messages, tools, .. } =
+        let mut request =
             Prepared::new(agent, blocks, &found.said, found.so_far.as_ref(), &found.pruned);
-        messages.extend(Prepared::new(agent, Vec::new(), &found.queued, None, &found.pruned).shown);
+        let queued = Prepared::new(agent, Vec::new(), &found.queued, None, &found.pruned);
+        request.shown.extend(queued.shown);
+        let tokens =
+            PieceTokens::of(&agent.scales, &request.blocks, &request.shown, &request.tools);
+        let stable = match &open {
+            Some(open) => agent.stable(&**open, &request, &tokens, &found.pruned).await?,
+            None => Stable::of_first(),
+        };
+        let Prepared { blocks, shown: messages, tools, .. } = request;
         let window_tokens = agent.window_tokens();
         let rules = &agent.rules;
-        let scales = &agent.scales;
-        let tokens = PieceTokens {
-            system: blocks.iter().map(|block| scales.count(&block.text)).collect(),
-            messages: messages.iter().map(|message| scales.message(message)).collect(),
-            tools: tools.iter().map(|tool| scales.count(&tool.to_json().to_string())).collect(),
-        };
         Ok(NextRequest {
             tokens,
             blocks,
@@ -91,14 +116,53 @@ impl Agent {
             budget_tokens: input_budget(rules.input_tokens_max, window_tokens, rules.max_tokens),
             window_tokens,
             began: found.began,
+            stable,
         })
     }
 }
 
 impl Inner {
-    /// How many tokens the model takes, if that is known: the settings say it, or else the provider.
+    /// How many tokens the model takes, if that is known: the settings say it, or else the provider; and one
+    /// that has refused more is believed, until the program ends.
     pub(crate) fn window_tokens(&self) -> Option<u64> {
-        self.rules.window.or_else(|| self.provider.window_tokens())
+        let known = self.rules.window.or_else(|| self.provider.window_tokens());
+        match (known, self.scales.limit()) {
+            (Some(known), Some(limit)) => Some(known.min(limit)),
+            (known, limit) => known.or(limit),
+        }
+    }
+
+    /// How much of a request that is not made the last one had that was.
+    async fn stable(
+        &self,
+        chat: &dyn Chat,
+        request: &Prepared,
+        tokens: &PieceTokens,
+        pruned: &Pruned,
+    ) -> Result<Stable, RunError> {
+        // What cannot be written is told when somebody asks for it.
+        let Ok(written) = request.written(self, self.rules.max_tokens) else {
+            return Ok(Stable::unknown());
+        };
+        let sums = RequestTokens {
+            system: tokens.system.iter().sum(),
+            tools: tokens.tools.iter().sum(),
+            messages: tokens.messages.iter().sum(),
+            ..RequestTokens::default()
+        };
+        let now = Now {
+            recipe: &written.recipe,
+            system: &digests(&request.blocks),
+            system_tokens: &tokens.system,
+            tools: &crate::digest(request.tools_text().as_bytes()),
+            tokens: &sums,
+            sequence: &Sequence::of(&written.body),
+            position: chat.view().await?.map(|view| view.position),
+            shown: &request.shown,
+            pruned,
+        };
+        let last = last_of_context(recorded(&*self.store, chat, LINES).await?);
+        Ok(now.compare(&*self.store, chat, last.as_deref()).await)
     }
 }
 
@@ -123,7 +187,11 @@ impl Found {
         let waiting = lines.iter().filter(|line| is_message(line));
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {
             LedgerBody::Entry(entry) => {
-                Some(Arc::new(message_of(entry, agent.names.question(line.seq, nth))))
+                let id = match &view {
+                    Some(view) => question_in(&*agent.names, &view.head, line.seq, nth),
+                    None => agent.names.question(line.seq, nth),
+                };
+                Some(Arc::new(message_of(entry, id)))
             }
             LedgerBody::Delivery(_) => None,
         });
@@ -142,7 +210,7 @@ impl Found {
             queued,
             loaded: view.as_ref().map(skills::loaded_names).unwrap_or_default(),
             channel: about.channel,
-            began: view.as_ref().map(|view| Began::of(&view.head)),
+            began: view.as_ref().map(|view| crate::contexts::began(agent, view)),
             parked,
             pruned: view.as_ref().map(pruned).unwrap_or_default(),
         })

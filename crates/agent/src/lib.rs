@@ -36,6 +36,7 @@
 //! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come
 //! in when the agent is made.
 
+mod asking;
 mod began;
 mod calls;
 mod compact;
@@ -53,6 +54,10 @@ mod lost;
 mod model;
 mod names;
 mod open;
+mod past;
+mod rebuild;
+mod record;
+mod recorded;
 mod request;
 mod run;
 mod said;
@@ -61,6 +66,7 @@ mod send;
 mod settle;
 mod skills;
 mod sources;
+mod stable;
 mod step;
 mod stop;
 mod surroundings;
@@ -78,10 +84,14 @@ pub use finish::STOPPED;
 pub use inbound::{Answer, Inbound};
 pub use inspect::{NextRequest, PieceTokens};
 pub use model::chosen_model;
+pub use names::question_id;
 pub use open::OpenAgentError;
+pub use past::PastRequest;
+pub use record::{RecordedRequest, RequestAnswer, RequestRecord, RequestTokens, Shown};
 pub use run::{Agent, AgentParts, RunError};
 pub use send::Sending;
 pub use skills::{SkillState, SkillText};
+pub use stable::Stable;
 pub use stop::Stop;
 pub use surroundings::{
     ContextRules, Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, RunNote, Surroundings, Texts,

@@ -148,6 +148,7 @@ fn rules(project: &Project) -> Rules {
         tool_output_chars: size(settings.limits.tool_output_chars),
         max_tokens: settings.llm.max_tokens,
         retries: settings.llm.retries,
+        archive_on_compact: settings.context.history.archive_on_compact,
         keep_last_messages: size(settings.context.history.keep_last_messages),
         window: settings.llm.window,
         input_tokens_max: match settings.context.history.max_input_tokens_approx {

@@ -1,16 +1,15 @@
-//! What a model is sent, and what the log and the records keep of it.
+//! What a model is sent, and what the log is told of its answer.
 
 use std::sync::Arc;
 
 use ship_context::compact::Pruned;
 use ship_context::{Limits, SystemBlock, input_budget, shown_to_model, surely_fits};
-use ship_message::json::{Json, Object};
+use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
-use ship_provider::{Answered, ProviderError, Request, ToolSpec};
+use ship_provider::{Answered, ProviderError, Recipe, Request, ToolSpec};
 
 use crate::RunNote;
-use crate::inbound::millis;
-use crate::run::{Inner, RunError};
+use crate::run::Inner;
 use crate::step::Progress;
 use crate::work::Work;
 
@@ -31,19 +30,21 @@ impl Prepared {
         pruned: &Pruned,
     ) -> Self {
         let limits = Limits { tool_output_chars: agent.rules.tool_output_chars };
-        let so_far = so_far.filter(|message| !message.parts().is_empty());
-        let mut shown = shown_to_model(said, limits);
-        shown.extend(shown_to_model(so_far.map_or(&[], std::slice::from_ref), limits));
-        if !pruned.is_empty() {
-            for message in &mut shown {
-                pruned.apply(message);
-            }
-        }
         Self {
             system: blocks.iter().map(|block| block.text.clone()).collect(),
             blocks,
-            shown,
+            shown: shown(limits, said, so_far, pruned),
             tools: agent.tools.values().map(|tool| tool.spec()).collect(),
+        }
+    }
+
+    /// A request that shows nothing of the context, and has no tools.
+    pub(crate) fn apart(block: SystemBlock, said: UiMessage) -> Self {
+        Self {
+            system: vec![block.text.clone()],
+            blocks: vec![block],
+            shown: vec![said],
+            tools: Vec::new(),
         }
     }
 
@@ -58,31 +59,68 @@ impl Prepared {
         surely_fits(bytes / 4 * 3, 0, budget)
     }
 
+    /// The tools, as their record keeps them.
+    pub(crate) fn tools_text(&self) -> String {
+        let tools: Array = self.tools.iter().map(ToolSpec::to_json).collect();
+        Json::from(tools).to_string()
+    }
+
     /// The request and its body. The answer may be as long as `answer_max` and as the window has room for.
     pub(crate) fn within_window(
         &self,
         agent: &Inner,
         answer_max: u64,
-    ) -> Result<(Request<'_>, String), ProviderError> {
-        let request = self.request(answer_max);
-        let body = agent.provider.body(&request)?;
-        let Some(window) = agent.window_tokens() else { return Ok((request, body)) };
+    ) -> Result<Written<'_>, ProviderError> {
+        let written = self.written(agent, answer_max)?;
+        let Some(window) = agent.window_tokens() else { return Ok(written) };
+        let body = &written.body;
         // A token is at least a byte, so most requests need not be counted.
-        if surely_fits(body.len() + body.len() / 2, request.max_tokens, window) {
-            return Ok((request, body));
+        if surely_fits(body.len() + body.len() / 2, answer_max, window) {
+            return Ok(written);
         }
-        let room = window.saturating_sub(agent.scales.count_at_most(&body)).max(window / 16).max(1);
-        if room >= request.max_tokens {
-            return Ok((request, body));
+        let room = window.saturating_sub(agent.scales.count_at_most(body)).max(window / 16).max(1);
+        if room >= answer_max {
+            return Ok(written);
         }
-        let request = self.request(room);
-        let body = agent.provider.body(&request)?;
-        Ok((request, body))
+        self.written(agent, room)
     }
 
-    fn request(&self, max_tokens: u64) -> Request<'_> {
-        Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens }
+    pub(crate) fn written(
+        &self,
+        agent: &Inner,
+        max_tokens: u64,
+    ) -> Result<Written<'_>, ProviderError> {
+        let request =
+            Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens };
+        let recipe = agent.provider.recipe();
+        let body = recipe.body(&request)?;
+        Ok(Written { request, recipe, body })
     }
+}
+
+/// A request, how it is written, and its body.
+pub(crate) struct Written<'a> {
+    pub(crate) request: Request<'a>,
+    pub(crate) recipe: Recipe,
+    pub(crate) body: String,
+}
+
+/// The messages as a model is shown them: what was said, and what the run has said so far.
+pub(crate) fn shown(
+    limits: Limits,
+    said: &[Arc<UiMessage>],
+    so_far: Option<&UiMessage>,
+    pruned: &Pruned,
+) -> Vec<UiMessage> {
+    let so_far = so_far.filter(|message| !message.parts().is_empty());
+    let mut shown = shown_to_model(said, limits);
+    shown.extend(shown_to_model(so_far.map_or(&[], std::slice::from_ref), limits));
+    if !pruned.is_empty() {
+        for message in &mut shown {
+            pruned.apply(message);
+        }
+    }
+    shown
 }
 
 /// About how many bytes a message takes in a request.
@@ -106,44 +144,6 @@ fn bytes(message: &UiMessage) -> usize {
 
 /// What a format adds to each message and part.
 const PART_BYTES: usize = 32;
-
-/// Records a model call, for the log and for `inspect`. The log gets the text of messages that no request of
-/// this run has shown before, and the others by their ids.
-pub(crate) async fn record_request(
-    work: &Work,
-    body: String,
-    ids: &[String],
-    logged: usize,
-) -> Result<(), RunError> {
-    let bytes = Json::from(body.len() as u64);
-    let sha256 = Json::from(crate::digest(body.as_bytes()));
-    let model = Json::from(work.agent.provider.model());
-    let known = ids.len().min(logged);
-    let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
-    let new = work.context().await;
-    let new = new.iter().skip(known).map(|message| message.to_json()).collect::<Vec<_>>();
-    work.note(RunNote {
-        kind: "llm_request",
-        fields: vec![
-            ("model", model.clone()),
-            ("bytes", bytes.clone()),
-            ("sha256", sha256.clone()),
-            ("olderMessages", older.into()),
-        ],
-        texts: vec![("newMessages", new.into())],
-        payload: Some(body),
-        ..RunNote::default()
-    });
-    let record = Object::from([
-        ("id", Json::from(work.request_id.as_str())),
-        ("runId", work.run_id.as_str().into()),
-        ("ts", millis(work.agent.clock.now())),
-        ("model", model),
-        ("bytes", bytes),
-        ("sha256", sha256),
-    ]);
-    Ok(work.lane.record_request(record).await?)
-}
 
 /// Tells the log what came back: the parts that this step has added.
 pub(crate) fn note_response(

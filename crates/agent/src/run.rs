@@ -7,18 +7,19 @@ use ship_context::{Journal, KnownTools};
 use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, LaneError, LedgerLine,
-    LedgerSeq, OpenError, ReadError, Refused, RotateError, StorageError, Store,
+    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, Lane, LaneError, LedgerLine,
+    LedgerSeq, OpenError, PurgeError, ReadError, Refused, RotateError, StorageError, Store,
 };
 use tokio::sync::Mutex;
 
-use crate::compact::Drafts;
+use crate::compact::{Drafts, finish_purge};
 use crate::contexts::{Shelf, is_operation};
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
 use crate::inbound::{Answer, Inbound};
 use crate::names::{ByPlace, Names};
+use crate::recorded::Recorded;
 use crate::said::Said;
 use crate::scales::Scales;
 use crate::stop::{Stop, lane_unless_stopped};
@@ -71,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) scales: Arc<Scales>,
     /// Summaries that are not in force yet.
     pub(crate) drafts: Arc<Drafts>,
+    pub(crate) recorded: Arc<Recorded>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// The warnings that the log has.
@@ -102,6 +104,9 @@ pub enum RunError {
     /// The journal cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// What was compacted cannot be purged.
+    #[error(transparent)]
+    Purge(#[from] PurgeError),
     /// The log that was just written is not there.
     #[error(
         "the context of `{chat}` vanished while it was written; see that nothing else changes its files, then try again"
@@ -149,6 +154,7 @@ impl Agent {
             said: Arc::default(),
             scales,
             drafts: Arc::default(),
+            recorded: Arc::default(),
             repaired: Arc::default(),
             warned: Arc::default(),
         };
@@ -216,7 +222,7 @@ impl Agent {
                     None => return Ok(outcome),
                 },
             };
-            self.inner.repair_once(&*chat).await?;
+            self.inner.repair_once(&*chat, &*lane).await?;
             let held = Held { agent: Arc::clone(&self.inner), chat: Arc::clone(&chat), lane };
             let done = held.do_all(stop).await?;
             outcome = done.outcome.or(outcome);
@@ -278,7 +284,11 @@ impl Inner {
 
     /// Sets aside what a crash left half written, the first time this agent writes a chat. No repair is silent:
     /// each is a line in the log.
-    pub(crate) async fn repair_once(&self, chat: &dyn Chat) -> Result<(), RunError> {
+    pub(crate) async fn repair_once(
+        &self,
+        chat: &dyn Chat,
+        lane: &dyn Lane,
+    ) -> Result<(), RunError> {
         let new = self.repaired.lock().await.insert(chat.key().clone());
         if !new {
             return Ok(());
@@ -297,7 +307,7 @@ impl Inner {
         if let Some(view) = chat.view().await? {
             Shelf::open(self, chat, &view).await?;
         }
-        Ok(())
+        finish_purge(chat, lane).await
     }
 }
 

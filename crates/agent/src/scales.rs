@@ -1,6 +1,6 @@
 //! What a request weighs: everything that is sent, in the tokens that the provider will count.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ship_context::{Calibration, TokenCache, Tokenizer};
@@ -10,6 +10,8 @@ use ship_provider::{Offline, Provider as _, ToolSpec};
 
 use crate::request::Prepared;
 
+/// A smaller limit is not believed for longer than one request.
+const LIMIT_MIN: u64 = 1_000;
 /// Of how many messages the tokens are remembered.
 const MESSAGES_MAX: usize = 4_096;
 
@@ -22,6 +24,8 @@ pub(crate) struct Scales {
     cache: Mutex<TokenCache>,
     calibration: Mutex<Calibration>,
     has_learnt: AtomicBool,
+    /// What the provider says that it takes, having refused more; none as zero.
+    limit: AtomicU64,
 }
 
 /// What the pieces of a request weigh.
@@ -31,6 +35,13 @@ pub(crate) struct Load {
     pub(crate) fixed: u64,
     /// Each message as it is shown, what the run has said so far included.
     pub(crate) messages: Vec<u64>,
+}
+
+/// What the pieces of a request take, for its record.
+pub(crate) struct Weights {
+    pub(crate) system: Vec<u64>,
+    pub(crate) tools: u64,
+    pub(crate) messages: u64,
 }
 
 impl Load {
@@ -47,6 +58,19 @@ impl Scales {
             cache: Mutex::new(TokenCache::new(MESSAGES_MAX)),
             calibration: Mutex::default(),
             has_learnt: AtomicBool::new(false),
+            limit: AtomicU64::new(0),
+        }
+    }
+
+    /// What the provider says that it takes.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        Some(self.limit.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
+    }
+
+    /// Remembers what the provider says that it takes. No model takes so little that it is not a slip.
+    pub(crate) fn learn_limit(&self, limit: u64) {
+        if limit >= LIMIT_MIN {
+            self.limit.store(limit, Ordering::Relaxed);
         }
     }
 
@@ -81,6 +105,21 @@ impl Scales {
         };
         let messages = request.shown.iter().map(|message| self.message(message)).collect();
         Load { fixed, messages }
+    }
+
+    /// What each system block, the tools and the messages take. Those that nobody counted are guessed, because
+    /// counting takes a vocabulary.
+    pub(crate) fn weights(&self, request: &Prepared, is_counted: bool) -> Weights {
+        let text = |text: &str| if is_counted { self.count(text) } else { rough(text) };
+        let message = |message: &UiMessage| match is_counted {
+            true => self.message(message),
+            false => message.parts().iter().map(rough_part).sum(),
+        };
+        Weights {
+            system: request.blocks.iter().map(|block| text(&block.text)).collect(),
+            tools: text(&request.tools_text()),
+            messages: request.shown.iter().map(message).sum(),
+        }
     }
 
     /// Learns from what the provider counted for a request that we had estimated.

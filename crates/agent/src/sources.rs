@@ -106,19 +106,27 @@ pub(crate) fn digests(blocks: &[SystemBlock]) -> Object {
 
 /// What the log is told when the blocks are not those of the run before: the first that differs.
 pub(crate) fn first_difference(before: &Object, now: &Object) -> Option<RunNote> {
+    let (block, change) = first_block(before, now)?;
+    let fields = vec![("block", Json::from(block)), ("change", change.into())];
+    Some(RunNote { kind: "system_changed", fields, ..RunNote::default() })
+}
+
+/// The first block that differs, and how.
+pub(crate) fn first_block<'a>(
+    before: &'a Object,
+    now: &'a Object,
+) -> Option<(&'a str, &'static str)> {
     let mut old = before.iter();
     let mut new = now.iter();
-    let (block, change) = loop {
+    loop {
         match (old.next(), new.next()) {
             (None, None) => return None,
             (Some(a), Some(b)) if a == b => {}
-            (Some((name, _)), Some((other, _))) if name == other => break (name, "changed"),
-            (Some((name, _)), _) if !now.has(name) => break (name, "gone"),
-            (_, Some((name, _))) | (Some((name, _)), None) => break (name, "new"),
+            (Some((name, _)), Some((other, _))) if name == other => return Some((name, "changed")),
+            (Some((name, _)), _) if !now.has(name) => return Some((name, "gone")),
+            (_, Some((name, _))) | (Some((name, _)), None) => return Some((name, "new")),
         }
-    };
-    let fields = vec![("block", Json::from(block)), ("change", change.into())];
-    Some(RunNote { kind: "system_changed", fields, ..RunNote::default() })
+    }
 }
 
 #[cfg(test)]

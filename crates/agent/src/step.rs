@@ -11,12 +11,13 @@ use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
+use crate::asking::Asking;
 use crate::contexts::{first_operation, goes_round, operate_midway, stops, switch, switching_call};
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
 use crate::fit::{Fit, NoRoom};
-use crate::request::{note_response, record_request};
+use crate::request::note_response;
 use crate::run::{RunError, new_lines};
 use crate::settle::settle;
 use crate::stop::Stop;
@@ -295,8 +296,8 @@ async fn ask(
         _ => progress.push(work, Chunk::StartStep),
     }
     let agent = Arc::clone(&work.agent);
-    let request = match progress.fit.request(work, &so_far).await? {
-        Ok(request) => request,
+    let prepared = match progress.fit.request(work, &so_far).await? {
+        Ok(prepared) => prepared,
         Err(NoRoom::Settle(count)) => {
             settle(work, progress, count).await?;
             return Ok(None);
@@ -307,20 +308,22 @@ async fn ask(
     if progress.fit.was_compacted() {
         progress.logged = work.context().await.len();
     }
-    let (request, body) = match request.within_window(&agent, progress.fit.answer_max()) {
+    let written = match prepared.within_window(&agent, progress.fit.answer_max()) {
         Ok(written) => written,
         Err(error) => return Ok(Some(failed(work, &error))),
     };
     let said = work.context().await;
     let shown_ids: Vec<String> =
         said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
-    record_request(work, body.clone(), &shown_ids, progress.logged).await?;
+    let is_counted = progress.fit.is_counted();
+    let asking = Asking::new(work, &prepared, &written, &so_far, is_counted).await?;
+    asking.note(work, &shown_ids, progress.logged).await;
     progress.logged = shown_ids.len();
     let parts_before = progress.assembler.message().parts().len();
     let answered = {
         let assembler = &mut progress.assembler;
         let sink = Box::new(|chunk: Chunk| take(assembler, work, chunk));
-        let answering = agent.provider.answer(&request, &body, sink);
+        let answering = asking.answer(work, sink);
         tokio::select! {
             answered = answering => answered,
             () = stop.stopped() => return Ok(Some(Outcome::Stopped)),

@@ -83,6 +83,8 @@ pub struct Rules {
     pub max_tokens: u64,
     /// `llm.retries`
     pub retries: u64,
+    /// `context.history.archiveOnCompact`: whether the originals of a summary are kept.
+    pub archive_on_compact: bool,
     /// `context.history.keepLastMessages`
     pub keep_last_messages: usize,
     /// `llm.window`, which counts before what the provider knows.
@@ -119,6 +121,7 @@ impl Default for Rules {
             tool_output_chars: 12_000,
             max_tokens: 8192,
             retries: 4,
+            archive_on_compact: true,
             keep_last_messages: 30,
             window: None,
             input_tokens_max: None,

@@ -107,6 +107,11 @@ impl Work {
         Arc::clone(&self.log.lock().await.messages)
     }
 
+    /// Where the log ends.
+    pub(crate) async fn position(&self) -> Position {
+        self.log.lock().await.position
+    }
+
     /// The tool outputs that are not shown any more.
     pub(crate) async fn pruned(&self) -> Pruned {
         self.log.lock().await.pruned.clone()

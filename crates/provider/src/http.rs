@@ -54,9 +54,9 @@ use self::failure::{Again, Asked, Failure};
 use self::fault::Said;
 use self::intake::Intake;
 use self::retry::{Attempts, Hints, Next};
-use crate::wire::{Format, MaxTokensField, Parameters};
+use crate::wire::{Format, MaxTokensField};
 use crate::{
-    Answered, Answering, Names, Provider, ProviderError, Request, SendFiles, Sink, Target, compile,
+    Answered, Answering, Names, Provider, ProviderError, Recipe, Request, Resent, SendFiles, Sink,
 };
 
 /// A wait longer than this is told to the person.
@@ -124,12 +124,26 @@ impl HttpProvider {
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
     ) -> Result<Answered, ProviderError> {
+        self.ask_or_rename(body, sink, &mut |_| ()).await
+    }
+
+    /// As [`Self::ask`]; `renamed` is told the body with its new names before it goes.
+    async fn ask_or_rename(
+        &self,
+        body: &str,
+        sink: &mut (dyn FnMut(Chunk) + Send),
+        renamed: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Answered, ProviderError> {
         let mut attempts =
             Attempts::new(&*self.pace, self.settings.retries, self.settings.retry_budget);
         let mut has_given = false;
         let mut has_renamed = false;
+        let mut has_told = false;
         loop {
             let body = self.named(body);
+            if matches!(body, Cow::Owned(_)) && !std::mem::replace(&mut has_told, true) {
+                renamed(&body);
+            }
             let mut given = |chunk| {
                 has_given = true;
                 sink(chunk);
@@ -250,8 +264,20 @@ impl Provider for HttpProvider {
         self.settings.window
     }
 
-    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
-        self.compiled(request, SendFiles::Yes)
+    fn recipe(&self) -> Recipe {
+        Recipe {
+            format: Some(match self.api {
+                Api::OpenAi => Format::OpenAi,
+                Api::Anthropic => Format::Anthropic,
+            }),
+            max_tokens_field: match self.wants_max_completion_tokens.load(Ordering::Relaxed) {
+                true => MaxTokensField::MaxCompletionTokens,
+                false => MaxTokensField::MaxTokens,
+            },
+            temperature: self.settings.temperature,
+            cache_marks: true,
+            ..Recipe::plain(self.api.name(), &self.settings.model)
+        }
     }
 
     fn answer<'a>(
@@ -260,48 +286,42 @@ impl Provider for HttpProvider {
         body: &'a str,
         sink: Sink<'a>,
     ) -> Answering<'a> {
+        self.answer_or_resend(request, body, sink, Box::new(|_, _| ()))
+    }
+
+    fn answer_or_resend<'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        body: &'a str,
+        sink: Sink<'a>,
+        mut resent: Resent<'a>,
+    ) -> Answering<'a> {
         let names = Names::of(request.tools);
         let mut sink = with_own_names(names, sink);
         Box::pin(async move {
-            let error = match self.ask(body, &mut *sink).await {
+            let named = |files| Recipe {
+                files,
+                max_tokens_field: MaxTokensField::MaxCompletionTokens,
+                ..self.recipe()
+            };
+            let mut renamed = |body: &str| resent(named(SendFiles::Yes), body);
+            let error = match self.ask_or_rename(body, &mut *sink, &mut renamed).await {
                 Ok(answered) => return Ok(answered),
                 Err(error) => error,
             };
-            // One file that a model does not take would stop the chat for good.
-            let plain = self.compiled(request, SendFiles::No)?;
-            if !is_about_files(&error) || plain == body {
+            if !is_about_files(&error) {
                 return Err(error);
             }
-            self.ask(&plain, &mut *sink).await
-        })
-    }
-}
-
-impl HttpProvider {
-    fn compiled(&self, request: &Request<'_>, files: SendFiles) -> Result<String, ProviderError> {
-        let max_tokens_field = match self.wants_max_completion_tokens.load(Ordering::Relaxed) {
-            true => MaxTokensField::MaxCompletionTokens,
-            false => MaxTokensField::MaxTokens,
-        };
-        let target = Target {
-            format: match self.api {
-                Api::OpenAi => Format::OpenAi,
-                Api::Anthropic => Format::Anthropic,
-            },
-            provider: self.api.name(),
-            files,
-            parameters: Parameters {
-                model: &self.settings.model,
-                max_tokens: Some(request.max_tokens),
-                max_tokens_field,
-                temperature: self.settings.temperature,
-                stream: true,
-                cache_marks: true,
-            },
-        };
-        compile(request, &target).map_err(|error| ProviderError::Failed {
-            provider: self.api.name().to_owned(),
-            reason: error.to_string(),
+            // One file that a model does not take would stop the chat for good.
+            let without = Recipe { files: SendFiles::No, ..self.recipe() };
+            let plain = without.body(request)?;
+            let with = Recipe { files: SendFiles::Yes, ..without.clone() };
+            if plain == with.body(request)? {
+                return Err(error);
+            }
+            resent(without, &plain);
+            let mut renamed = |body: &str| resent(named(SendFiles::No), body);
+            self.ask_or_rename(&plain, &mut *sink, &mut renamed).await
         })
     }
 }

@@ -5,7 +5,8 @@
 //! never sees a store, and it never runs a tool: it only says which it wants run.
 //!
 //! [`compile`] makes of a history a request that no provider refuses, [`wire`] writes it in the provider's
-//! format, and [`overflow`] tells which of its errors mean that it was too long.
+//! format, and [`overflow`] tells which of its errors mean that it was too long. A [`Recipe`] writes the same
+//! bytes again, and a [`Sequence`] is what a provider's cache sees of them.
 //!
 //! [`HttpProvider`] asks OpenAI, Anthropic, or whoever speaks like one of them. [`Offline`] needs no key and no
 //! network. It is a small deterministic stand-in, and says so.
@@ -18,7 +19,9 @@ mod error;
 mod http;
 mod models;
 mod offline;
+mod recipe;
 mod request;
+mod sequence;
 
 pub use compile::{Names, SendFiles, Target, compile};
 pub use error::{Deadline, ProviderError};
@@ -27,7 +30,9 @@ pub use http::read_answer;
 pub use http::{HttpProvider, Key, Pace, Settings, SystemPace};
 pub use models::window_tokens;
 pub use offline::Offline;
+pub use recipe::Recipe;
 pub use request::{Request, ToolSpec};
+pub use sequence::{Section, Sequence};
 
 use std::future::Future;
 use std::pin::Pin;
@@ -39,6 +44,9 @@ pub type Sink<'a> = Box<dyn FnMut(Chunk) + Send + 'a>;
 
 /// An answer on its way. Dropping it stops the answer.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answered, ProviderError>> + Send + 'a>>;
+
+/// What is told of a body that goes out in place of the one that was given: how it is written, and itself.
+pub type Resent<'a> = Box<dyn FnMut(Recipe, &str) + Send + 'a>;
 
 /// A language model, wherever it is.
 pub trait Provider: Send + Sync {
@@ -56,11 +64,18 @@ pub trait Provider: Send + Sync {
         true
     }
 
+    /// How it would write a body now.
+    fn recipe(&self) -> Recipe {
+        Recipe::plain(self.name(), self.model())
+    }
+
     /// Writes the body of a request, exactly as [`Provider::answer`] sends it: it is recorded before it goes.
     ///
     /// # Errors
     /// When the request has something that the provider's format cannot say.
-    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError>;
+    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
+        self.recipe().body(request)
+    }
 
     /// Answers one request: text, reasoning and calls of tools go to `sink` as they come.
     ///
@@ -73,6 +88,20 @@ pub trait Provider: Send + Sync {
         body: &'a str,
         sink: Sink<'a>,
     ) -> Answering<'a>;
+
+    /// As [`Provider::answer`], for who must know of every body that goes out. A model may refuse a file, or
+    /// a field under its old name, and is asked again with another body, which `resent` is told before it
+    /// goes.
+    fn answer_or_resend<'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        body: &'a str,
+        sink: Sink<'a>,
+        resent: Resent<'a>,
+    ) -> Answering<'a> {
+        drop(resent);
+        self.answer(request, body, sink)
+    }
 }
 
 /// How an answer ended.

@@ -10,7 +10,7 @@ use ship_message::{
     Value,
 };
 
-use crate::{Answered, Answering, Provider, ProviderError, Request, Sink, compile};
+use crate::{Answered, Answering, Provider, Request, Sink, compile};
 
 /// The offline model. See the module's own words in `ship chat`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,10 +33,6 @@ impl Provider for Offline {
 
     fn can_summarise(&self) -> bool {
         false
-    }
-
-    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
-        Ok(request.plain_body())
     }
 
     fn answer<'a>(

@@ -25,6 +25,15 @@ impl ToolSpec {
             ("inputSchema", self.input_schema.clone()),
         ]))
     }
+
+    /// Reads what [`ToolSpec::to_json`] gives; nothing if it is something else.
+    pub fn from_json(json: &Json) -> Option<Self> {
+        Some(Self {
+            name: json.get("name")?.as_str()?.to_owned(),
+            description: json.get("description")?.as_str()?.to_owned(),
+            input_schema: json.get("inputSchema")?.clone(),
+        })
+    }
 }
 
 /// Everything a model is given for one step.

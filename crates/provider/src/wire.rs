@@ -40,6 +40,16 @@ pub enum Format {
     Anthropic,
 }
 
+impl Format {
+    /// Its name, as settings and records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+        }
+    }
+}
+
 /// What a request says beside messages and tools.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
@@ -67,6 +77,16 @@ pub enum MaxTokensField {
     MaxTokens,
     /// `max_completion_tokens`
     MaxCompletionTokens,
+}
+
+impl MaxTokensField {
+    /// The field.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MaxTokens => "max_tokens",
+            Self::MaxCompletionTokens => "max_completion_tokens",
+        }
+    }
 }
 
 impl<'a> Parameters<'a> {

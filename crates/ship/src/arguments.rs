@@ -1,9 +1,13 @@
 //! What can be said on the command line.
 
+mod context;
+
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+
+pub(crate) use context::ContextCommand;
 
 /// The chat that is meant when none is named.
 pub(crate) const DEFAULT_CHAT: &str = "terminal:main";
@@ -13,6 +17,7 @@ const EXAMPLES: &str = "Examples:
   ship chat                      talk to the agent
   ship send 'what is in here?'   one message, one answer
   ship history --last 5          what was said
+  ship context new               leave this context and go on clean; ship undo takes it back
   ship inspect                   what the model would be sent now";
 
 /// Turn a folder into an agent that never loses the thread.
@@ -45,6 +50,10 @@ struct Early {
     early_follow: bool,
     #[arg(long = "request", value_name = "ID", hide = true)]
     early_request: Option<String>,
+    #[arg(long = "requests", hide = true)]
+    early_requests: bool,
+    #[arg(long = "raw", hide = true)]
+    early_raw: bool,
 }
 
 impl Arguments {
@@ -91,8 +100,24 @@ pub(crate) enum Command {
         #[arg(long)]
         ledger: bool,
     },
-    /// Show what the model would be sent now, piece by piece with its tokens
-    Inspect,
+    /// Show what the model would be sent now, or was sent once, piece by piece with its tokens
+    #[command(
+        after_help = "Examples:\n  ship inspect\n  ship inspect --requests\n  ship inspect --request q_0123456789abcdef\n  ship inspect --request q_0123456789abcdef --raw | sha256sum"
+    )]
+    Inspect {
+        /// A request that was made, by its id, or the last one for a message, by that one's request id
+        #[arg(long, value_name = "ID", conflicts_with = "requests")]
+        request: Option<String>,
+        /// Print the body of that request, byte for byte
+        #[arg(long)]
+        raw: bool,
+        /// List the requests that were made
+        #[arg(long)]
+        requests: bool,
+        /// How many of the newest to list
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        last: usize,
+    },
     /// Make room in the context: older messages become a summary, and the originals are kept
     #[command(
         after_help = "Examples:\n  ship compact --dry-run\n  ship compact --instructions 'keep all prices'\n  ship compact --undo"
@@ -108,6 +133,41 @@ pub(crate) enum Command {
         #[arg(long, value_name = "TEXT", conflicts_with_all = ["undo", "dry_run"])]
         instructions: Option<String>,
     },
+    /// Leave the active context, come back to another, look at them
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ship context list\n  ship context new --title Dinner\n  ship context load 'database plan'\n  ship context load -"
+    )]
+    Context(ContextCommand),
+    /// Name this point of the active context, to come back to
+    #[command(after_help = "Example:\n  ship checkpoint 'before the rewrite'")]
+    Checkpoint {
+        /// What it is called
+        name: String,
+    },
+    /// Go on in a copy of the active context, here or in another chat
+    #[command(
+        after_help = "Examples:\n  ship fork\n  ship fork --at 'before the rewrite'\n  ship fork --to terminal:try"
+    )]
+    Fork {
+        /// The checkpoint or the id of the message that the copy ends with [default: the newest]
+        #[arg(long, value_name = "NAME|ID")]
+        at: Option<String>,
+        /// The chat that gets the copy; it must be a new one [default: this one]
+        #[arg(long, value_name = "CHAT")]
+        to: Option<String>,
+    },
+    /// Go back to an earlier point; what followed is kept as a context
+    #[command(
+        after_help = "Examples:\n  ship rewind 'before the rewrite'\n  ship rewind u_17    (ship history --json tells ids)"
+    )]
+    Rewind {
+        /// The checkpoint, or the id of a message
+        #[arg(value_name = "NAME|ID")]
+        to: String,
+    },
+    /// Take the last new, load, clear, fork or rewind back; once more does it again
+    Undo,
     /// Look for damage in every chat; changes nothing
     Verify,
     /// Print every setting in force and where it came from
@@ -134,6 +194,12 @@ impl Command {
                 *last = early.early_last.take().unwrap_or(*last);
                 *ledger |= std::mem::take(&mut early.early_ledger);
             }
+            Self::Inspect { request, raw, requests, last } => {
+                *request = request.take().or(early.early_request.take());
+                *raw |= std::mem::take(&mut early.early_raw);
+                *requests |= std::mem::take(&mut early.early_requests);
+                *last = early.early_last.take().unwrap_or(*last);
+            }
             Self::Logs { follow, request } => {
                 *follow |= std::mem::take(&mut early.early_follow);
                 *request = request.take().or(early.early_request.take());
@@ -145,6 +211,8 @@ impl Command {
             Early { early_ledger: true, .. } => Err("--ledger"),
             Early { early_follow: true, .. } => Err("--follow"),
             Early { early_request: Some(_), .. } => Err("--request"),
+            Early { early_requests: true, .. } => Err("--requests"),
+            Early { early_raw: true, .. } => Err("--raw"),
             _ => Ok(()),
         }
     }

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command};
 use failure::Failure;
 use session::Session;
+use ship_agent::Operation;
 
 fn main() -> ExitCode {
     let arguments = Arguments::read();
@@ -51,16 +52,37 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
         Command::Send { text } => commands::send::run(session, text).await,
         Command::Chats => commands::chats::run(session).await,
         Command::History { last, ledger } => commands::history::run(session, *last, *ledger).await,
-        Command::Inspect => commands::inspect::run(session).await,
+        Command::Inspect { request: Some(id), raw, .. } => {
+            commands::inspect::run_past(session, id, *raw).await
+        }
+        Command::Inspect { requests: true, last, .. } => {
+            commands::inspect::list(session, *last).await
+        }
+        Command::Inspect { raw: true, .. } => Err(commands::inspect::raw_of_nothing()),
+        Command::Inspect { .. } => commands::inspect::run(session).await,
         Command::Compact { dry_run, undo, instructions } => {
             let instructions = instructions.clone();
             let asked = commands::compact::Asked { dry_run: *dry_run, undo: *undo, instructions };
             commands::compact::run(session, asked).await
         }
+        Command::Context(asked) => commands::context::run(session, &asked.asked()).await,
+        Command::Checkpoint { name } => {
+            operate(session, Operation::Checkpoint { name: name.clone() }).await
+        }
+        Command::Fork { at, to } => {
+            let to = to.as_deref().map(str::parse).transpose()?;
+            operate(session, Operation::Fork { at: at.clone(), to }).await
+        }
+        Command::Rewind { to } => operate(session, Operation::Rewind { to: to.clone() }).await,
+        Command::Undo => operate(session, Operation::Undo).await,
         Command::Verify => commands::verify::run(session).await,
         Command::Config => commands::config::run(session),
         Command::Logs { follow, request } => {
             commands::logs::run(session, *follow, request.as_deref()).await
         }
     }
+}
+
+async fn operate(session: &Session, operation: Operation) -> Result<ExitCode, Failure> {
+    commands::context::run(session, &commands::context::Asked::Do(operation)).await
 }

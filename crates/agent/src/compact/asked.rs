@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{Cut, Rung};
+use ship_context::compact::{Cut, Goal, Rung};
 use ship_context::{Journal, RunStart};
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
-use super::{Planning, Room, Why, make_room, plan, prepared};
+use super::plan::{Planning, budget, plan};
+use super::{Room, Why, make_room, prepared};
 use crate::run::{Agent, RunError};
 use crate::work::Work;
 
@@ -24,18 +25,22 @@ pub struct Compacted {
     pub messages: usize,
     /// How many tool outputs were left out.
     pub outputs: usize,
+    /// Whether the originals were purged, so that it cannot be undone.
+    pub purged: bool,
 }
 
 impl Compacted {
     /// As the event tells it.
     pub fn to_object(&self) -> Object {
-        Object::from([
+        let mut object = Object::from([
             ("rung", Json::from(self.rung.name())),
             ("tokensBefore", self.tokens_before.into()),
             ("tokensAfter", self.tokens_after.into()),
             ("messages", (self.messages as u64).into()),
             ("outputs", (self.outputs as u64).into()),
-        ])
+        ]);
+        object.set_or_remove("purged", self.purged.then(|| Json::from(true)));
+        object
     }
 }
 
@@ -107,10 +112,13 @@ impl Agent {
             cut =
                 Cut { older: Vec::new(), kept: (0..plan.said.len()).collect(), is_smaller: false };
         }
+        // When it comes by itself, which a person who has undone one has put off.
+        let budget = budget(&work.agent, &plan.carried, &Why::Trigger, plan.load.total());
+        let by_itself = Goal::new(plan.load.fixed, 0, &budget);
         Ok(Some(Planned {
             tokens_now: plan.load.total(),
             floor: plan.goal.floor,
-            trigger: plan.goal.trigger,
+            trigger: by_itself.map_or(plan.goal.trigger, |goal| goal.trigger),
             target: plan.goal.target,
             messages: if prunes { 0 } else { cut.older.len() },
             kept: if prunes { plan.said.len() } else { cut.kept.len() },

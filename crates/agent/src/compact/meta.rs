@@ -7,7 +7,7 @@ use ship_context::compact::is_summary;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Body, Chat, ChatKey, Derived, DerivedState, NewEvent, ReadError, SealedName, View,
+    Body, Chat, ChatKey, Derived, DerivedState, NewEvent, ReadError, SealedLog, SealedName, View,
 };
 
 use super::draft::Draft;
@@ -19,10 +19,10 @@ use crate::run::{Agent, Inner, RunError};
 use crate::said::messages;
 use crate::work::Work;
 
+/// How many sealed logs are looked at in one go.
+const PAGE: usize = 16;
 /// The version of what this program writes.
 const VERSION: u64 = 1;
-/// How many sealed logs are looked at in one go.
-const SEALED_PAGE: usize = 16;
 /// Where a draft is.
 pub(super) const DRAFT: &str = "draft";
 
@@ -131,16 +131,21 @@ pub(super) async fn sealed_by(
     let Some(generation) = event.data.get(SEALED_GENERATION).and_then(Json::as_u64) else {
         return Ok(None);
     };
-    // Generations fall along the chain, so no more of it is read than is newer.
+    if view.head.generation.get() == generation + 1 {
+        return Ok(view.head.sealed.clone());
+    }
     let mut before = None;
-    let found = loop {
-        let page = chat.sealed_logs(before.take(), SEALED_PAGE).await?;
-        let known = page.iter().find(|log| log.head.generation.get() <= generation).cloned();
-        if known.is_some() || page.len() < SEALED_PAGE {
-            break known.filter(|log| log.head.generation.get() == generation);
+    loop {
+        let page = chat.sealed_logs(before, PAGE).await?;
+        let found = page.iter().find(|log| log.head.generation.get() <= generation);
+        if found.is_some() || page.len() < PAGE {
+            // A log behind this one may have been sealed by a repair, under the same number.
+            let is_it = |log: &&SealedLog| {
+                log.head.generation.get() == generation
+                    && generation < view.position.generation.get()
+            };
+            return Ok(found.filter(is_it).map(|log| log.name.clone()));
         }
-        before = page.into_iter().next_back().map(|log| log.name);
-    };
-    // A log behind this one may have been sealed by a repair, under the same number.
-    Ok(found.map(|log| log.name).filter(|_| generation < view.position.generation.get()))
+        before = page.last().map(|log| log.name.clone());
+    }
 }

@@ -5,17 +5,20 @@
 
 use std::time::Duration;
 
+use ship_context::SystemBlock;
 use ship_context::compact::{
     Chunks, Goal, Rejected, Rung, accept, chunks, extract, instructions, previous_summary,
     transcript,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, Role, UiMessage, UiPart};
-use ship_provider::{Request, Usage};
+use ship_provider::Usage;
 use ship_store::{Timestamp, View};
 
 use super::Carried;
 use super::draft::{self, Draft, Range};
+use crate::asking::Asking;
+use crate::request::Prepared;
 use crate::step::notice;
 use crate::work::Work;
 use crate::{RunEvent, RunNote};
@@ -190,17 +193,19 @@ impl Asked<'_> {
         previous: Option<&str>,
         cost: &mut Cost,
     ) -> Result<String, String> {
-        let system = [instructions(self.wishes)];
+        let block = SystemBlock { name: "summary".to_owned(), text: instructions(self.wishes) };
         let mut text = String::new();
         if let Some(previous) = previous {
             text.push_str(&format!("The summary so far:\n\n{previous}\n\n"));
         }
         text.push_str(&format!("The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>"));
-        let view = [UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)])];
+        let said = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
+        let request = Prepared::apart(block, said);
         let max_tokens = self.goal.summary_room().max(64);
-        let request = Request { system: &system, view: &view, tools: &[], max_tokens };
-        let provider = &self.work.agent.provider;
-        let body = provider.body(&request).map_err(|error| error.to_string())?;
+        let written = request.written(&self.work.agent, max_tokens);
+        let written = written.map_err(|error| error.to_string())?;
+        let asking = Asking::for_summary(self.work, &request, &written).await;
+        let asking = asking.map_err(|error| error.to_string())?;
         let mut said = String::new();
         let mut called = false;
         let answered = {
@@ -209,7 +214,7 @@ impl Asked<'_> {
                 Chunk::ToolInputAvailable { .. } | Chunk::ToolInputError { .. } => called = true,
                 _ => {}
             });
-            let answering = provider.answer(&request, &body, sink);
+            let answering = asking.answer(self.work, sink);
             tokio::time::timeout(DEADLINE, answering).await
         };
         match answered {

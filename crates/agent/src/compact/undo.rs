@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use ship_context::compact::Pruned;
 use ship_store::{
-    Body, ChatKey, Entry, Line, NewEvent, NewMessage, OnDamage, Piece, Rotation, Seq, View,
+    Body, ChatKey, Entry, Line, NewEvent, NewMessage, OnDamage, Piece, ReadError, Rotation, Seq,
+    View,
 };
 
 use super::carried::{Carried, PRUNED, pruned_by_head};
@@ -25,7 +26,7 @@ pub enum Undone {
     Messages(usize),
     /// So many tool outputs are shown again.
     Outputs(usize),
-    /// The sealed log that held the originals is not there any more, so nothing was changed.
+    /// The sealed log that held the originals was purged or is not there any more, so nothing was changed.
     Purged,
 }
 
@@ -47,7 +48,12 @@ impl Agent {
         let Some(sealed) = meta::sealed_by(&*work.chat, &view, event).await? else {
             return Ok(Undone::Purged);
         };
-        let before = work.chat.sealed_view(&sealed).await?;
+        let before = match work.chat.sealed_view(&sealed).await {
+            Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => {
+                return Ok(Undone::Purged);
+            }
+            before => before?,
+        };
         bring_back(&work, &view, seq, &before).await.map(Undone::Messages)
     }
 }

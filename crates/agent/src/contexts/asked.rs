@@ -75,7 +75,7 @@ impl Agent {
         loop {
             match chat.lane_now("operate").await {
                 Ok(lane) => {
-                    agent.repair_once(&*chat).await?;
+                    agent.repair_once(&*chat, &*lane).await?;
                     let agent = std::sync::Arc::clone(agent);
                     let held = Held { agent, chat: std::sync::Arc::clone(&chat), lane };
                     held.do_operations().await?;

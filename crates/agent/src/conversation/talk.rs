@@ -56,6 +56,7 @@ impl Talk {
         let agent = Inner {
             store: Arc::new(ConversationStore { memory, kept: kept.clone() }),
             names: Arc::new(kept.clone()),
+            recorded: Arc::default(),
             ..agent.clone()
         };
         Self { agent: Agent::of(agent), kept, turn: Mutex::default(), said: AtomicU64::new(0) }

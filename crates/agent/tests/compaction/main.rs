@@ -5,11 +5,13 @@
 mod arrives;
 mod conversation;
 mod endless;
+mod explained;
 mod full_log;
 mod killed;
 mod local;
 mod long;
 mod overflow;
+mod purged;
 mod restored;
 mod rungs;
 mod settled;

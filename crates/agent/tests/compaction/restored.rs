@@ -119,19 +119,26 @@ async fn each_undo_brings_back_exactly_what_was_there_before_the_last_compaction
 }
 
 #[tokio::test]
-async fn an_undo_whose_originals_are_gone_says_so_and_changes_nothing() {
-    let setup = Setup::grown(SimDisk::new(), 16).await;
-    let local = setup.local();
-    local.agent.compact(&chat(), None).await.unwrap().unwrap();
-    let before = local.contents().await;
-    let archive = local.chat().await.sealed().await.unwrap();
-    let disk = setup.disk.memory();
-    let folder = std::path::Path::new(".ship/chat");
-    let folder = folder.join(&disk.list(folder).unwrap()[0]).join("messages/archive");
-    disk.remove(&folder.join(format!("{}.jsonl", archive[0].name))).unwrap();
-    assert_eq!(local.undo().await, Undone::Purged);
-    assert_eq!(local.contents().await, before);
-    assert_eq!(local.say("and on").await, Some(Outcome::Done));
+async fn an_undo_whose_originals_are_purged_or_taken_away_says_so_and_changes_nothing() {
+    for is_purged in [true, false] {
+        let setup = Setup::grown(SimDisk::new(), 16).await;
+        let local = setup.local();
+        local.agent.compact(&chat(), None).await.unwrap().unwrap();
+        let before = local.contents().await;
+        let sealed = local.chat().await.sealed().await.unwrap().remove(0).name;
+        if is_purged {
+            let lane = local.chat().await.lane("test").await.unwrap();
+            lane.purge(&sealed, "test").await.unwrap();
+        } else {
+            let disk = setup.disk.memory();
+            let chats = std::path::Path::new(".ship/chat");
+            let folder = chats.join(&disk.list(chats).unwrap()[0]).join("messages/archive");
+            disk.remove(&folder.join(format!("{sealed}.jsonl"))).unwrap();
+        }
+        assert_eq!(local.undo().await, Undone::Purged, "purged: {is_purged}");
+        assert_eq!(local.contents().await, before);
+        assert_eq!(local.say("and on").await, Some(Outcome::Done));
+    }
 }
 
 #[tokio::test]

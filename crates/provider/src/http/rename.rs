@@ -17,7 +17,8 @@ pub(crate) fn with_max_completion_tokens(body: &str) -> Option<String> {
             _ => (key, value),
         })
         .collect();
-    Some(Json::from(renamed).stringify())
+    // Every key stays at its place, so this is what compiling with the new name gives.
+    Some(Json::from(renamed).to_string())
 }
 
 #[cfg(test)]

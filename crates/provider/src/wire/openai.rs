@@ -11,7 +11,7 @@ use super::error::WireError;
 use super::options::Options;
 use super::prompt::{AssistantPart, Message, Output, ToolCall, ToolPart, UserBody, UserPart};
 use super::text::{ObjectText, as_string, is_true, string};
-use super::{MaxTokensField, Parameters, description};
+use super::{Parameters, description};
 use crate::ToolSpec;
 
 const DENIED: &str = "Tool call execution denied.";
@@ -25,11 +25,7 @@ pub(super) fn body(
     let mut body = ObjectText::open(&mut out);
     body.str("model", parameters.model);
     if let Some(max) = parameters.max_tokens {
-        let field = match parameters.max_tokens_field {
-            MaxTokensField::MaxTokens => "max_tokens",
-            MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
-        };
-        body.json(field, &max.into());
+        body.json(parameters.max_tokens_field.name(), &max.into());
     }
     if let Some(temperature) = parameters.temperature {
         body.json("temperature", &temperature.into());

@@ -8,7 +8,7 @@ use ship_agent::{Listener, Planned, RunEvent, Undone};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 
-use super::turn::{notice, notice_kind};
+use super::turn::{Notice, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -50,8 +50,14 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
         0 => counted(compacted.outputs, "old tool output is", "old tool outputs are") + " left out",
         messages => counted(messages, "message became", "messages became") + " a summary",
     };
+    let back = match compacted.purged {
+        true => {
+            "The originals are gone and cannot come back (`context.history.archiveOnCompact` is false)."
+        }
+        false => "Take it back with: ship compact --undo",
+    };
     output::line(&format!(
-        "{what} (by {}): {} tokens before, about {} now. Take it back with: ship compact --undo",
+        "{what} (by {}): {} tokens before, about {} now.\n{back}",
         compacted.rung.name(),
         compacted.tokens_before,
         compacted.tokens_after
@@ -74,8 +80,7 @@ async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T 
             }
             Some(event) = listener.next() => {
                 let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
-                let is_progress = notice_kind(part) == Some("compacting");
-                let Some(text) = notice(part).filter(|_| is_progress) else { continue };
+                let Some(Notice::MakingRoom(text)) = notice(part) else { continue };
                 if is_late {
                     output::notice(text);
                 }
@@ -104,7 +109,8 @@ async fn plan(session: &Session) -> Result<(), Failure> {
     }
     output::line(&what_would_go(&planned))?;
     output::line(&format!(
-        "A request takes {} tokens now, and {} of them cannot shrink. Over {} it is compacted, to {} or less.",
+        "A request takes {} tokens now, and {} of them cannot shrink.\n\
+         Over {} it is compacted, to {} or less.",
         planned.tokens_now, planned.floor, planned.trigger, planned.target
     ))?;
     last.and_then(when_last).map_or(Ok(()), |line| output::line(&line))
@@ -140,7 +146,7 @@ fn when_last(last: &Json) -> Option<String> {
 async fn undo(session: &Session) -> Result<(), Failure> {
     let undone = session.agent()?.undo_compaction(&session.chat).await?;
     if undone == Undone::Purged {
-        let sentence = "the originals are gone: their sealed log is not in `messages/archive`";
+        let sentence = "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
         return Err(Failure::new("purged", sentence)
             .hint("restore it from a copy of the project; the summary stays until then"));
     }

@@ -185,7 +185,7 @@ fn inspect_gives_every_piece_and_sums_that_add_up() {
     let ship = TestShip::new();
     let _ = ship.run(&["send", "hello"]).text();
     let json = ship.run(&["inspect", "--json"]).json();
-    assert_eq!(keys(&json), ["system", "messages", "tools", "tokens"]);
+    assert_eq!(keys(&json), ["system", "messages", "tools", "tokens", "stable"]);
     let system = array(&json, "system");
     assert_eq!(keys(&system[0]), ["name", "tokens", "text"]);
     let tokens = json.get("tokens").unwrap();
@@ -282,7 +282,8 @@ fn a_context_is_compacted_looked_at_before_and_taken_back() {
         "There is nothing to leave out; everything stays as it is.\n"
     );
     for text in ["the ship is blue", "sail to /srv/port", "and rest"] {
-        let _ = ship.run(&["send", text]).text();
+        let at_length = format!("{text}. {}", "The sails are white. ".repeat(20));
+        let _ = ship.run(&["send", &at_length]).text();
     }
     let before = ship.run(&["inspect", "--json"]).json();
     let plan = ship.run(&["compact", "--dry-run"]).text();
@@ -310,4 +311,14 @@ fn a_context_is_compacted_looked_at_before_and_taken_back() {
     let again = ship.run(&["compact", "--undo", "--json"]).json();
     assert_eq!(again.to_string(), r#"{"restored":null}"#);
     assert_eq!(ship.run(&["compact", "--undo", "--dry-run"]).code(), 2);
+}
+
+#[test]
+fn a_few_short_messages_are_not_compacted_to_more_than_they_are() {
+    let ship = TestShip::with_settings(r#"{"context":{"history":{"keepLastMessages":2}}}"#);
+    for text in ["one", "two", "three"] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    let told = ship.run(&["compact"]).text();
+    assert_eq!(told, "There is nothing to leave out; everything stays as it is.\n");
 }

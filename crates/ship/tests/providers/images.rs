@@ -9,7 +9,7 @@ use crate::world::{World, assert_says, both, wait};
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Puts a question with a picture, and an answer, into the chat, as a client with pictures would.
-fn show_picture(world: &World) {
+pub(crate) fn show_picture(world: &World) {
     let message = |text: String| match Json::parse(&text).expect("JSON") {
         Json::Object(message) => message,
         other => panic!("{other}"),
@@ -31,7 +31,7 @@ fn show_picture(world: &World) {
     });
 }
 
-fn no_pictures() -> Answer {
+pub(crate) fn no_pictures() -> Answer {
     let body = br#"{"type":"error","error":{"type":"invalid_request_error","message":"This model does not support image input."}}"#;
     let status = Status { status: 400, headers: Vec::new(), body: body.to_vec() };
     Answer::Status(status.header("content-type", "application/json"))

@@ -5,8 +5,11 @@
 //! server judges as the strictest host does, so a history that somebody would refuse is a failed test.
 
 mod calls;
+mod compactions;
+mod contexts;
 mod crashes;
 mod cuts;
+mod explained;
 #[path = "../cli/harness.rs"]
 #[expect(
     clippy::unwrap_used,

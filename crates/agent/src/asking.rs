@@ -1,0 +1,251 @@
+//! Asking a model, with everything that goes out on record before it goes.
+
+use std::sync::Arc;
+
+use ship_context::input_budget;
+use ship_message::UiMessage;
+use ship_message::json::{Array, Json};
+use ship_provider::{Answered, ProviderError, Recipe, Sequence, Sink};
+use tokio::sync::mpsc;
+
+use crate::RunNote;
+use crate::rebuild::parts_that_count;
+use crate::record::{RequestAnswer, RequestRecord, RequestTokens, Shown};
+use crate::recorded::not_recorded;
+use crate::request::{Prepared, Written};
+use crate::run::RunError;
+use crate::stable::{Now, Stable, digests};
+use crate::work::Work;
+
+/// A model call that is on record and about to be made.
+pub(crate) struct Asking<'a> {
+    written: &'a Written<'a>,
+    record: Arc<RequestRecord>,
+}
+
+impl<'a> Asking<'a> {
+    /// Puts a call for an answer on record. `so_far` is the message that the run is writing.
+    pub(crate) async fn new(
+        work: &Work,
+        prepared: &Prepared,
+        written: &'a Written<'a>,
+        so_far: &UiMessage,
+        is_counted: bool,
+    ) -> Result<Self, RunError> {
+        let shown = Shown::Context {
+            position: work.position().await,
+            message_id: so_far.id().unwrap_or_default().to_owned(),
+            parts: parts_that_count(so_far),
+        };
+        Self::recorded(work, prepared, written, shown, is_counted).await
+    }
+
+    /// Puts a call for a summary on record. Its messages are nowhere else, so they are kept.
+    pub(crate) async fn for_summary(
+        work: &Work,
+        prepared: &Prepared,
+        written: &'a Written<'a>,
+    ) -> Result<Self, RunError> {
+        let said: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
+        let said = Json::from(said).to_string();
+        let sha256 = crate::digest(said.as_bytes());
+        work.agent.recorded.keep(work, &sha256, &said, "application/json").await;
+        Self::recorded(work, prepared, written, Shown::Summary(sha256), true).await
+    }
+
+    async fn recorded(
+        work: &Work,
+        prepared: &Prepared,
+        written: &'a Written<'a>,
+        shown: Shown,
+        is_counted: bool,
+    ) -> Result<Self, RunError> {
+        let agent = &work.agent;
+        let system = digests(&prepared.blocks);
+        let tools = prepared.tools_text();
+        let tools_sha256 = crate::digest(tools.as_bytes());
+        let weights = agent.scales.weights(prepared, is_counted);
+        let rules = &agent.rules;
+        let window = agent.window_tokens();
+        let tokens = RequestTokens {
+            system: weights.system.iter().sum(),
+            tools: weights.tools,
+            messages: weights.messages,
+            budget: input_budget(rules.input_tokens_max, window, rules.max_tokens),
+            window,
+            is_rough: !is_counted,
+        };
+        let sequence = Sequence::of(&written.body);
+        let stable = match &shown {
+            Shown::Context { position, .. } => {
+                let now = Now {
+                    recipe: &written.recipe,
+                    system: &system,
+                    system_tokens: &weights.system,
+                    tools: &tools_sha256,
+                    tokens: &tokens,
+                    sequence: &sequence,
+                    position: Some(*position),
+                    shown: &prepared.shown,
+                    pruned: &work.pruned().await,
+                };
+                match agent.recorded.last(work).await {
+                    Ok(last) => now.compare(&*agent.store, &*work.chat, last.as_deref()).await,
+                    Err(error) => {
+                        not_recorded(work, &error);
+                        Stable::unknown()
+                    }
+                }
+            }
+            Shown::Summary(_) => Stable::default(),
+        };
+        for (block, (_, sha256)) in prepared.blocks.iter().zip(&system) {
+            agent.recorded.keep(work, sha256, &block.text, "text/markdown").await;
+        }
+        agent.recorded.keep(work, &tools_sha256, &tools, "application/json").await;
+        let record = RequestRecord {
+            id: new_id(work),
+            request_id: work.request_id.clone(),
+            run_id: work.run_id.clone(),
+            ts: agent.clock.now(),
+            shown,
+            system,
+            tools: tools_sha256,
+            recipe: written.recipe.clone(),
+            max_tokens: written.request.max_tokens,
+            tool_output_chars: rules.tool_output_chars,
+            bytes: written.body.len() as u64,
+            sha256: crate::digest(written.body.as_bytes()),
+            tokens,
+            stem: stem(&sequence),
+            stable,
+        };
+        let record = Arc::new(record);
+        write(work, &record).await?;
+        Ok(Self { written, record })
+    }
+
+    /// Tells the log of it: the text of messages that no request of this run has shown before, and the others
+    /// by their ids.
+    pub(crate) async fn note(&self, work: &Work, ids: &[String], logged: usize) {
+        let known = ids.len().min(logged);
+        let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
+        let new = work.context().await;
+        let new = new.iter().skip(known).map(|message| message.to_json()).collect::<Vec<_>>();
+        let mut note = note(&self.record, self.written.body.clone());
+        note.fields.push(("olderMessages", older.into()));
+        note.texts.push(("newMessages", new.into()));
+        work.note(note);
+    }
+
+    /// Makes the call. Every other body that goes out in place of this one is put on record before it does,
+    /// and so is what came of it.
+    pub(crate) async fn answer(
+        &self,
+        work: &Work,
+        sink: Sink<'_>,
+    ) -> Result<Answered, ProviderError> {
+        let (told, mut resends) = mpsc::unbounded_channel();
+        // Nobody is left to be told when the answer is not waited for any more.
+        let resent = Box::new(move |recipe: Recipe, body: &str| {
+            let _ = told.send((recipe, body.to_owned()));
+        });
+        let Written { request, body, .. } = self.written;
+        let mut answering = work.agent.provider.answer_or_resend(request, body, sink, resent);
+        let (mut record, mut sequence) = (Arc::clone(&self.record), Sequence::of(body));
+        let answered = loop {
+            tokio::select! {
+                biased;
+                Some((recipe, body)) = resends.recv() => {
+                    let resent = Sequence::of(&body);
+                    record = resend(work, (&record, &sequence), recipe, (&body, &resent)).await;
+                    sequence = resent;
+                }
+                answered = &mut answering => break answered,
+            }
+        };
+        let answer = match &answered {
+            Ok(answered) => RequestAnswer::of(answered),
+            Err(error) => RequestAnswer::Failed(error.code().to_owned()),
+        };
+        write_answer(work, &record, &answer).await;
+        answered
+    }
+}
+
+fn new_id(work: &Work) -> String {
+    format!("q_{:016x}", work.agent.ids.next())
+}
+
+/// What the log is told of a body that goes out.
+fn note(record: &RequestRecord, body: String) -> RunNote {
+    let difference = record.stable.difference.as_deref();
+    RunNote {
+        kind: "llm_request",
+        fields: vec![
+            ("record", record.id.as_str().into()),
+            ("model", record.recipe.model.as_str().into()),
+            ("bytes", record.bytes.into()),
+            ("sha256", record.sha256.as_str().into()),
+            ("tokens", record.tokens.total().into()),
+            ("stableTokens", record.stable.tokens.into()),
+            ("firstDifference", difference.map_or(Json::Null, Json::from)),
+        ],
+        payload: Some(body),
+        ..RunNote::default()
+    }
+}
+
+/// The length of what a request that only adds to this one begins with, and its digest.
+fn stem(sequence: &Sequence) -> (u64, String) {
+    let stem = sequence.stem();
+    (stem.len() as u64, crate::stable::short_digest(stem.as_bytes()))
+}
+
+async fn write(work: &Work, record: &Arc<RequestRecord>) -> Result<(), RunError> {
+    let frame = record.frame_text();
+    let sha256 = crate::digest(frame.as_bytes());
+    work.agent.recorded.keep(work, &sha256, &frame, "application/json").await;
+    work.lane.record_request(record.to_line()).await?;
+    work.agent.recorded.remember(work.chat.key(), Arc::clone(record));
+    Ok(())
+}
+
+/// Puts a body on record that goes out in place of another.
+async fn resend(
+    work: &Work,
+    (before, old): (&RequestRecord, &Sequence),
+    recipe: Recipe,
+    (body, new): (&str, &Sequence),
+) -> Arc<RequestRecord> {
+    write_answer(work, before, &RequestAnswer::Failed("refused".to_owned())).await;
+    let tokens = &before.tokens;
+    let common = new.common_bytes(old);
+    let is_same = old == new;
+    let record = Arc::new(RequestRecord {
+        id: new_id(work),
+        ts: work.agent.clock.now(),
+        recipe,
+        bytes: body.len() as u64,
+        sha256: crate::digest(body.as_bytes()),
+        stem: stem(new),
+        stable: Stable {
+            before: Some(before.id.clone()),
+            tokens: new.tokens_of(common, tokens.tools, tokens.system, tokens.messages),
+            difference: (!is_same).then(|| "files".to_owned()),
+        },
+        ..before.clone()
+    });
+    if let Err(error) = write(work, &record).await {
+        not_recorded(work, &error);
+    }
+    work.note(note(&record, body.to_owned()));
+    record
+}
+
+async fn write_answer(work: &Work, record: &RequestRecord, answer: &RequestAnswer) {
+    let line = answer.line(&record.id, work.agent.clock.now());
+    if let Err(error) = work.lane.record_request(line).await {
+        not_recorded(work, &error);
+    }
+}

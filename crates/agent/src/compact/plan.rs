@@ -1,0 +1,204 @@
+//! What a compaction would do: how much is too much, what can go, and what stays.
+
+use std::sync::Arc;
+
+use ship_context::compact::{Budget, Cut, Goal, Pruned, Weighed, cut, is_summary, prunable};
+use ship_context::contexts::is_reference;
+use ship_context::input_budget;
+use ship_message::json::Json;
+use ship_message::{Role, UiMessage, UiPart};
+use ship_store::View;
+
+use super::size::LogSize;
+use super::{Carried, Why};
+use crate::Rules;
+use crate::request::Prepared;
+use crate::run::{Inner, RunError};
+use crate::scales::Load;
+use crate::work::Work;
+
+/// What a message takes beside its text.
+const SUMMARY_MARGIN: u64 = 16;
+
+/// What is known before anything is done.
+pub(super) struct Plan {
+    pub(super) said: Arc<[Arc<UiMessage>]>,
+    pub(super) open: Vec<bool>,
+    pub(super) load: Load,
+    pub(super) goal: Goal,
+    /// Outputs to leave out, and what the messages weigh then.
+    pub(super) pruned: Pruned,
+    pub(super) weights: Vec<u64>,
+    pub(super) carried: Carried,
+    pub(super) view: View,
+}
+
+/// What can be done.
+pub(super) enum Planning {
+    Plan(Box<Plan>),
+    /// First, so many parts of the run's message are to be settled.
+    Settle(usize),
+    /// Nothing, for this reason.
+    No(String),
+}
+
+pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<Planning, RunError> {
+    let agent = &work.agent;
+    let Some(view) = work.chat.view().await? else {
+        return Ok(Planning::No("there is nothing to make room in".to_owned()));
+    };
+    let carried = Carried::of(&view);
+    agent.scales.carry_over(&carried.tokens);
+    let load = agent.scales.load(request);
+    let said = work.context().await;
+    let open = open_messages(&said, &work.run_id);
+    let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
+    let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
+    let budget = budget(agent, &carried, why, load.total());
+    let goal = match Goal::new(load.fixed, open_tokens, &budget) {
+        Ok(goal) => goal,
+        Err(too_big) => {
+            return Ok(Planning::No(format!("{too_big}. Send it in pieces, or as a file.")));
+        }
+    };
+    let so_far = request.shown.get(said.len());
+    let needs_room = *why != Why::Trigger || load.total() > goal.trigger;
+    let goal = match so_far.filter(|_| needs_room) {
+        None => goal,
+        Some(so_far) => {
+            let tokens = weigh(said.len());
+            let earlier = earlier_parts(so_far);
+            if earlier > 0 && tokens > goal.room() / 2 {
+                return Ok(Planning::Settle(earlier));
+            }
+            match Goal::new(load.fixed, open_tokens + tokens, &budget) {
+                Ok(goal) => goal,
+                Err(_) => return Ok(Planning::Settle(so_far.parts().len())),
+            }
+        }
+    };
+    let mut weights: Vec<u64> = (0..said.len()).map(weigh).collect();
+    let messages: Vec<&UiMessage> = said.iter().map(Arc::as_ref).collect();
+    // What is pruned is told by an event with the messages; a conversation's file has no such thing.
+    let pruned = match agent.names.keeps_messages_whole() {
+        true => prunable(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
+        false => Pruned::default(),
+    };
+    for (at, weight) in weights.iter_mut().enumerate() {
+        let mut shown = request.shown[at].clone();
+        if pruned.apply(&mut shown) {
+            *weight = agent.scales.message(&shown);
+        }
+    }
+    Ok(Planning::Plan(Box::new(Plan { said, open, load, goal, pruned, weights, carried, view })))
+}
+
+/// How many parts of a run's message come before its last step. That one stays: the model has not seen its
+/// results yet.
+fn earlier_parts(so_far: &UiMessage) -> usize {
+    let is_step = |part: &UiPart| matches!(part, UiPart::StepStart(_));
+    so_far.parts().iter().rposition(is_step).unwrap_or_default()
+}
+
+/// What a request may take. A person who has undone a compaction wants the whole window, until it overflows.
+/// A provider that refuses what weighs `total` and does not say what it takes is taken at less than that.
+pub(super) fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) -> Budget {
+    let mut window = agent.window_tokens();
+    let mut is_guess = false;
+    if let Why::Overflow { limit } = why {
+        let takes = limit.unwrap_or(total / 4 * 3);
+        is_guess = limit.is_none() && window.is_none_or(|window| takes < window);
+        window = Some(window.map_or(takes, |window| window.min(takes)));
+    }
+    let answer = agent.rules.max_tokens;
+    let tokens = match (carried.raised, why) {
+        (true, Why::Trigger) => window.unwrap_or(u64::MAX / 4),
+        _ => input_budget(agent.rules.input_tokens_max, window, answer),
+    };
+    Budget { tokens, window, is_guess, answer }
+}
+
+/// The messages of the open request: what people said since the last answer that ended.
+fn open_messages(said: &[Arc<UiMessage>], run_id: &str) -> Vec<bool> {
+    let of_this_run = |message: &UiMessage| {
+        message.metadata().and_then(|metadata| metadata.get("runId")?.as_str()) == Some(run_id)
+    };
+    let mut open = vec![false; said.len()];
+    for (at, message) in said.iter().enumerate().rev() {
+        let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
+        match message.role() {
+            // In a conversation it stands in the person's place.
+            Role::User if kind == Some("summary") => break,
+            Role::User => open[at] = true,
+            // What was fetched for the request stays with it.
+            Role::Assistant if of_this_run(message) => open[at] = is_reference(message),
+            Role::Assistant | Role::System | Role::Unknown => break,
+        }
+    }
+    open
+}
+
+/// The place from which on messages weigh at most `room`.
+fn protected(weights: &[u64], room: u64) -> usize {
+    let mut left = room;
+    for (at, weight) in weights.iter().enumerate().rev() {
+        match left.checked_sub(*weight) {
+            Some(rest) => left = rest,
+            None => return at + 1,
+        }
+    }
+    0
+}
+
+impl Plan {
+    /// Whether nothing need be done.
+    pub(super) fn is_content(&self, why: &Why) -> bool {
+        *why == Why::Trigger && self.load.total() <= self.goal.trigger
+    }
+
+    pub(super) fn after_pruning(&self) -> u64 {
+        let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
+        self.load.fixed + so_far + self.weights.iter().sum::<u64>()
+    }
+
+    /// Which messages stay.
+    pub(super) fn cut(&self, keep_last: usize) -> Cut {
+        let weighed: Vec<Weighed<'_>> = (0..self.said.len())
+            .map(|at| Weighed {
+                message: &self.said[at],
+                tokens: self.weights[at],
+                is_open: self.open[at],
+            })
+            .collect();
+        cut(&weighed, keep_last, self.goal.room() - self.goal.summary_room())
+    }
+
+    pub(super) fn is_pruning_enough(&self) -> bool {
+        !self.pruned.is_empty() && self.after_pruning() <= self.goal.target
+    }
+
+    /// Which messages stay, by their number; in a log that is full fewer, until they are half of what it may be,
+    /// because otherwise it would be full again at once.
+    pub(super) fn cut_for(&self, rules: &Rules, is_full: bool) -> Cut {
+        let mut keep_last = rules.keep_last_messages;
+        let mut cut = self.cut(keep_last);
+        while is_full && keep_last > 0 && !self.size_of(&cut.kept).is_half_of(rules) {
+            keep_last /= 2;
+            cut = self.cut(keep_last);
+        }
+        cut
+    }
+
+    pub(super) fn size_of(&self, kept: &[usize]) -> LogSize {
+        let messages: Vec<Json> = kept.iter().map(|at| self.said[*at].to_json()).collect();
+        LogSize::of_messages(messages.iter().filter_map(Json::as_object))
+    }
+
+    /// Whether a cut makes the request any smaller: a summary alone is not summed up again, unless it is larger
+    /// than there is room for.
+    pub(super) fn is_worth(&self, cut: &Cut) -> bool {
+        let is_new = |at: &usize| !is_summary(&self.said[*at]);
+        let tokens: u64 = cut.older.iter().map(|at| self.weights[*at]).sum();
+        cut.older.iter().any(is_new) || tokens > self.goal.summary_room() + SUMMARY_MARGIN
+    }
+}

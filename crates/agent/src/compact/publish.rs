@@ -1,0 +1,215 @@
+//! Doing what was planned: the model is asked for a summary, and the log is replaced.
+
+use std::sync::Arc;
+
+use ship_context::compact::{Cut, Rung, Summary, open_request, summary_message};
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
+use ship_store::{Body, NewEvent, OnDamage, Piece, Rotation, SealedName, Seq, View};
+
+use super::plan::Plan;
+use super::summarise::{Older, Summed, summarise};
+use super::{COMPACTED, Compacted, Room, SEALED_GENERATION, Why, meta, purge};
+use crate::RunNote;
+use crate::contexts::folded;
+use crate::run::RunError;
+use crate::step::notice;
+use crate::work::Work;
+
+impl Plan {
+    /// Does it: the first rung that is enough.
+    pub(super) async fn carry_out(self, work: &Arc<Work>, why: &Why) -> Result<Room, RunError> {
+        let before = self.load.total();
+        if self.goal.floor_is_over_budget {
+            warn_once(work).await;
+        }
+        let is_full = work.log_is_full().await;
+        if !is_full && self.is_pruning_enough() {
+            return self.prune(work, before).await;
+        }
+        let cut = self.cut_for(&work.agent.rules, is_full);
+        if !self.is_worth(&cut) {
+            return match self.pruned.is_empty() {
+                true => Ok(Room::Enough(before)),
+                false => self.prune(work, before).await,
+            };
+        }
+        tell(work, &cut);
+        let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
+        let wishes = match why {
+            Why::Person { wishes } => wishes.as_deref(),
+            Why::Trigger | Why::Overflow { .. } => None,
+        };
+        let older = Older { messages: &older, wishes, view: &self.view };
+        let summed = summarise(work, &self.goal, &self.carried, older).await;
+        let is_asked = matches!(why, Why::Person { .. });
+        self.rotate(work, cut, summed, before, is_asked).await
+    }
+
+    /// Leaves old outputs out. The log only gains an event: there is nothing to seal.
+    async fn prune(self, work: &Work, before: u64) -> Result<Room, RunError> {
+        let compacted = Compacted {
+            rung: Rung::Prune,
+            tokens_before: before,
+            tokens_after: self.after_pruning(),
+            messages: 0,
+            outputs: self.pruned.len(),
+            purged: false,
+        };
+        let mut data = compacted.to_object();
+        data.set("pruned", self.pruned.to_json());
+        work.append(vec![event(work, data).into()]).await?;
+        work.read_again().await?;
+        log(work, &compacted);
+        Ok(Room::Made(compacted))
+    }
+
+    /// Puts the summary in place of what it sums up.
+    async fn rotate(
+        self,
+        work: &Work,
+        cut: Cut,
+        summed: Summed,
+        before: u64,
+        is_asked: bool,
+    ) -> Result<Room, RunError> {
+        let scales = &work.agent.scales;
+        let count = |text: &str| scales.count(text);
+        let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
+        let open = open_request(self.said.iter().map(Arc::as_ref));
+        let summary = Summary::new(summed.prose, &summed.source, summed.previous.as_deref(), open);
+        let text = summary.text(self.goal.summary_room(), &count);
+        let now = work.agent.clock.now();
+        let id = format!("s_{:016x}", work.agent.ids.next());
+        let message = summary_message(id, text, &older, now);
+        let kept: u64 = cut.kept.iter().map(|at| self.weights[*at]).sum();
+        let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
+        let rung = match (summed.rung, cut.is_smaller) {
+            (Rung::Summary, true) => Rung::SmallerTail,
+            (rung, _) => rung,
+        };
+        let mut compacted = Compacted {
+            rung,
+            tokens_before: before,
+            tokens_after: self.load.fixed + so_far + kept + scales.message(&message),
+            messages: older.len(),
+            outputs: 0,
+            purged: false,
+        };
+        // Who asks for room wants some: a few short messages take less than any summary of them.
+        if is_asked && compacted.tokens_after >= before {
+            return Ok(Room::Enough(before));
+        }
+        let mut carried = self.carried;
+        carried.tokens = scales.to_object();
+        carried.raised = false;
+        carried.pruned.extend(self.pruned);
+        let stays = cut.kept.iter().map(|at| &*self.said[*at]);
+        carried.pruned = carried.pruned.of(stays);
+        carried.failures = summed.failures;
+        carried.cool_until = summed.cool_until;
+        let mut head = folded(&self.view);
+        carried.write_to(&mut head, &work.loaded_skills().await);
+        let entry = message.to_json().as_object().cloned().unwrap_or_default();
+        let mut data = compacted.to_object();
+        data.set("cost", summed.cost.to_object());
+        data.set(SEALED_GENERATION, self.view.position.generation.get());
+        let mut pieces = vec![Piece::New(entry.into()), Piece::New(event(work, data).into())];
+        pieces.extend(kept_pieces(&self.view, &cut, &self.said));
+        purge::set_due(&mut head, !work.agent.rules.archive_on_compact);
+        let rotated = work
+            .lane
+            .rotate(Rotation {
+                expected: Some(self.view.position.generation),
+                head,
+                pieces,
+                damage: OnDamage::Refuse,
+            })
+            .await?;
+        work.agent.drafts.forget(work.chat.key());
+        compacted.purged = purge_originals(work, rotated.sealed.as_ref()).await?;
+        work.read_again().await?;
+        if let Some(view) = work.chat.view().await? {
+            meta::write(work, &view, None).await;
+        }
+        log(work, &compacted);
+        tell_done(work, &compacted);
+        Ok(Room::Made(compacted))
+    }
+}
+
+/// Purges what was just sealed, if the settings want no originals. That it was done is told.
+async fn purge_originals(work: &Work, sealed: Option<&SealedName>) -> Result<bool, RunError> {
+    let Some(sealed) = sealed.filter(|_| !work.agent.rules.archive_on_compact) else {
+        return Ok(false);
+    };
+    work.lane.purge(sealed, purge::BY).await?;
+    Ok(true)
+}
+
+/// The lines that stay: ranges of the old log, the last one open, so that what comes meanwhile stays too.
+fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<Piece> {
+    let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| said[*at].id()).collect();
+    let stays = |body: &Body| match body {
+        Body::Message(message) => ids.contains(&message.str("id")),
+        Body::Event(_) => false,
+    };
+    let mut pieces: Vec<Piece> = Vec::new();
+    let lines: Vec<(Seq, bool)> =
+        view.lines.iter().map(|line| (line.seq, stays(&line.body))).collect();
+    let tail = lines.iter().rposition(|(_, stays)| !stays).map_or(0, |at| at + 1);
+    for (seq, _) in lines[..tail].iter().filter(|(_, stays)| *stays) {
+        pieces.push(Piece::Keep(*seq, *seq));
+    }
+    let open = lines.get(tail).map(|(seq, _)| *seq);
+    pieces.push(Piece::KeepFrom(open.unwrap_or(Seq::new(view.position.seq.get() + 1))));
+    pieces
+}
+
+fn event(work: &Work, data: Object) -> NewEvent {
+    NewEvent {
+        id: format!("e_{:016x}", work.agent.ids.next()),
+        ts: work.agent.clock.now(),
+        event: COMPACTED.to_owned(),
+        data: data.into(),
+        ref_msg_id: None,
+        inbox: None,
+    }
+}
+
+fn tell(work: &Work, cut: &Cut) {
+    let count = cut.older.len();
+    let what =
+        if count == 1 { "1 older message".to_owned() } else { format!("{count} older messages") };
+    let text = format!("Making room: {what} become a summary");
+    work.tell(&crate::RunEvent::Chunk(notice("compacting", &text)));
+}
+
+fn tell_done(work: &Work, compacted: &Compacted) {
+    let (before, after) = (compacted.tokens_before, compacted.tokens_after);
+    let gone = match compacted.purged {
+        true => "; the originals are gone (`context.history.archiveOnCompact` is false)",
+        false => "",
+    };
+    let text = format!("Made room: about {before} tokens are about {after} now{gone}");
+    work.tell(&crate::RunEvent::Chunk(notice("compacted", &text)));
+}
+
+fn log(work: &Work, compacted: &Compacted) {
+    let fields = vec![
+        ("rung", Json::from(compacted.rung.name())),
+        ("tokensBefore", compacted.tokens_before.into()),
+        ("tokensAfter", compacted.tokens_after.into()),
+        ("messages", (compacted.messages as u64).into()),
+        ("outputs", (compacted.outputs as u64).into()),
+        ("purged", compacted.purged.into()),
+    ];
+    work.note(RunNote { kind: COMPACTED, fields, ..RunNote::default() });
+}
+
+/// The budget is smaller than what cannot shrink: the log says so once.
+async fn warn_once(work: &Work) {
+    let warning = "system, tools and the open request alone take more than \
+                   `context.history.maxInputTokensApprox` allows; it is held against the other messages";
+    work.agent.warn(work.chat.key(), &[warning.to_owned()]).await;
+}

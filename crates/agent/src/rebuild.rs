@@ -1,0 +1,234 @@
+//! Writing a request again from its record.
+//!
+//! The messages are those of the log up to the recorded line, wherever that log is by now, and the first
+//! parts of the message that the run was writing, which is in the log since the run ended, or else in its
+//! journal. Everything else is in the record and in blobs. The settings of today have no say.
+
+use std::sync::Arc;
+
+use ship_context::compact::Pruned;
+use ship_context::{Journal, Limits, SystemBlock};
+use ship_message::json::Json;
+use ship_message::{UiMessage, UiPart};
+use ship_provider::{Request, ToolSpec};
+use ship_store::{Body, Chat, Position, ReadError, Store, View};
+
+use crate::compact::{COMPACTED, pruned};
+use crate::record::{RequestRecord, Shown};
+use crate::request::shown;
+use crate::said::messages;
+
+/// A request that was made once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rebuilt {
+    pub(crate) blocks: Vec<SystemBlock>,
+    pub(crate) shown: Vec<UiMessage>,
+    pub(crate) tools: Vec<ToolSpec>,
+    /// The outputs that were left out.
+    pub(crate) pruned: Pruned,
+    /// The compactions that the log told of at that time: when, and what the event says.
+    pub(crate) compactions: Vec<(ship_store::Timestamp, Json)>,
+    /// The body, if everything was found that it takes.
+    pub(crate) body: Option<String>,
+    /// Whether it is the body that went out.
+    pub(crate) is_equal: bool,
+    /// What was not found, a sentence each.
+    pub(crate) missing: Vec<String>,
+}
+
+/// Writes a request again. What cannot be found any more is told, and the rest is given.
+pub(crate) async fn rebuild(store: &dyn Store, chat: &dyn Chat, record: &RequestRecord) -> Rebuilt {
+    let mut rebuilt = Rebuilt::default();
+    for (name, sha256) in &record.system {
+        if let Some(text) = rebuilt.blob(store, sha256, &format!("the system block `{name}`")).await
+        {
+            rebuilt.blocks.push(SystemBlock { name: name.clone(), text });
+        }
+    }
+    if let Some(tools) = rebuilt.blob(store, &record.tools, "the tools").await {
+        rebuilt.tools = list(&tools).iter().filter_map(ToolSpec::from_json).collect();
+    }
+    match &record.shown {
+        Shown::Context { position, message_id, parts } => {
+            let limits = Limits { tool_output_chars: record.tool_output_chars };
+            let read = rebuilt.read_context(chat, *position, message_id, *parts, limits).await;
+            rebuilt.missing.extend(read.err().map(|error| error.to_string()));
+        }
+        Shown::Summary(sha256) => {
+            if let Some(said) = rebuilt.blob(store, sha256, "the messages").await {
+                let read = list(&said).into_iter().filter_map(|one| UiMessage::from_json(one).ok());
+                rebuilt.shown = read.collect();
+            }
+        }
+    }
+    rebuilt.write(record);
+    rebuilt
+}
+
+fn list(json: &str) -> Vec<Json> {
+    match Json::parse(json) {
+        Ok(Json::Array(list)) => list.into_vec(),
+        _ => Vec::new(),
+    }
+}
+
+impl Rebuilt {
+    async fn blob(&mut self, store: &dyn Store, sha256: &str, what: &str) -> Option<String> {
+        let found = store.blob(sha256).await.map_err(|error| error.to_string());
+        let text = found.and_then(|bytes| {
+            String::from_utf8(bytes).map_err(|_| format!("blob {sha256} is no text"))
+        });
+        text.map_err(|error| self.missing.push(format!("{what} cannot be read: {error}"))).ok()
+    }
+
+    async fn read_context(
+        &mut self,
+        chat: &dyn Chat,
+        position: Position,
+        message_id: &str,
+        parts: usize,
+        limits: Limits,
+    ) -> Result<(), ReadError> {
+        let logs = Logs::of(chat).await?;
+        let so_far = logs.message(chat, position, message_id, parts).await?;
+        if so_far.as_ref().map_or(0, parts_that_count) < parts {
+            self.missing.push(format!("message {message_id} is in no log any more"));
+        }
+        let Some(mut view) = logs.view(chat, position).await? else {
+            self.missing.push(format!("the log is gone that had {position}"));
+            return Ok(());
+        };
+        view.lines.retain(|line| line.seq <= position.seq);
+        self.pruned = pruned(&view);
+        self.compactions = view.lines.iter().filter_map(|line| compaction(&line.body)).collect();
+        self.shown = shown(limits, &messages(&view), so_far.as_ref(), &self.pruned);
+        Ok(())
+    }
+
+    fn write(&mut self, record: &RequestRecord) {
+        if !self.missing.is_empty() {
+            return;
+        }
+        let system: Vec<String> = self.blocks.iter().map(|block| block.text.clone()).collect();
+        let request = Request {
+            system: &system,
+            view: &self.shown,
+            tools: &self.tools,
+            max_tokens: record.max_tokens,
+        };
+        match record.recipe.body(&request) {
+            Ok(body) => {
+                self.is_equal = crate::digest(body.as_bytes()) == record.sha256;
+                self.body = Some(body);
+            }
+            Err(error) => self.missing.push(error.to_string()),
+        }
+    }
+}
+
+fn compaction(body: &Body) -> Option<(ship_store::Timestamp, Json)> {
+    match body {
+        Body::Event(event) if event.event == COMPACTED => Some((event.ts, event.data.clone())),
+        Body::Event(_) | Body::Message(_) => None,
+    }
+}
+
+/// How many parts of a message count: texts without a letter are left out of it when its run ends.
+pub(crate) fn parts_that_count(message: &UiMessage) -> usize {
+    message.parts().iter().filter(|part| counts(part)).count()
+}
+
+fn counts(part: &UiPart) -> bool {
+    !matches!(part, UiPart::Text(text) if text.text().is_empty())
+}
+
+/// A message as it was when it had so many parts that count.
+fn first_parts(mut message: UiMessage, count: usize) -> UiMessage {
+    let mut left = count;
+    message.parts_mut().retain(|part| {
+        let is_in = counts(part) && left > 0;
+        left -= usize::from(is_in);
+        is_in
+    });
+    message
+}
+
+/// The id of the message with which a run goes on when this one is settled; see `Journal::after_settling`.
+fn following_id(id: &str) -> String {
+    let numbered =
+        id.rsplit_once('-').and_then(|(first, nth)| Some((first, nth.parse::<u64>().ok()?)));
+    match numbered {
+        Some((first, nth)) if nth > 1 => format!("{first}-{}", nth + 1),
+        Some(_) | None => format!("{id}-2"),
+    }
+}
+
+/// The logs of a chat, each read when it is needed.
+struct Logs {
+    live: Option<View>,
+    sealed: Vec<ship_store::SealedLog>,
+}
+
+impl Logs {
+    /// The live one first: one that is sealed meanwhile is then in both, and none is missed.
+    async fn of(chat: &dyn Chat) -> Result<Self, ReadError> {
+        let live = chat.view().await?;
+        Ok(Self { live, sealed: chat.sealed().await? })
+    }
+
+    /// The log of a position, as it is or was at its end.
+    async fn view(&self, chat: &dyn Chat, at: Position) -> Result<Option<View>, ReadError> {
+        if let Some(live) = &self.live
+            && live.position.generation == at.generation
+        {
+            return Ok(Some(live.clone()));
+        }
+        let sealed = self.sealed.iter().find(|log| log.head.generation == at.generation);
+        match sealed {
+            Some(log) => chat.sealed_view(&log.name).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The first parts of a message that was written behind a position. When it was settled since, some of
+    /// them may be in the message with which the run went on.
+    async fn message(
+        &self,
+        chat: &dyn Chat,
+        at: Position,
+        id: &str,
+        parts: usize,
+    ) -> Result<Option<UiMessage>, ReadError> {
+        if parts == 0 {
+            return Ok(None);
+        }
+        let Some(mut message) = self.whole_message(chat, at, id).await? else { return Ok(None) };
+        let mut last = id.to_owned();
+        while parts_that_count(&message) < parts {
+            last = following_id(&last);
+            let Some(next) = self.whole_message(chat, at, &last).await? else { break };
+            message.parts_mut().extend(next.parts().iter().cloned());
+        }
+        Ok(Some(first_parts(message, parts)))
+    }
+
+    /// A message in the log of a position or in a later one, or that a run is writing.
+    async fn whole_message(
+        &self,
+        chat: &dyn Chat,
+        at: Position,
+        id: &str,
+    ) -> Result<Option<UiMessage>, ReadError> {
+        let in_view = |view: &View| messages(view).into_iter().find(|one| one.id() == Some(id));
+        if let Some(found) = self.live.as_ref().and_then(in_view) {
+            return Ok(Some(Arc::unwrap_or_clone(found)));
+        }
+        for log in self.sealed.iter().filter(|log| log.head.generation >= at.generation) {
+            if let Some(found) = in_view(&chat.sealed_view(&log.name).await?) {
+                return Ok(Some(Arc::unwrap_or_clone(found)));
+            }
+        }
+        let journal = Journal::read(&chat.journal().await?);
+        Ok(journal.map(|journal| journal.message).filter(|message| message.id() == Some(id)))
+    }
+}

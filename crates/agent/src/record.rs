@@ -1,0 +1,343 @@
+//! The record of a model call: all that is needed to write the same body again, and what came of it.
+//!
+//! What a request says is in the log already, so a record only tells which part of it was shown: up to which
+//! line, and how much of the message that the run was writing. What is not in the log, the system blocks and
+//! the tools, is kept as blobs, and so is the frame: their digests and the parameters, which seldom differ. An answer is a line of its own, because a request that nobody answered must be
+//! on record too.
+
+use std::collections::HashMap;
+
+use ship_message::json::{Json, Object};
+use ship_provider::{Answered, Recipe, Usage};
+use ship_store::{Chat, Gen, Position, ReadError, Seq, Store, Timestamp};
+
+use crate::inbound::millis;
+use crate::stable::Stable;
+
+/// What was sent in one model call, as `requests.jsonl` has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestRecord {
+    /// Its own id.
+    pub id: String,
+    /// The person's request that it was made for.
+    pub request_id: String,
+    /// The run that made it.
+    pub run_id: String,
+    /// When.
+    pub ts: Timestamp,
+    /// What it was about.
+    pub shown: Shown,
+    /// The system blocks, each with its name and the digest of its text.
+    pub system: Vec<(String, String)>,
+    /// The digest of the tools.
+    pub tools: String,
+    /// How the body was written.
+    pub recipe: Recipe,
+    /// How long the answer might be.
+    pub max_tokens: u64,
+    /// `limits.toolOutputChars` at that time.
+    pub tool_output_chars: usize,
+    /// The size of the body.
+    pub bytes: u64,
+    /// The digest of the body.
+    pub sha256: String,
+    /// What it was estimated to take.
+    pub tokens: RequestTokens,
+    /// The length of what every request begins with that only adds to this one, and its digest.
+    pub stem: (u64, String),
+    /// How much of it the request before had.
+    pub stable: Stable,
+}
+
+/// Which messages a request had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Those of the context.
+    Context {
+        /// Where the log ended.
+        position: Position,
+        /// The message that the run was writing.
+        message_id: String,
+        /// How many of its parts were shown; texts without a letter are not counted.
+        parts: usize,
+    },
+    /// A part of the chat, to be summed up. The messages are a blob of this digest.
+    Summary(String),
+}
+
+/// What a request was estimated to take, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestTokens {
+    /// The system blocks.
+    pub system: u64,
+    /// The tools.
+    pub tools: u64,
+    /// The messages.
+    pub messages: u64,
+    /// How many were too many.
+    pub budget: u64,
+    /// How many the model took, if that was known.
+    pub window: Option<u64>,
+    /// It was so little that nobody counted: a token for four letters.
+    pub is_rough: bool,
+}
+
+impl RequestTokens {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.system + self.tools + self.messages
+    }
+
+    fn to_object(self) -> Object {
+        let mut object = Object::from([
+            ("system", Json::from(self.system)),
+            ("tools", self.tools.into()),
+            ("messages", self.messages.into()),
+            ("total", self.total().into()),
+            ("budget", self.budget.into()),
+            ("window", self.window.map_or(Json::Null, Json::from)),
+        ]);
+        object.set_or_remove("rough", self.is_rough.then(|| Json::from(true)));
+        object
+    }
+
+    fn from_json(json: &Json) -> Option<Self> {
+        let number = |key: &str| json.get(key).and_then(Json::as_u64);
+        Some(Self {
+            system: number("system")?,
+            tools: number("tools")?,
+            messages: number("messages")?,
+            budget: number("budget")?,
+            window: number("window"),
+            is_rough: json.get("rough").and_then(Json::as_bool).unwrap_or_default(),
+        })
+    }
+}
+
+impl RequestRecord {
+    /// As a line has it.
+    pub fn to_object(&self) -> Object {
+        let mut object = Object::from([
+            ("id", Json::from(self.id.as_str())),
+            ("requestId", self.request_id.as_str().into()),
+            ("runId", self.run_id.as_str().into()),
+            ("ts", millis(self.ts)),
+        ]);
+        match &self.shown {
+            Shown::Context { position, message_id, parts } => {
+                object.set("gen", position.generation.get());
+                object.set("seq", position.seq.get());
+                object.set("messageId", message_id.as_str());
+                object.set("parts", *parts as u64);
+            }
+            Shown::Summary(sha256) => object.set("summary", sha256.as_str()),
+        }
+        for (key, value) in self.frame().into_entries() {
+            object.set(key, value);
+        }
+        object.set("maxTokens", self.max_tokens);
+        object.set("bytes", self.bytes);
+        object.set("sha256", self.sha256.as_str());
+        object.set("tokens", self.tokens.to_object());
+        object.set("stem", self.stem_json());
+        object.set("stable", self.stable.to_object());
+        object
+    }
+
+    /// What seldom differs from one request to the next.
+    fn frame(&self) -> Object {
+        let block = |(name, sha256): &(String, String)| {
+            Json::from(Object::from([("name", name.as_str()), ("sha256", sha256.as_str())]))
+        };
+        let mut frame = Object::new();
+        frame.set("system", self.system.iter().map(block).collect::<Vec<_>>());
+        frame.set("tools", self.tools.as_str());
+        frame.set("recipe", self.recipe.to_object());
+        frame.set("toolOutputChars", self.tool_output_chars as u64);
+        frame
+    }
+
+    fn stem_json(&self) -> Json {
+        let (bytes, sha256) = &self.stem;
+        Object::from([("bytes", Json::from(*bytes)), ("sha256", sha256.as_str().into())]).into()
+    }
+
+    /// What seldom differs, as the text of a blob.
+    pub(crate) fn frame_text(&self) -> String {
+        Json::from(self.frame()).to_string()
+    }
+
+    /// As a line of the file has it: what seldom differs stands in a blob, by its digest.
+    pub(crate) fn to_line(&self) -> Object {
+        let mut line = self.to_object();
+        for (key, _) in self.frame().iter() {
+            line.remove(key);
+        }
+        if let Some(tokens) = line.get_mut("tokens").and_then(Json::as_object_mut) {
+            tokens.remove("total");
+        }
+        line.set("frame", crate::digest(self.frame_text().as_bytes()));
+        line
+    }
+
+    /// Reads a line; nothing if it is another one.
+    pub(crate) fn from_object(object: &Object) -> Option<Self> {
+        let text = |key: &str| object.str(key).map(str::to_owned);
+        let number = |key: &str| object.get(key).and_then(Json::as_u64);
+        let block = |json: &Json| {
+            let object = json.as_object()?;
+            Some((object.str("name")?.to_owned(), object.str("sha256")?.to_owned()))
+        };
+        let stem = object.get("stem")?;
+        Some(Self {
+            id: text("id")?,
+            request_id: text("requestId")?,
+            run_id: text("runId")?,
+            ts: Timestamp::from_millis(object.get("ts")?.as_number()? as i64),
+            shown: match text("summary") {
+                Some(sha256) => Shown::Summary(sha256),
+                None => Shown::Context {
+                    position: Position {
+                        generation: Gen::new(number("gen")?),
+                        seq: Seq::new(number("seq")?),
+                    },
+                    message_id: text("messageId")?,
+                    parts: usize::try_from(number("parts")?).ok()?,
+                },
+            },
+            system: object.get("system")?.as_array()?.iter().map(block).collect::<Option<_>>()?,
+            tools: text("tools")?,
+            recipe: Recipe::from_object(object.get("recipe")?.as_object()?)?,
+            max_tokens: number("maxTokens")?,
+            tool_output_chars: usize::try_from(number("toolOutputChars")?).ok()?,
+            bytes: number("bytes")?,
+            sha256: text("sha256")?,
+            tokens: RequestTokens::from_json(object.get("tokens")?)?,
+            stem: (stem.get("bytes")?.as_u64()?, stem.get("sha256")?.as_str()?.to_owned()),
+            stable: Stable::from_json(object.get("stable")?)?,
+        })
+    }
+
+    /// Whether it asked for an answer, and not for a summary.
+    pub(crate) fn is_of_context(&self) -> bool {
+        matches!(self.shown, Shown::Context { .. })
+    }
+}
+
+/// What came of a model call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestAnswer {
+    /// The provider answered to the end.
+    Answered {
+        /// Why the answer ended.
+        finish_reason: String,
+        /// What the provider says that it cost.
+        usage: Option<Usage>,
+    },
+    /// It did not; this is the code of the error.
+    Failed(String),
+}
+
+impl RequestAnswer {
+    pub(crate) fn of(answered: &Answered) -> Self {
+        let finish_reason = answered.finish_reason.name().to_owned();
+        Self::Answered { finish_reason, usage: answered.usage }
+    }
+
+    /// As a line has it, behind the id that it is about.
+    pub fn to_object(&self) -> Object {
+        match self {
+            Self::Failed(code) => Object::from([("error", code.as_str())]),
+            Self::Answered { finish_reason, usage } => {
+                let mut object = Object::from([("finishReason", finish_reason.as_str())]);
+                if let Some(usage) = usage {
+                    object.set("inputTokens", usage.input);
+                    object.set("cachedTokens", usage.cached);
+                    object.set("outputTokens", usage.output);
+                }
+                object
+            }
+        }
+    }
+
+    pub(crate) fn line(&self, id: &str, now: Timestamp) -> Object {
+        let mut object = Object::from([("answers", Json::from(id)), ("ts", millis(now))]);
+        for (key, value) in self.to_object().into_entries() {
+            object.set(key, value);
+        }
+        object
+    }
+
+    fn from_object(object: &Object) -> Option<(&str, Self)> {
+        let number = |key: &str| object.get(key).and_then(Json::as_u64);
+        let usage = || {
+            let (input, cached) = (number("inputTokens")?, number("cachedTokens")?);
+            Some(Usage { input, cached, output: number("outputTokens")? })
+        };
+        let answer = match (object.str("error"), object.str("finishReason")) {
+            (Some(code), _) => Self::Failed(code.to_owned()),
+            (None, reason) => Self::Answered { finish_reason: reason?.to_owned(), usage: usage() },
+        };
+        Some((object.str("answers")?, answer))
+    }
+}
+
+/// A model call that is on record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedRequest {
+    /// What was sent.
+    pub record: RequestRecord,
+    /// What came of it; nothing if that is not known.
+    pub answer: Option<RequestAnswer>,
+}
+
+/// A frame by its digest, if it is there still.
+async fn frame(store: &dyn Store, sha256: &str) -> Option<Object> {
+    let bytes = store.blob(sha256).await.ok()?;
+    match Json::parse(&String::from_utf8(bytes).ok()?) {
+        Ok(Json::Object(frame)) => Some(frame),
+        _ => None,
+    }
+}
+
+/// What stands for a frame that is gone: whoever writes the request again finds out that it is.
+fn lost_frame(sha256: &str) -> Object {
+    let block = Object::from([("name", "(all of them)"), ("sha256", sha256)]);
+    Object::from([
+        ("system", Json::from(vec![Json::from(block)])),
+        ("tools", sha256.into()),
+        ("recipe", Recipe::plain("unknown", "unknown").to_object().into()),
+        ("toolOutputChars", 0u64.into()),
+    ])
+}
+
+/// Reads the calls of the last `lines` lines, the oldest first.
+pub(crate) async fn recorded(
+    store: &dyn Store,
+    chat: &dyn Chat,
+    lines: usize,
+) -> Result<Vec<RecordedRequest>, ReadError> {
+    let mut calls: Vec<RecordedRequest> = Vec::new();
+    let mut frames: HashMap<String, Object> = HashMap::new();
+    for mut line in chat.requests(lines).await? {
+        if let Some(sha256) = line.str("frame").map(str::to_owned) {
+            if !frames.contains_key(&sha256)
+                && let Some(frame) = frame(store, &sha256).await
+            {
+                frames.insert(sha256.clone(), frame);
+            }
+            let frame = frames.get(&sha256).cloned().unwrap_or_else(|| lost_frame(&sha256));
+            for (key, value) in frame.into_entries() {
+                line.set(key, value);
+            }
+        }
+        if let Some(record) = RequestRecord::from_object(&line) {
+            calls.push(RecordedRequest { record, answer: None });
+        } else if let Some((id, answer)) = RequestAnswer::from_object(&line)
+            && let Some(call) = calls.iter_mut().rev().find(|call| call.record.id == id)
+        {
+            call.answer = Some(answer);
+        }
+    }
+    Ok(calls)
+}

@@ -1,0 +1,214 @@
+//! How much of a request the one before it had: what a provider's cache can know already.
+//!
+//! Requests are compared as the bytes that go out, over tools, system and messages in this order. Almost every
+//! request only adds to the one before it, which a digest of its beginning tells. When it does not, the one
+//! before is written again from its record, and the first byte that differs tells what has changed.
+
+use std::sync::Arc;
+
+use ship_context::compact::Pruned;
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
+use ship_provider::{Recipe, Sequence};
+use ship_store::{Body, Chat, Position, ReadError, Store, View};
+
+use crate::compact::COMPACTED;
+use crate::rebuild::{Rebuilt, rebuild};
+use crate::record::{RequestRecord, RequestTokens, Shown};
+use crate::sources;
+
+/// What a request has in common with the one before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stable {
+    /// The request before.
+    pub before: Option<String>,
+    /// How many of this one's tokens it had as well, from the first on.
+    pub tokens: u64,
+    /// What the first difference is; none when only something was added.
+    pub difference: Option<String>,
+}
+
+impl Stable {
+    /// The first request of a chat has nothing in common with any other.
+    pub(crate) fn of_first() -> Self {
+        Self { difference: Some("first request".to_owned()), ..Self::default() }
+    }
+
+    /// What the request before was is not known.
+    pub(crate) fn unknown() -> Self {
+        Self { difference: Some(UNKNOWN.to_owned()), ..Self::default() }
+    }
+
+    /// As a record has it.
+    pub fn to_object(&self) -> Object {
+        let text = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
+        Object::from([
+            ("before", text(&self.before)),
+            ("tokens", self.tokens.into()),
+            ("difference", text(&self.difference)),
+        ])
+    }
+
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
+        let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
+        Some(Self {
+            before: text("before"),
+            tokens: json.get("tokens")?.as_u64()?,
+            difference: text("difference"),
+        })
+    }
+}
+
+/// A request that is about to go out, as far as it is compared.
+pub(crate) struct Now<'a> {
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) system: &'a [(String, String)],
+    /// What each system block takes.
+    pub(crate) system_tokens: &'a [u64],
+    pub(crate) tools: &'a str,
+    pub(crate) tokens: &'a RequestTokens,
+    pub(crate) sequence: &'a Sequence,
+    pub(crate) position: Option<Position>,
+    pub(crate) shown: &'a [UiMessage],
+    pub(crate) pruned: &'a Pruned,
+}
+
+impl Now<'_> {
+    fn stable(&self, before: &RequestRecord, tokens: u64, difference: Option<String>) -> Stable {
+        Stable { before: Some(before.id.clone()), tokens, difference }
+    }
+
+    fn tokens_of(&self, bytes: usize) -> u64 {
+        let RequestTokens { system, tools, messages, .. } = *self.tokens;
+        self.sequence.tokens_of(bytes, tools, system, messages)
+    }
+
+    /// Compares it with the request before.
+    pub(crate) async fn compare(
+        &self,
+        store: &dyn Store,
+        chat: &dyn Chat,
+        before: Option<&RequestRecord>,
+    ) -> Stable {
+        let Some(before) = before else { return Stable::of_first() };
+        if let Some(known) = self.without_messages(before) {
+            return known;
+        }
+        let (bytes, sha256) = &before.stem;
+        let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
+        let begins = self.sequence.text().as_bytes().get(..bytes);
+        if begins.is_some_and(|begins| short_digest(begins) == *sha256) {
+            return self.stable(before, self.tokens_of(bytes), None);
+        }
+        let rebuilt = rebuild(store, chat, before).await;
+        let Some(body) = rebuilt.body.as_ref().filter(|_| rebuilt.is_equal) else {
+            let RequestTokens { system, tools, .. } = *self.tokens;
+            return self.stable(before, system + tools, Some(UNKNOWN.to_owned()));
+        };
+        let common = self.sequence.common_bytes(&Sequence::of(body));
+        let difference = match self.in_messages(chat, before, &rebuilt).await {
+            Ok(difference) => difference,
+            Err(_) => UNKNOWN.to_owned(),
+        };
+        self.stable(before, self.tokens_of(common), Some(difference))
+    }
+
+    /// A difference before the messages, which digests tell.
+    fn without_messages(&self, before: &RequestRecord) -> Option<Stable> {
+        let (old, new) = (&before.recipe, self.recipe);
+        if (&old.format, &old.provider, &old.model) != (&new.format, &new.provider, &new.model) {
+            // No model reads another's cache.
+            let difference = format!("{} instead of {}", named(new), named(old));
+            return Some(self.stable(before, 0, Some(difference)));
+        }
+        if before.tools != self.tools {
+            return Some(self.stable(before, 0, Some("tools".to_owned())));
+        }
+        let object = |blocks: &[(String, String)]| -> Object {
+            blocks
+                .iter()
+                .map(|(name, sha256)| (name.clone(), Json::from(sha256.as_str())))
+                .collect()
+        };
+        let (old, new) = (object(&before.system), object(self.system));
+        let (block, change) = sources::first_block(&old, &new)?;
+        let same = before.system.iter().zip(self.system).take_while(|(old, new)| old == new);
+        let tokens = self.system_tokens.iter().take(same.count()).sum::<u64>();
+        let difference = format!("system block {block} {change}");
+        Some(self.stable(before, self.tokens.tools + tokens, Some(difference)))
+    }
+
+    /// What has changed in the messages.
+    async fn in_messages(
+        &self,
+        chat: &dyn Chat,
+        before: &RequestRecord,
+        rebuilt: &Rebuilt,
+    ) -> Result<String, ReadError> {
+        if before.recipe.files != self.recipe.files {
+            return Ok("files".to_owned());
+        }
+        let Shown::Context { position, .. } = &before.shown else {
+            return Ok("another kind of request".to_owned());
+        };
+        if self.position.is_some_and(|now| now.generation != position.generation) {
+            let view = chat.view().await?;
+            return Ok(view.as_ref().map_or("another context", replaced_by).to_owned());
+        }
+        let pairs = rebuilt.shown.iter().zip(self.shown);
+        let Some((old, _)) = pairs.into_iter().find(|(old, new)| !begins_with(new, old)) else {
+            return Ok("the end of the messages".to_owned());
+        };
+        let of = |pruned: &Pruned| pruned.clone().of(std::iter::once(old));
+        let change = if of(self.pruned) == of(&rebuilt.pruned) { "changed" } else { "pruned" };
+        Ok(format!("message {} {change}", old.id().unwrap_or("without an id")))
+    }
+}
+
+/// What is said when the request before cannot be written again. Why, `ship inspect` tells of that one.
+const UNKNOWN: &str = "unknown";
+
+fn named(recipe: &Recipe) -> String {
+    format!("{}/{}", recipe.provider, recipe.model)
+}
+
+/// By what a new log took the place of the old one.
+fn replaced_by(view: &View) -> &'static str {
+    let is_compaction =
+        |body: &Body| matches!(body, Body::Event(event) if event.event == COMPACTED);
+    match view.lines.iter().any(|line| is_compaction(&line.body)) {
+        true => "compacted",
+        false => "another context",
+    }
+}
+
+/// Whether a message is another with perhaps something behind it.
+fn begins_with(message: &UiMessage, other: &UiMessage) -> bool {
+    let (parts, others) = (message.parts(), other.parts());
+    message.role() == other.role()
+        && parts.len() >= others.len()
+        && parts[..others.len()] == *others
+}
+
+/// Enough of a digest to tell two beginnings of requests apart that nobody has made alike on purpose.
+pub(crate) fn short_digest(bytes: &[u8]) -> String {
+    let mut digest = crate::digest(bytes);
+    digest.truncate(16);
+    digest
+}
+
+/// A digest of each text, for what is compared and kept.
+pub(crate) fn digests(blocks: &[ship_context::SystemBlock]) -> Vec<(String, String)> {
+    let digest = |block: &ship_context::SystemBlock| {
+        (block.name.clone(), crate::digest(block.text.as_bytes()))
+    };
+    blocks.iter().map(digest).collect()
+}
+
+/// The last call for an answer among these.
+pub(crate) fn last_of_context(
+    calls: Vec<crate::record::RecordedRequest>,
+) -> Option<Arc<RequestRecord>> {
+    let last = calls.into_iter().rev().find(|call| call.record.is_of_context())?;
+    Some(Arc::new(last.record))
+}

@@ -1,0 +1,70 @@
+//! `archiveOnCompact: false`: what was compacted is purged, also when the agent is killed before that.
+
+use ship_agent::{Outcome, Rules, Undone};
+use ship_testkit::sim::{Fault, SimDisk};
+
+use crate::local::{Local, Setup};
+use crate::world::chat;
+
+const MESSAGES: usize = 16;
+
+async fn grown() -> Setup {
+    let setup = Setup::grown(SimDisk::new(), MESSAGES).await;
+    let rules = Rules { archive_on_compact: false, ..setup.rules.clone() };
+    Setup { rules, ..setup }
+}
+
+/// For each sealed log, whether it was purged.
+async fn purged(local: &Local) -> Vec<bool> {
+    let sealed = local.chat().await.sealed().await.unwrap();
+    sealed.iter().map(|log| log.purged.is_some()).collect()
+}
+
+#[tokio::test]
+async fn the_originals_are_purged_and_that_is_told() {
+    let setup = grown().await;
+    let local = setup.local();
+    assert_eq!(local.say("and now?").await, Some(Outcome::Done));
+    assert_eq!(purged(&local).await, [true]);
+    assert!(local.ids().await[0].starts_with("s_"), "the summary is there");
+    let undone = local.agent.undo_compaction(&chat()).await.unwrap();
+    assert_eq!(undone, Undone::Purged);
+    for nth in 0..4 {
+        local.say(&format!("more {nth}")).await;
+    }
+    let compacted = local.agent.compact(&chat(), None).await.unwrap().unwrap();
+    assert!(compacted.purged, "who asks is told");
+    assert_eq!(purged(&local).await, [true, true]);
+    let problems = local.chat().await.verify().await.unwrap();
+    assert!(problems.is_empty(), "{problems:?}");
+}
+
+#[tokio::test]
+async fn an_agent_killed_before_it_has_purged_does_so_when_it_is_back() {
+    let whole = grown().await;
+    let first = whole.disk.calls();
+    assert_eq!(whole.local().say("and now?").await, Some(Outcome::Done));
+    let calls = whole.disk.calls() - first;
+    let mut late = 0;
+    for at in 0..calls {
+        let setup = grown().await;
+        setup.disk.fail_in(at, Fault::KillAfter);
+        let dying = setup.local();
+        let accepted = dying.accept("and now?").await;
+        let _ = dying.run().await;
+        if !setup.disk.is_dead() {
+            continue;
+        }
+        drop(dying);
+        setup.disk.revive();
+        let living = setup.local();
+        late += usize::from(purged(&living).await == [false]);
+        if !accepted {
+            assert!(living.accept("and now?").await);
+        }
+        living.run().await.unwrap();
+        assert_eq!(purged(&living).await, [true], "killed at {at}");
+        assert_eq!(living.messages().await.last().unwrap().text(), "Aye.", "killed at {at}");
+    }
+    assert!(late > 3, "{late} were killed between the two");
+}

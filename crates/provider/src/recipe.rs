@@ -1,0 +1,131 @@
+//! How a body is written, apart from what it says.
+//!
+//! A [`Recipe`] and a [`Request`] give the same bytes again, whatever the settings say by then: so a request
+//! can be recorded by its recipe and explained later.
+
+use ship_message::json::{Json, Object};
+
+use crate::wire::{Format, MaxTokensField, Parameters};
+use crate::{ProviderError, Request, SendFiles, Target, compile};
+
+/// Everything that decides the bytes of a body beside the [`Request`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// The provider's format; none for a model that needs none.
+    pub format: Option<Format>,
+    /// The provider's name.
+    pub provider: String,
+    /// The model's name.
+    pub model: String,
+    /// What becomes of images and other files.
+    pub files: SendFiles,
+    /// Under which name the answer is limited.
+    pub max_tokens_field: MaxTokensField,
+    /// How freely the model chooses its words.
+    pub temperature: Option<f64>,
+    /// Whether it is marked where a cache may end.
+    pub cache_marks: bool,
+}
+
+impl Recipe {
+    /// The recipe of a model that needs no format.
+    pub fn plain(provider: &str, model: &str) -> Self {
+        Self {
+            format: None,
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            files: SendFiles::Yes,
+            max_tokens_field: MaxTokensField::MaxTokens,
+            temperature: None,
+            cache_marks: false,
+        }
+    }
+
+    /// Writes the body of a request.
+    ///
+    /// # Errors
+    /// When the request has something that the format cannot say.
+    pub fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
+        let Some(format) = self.format else { return Ok(request.plain_body()) };
+        let target = Target {
+            format,
+            provider: &self.provider,
+            files: self.files,
+            parameters: Parameters {
+                model: &self.model,
+                max_tokens: Some(request.max_tokens),
+                max_tokens_field: self.max_tokens_field,
+                temperature: self.temperature,
+                stream: true,
+                cache_marks: self.cache_marks,
+            },
+        };
+        compile(request, &target).map_err(|error| ProviderError::Failed {
+            provider: self.provider.clone(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// As a record keeps it.
+    pub fn to_object(&self) -> Object {
+        let mut object = Object::from([
+            ("format", Json::from(self.format.map_or(PLAIN, Format::name))),
+            ("provider", self.provider.as_str().into()),
+            ("model", self.model.as_str().into()),
+            ("maxTokensField", self.max_tokens_field.name().into()),
+            ("files", (self.files == SendFiles::Yes).into()),
+            ("cacheMarks", self.cache_marks.into()),
+        ]);
+        object.set_or_remove("temperature", self.temperature.map(Json::from));
+        object
+    }
+
+    /// Reads what a record keeps; nothing if that is no recipe of ours.
+    pub fn from_object(object: &Object) -> Option<Self> {
+        let is = |key: &str| object.get(key).and_then(Json::as_bool);
+        Some(Self {
+            format: match object.str("format")? {
+                PLAIN => None,
+                name => Some(
+                    [Format::OpenAi, Format::Anthropic].into_iter().find(|f| f.name() == name)?,
+                ),
+            },
+            provider: object.str("provider")?.to_owned(),
+            model: object.str("model")?.to_owned(),
+            files: if is("files")? { SendFiles::Yes } else { SendFiles::No },
+            max_tokens_field: {
+                let name = object.str("maxTokensField")?;
+                let known = [MaxTokensField::MaxTokens, MaxTokensField::MaxCompletionTokens];
+                known.into_iter().find(|field| field.name() == name)?
+            },
+            temperature: object.get("temperature").and_then(Json::as_number),
+            cache_marks: is("cacheMarks")?,
+        })
+    }
+}
+
+const PLAIN: &str = "plain";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipe_survives_being_written_down() {
+        let plain = Recipe::plain("offline", "offline");
+        let other = Recipe {
+            format: Some(Format::Anthropic),
+            files: SendFiles::No,
+            max_tokens_field: MaxTokensField::MaxCompletionTokens,
+            temperature: Some(0.1 + 0.2),
+            cache_marks: true,
+            ..Recipe::plain("anthropic", "m")
+        };
+        for recipe in [plain, other] {
+            let written = Json::from(recipe.to_object()).to_string();
+            let Ok(Json::Object(read)) = Json::parse(&written) else { panic!("{written}") };
+            assert_eq!(Recipe::from_object(&read), Some(recipe));
+        }
+        assert_eq!(Recipe::from_object(&Object::from([("format", "telepathy")])), None);
+    }
+}

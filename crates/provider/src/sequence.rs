@@ -1,0 +1,201 @@
+//! What a provider's cache sees of a body: tools, system, messages, in this order and nothing else.
+//!
+//! Providers read their caches from the front, and put the tools before the system and the system before the
+//! messages, wherever a body has them. Marks that tell where a cache may end are not part of it.
+
+/// The pieces of a body in the order of a cache, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    text: String,
+    tools_end: usize,
+    system_end: usize,
+}
+
+/// In which piece of a sequence a byte is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// The tools.
+    Tools,
+    /// The system blocks.
+    System,
+    /// The messages.
+    Messages,
+}
+
+/// How Anthropic is told where a cache may end. In a text the quotes would be escaped.
+const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+
+impl Sequence {
+    /// Takes a body that [`Recipe::body`](crate::Recipe::body) has written apart.
+    pub fn of(body: &str) -> Self {
+        let (mut tools, mut system, mut messages) = ("", "", "");
+        for (key, value) in entries(body) {
+            match key {
+                "\"tools\"" => tools = value,
+                "\"system\"" => system = value,
+                "\"messages\"" => messages = value,
+                _ => {}
+            }
+        }
+        // Where system is no field of its own, it is the first message.
+        let first = items(messages).next().filter(|first| first.starts_with(r#"{"role":"system""#));
+        if let Some(first) = first.filter(|_| system.is_empty()) {
+            system = first;
+            messages = &messages[first.len() + 1..];
+        }
+        let mut text = tools.replace(MARK, "");
+        text.push('\n');
+        let tools_end = text.len();
+        text.push_str(&system.replace(MARK, ""));
+        text.push('\n');
+        let system_end = text.len();
+        // Without what opens the list: the bracket, or the comma behind the system's message.
+        text.push_str(messages.replace(MARK, "").get(1..).unwrap_or_default());
+        Self { text, tools_end, system_end }
+    }
+
+    /// The whole of it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The part that every longer sequence begins with that only adds to this one: all but what closes it.
+    pub fn stem(&self) -> &str {
+        self.text.trim_end_matches([']', '}'])
+    }
+
+    /// How many bytes two sequences have in common at their beginnings.
+    pub fn common_bytes(&self, other: &Self) -> usize {
+        let pairs = self.text.bytes().zip(other.text.bytes());
+        pairs.take_while(|(one, other)| one == other).count()
+    }
+
+    /// In which piece a byte is.
+    pub fn section(&self, at: usize) -> Section {
+        match at {
+            _ if at < self.tools_end => Section::Tools,
+            _ if at < self.system_end => Section::System,
+            _ => Section::Messages,
+        }
+    }
+
+    /// What the first bytes take, when the pieces take so many tokens: whole pieces, and of the one that ends
+    /// within them as much as its bytes tell.
+    pub fn tokens_of(&self, bytes: usize, tools: u64, system: u64, messages: u64) -> u64 {
+        let share = |tokens: u64, from: usize, to: usize| {
+            let (all, inside) = (to - from, bytes.clamp(from, to) - from);
+            if all == 0 { 0 } else { (tokens as f64 * inside as f64 / all as f64) as u64 }
+        };
+        share(tools, 0, self.tools_end)
+            + share(system, self.tools_end, self.system_end)
+            + share(messages, self.system_end, self.text.len())
+    }
+}
+
+/// The keys and values of an object, as they are written.
+fn entries(object: &str) -> impl Iterator<Item = (&str, &str)> {
+    items(object).filter_map(|entry| {
+        let key = entry.get(..string_end(entry.as_bytes(), 0))?;
+        Some((key, entry[key.len()..].strip_prefix(':')?))
+    })
+}
+
+/// What stands between the commas of an object or an array, as it is written.
+fn items(json: &str) -> impl Iterator<Item = &str> {
+    let bytes = json.as_bytes();
+    let mut at = 1;
+    std::iter::from_fn(move || {
+        let start = at;
+        let mut depth = 0;
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'"' => {
+                    at = string_end(bytes, at);
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth > 0 => depth -= 1,
+                b',' | b'}' | b']' if depth == 0 => {
+                    at += 1;
+                    return Some(&json[start..at - 1]).filter(|item| !item.is_empty());
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        None
+    })
+}
+
+/// The place behind the string that begins at `start`.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            b'"' => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPENAI: &str = r#"{"model":"m","max_tokens":7,"messages":[{"role":"system","content":"S"},{"role":"user","content":"a \"tools\":[ ]}"}],"tools":[{"t":[1,{}]}],"tool_choice":"auto","stream":true}"#;
+
+    #[test]
+    fn tools_come_before_the_system_and_the_system_before_the_messages() {
+        let sequence = Sequence::of(OPENAI);
+        assert_eq!(
+            sequence.text(),
+            "[{\"t\":[1,{}]}]\n{\"role\":\"system\",\"content\":\"S\"}\n{\"role\":\"user\",\"content\":\"a \\\"tools\\\":[ ]}\"}]"
+        );
+        let at = |text: &str| sequence.section(sequence.text().find(text).unwrap());
+        assert_eq!(at("\"t\""), Section::Tools);
+        assert_eq!(at("\"S\""), Section::System);
+        assert_eq!(at("\"a "), Section::Messages);
+        let plain =
+            Sequence::of(r#"{"system":["S"],"messages":[{"m":1}],"tools":[],"maxTokens":1}"#);
+        assert_eq!(plain.text(), "[]\n[\"S\"]\n{\"m\":1}]");
+        assert_eq!(Sequence::of(r#"{"messages":[]}"#).text(), "\n\n]");
+    }
+
+    #[test]
+    fn what_is_only_added_to_begins_with_the_stem_and_marks_are_no_difference() {
+        let before = r#"{"system":[{"text":"S","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"text":"a","cache_control":{"type":"ephemeral"}}]}]}"#;
+        let after = r#"{"system":[{"text":"S"}],"messages":[{"role":"user","content":[{"text":"a"},{"text":"b","cache_control":{"type":"ephemeral"}}]},{"role":"assistant"}]}"#;
+        let (before, after) = (Sequence::of(before), Sequence::of(after));
+        assert!(after.text().starts_with(before.stem()), "{after:?}");
+        assert!(before.common_bytes(&after) >= before.stem().len());
+    }
+
+    #[test]
+    fn tokens_are_told_piece_by_piece() {
+        let sequence = Sequence::of(OPENAI);
+        let tokens = |bytes| sequence.tokens_of(bytes, 100, 10, 1_000);
+        assert_eq!(tokens(0), 0);
+        assert_eq!(tokens(sequence.tools_end), 100);
+        assert_eq!(tokens(sequence.system_end), 110);
+        assert_eq!(tokens(sequence.text().len()), 1_110);
+        let half = (sequence.system_end + sequence.text().len()) / 2;
+        assert!((580..=640).contains(&tokens(half)), "{}", tokens(half));
+    }
+
+    #[test]
+    fn what_is_no_body_is_taken_apart_without_a_panic() {
+        for body in [
+            "",
+            "{",
+            "[",
+            "{\"messages\":[",
+            "{\"messages\":5}",
+            "\"\\",
+            "{\"messages\":[{\"role\":\"system\"",
+        ] {
+            let _ = Sequence::of(body);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Requests that were made: a list of them, and one of them written again.
+
+use std::process::ExitCode;
+
+use ship_agent::{PastRequest, PieceTokens, RecordedRequest, RequestAnswer, RequestRecord, Shown};
+use ship_message::json::{Json, Object};
+use ship_store::Timestamp;
+
+use super::{Pieces, print_about, stable};
+use crate::failure::Failure;
+use crate::output;
+use crate::session::Session;
+use crate::style::Style;
+
+/// Lists the last requests, the oldest first.
+pub(crate) async fn list(session: &Session, last: usize) -> Result<ExitCode, Failure> {
+    let calls = session.agent()?.requests(&session.chat, last).await?;
+    for call in &calls {
+        match session.json {
+            true => output::json(&to_object(call).into())?,
+            false => print_line(call)?,
+        }
+    }
+    if calls.is_empty() && last > 0 && !session.json {
+        output::line("No request is on record yet.")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The record, and what came of it.
+fn to_object(call: &RecordedRequest) -> Object {
+    let mut object = call.record.to_object();
+    let answer = call.answer.as_ref().map(RequestAnswer::to_object);
+    object.set("answer", answer.map_or(Json::Null, Json::from));
+    object
+}
+
+fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
+    let record = &call.record;
+    let style = Style::of_stdout();
+    let what = if matches!(record.shown, Shown::Summary(_)) { ", for a summary" } else { "" };
+    output::line(&format!(
+        "{}  {}  {:>7} tokens, {:>7} as before{what}  {}",
+        style.cyan(&output::visible(&record.id)),
+        output::moment(record.ts.millis() as f64),
+        record.tokens.total(),
+        record.stable.tokens,
+        style.dim(&outcome(call.answer.as_ref()))
+    ))
+}
+
+/// Shows one of them, or prints its body.
+pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCode, Failure> {
+    let agent = session.agent()?;
+    let Some(past) = agent.past_request(&session.chat, id).await? else {
+        let sentence = format!("no request `{id}` is on record in `{}`", session.chat);
+        return Err(Failure::new("no_request", sentence)
+            .hint("`ship inspect --requests` lists the last ones"));
+    };
+    if raw {
+        return print_raw(&past);
+    }
+    let tokens = agent.weigh(&past);
+    match session.json {
+        true => output::json(&past_object(past, tokens).into())?,
+        false => print(session, past, tokens)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Without a request there is no body that went out.
+pub(crate) fn raw_of_nothing() -> Failure {
+    Failure::new("no_request", "`--raw` prints the body of a request that was made".to_owned())
+        .hint("name it with `--request ID`; `ship inspect --requests` lists the last ones")
+}
+
+/// Exactly the body, and nothing else on standard output.
+fn print_raw(past: &PastRequest) -> Result<ExitCode, Failure> {
+    let Some(body) = &past.body else {
+        return Err(Failure::new("not_explained", verdict(past)));
+    };
+    output::part(body)?;
+    if past.is_equal {
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::warning(&verdict(past));
+    Ok(ExitCode::FAILURE)
+}
+
+fn past_object(past: PastRequest, tokens: PieceTokens) -> Object {
+    let mut request = to_object(&past.call);
+    let compaction = |(ts, data): &(Timestamp, Json)| {
+        let mut object = Object::from([("ts", Json::from(ts.millis() as f64))]);
+        for (key, value) in data.as_object().into_iter().flat_map(Object::iter) {
+            object.set(key.to_owned(), value.clone());
+        }
+        Json::from(object)
+    };
+    let texts =
+        |list: &[String]| list.iter().map(|text| Json::from(text.as_str())).collect::<Vec<_>>();
+    request.set("equal", past.is_equal);
+    request.set("missing", texts(&past.missing));
+    request.set("others", texts(&past.others));
+    request.set("pruned", past.pruned.to_json());
+    request.set("compactions", past.compactions.iter().map(compaction).collect::<Vec<_>>());
+    let mut object = pieces(past, tokens).into_object();
+    object.set("request", request);
+    object
+}
+
+fn pieces(past: PastRequest, tokens: PieceTokens) -> Pieces {
+    let estimated = past.call.record.tokens;
+    let limits = (estimated.budget, estimated.window);
+    let tools = past.tools.iter().map(|tool| tool.to_json()).collect();
+    Pieces::new(past.blocks, past.messages, tools, tokens, limits)
+}
+
+fn print(session: &Session, past: PastRequest, tokens: PieceTokens) -> Result<(), Failure> {
+    let record = &past.call.record;
+    print_about(&[
+        ("Project", session.project.root().display().to_string()),
+        ("Chat", session.chat.to_string()),
+        ("Request", named(record)),
+        ("Model", format!("{}/{}", record.recipe.provider, record.recipe.model)),
+        ("Body", verdict(&past)),
+        ("Answer", outcome(past.call.answer.as_ref())),
+        ("Before", stable(&record.stable)),
+    ])?;
+    if !past.others.is_empty() {
+        print_about(&[("Others", format!("for the same message: {}", past.others.join(", ")))])?;
+    }
+    if !past.pruned.is_empty() {
+        let outputs = counted(past.pruned.len() as u64, "tool output");
+        print_about(&[("Left out", format!("{outputs}, to save room"))])?;
+    }
+    for (ts, data) in &past.compactions {
+        print_about(&[("Room", compaction(*ts, data))])?;
+    }
+    pieces(past, tokens).print()
+}
+
+fn named(record: &RequestRecord) -> String {
+    let when = output::moment(record.ts.millis() as f64);
+    let (id, request) = (output::visible(&record.id), output::visible(&record.request_id));
+    match &record.shown {
+        Shown::Context { position, .. } => format!("{id}, for {request}, {when}, at {position}"),
+        Shown::Summary(_) if request.is_empty() => format!("{id}, for a summary, {when}"),
+        Shown::Summary(_) => format!("{id}, for a summary on the way to {request}, {when}"),
+    }
+}
+
+/// Whether what is shown is what was sent.
+fn verdict(past: &PastRequest) -> String {
+    let record = &past.call.record;
+    let recorded = format!("{} bytes, sha256 {}", record.bytes, record.sha256);
+    match &past.body {
+        Some(_) if past.is_equal => format!("{recorded}: written again byte for byte"),
+        Some(body) => format!(
+            "NOT as it was sent: {recorded} went out, and what is written again has {} bytes; what is shown may differ",
+            body.len()
+        ),
+        None => format!(
+            "cannot be written again: {recorded} went out; {}",
+            output::visible(&past.missing.join("; "))
+        ),
+    }
+}
+
+fn outcome(answer: Option<&RequestAnswer>) -> String {
+    match answer {
+        None => "no answer on record".to_owned(),
+        Some(RequestAnswer::Failed(code)) => format!("failed: {}", output::visible(code)),
+        Some(RequestAnswer::Answered { finish_reason, usage: None }) => {
+            output::visible(finish_reason)
+        }
+        Some(RequestAnswer::Answered { finish_reason, usage: Some(usage) }) => format!(
+            "{}; the provider counted {} tokens in, {} of them from its cache, {} out",
+            output::visible(finish_reason),
+            usage.input,
+            usage.cached,
+            usage.output
+        ),
+    }
+}
+
+/// A compaction as its event tells it.
+fn compaction(ts: Timestamp, data: &Json) -> String {
+    let number = |key: &str| data.get(key).and_then(Json::as_u64).unwrap_or_default();
+    let rung = data.get("rung").and_then(Json::as_str).unwrap_or("?");
+    format!(
+        "{}: {}; {} became a summary, {} left out; {} tokens before, {} after",
+        output::moment(ts.millis() as f64),
+        output::visible(rung),
+        counted(number("messages"), "message"),
+        counted(number("outputs"), "tool output"),
+        number("tokensBefore"),
+        number("tokensAfter")
+    )
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

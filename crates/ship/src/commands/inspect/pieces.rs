@@ -1,0 +1,145 @@
+//! The pieces of a request, each with its tokens: as JSON, and as a person reads them.
+
+use ship_agent::PieceTokens;
+use ship_context::SystemBlock;
+use ship_message::UiMessage;
+use ship_message::json::{Json, Object};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::style::Style;
+use crate::table;
+
+/// The pieces of a request.
+pub(super) struct Pieces {
+    system: Vec<(String, u64, String)>,
+    messages: Vec<(u64, Json)>,
+    tools: Vec<(u64, Json)>,
+    sums: Sums,
+}
+
+impl Pieces {
+    pub(super) fn new(
+        blocks: Vec<SystemBlock>,
+        messages: Vec<UiMessage>,
+        tools: Vec<Json>,
+        tokens: PieceTokens,
+        (budget, window): (u64, Option<u64>),
+    ) -> Self {
+        let sums = Sums {
+            system: tokens.system.iter().sum(),
+            messages: tokens.messages.iter().sum(),
+            tools: tokens.tools.iter().sum(),
+            budget,
+            window,
+        };
+        let blocks = blocks.into_iter().zip(tokens.system);
+        let messages = messages.into_iter().map(UiMessage::into_json);
+        Self {
+            system: blocks.map(|(block, tokens)| (block.name, tokens, block.text)).collect(),
+            messages: tokens.messages.into_iter().zip(messages).collect(),
+            tools: tokens.tools.into_iter().zip(tools).collect(),
+            sums,
+        }
+    }
+
+    pub(super) fn into_object(self) -> Object {
+        let block = |(name, tokens, text): (String, u64, String)| {
+            Json::Object(Object::from([
+                ("name", Json::from(name)),
+                ("tokens", tokens.into()),
+                ("text", text.into()),
+            ]))
+        };
+        let values =
+            |pieces: Vec<(u64, Json)>| pieces.into_iter().map(|(_, json)| json).collect::<Vec<_>>();
+        Object::from([
+            ("system", Json::from(self.system.into_iter().map(block).collect::<Vec<_>>())),
+            ("messages", values(self.messages).into()),
+            ("tools", values(self.tools).into()),
+            ("tokens", self.sums.to_json()),
+        ])
+    }
+
+    pub(super) fn print(&self) -> Result<(), Failure> {
+        print(&self.system, &self.messages, &self.tools, &self.sums)
+    }
+}
+
+struct Sums {
+    system: u64,
+    tools: u64,
+    messages: u64,
+    budget: u64,
+    window: Option<u64>,
+}
+
+impl Sums {
+    fn total(&self) -> u64 {
+        self.system + self.tools + self.messages
+    }
+
+    fn to_json(&self) -> Json {
+        Json::Object(Object::from([
+            ("system", Json::from(self.system)),
+            ("tools", self.tools.into()),
+            ("messages", self.messages.into()),
+            ("total", self.total().into()),
+            ("budget", self.budget.into()),
+            ("window", self.window.map_or(Json::Null, Json::from)),
+        ]))
+    }
+}
+
+fn print(
+    system: &[(String, u64, String)],
+    messages: &[(u64, Json)],
+    tools: &[(u64, Json)],
+    sums: &Sums,
+) -> Result<(), Failure> {
+    let style = Style::of_stdout();
+    let text = |json: &Json, key: &str| {
+        json.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
+    };
+    let system: Vec<Row> =
+        system.iter().map(|(n, t, text)| (*t, n.clone(), text.clone())).collect();
+    let tools: Vec<Row> =
+        tools.iter().map(|(t, tool)| (*t, text(tool, "name"), text(tool, "description"))).collect();
+    let messages: Vec<Row> =
+        messages.iter().map(|(t, message)| (*t, text(message, "role"), said(message))).collect();
+    for (title, tokens, rows) in [
+        ("System", sums.system, system),
+        ("Tools", sums.tools, tools),
+        ("Messages", sums.messages, messages),
+    ] {
+        let tokens = style.dim(&format!("{tokens} tokens"));
+        output::line(&format!("\n{} {tokens}", style.bold(title)))?;
+        print_rows(&rows, style)?;
+    }
+    output::line(&format!("\nTotal {} tokens, of a budget of {}", sums.total(), sums.budget))
+}
+
+/// Tokens, what it is, and what it says.
+type Row = (u64, String, String);
+
+fn print_rows(rows: &[Row], style: Style) -> Result<(), Failure> {
+    let width = rows.iter().map(|(_, name, _)| table::width(name)).max().unwrap_or_default();
+    // Six digits and the spaces between the columns; a narrow terminal still shows how a text begins.
+    let room = table::columns().saturating_sub(width + 12).clamp(8, 70);
+    for (tokens, name, text) in rows {
+        let first = output::visible(text.trim().lines().next().unwrap_or_default());
+        output::line(&format!(
+            "  {tokens:>6}  {}  {}",
+            style.cyan(&table::pad(&output::visible(name), width)),
+            style.dim(&table::fit(&first, room))
+        ))?;
+    }
+    Ok(())
+}
+
+/// The last text of a message; what stands before it tells only who wrote it and when.
+fn said(message: &Json) -> String {
+    let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
+    let text = parts.iter().rev().find_map(|part| part.get("text")?.as_str());
+    text.unwrap_or("(no text)").to_owned()
+}

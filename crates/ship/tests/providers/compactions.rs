@@ -1,0 +1,98 @@
+//! What a person sees while room is made, and when a compaction cannot be taken back.
+
+use std::time::Duration;
+
+use ship_testkit::llm::{Answer, Format};
+
+use crate::world::World;
+
+const SUMMARY: &str = "## Facts\n- The ship is blue.";
+/// Longer than anybody waits without a word.
+const SLOW: Duration = Duration::from_millis(1_500);
+
+/// A chat of four turns with a model of eight thousand tokens, whose summaries take so long.
+fn world(summary_takes: Duration) -> World {
+    let others = r#", "context": { "history": { "keepLastMessages": 2 } }"#;
+    let world = World::of(Format::OpenAi, r#""retries": 0, "window": 8000"#, others);
+    world.server.otherwise(Answer::judge(move |exchange| {
+        if exchange.body.to_string().contains("You keep the memory of a long chat") {
+            std::thread::sleep(summary_takes);
+            return Answer::text(SUMMARY);
+        }
+        Answer::text("Aye.")
+    }));
+    for nth in 0..4 {
+        assert_eq!(world.answer(&format!("{nth} {}", "the ship sails ".repeat(20))), "Aye.");
+    }
+    world
+}
+
+#[test]
+fn a_compaction_that_takes_long_says_what_it_does_and_then_what_came_of_it() {
+    let ran = world(SLOW).ship.run(&["compact"]);
+    assert_eq!(ran.err(), "(Making room: 6 older messages become a summary)\n");
+    assert!(ran.out().starts_with("6 messages became a summary (by summary): "), "{}", ran.out());
+    assert!(ran.out().ends_with("\nTake it back with: ship compact --undo\n"), "{}", ran.out());
+}
+
+#[test]
+fn whoever_sends_a_message_that_needs_room_is_told_and_not_warned() {
+    let world = world(Duration::ZERO);
+    let mut ran = world.send(&"the ship sails at dawn and ".repeat(300));
+    for _ in 0..4 {
+        if ran.err().contains("Making room") {
+            break;
+        }
+        ran = world.send(&"the ship sails at dawn and ".repeat(300));
+    }
+    assert_eq!(ran.out(), "Aye.\n");
+    let told = ran.err();
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(
+        lines[0].starts_with("(Making room: ") && lines[0].ends_with(" become a summary)"),
+        "{told}"
+    );
+    assert!(lines[1].starts_with("(Made room: about "), "{told}");
+    assert!(!told.contains("warning"), "{told}");
+}
+
+#[test]
+fn a_plan_tells_the_sizes_and_when_it_was_compacted_last() {
+    let world = world(Duration::ZERO);
+    let plan = world.ship.run(&["compact", "--dry-run"]).text();
+    let lines: Vec<&str> = plan.lines().collect();
+    assert_eq!(lines[0], "6 messages would become a summary, and 2 would stay.");
+    assert!(
+        lines[1].starts_with("A request takes ") && lines[1].ends_with(" cannot shrink."),
+        "{plan}"
+    );
+    assert!(lines[2].starts_with("Over 5400 it is compacted, to "), "{plan}");
+    assert_eq!(lines.len(), 3);
+    let _ = world.ship.run(&["compact"]).text();
+    let plan = world.ship.run(&["compact", "--dry-run"]).text();
+    let lines: Vec<&str> = plan.lines().collect();
+    assert_eq!(lines[0], "Nothing would be left out: 3 messages would stay.");
+    assert!(
+        lines[3].starts_with("Last compacted at ") && lines[3].contains("(by summary)"),
+        "{plan}"
+    );
+    let _ = world.ship.run(&["compact", "--undo"]).text();
+    let plan = world.ship.run(&["compact", "--dry-run"]).text();
+    assert!(
+        plan.contains("\nOver 6000 it is compacted"),
+        "it is put off until the window is full: {plan}"
+    );
+}
+
+#[test]
+fn an_undo_whose_originals_are_gone_ends_with_1_and_says_what_to_do() {
+    let world = world(Duration::ZERO);
+    let _ = world.ship.run(&["compact"]).text();
+    let archive = world.ship.root().join(".ship/chat/terminal%3Amain/messages/archive");
+    std::fs::remove_dir_all(archive).expect("the sealed logs can be taken away");
+    let ran = world.ship.run(&["compact", "--undo"]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.err().starts_with("ship: the originals are gone: "), "{}", ran.err());
+    assert!(ran.err().contains("hint: restore it from a copy"), "{}", ran.err());
+    assert_eq!(world.answer("and on"), "Aye.");
+}
