@@ -8,6 +8,7 @@ use ship_provider::ProviderError;
 
 use crate::RunNote;
 use crate::compact::{Room, Why, make_room, prepared};
+use crate::recorded::not_recorded;
 use crate::request::Prepared;
 use crate::run::RunError;
 use crate::scales::Pieces;
@@ -117,6 +118,12 @@ impl Fit {
             _ => Why::Trigger,
         };
         self.is_counted = false;
+        // Also how much is little depends on how the provider counts.
+        if work.agent.scales.wants_records()
+            && let Err(error) = work.agent.recorded.last(work).await
+        {
+            not_recorded(work, &error);
+        }
         let is_small = || request.is_small(&work.agent);
         if overflow.is_none() && (self.made > 0 || is_small() && !work.log_is_full().await) {
             return Ok(Ok(request));

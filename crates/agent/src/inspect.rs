@@ -159,7 +159,7 @@ impl Inner {
         chat: &dyn Chat,
         carried: &Object,
     ) -> Result<(), ReadError> {
-        if !self.scales.has_learnt() {
+        if self.scales.wants_records() {
             self.scales.learn_from(&recorded(&*self.store, chat, LINES).await?);
         }
         self.scales.carry_over(carried);

@@ -45,7 +45,11 @@ impl Recorded {
             record.system.iter().for_each(|(_, sha256)| self.mark_kept(sha256));
         }
         work.agent.scales.learn_from(&calls);
-        Ok(last_of_context(calls))
+        let last = last_of_context(calls);
+        if let Some(last) = &last {
+            self.remember(chat, Arc::clone(last));
+        }
+        Ok(last)
     }
 
     /// Remembers a call that is on record.

@@ -156,7 +156,7 @@ impl Scales {
 
     /// Learns from requests that are on record, the oldest first, unless something is known already.
     pub(crate) fn learn_from(&self, calls: &[RecordedRequest]) {
-        if self.has_learnt() {
+        if !self.wants_records() {
             return;
         }
         for call in calls.iter().filter(|call| call.record.recipe.model == self.model) {
@@ -173,10 +173,15 @@ impl Scales {
         lock(&self.calibration).knows(&self.model)
     }
 
+    /// Whether the requests on record could teach anything that is not known yet.
+    pub(crate) fn wants_records(&self) -> bool {
+        self.tokenizer.is_some() && !self.has_learnt()
+    }
+
     /// Whether a request that nobody has counted should be, because its report would be the first that teaches
     /// anything.
     pub(crate) fn wants_to_learn_from(&self, rough_tokens: u64) -> bool {
-        self.tokenizer.is_some() && rough_tokens >= TEACHES_FROM && !self.has_learnt()
+        rough_tokens >= TEACHES_FROM && self.wants_records()
     }
 
     /// How many tokens the provider counts for one of ours, or one if it counts less.
