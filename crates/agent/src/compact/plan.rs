@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{Budget, Cut, Goal, Pruned, Weighed, cut, is_summary, prunable};
+use ship_context::compact::{
+    Budget, Cut, Goal, Pruned, TooBig, Weighed, cut, is_summary, prunable,
+};
 use ship_context::contexts::is_reference;
 use ship_context::input_budget;
 use ship_message::json::Json;
@@ -26,6 +28,8 @@ pub(super) struct Plan {
     pub(super) open: Vec<bool>,
     pub(super) load: Load,
     pub(super) goal: Goal,
+    /// What system and tools take, where they and the open request fill the budget.
+    pub(super) filled_by: Option<(u64, u64)>,
     /// Outputs to leave out, and what the messages weigh then.
     pub(super) pruned: Pruned,
     pub(super) weights: Vec<u64>,
@@ -57,9 +61,7 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
     let budget = budget(agent, &carried, why, load.total());
     let goal = match Goal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
-        Err(too_big) => {
-            return Ok(Planning::No(format!("{too_big}. Send it in pieces, or as a file.")));
-        }
+        Err(too_big) => return Ok(Planning::No(sentence(agent, request, &too_big))),
     };
     let so_far = request.shown.get(said.len());
     let needs_room = *why != Why::Trigger || load.total() > goal.trigger;
@@ -68,12 +70,15 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
         Some(so_far) => {
             let tokens = weigh(said.len());
             let earlier = earlier_parts(so_far);
-            if earlier > 0 && tokens > goal.room() / 2 {
+            // A person who makes room beside a run that waits leaves it as it is.
+            let may_settle = !matches!(why, Why::Person { .. });
+            if may_settle && earlier > 0 && tokens > goal.room() / 2 {
                 return Ok(Planning::Settle(earlier));
             }
             match Goal::new(load.fixed, open_tokens + tokens, &budget) {
                 Ok(goal) => goal,
-                Err(_) => return Ok(Planning::Settle(so_far.parts().len())),
+                Err(_) if may_settle => return Ok(Planning::Settle(so_far.parts().len())),
+                Err(too_big) => return Ok(Planning::No(sentence(agent, request, &too_big))),
             }
         }
     };
@@ -90,7 +95,56 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
             *weight = agent.scales.message(&shown);
         }
     }
-    Ok(Planning::Plan(Box::new(Plan { said, open, load, goal, pruned, weights, carried, view })))
+    let filled_by = goal.floor_fills_budget.then(|| {
+        let weights = agent.scales.weights(request, true);
+        (weights.system.iter().sum(), weights.tools)
+    });
+    Ok(Planning::Plan(Box::new(Plan {
+        said,
+        open,
+        load,
+        goal,
+        filled_by,
+        pruned,
+        weights,
+        carried,
+        view,
+    })))
+}
+
+/// What is too big, and what can be done about it.
+fn sentence(agent: &Inner, request: &Prepared, too_big: &TooBig) -> String {
+    let TooBig { open, fixed, wall } = *too_big;
+    let takes = format!("the model takes {wall} with room for an answer");
+    if open > fixed {
+        return format!(
+            "your message alone takes about {open} tokens, and the system and the tools {fixed}; {takes}. \
+             Send it in pieces, or as a file."
+        );
+    }
+    let weights = agent.scales.weights(request, true);
+    let system: u64 = weights.system.iter().sum();
+    let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);
+    let (largest, tokens) = named.max_by_key(|(_, tokens)| **tokens).unwrap_or(("none", &0));
+    let what = match (system >= wall, too_big.is_without_request()) {
+        (true, _) => {
+            format!("the system blocks alone take about {system} tokens ({largest} {tokens})")
+        }
+        (false, true) => format!(
+            "the system blocks take about {system} tokens ({largest} {tokens}), and the tools {}",
+            weights.tools
+        ),
+        (false, false) => format!(
+            "the system blocks take about {system} tokens ({largest} {tokens}), the tools {}, and the open \
+             request {open}",
+            weights.tools
+        ),
+    };
+    let shorten = match weights.tools > system {
+        true => "Leave some tools out".to_owned(),
+        false => format!("Shorten {largest}"),
+    };
+    format!("{what}; {takes}. {shorten}, or take a model with a larger window.")
 }
 
 /// How many parts of a run's message come before its last step. That one stays: the model has not seen its
