@@ -1,24 +1,26 @@
 //! Since when a context is the active one, and by what it came to be.
 //!
-//! The head of the log carries it, because it must outlive compactions.
+//! The head of the log carries it, because it must outlive compactions: what began the context at all, and the
+//! operation that has made it the active one since.
 
 use ship_message::json::{Json, Object};
 use ship_store::{ContextId, Head, Timestamp};
 
+use crate::contexts::OPERATION;
 use crate::inbound::millis;
 
 const CARRY: &str = "began";
 
-/// How the active context began.
+/// How the active context began, or came to be active again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Began {
     /// The context.
     pub context: ContextId,
     /// Its title.
     pub title: Option<String>,
-    /// When it began.
+    /// Since when.
     pub since: Option<Timestamp>,
-    /// What began it: `first message`.
+    /// By what: `first message`, or the operation, such as `load`.
     pub by: Option<String>,
 }
 
@@ -33,6 +35,19 @@ impl Began {
             title: head.title.clone(),
             since: since.map(|millis| Timestamp::from_millis(millis as i64)),
             by: by.map(str::to_owned),
+        }
+    }
+
+    /// Since when it is active, and by what: the last operation, or else what began it.
+    pub(crate) fn active(head: &Head) -> Self {
+        let began = Self::of(head);
+        let Some(operation) = head.carry.get(OPERATION) else { return began };
+        let since = operation.get("ts").and_then(Json::as_number);
+        let by = operation.get("op").and_then(Json::as_str);
+        Self {
+            since: since.map(|millis| Timestamp::from_millis(millis as i64)).or(began.since),
+            by: by.map(str::to_owned).or(began.by),
+            ..began
         }
     }
 

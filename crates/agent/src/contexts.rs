@@ -40,6 +40,7 @@ pub use operation::{Changed, NotDone, Operated, Operation};
 pub(crate) use asked::{first_operation, is_operation, operate_at_rest};
 pub(crate) use called::{ContextCall, answer_call, place_said};
 pub(crate) use first::said_before;
+pub(crate) use look::began;
 pub(crate) use midway::{operate_midway, stops, switch, switching_call};
 pub(crate) use operation::Ground;
 pub(crate) use round::goes_round;

@@ -13,6 +13,7 @@ use crate::began::Began;
 use crate::compact::pruned;
 use crate::inbound::message_of;
 use crate::lost::Unread;
+use crate::names::question_in;
 use crate::record::{RequestTokens, recorded};
 use crate::recorded::LINES;
 use crate::request::Prepared;
@@ -186,7 +187,11 @@ impl Found {
         let waiting = lines.iter().filter(|line| is_message(line));
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {
             LedgerBody::Entry(entry) => {
-                Some(Arc::new(message_of(entry, agent.names.question(line.seq, nth))))
+                let id = match &view {
+                    Some(view) => question_in(&*agent.names, &view.head, line.seq, nth),
+                    None => agent.names.question(line.seq, nth),
+                };
+                Some(Arc::new(message_of(entry, id)))
             }
             LedgerBody::Delivery(_) => None,
         });
@@ -205,7 +210,7 @@ impl Found {
             queued,
             loaded: view.as_ref().map(skills::loaded_names).unwrap_or_default(),
             channel: about.channel,
-            began: view.as_ref().map(|view| Began::of(&view.head)),
+            began: view.as_ref().map(|view| crate::contexts::began(agent, view)),
             parked,
             pruned: view.as_ref().map(pruned).unwrap_or_default(),
         })

@@ -84,6 +84,7 @@ pub use finish::STOPPED;
 pub use inbound::{Answer, Inbound};
 pub use inspect::{NextRequest, PieceTokens};
 pub use model::chosen_model;
+pub use names::question_id;
 pub use open::OpenAgentError;
 pub use past::PastRequest;
 pub use record::{RecordedRequest, RequestAnswer, RequestRecord, RequestTokens, Shown};

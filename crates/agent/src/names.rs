@@ -1,6 +1,6 @@
 //! What the messages of a context are called, which whoever keeps the context decides.
 
-use ship_store::{Head, LedgerSeq};
+use ship_store::{Head, LedgerSeq, View};
 
 /// What the head of a log carries in a chat that began as a copy: what tells the messages that come in there from
 /// the copied ones, which are named after the ledger of another chat.
@@ -41,4 +41,9 @@ impl Names for ByPlace {
     fn answer(&self, run: u64) -> String {
         format!("a_{run:016x}")
     }
+}
+
+/// The id that a message of the ledger has in the contexts of its chat.
+pub fn question_id(view: &View, seq: LedgerSeq) -> String {
+    question_in(&ByPlace, &view.head, seq, 0)
 }

@@ -1,9 +1,13 @@
 //! What can be said on the command line.
 
+mod context;
+
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+
+pub(crate) use context::ContextCommand;
 
 /// The chat that is meant when none is named.
 pub(crate) const DEFAULT_CHAT: &str = "terminal:main";
@@ -13,6 +17,7 @@ const EXAMPLES: &str = "Examples:
   ship chat                      talk to the agent
   ship send 'what is in here?'   one message, one answer
   ship history --last 5          what was said
+  ship context new               leave this context and go on clean; ship undo takes it back
   ship inspect                   what the model would be sent now";
 
 /// Turn a folder into an agent that never loses the thread.
@@ -128,6 +133,41 @@ pub(crate) enum Command {
         #[arg(long, value_name = "TEXT", conflicts_with_all = ["undo", "dry_run"])]
         instructions: Option<String>,
     },
+    /// Leave the active context, come back to another, look at them
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  ship context list\n  ship context new --title Dinner\n  ship context load 'database plan'\n  ship context load -"
+    )]
+    Context(ContextCommand),
+    /// Name this point of the active context, to come back to
+    #[command(after_help = "Example:\n  ship checkpoint 'before the rewrite'")]
+    Checkpoint {
+        /// What it is called
+        name: String,
+    },
+    /// Go on in a copy of the active context, here or in another chat
+    #[command(
+        after_help = "Examples:\n  ship fork\n  ship fork --at 'before the rewrite'\n  ship fork --to terminal:try"
+    )]
+    Fork {
+        /// The checkpoint or the id of the message that the copy ends with [default: the newest]
+        #[arg(long, value_name = "NAME|ID")]
+        at: Option<String>,
+        /// The chat that gets the copy; it must be a new one [default: this one]
+        #[arg(long, value_name = "CHAT")]
+        to: Option<String>,
+    },
+    /// Go back to an earlier point; what followed is kept as a context
+    #[command(
+        after_help = "Examples:\n  ship rewind 'before the rewrite'\n  ship rewind u_17    (ship history --json tells ids)"
+    )]
+    Rewind {
+        /// The checkpoint, or the id of a message
+        #[arg(value_name = "NAME|ID")]
+        to: String,
+    },
+    /// Take the last new, load, clear, fork or rewind back; once more does it again
+    Undo,
     /// Look for damage in every chat; changes nothing
     Verify,
     /// Print every setting in force and where it came from

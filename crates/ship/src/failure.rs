@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ship_agent::{OpenAgentError, RunError};
+use ship_agent::{Named, OpenAgentError, RunError};
 use ship_message::json::{Json, Object};
 use ship_project::Secrets;
 use ship_store::{AcceptError, Refused};
@@ -17,6 +17,8 @@ pub(crate) struct Failure {
     code: &'static str,
     /// At least one.
     wrongs: Vec<Wrong>,
+    /// The contexts that may have been meant instead.
+    offered: Vec<Named>,
 }
 
 /// One thing that is wrong, and what to do about it.
@@ -28,7 +30,13 @@ struct Wrong {
 
 impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, wrongs: vec![Wrong { message: message.into(), hint: None }] }
+        let wrongs = vec![Wrong { message: message.into(), hint: None }];
+        Self { code, wrongs, offered: Vec::new() }
+    }
+
+    /// With contexts to choose from.
+    pub(crate) fn offers(self, offered: Vec<Named>) -> Self {
+        Self { offered, ..self }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -88,6 +96,9 @@ impl Failure {
             wrong.message = secrets.mask(&wrong.message).into_owned();
             wrong.hint = wrong.hint.take().map(|hint| secrets.mask(&hint).into_owned());
         }
+        for named in &mut self.offered {
+            named.title = secrets.mask(&named.title).into_owned();
+        }
         self
     }
 
@@ -125,6 +136,13 @@ impl Failure {
         error.set("message", lines(self.wrongs.iter().map(|w| w.message.as_str()).collect()));
         let hint = if hints.is_empty() { Json::Null } else { lines(hints).into() };
         error.set("hint", hint);
+        if !self.offered.is_empty() {
+            let named = |it: &Named| {
+                let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
+                Json::Object(Object::from(fields))
+            };
+            error.set("offered", self.offered.iter().map(named).collect::<Vec<_>>());
+        }
         let error = Json::Object(Object::from([("error", error)]));
         writeln!(std::io::stdout(), "{error}")
     }
@@ -135,6 +153,10 @@ impl Failure {
         for Wrong { message, hint } in &self.wrongs {
             let line = format!("{} {}", style.red("ship:"), output::visible(message));
             writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
+            for Named { context, title } in &self.offered {
+                let line = format!("  {context}  {}", output::visible(title));
+                writeln!(out, "{}", table::wrapped_on_stderr(&line, 4))?;
+            }
             if let Some(hint) = hint {
                 let line = format!("{} {}", style.dim("hint:"), output::visible(hint));
                 writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
@@ -217,6 +239,7 @@ impl From<ship_project::LoadError> for Failure {
             let message = format!("{problem}{}", because.unwrap_or_default());
             Wrong { message, hint: Some(problem.hint()) }
         };
-        Self { code: "config", wrongs: error.problems().iter().map(wrong).collect() }
+        let wrongs = error.problems().iter().map(wrong).collect();
+        Self { code: "config", wrongs, offered: Vec::new() }
     }
 }

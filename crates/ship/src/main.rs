@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command};
 use failure::Failure;
 use session::Session;
+use ship_agent::Operation;
 
 fn main() -> ExitCode {
     let arguments = Arguments::read();
@@ -64,10 +65,24 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
             let asked = commands::compact::Asked { dry_run: *dry_run, undo: *undo, instructions };
             commands::compact::run(session, asked).await
         }
+        Command::Context(asked) => commands::context::run(session, &asked.asked()).await,
+        Command::Checkpoint { name } => {
+            operate(session, Operation::Checkpoint { name: name.clone() }).await
+        }
+        Command::Fork { at, to } => {
+            let to = to.as_deref().map(str::parse).transpose()?;
+            operate(session, Operation::Fork { at: at.clone(), to }).await
+        }
+        Command::Rewind { to } => operate(session, Operation::Rewind { to: to.clone() }).await,
+        Command::Undo => operate(session, Operation::Undo).await,
         Command::Verify => commands::verify::run(session).await,
         Command::Config => commands::config::run(session),
         Command::Logs { follow, request } => {
             commands::logs::run(session, *follow, request.as_deref()).await
         }
     }
+}
+
+async fn operate(session: &Session, operation: Operation) -> Result<ExitCode, Failure> {
+    commands::context::run(session, &commands::context::Asked::Do(operation)).await
 }

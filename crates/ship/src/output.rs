@@ -50,6 +50,15 @@ pub(crate) fn local(millis: f64, format: &str) -> String {
     time.to_zoned(zone).strftime(format).to_string()
 }
 
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// What is not printable in a terminal, made visible: text that people and models wrote must not move the
 /// cursor, change the title, or turn the direction of what stands beside it.
 pub(crate) fn visible(text: &str) -> String {
@@ -101,6 +110,15 @@ fn is_unseen(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_take_it_apart() {
+        for (word, expected) in
+            [("terminal:a-b", "terminal:a-b"), ("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'")]
+        {
+            assert_eq!(quoted(word), expected);
+        }
+    }
 
     #[test]
     fn what_turns_a_text_is_shown_as_what_it_is() {

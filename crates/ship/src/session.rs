@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ship_agent::{Agent, chosen_model};
+use ship_context::contexts::Bounds;
 use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
 use ship_store::{ChatKey, Clock, Store, SystemClock, chat_folder};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, DEFAULT_CHAT};
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,6 +16,8 @@ pub(crate) struct Session {
     pub(crate) project: Project,
     pub(crate) chat: ChatKey,
     pub(crate) json: bool,
+    /// What a command needs behind it to mean the same project and chat, with a space before it.
+    pub(crate) same: String,
     clock: Arc<dyn Clock>,
 }
 
@@ -40,6 +43,7 @@ impl Session {
             project,
             chat: arguments.chat.parse()?,
             json: arguments.json,
+            same: same(arguments),
             clock: Arc::new(SystemClock),
         })
     }
@@ -69,6 +73,16 @@ impl Session {
         self.project.settings().limits.message_bytes
     }
 
+    /// How much of a context somebody looks at.
+    pub(crate) fn active_bounds(&self) -> Bounds {
+        let contexts = &self.project.settings().context.contexts;
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        Bounds {
+            turns_max: size(contexts.active_max_messages),
+            chars_max: size(contexts.active_max_chars),
+        }
+    }
+
     /// Who answers, in words for the person.
     pub(crate) fn who_answers(&self) -> String {
         let choice = self.project.provider();
@@ -79,6 +93,18 @@ impl Session {
             (_, None) => choice.why,
         }
     }
+}
+
+/// The flags that the person has chosen project and chat with.
+fn same(arguments: &Arguments) -> String {
+    let mut flags = String::new();
+    if arguments.chat != DEFAULT_CHAT {
+        flags.push_str(&format!(" --chat {}", output::quoted(&arguments.chat)));
+    }
+    if let Some(folder) = &arguments.project {
+        flags.push_str(&format!(" --project {}", output::quoted(&folder.to_string_lossy())));
+    }
+    flags
 }
 
 /// The folder that the person is in.

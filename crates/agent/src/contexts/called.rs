@@ -86,8 +86,7 @@ impl Called<'_> {
     async fn list(&self) -> Answered {
         let shelf = self.shelf().await?;
         let limit = self.input.get("limit").and_then(Json::as_u64);
-        let active = shelf.active(self.view);
-        Ok(Ok(super::look::Contexts { active, index: shelf.index }.to_json(limit)))
+        Ok(Ok(shelf.contexts(self.view).to_json(limit)))
     }
 
     async fn recall(&self) -> Answered {

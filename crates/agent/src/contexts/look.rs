@@ -9,7 +9,9 @@ use ship_store::{ChatKey, NewMessage, View};
 
 use super::named::Named;
 use super::operation::{Changed, Ground, Moving, NotDone, Operated};
-use super::shelf::Shelf;
+use super::shelf::{Shelf, known};
+use super::title::folded;
+use crate::began::Began;
 use crate::run::{Agent, Inner, RunError};
 
 /// A reference takes at most this part of what a request may take.
@@ -22,12 +24,38 @@ pub struct Contexts {
     pub active: Snapshot,
     /// The archived ones.
     pub index: Index,
+    /// Since when the active one is, and by what.
+    pub began: Began,
+    /// What its checkpoints are called, the newest last.
+    pub checkpoints: Vec<String>,
 }
 
 impl Contexts {
     /// As `chat_context_list` and `ship context list --json` give them.
     pub fn to_json(&self, limit: Option<u64>) -> Json {
         listing(&self.active, &self.index, limit)
+    }
+}
+
+/// Since when the active context is, by what, and what it is called.
+pub(crate) fn began(agent: &Inner, view: &View) -> Began {
+    let head = folded(view);
+    let active = snapshot(agent, view);
+    Began { title: Some(active.title().to_owned()), ..Began::active(&head) }
+}
+
+/// The active context, as far as somebody wants to look at it.
+pub(super) fn snapshot(agent: &Inner, view: &View) -> Snapshot {
+    let head = folded(view);
+    Snapshot::active(&view_messages(view), known(&head), agent.rules.contexts.active)
+}
+
+impl Shelf<'_> {
+    /// The contexts of the chat whose active one this is.
+    pub(super) fn contexts(self, view: &View) -> Contexts {
+        let checkpoints = folded(view).checkpoints.into_iter().map(|known| known.name).collect();
+        let began = began(self.agent, view);
+        Contexts { active: self.active(view), index: self.index, began, checkpoints }
     }
 }
 
@@ -41,7 +69,7 @@ impl Agent {
         let Some(chat) = agent.store.open(chat).await? else { return Ok(None) };
         let Some(view) = chat.view().await? else { return Ok(None) };
         let shelf = Shelf::open(agent, &*chat, &view).await?;
-        Ok(Some(Contexts { active: shelf.active(&view), index: shelf.index }))
+        Ok(Some(shelf.contexts(&view)))
     }
 
     /// Shows an archived context, and changes nothing.

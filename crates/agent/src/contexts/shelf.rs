@@ -7,7 +7,6 @@ use std::collections::HashSet;
 
 use ship_context::contexts::{
     ArchivedAs, Candidate, Found, Index, IndexItem, Known, Snapshot, SnapshotLimits, find,
-    view_messages,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -28,7 +27,7 @@ const PAGE: usize = 64;
 
 /// What is known of the archived contexts of a chat.
 pub(crate) struct Shelf<'a> {
-    agent: &'a Inner,
+    pub(super) agent: &'a Inner,
     chat: &'a dyn Chat,
     pub(crate) index: Index,
 }
@@ -243,13 +242,11 @@ impl<'a> Shelf<'a> {
 
     /// The active context, as far as somebody wants to look at it.
     pub(super) fn active(&self, view: &View) -> Snapshot {
-        let head = folded(view);
-        let bounds = self.agent.rules.contexts.active;
-        Snapshot::active(&view_messages(view), known(&head), bounds)
+        super::look::snapshot(self.agent, view)
     }
 }
 
-fn known(head: &Head) -> Known<'_> {
+pub(super) fn known(head: &Head) -> Known<'_> {
     let since = Began::of(head).since.unwrap_or(Timestamp::from_millis(0));
     Known { context: &head.context, created_at: since, title: head.title.as_deref() }
 }

@@ -142,6 +142,8 @@ async fn a_persons(operation: Operation) {
             true => undone += 1,
             false => assert_eq!(found, done, "killed at {at} {fault:?}"),
         }
+        let files = second.chat().await.archived_contexts().await.unwrap().len();
+        assert_eq!(files, found.1, "killed at {at} {fault:?}: a file for each that is listed");
         let ledger = second.ledger().await;
         let answers = ledger.iter().filter(|line| **line == answered[1]).count();
         assert_eq!(answers, 1, "killed at {at} {fault:?}: {ledger:#?}");

@@ -1,8 +1,14 @@
 //! What a person does with contexts.
 
-use ship_agent::{Operated, Operation, Outcome};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use crate::place::Place;
+use ship_agent::{Operated, Operation, Outcome, RunEvent};
+use ship_message::Chunk;
+use ship_message::json::Json;
+use ship_store::{ChatKey, FileStore, Store};
+
+use crate::place::{Place, calls, chat, says};
 
 fn new(title: &str) -> Operation {
     Operation::New { title: Some(title.to_owned()), reason: None }
@@ -64,4 +70,114 @@ async fn a_checkpoint_can_be_rewound_to_and_forked_from() {
     place.done(Operation::Fork { at: Some("early".to_owned()), to: None }).await;
     assert_eq!(place.context().await, early);
     assert_eq!(place.say("other two").await, Some(Outcome::Done));
+}
+
+/// Waits until the newest entry of the ledger asks for an operation, in a thread of its own.
+fn wait_until_asked(store: &Arc<FileStore>) {
+    let store = Arc::clone(store);
+    let waiting = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let chat = store.open(&chat()).await.unwrap().unwrap();
+            loop {
+                let newest = chat.ledger_before(None, 1).await.unwrap();
+                if matches!(&newest[0].body, ship_store::LedgerBody::Entry(entry)
+                    if entry.entry.str("role") == Some("command"))
+                {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+    });
+    waiting.join().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_operation_from_another_channel_is_done_between_steps_and_everybody_is_told() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    let operating = Arc::new(Mutex::new(None));
+    let (agent, store, handle) =
+        (place.agent.clone(), Arc::clone(&place.store), tokio::runtime::Handle::current());
+    let slot = Arc::clone(&operating);
+    place.minds(move |seen| {
+        let mut slot = slot.lock().unwrap();
+        if slot.is_some() {
+            return says(&format!("I see {} messages.", seen.len()));
+        }
+        // Somebody at another channel asks while the first step is made.
+        let agent = agent.clone();
+        let asked = async move { agent.operate(&chat(), new("Dinner"), "http").await };
+        *slot = Some(handle.spawn(asked));
+        wait_until_asked(&store);
+        calls("skills_list", "{}")
+    });
+    let mut listener = place.agent.listen(&chat());
+    assert_eq!(place.say("what shall we eat?").await, Some(Outcome::Done));
+
+    let asked = operating.lock().unwrap().take().unwrap();
+    let Operated::Done(changed) = asked.await.unwrap().unwrap() else { panic!("it is done") };
+    assert!(changed.line.starts_with("Now in “Dinner”. Left “plan the trip”"), "{changed:?}");
+    assert_eq!(
+        place.context().await,
+        ["user: what shall we eat?", "assistant: I see 1 messages."],
+        "the message that waits is answered in the context that is active then"
+    );
+    let mut told = Vec::new();
+    while let Some(event) = listener.try_next() {
+        let RunEvent::Chunk(Chunk::Data(part)) = event else { continue };
+        told.extend(
+            part.get("data").and_then(|data| data.get("text")?.as_str().map(str::to_owned)),
+        );
+    }
+    assert_eq!(told, [changed.line.as_str()], "whoever follows the answer is told, once");
+    let ledger = place.chat().await.ledger_after(None, 100).await.unwrap();
+    let channels = ledger.iter().filter_map(|line| match &line.body {
+        ship_store::LedgerBody::Entry(entry) if entry.entry.str("text") == Some(&changed.line) => {
+            entry.entry.get("channel").and_then(Json::as_str)
+        }
+        _ => None,
+    });
+    assert_eq!(channels.collect::<Vec<_>>(), ["http"], "it is told where it was asked for");
+}
+
+#[tokio::test]
+async fn a_copy_in_another_chat_has_messages_of_its_own() {
+    let place = Place::new();
+    place.say("one").await;
+    let there: ChatKey = "terminal:there".parse().unwrap();
+    place.done(Operation::Fork { at: None, to: Some(there.clone()) }).await;
+    let inbound = |nth: usize| ship_agent::Inbound {
+        key: format!("there{nth}"),
+        text: format!("there {nth}"),
+        channel: "terminal".to_owned(),
+        request_id: format!("req_there{nth}"),
+        ..ship_agent::Inbound::default()
+    };
+    for nth in 1..=3 {
+        place.agent.accept(&there, inbound(nth)).await.unwrap();
+        let outcome = place.agent.run(&there, &ship_agent::Stop::default()).await.unwrap();
+        assert_eq!(outcome, Some(Outcome::Done));
+    }
+    let copy = place.store.open(&there).await.unwrap().unwrap();
+    let view = copy.view().await.unwrap().unwrap();
+    let ids: std::collections::HashSet<&str> =
+        view.messages().filter_map(|message| message.str("id")).collect();
+    assert_eq!(ids.len(), 8, "a message of the copy has the name of none that was copied: {ids:?}");
+    assert_eq!(place.context().await.len(), 2, "this chat stays as it is");
+}
+
+#[tokio::test]
+async fn what_was_taken_along_and_answered_is_not_answered_again_after_an_undo() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.accept("soup?").await;
+    place.done(new("Dinner")).await;
+    assert_eq!(place.run().await, Some(Outcome::Done));
+    place.done(Operation::Undo).await;
+    assert_eq!(place.context().await.last().unwrap(), "user: soup?", "the view is as it was");
+    assert_eq!(place.run().await, None, "nobody waits");
+    let ledger = place.ledger().await;
+    assert_eq!(ledger.iter().filter(|line| *line == "assistant: Aye: soup?").count(), 1);
 }

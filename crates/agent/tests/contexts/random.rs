@@ -294,7 +294,7 @@ impl Life {
     async fn judge_messages(&self, chat: &dyn Chat, logs: &[View]) {
         let ledger = self.place.ledger().await;
         let mut said: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for message in logs.iter().flat_map(|log| messages(log)) {
+        for message in logs.iter().flat_map(messages) {
             let text = match message.role() {
                 Role::User => format!("user: {}", message.text()),
                 _ => message.text(),

@@ -1,15 +1,20 @@
 //! `ship chat`: a person types, the message is on disk, the agent answers.
 
+mod complete;
 mod input;
 mod question;
 mod screen;
 mod slash;
 
+use std::pin::pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use ship_agent::{Agent, Answer, Outcome, RunError};
+use ship_agent::{Agent, Answer, Operated, Operation, Outcome, RunError};
 
-use super::interrupt::Interrupt;
+use super::context::{self, Asked};
+use super::interrupt::{Interrupt, unless_left};
+use super::news::News;
 use super::turn::{Ended, Kept, Turn, Waiting, is_elsewhere};
 use crate::failure::Failure;
 use crate::output;
@@ -17,6 +22,7 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 use crate::told::{self, told};
+use complete::Completions;
 use input::{Input, Typed};
 use question::{Question, Reply};
 use screen::Screen;
@@ -24,22 +30,35 @@ use slash::{Meant, Slash};
 
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
-    let mut chat = Chat { session, agent: &agent, input: Input::open(session)? };
+    let completions = Completions::default();
+    let input = Input::open(session, completions.clone())?;
+    let news = News::from_now(session, &agent).await?;
+    let mut chat = Chat { session, agent: &agent, input, completions, news };
     if chat.input.is_interactive() && !session.json {
         chat.greet()?;
     }
     // What a run that was cut off left to do comes first.
-    let mut next = if session.json { Next::GoOn } else { chat.go_on().await? };
-    while next == Next::GoOn {
-        next = chat.turn().await?;
+    let mut next = if session.json { Next::Listen } else { Next::Resume };
+    loop {
+        next = match next {
+            Next::Listen => chat.turn().await?,
+            Next::Resume => chat.resume().await?,
+            Next::Leave => return Ok(ExitCode::SUCCESS),
+        };
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the person is still here.
+/// How often is looked for what others have done to the contexts.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+/// What comes next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    GoOn,
+    /// What the person says.
+    Listen,
+    /// What is left to do in the chat, if anything is.
+    Resume,
+    /// Nothing.
     Leave,
 }
 
@@ -48,6 +67,8 @@ struct Chat<'a> {
     session: &'a Session,
     agent: &'a Agent,
     input: Input,
+    completions: Completions,
+    news: News<'a>,
 }
 
 impl Chat<'_> {
@@ -80,7 +101,7 @@ impl Chat<'_> {
 
     /// Reads one line, and does what it means.
     async fn turn(&mut self) -> Result<Next, Failure> {
-        match self.input.line().await? {
+        match self.typed().await? {
             Typed::End => return Ok(Next::Leave),
             Typed::Interrupted => self.note("Ctrl-D leaves.")?,
             Typed::TooLong => {
@@ -89,13 +110,59 @@ impl Chat<'_> {
             Typed::Line(line) => match slash::meant(&line) {
                 Meant::Nothing => {}
                 Meant::Command(command) => return self.obey(command).await,
+                Meant::Usage(usage) => self.note(usage)?,
                 Meant::NoCommand => self.no_command(&line)?,
                 // As it was typed: spaces at its ends are the person's too.
                 Meant::Message if self.session.json => self.answer_json(&line).await?,
                 Meant::Message => return self.say(&line).await,
             },
         }
-        Ok(Next::GoOn)
+        Ok(Next::Listen)
+    }
+
+    /// Waits for a line, and tells meanwhile what others do to the contexts.
+    async fn typed(&mut self) -> Result<Typed, Failure> {
+        if self.session.json {
+            return self.input.line().await;
+        }
+        if let Err(failure) = self.tell_news().await {
+            self.tell(failure)?;
+        }
+        let aside = self.input.aside();
+        let mut line = pin!(self.input.line());
+        let mut looks = true;
+        loop {
+            tokio::select! {
+                typed = &mut line => return typed,
+                () = tokio::time::sleep(LOOK_EVERY), if looks => match self.news.read().await {
+                    Ok(news) => {
+                        for told in &news {
+                            aside.line(&context::dim_line(told))?;
+                        }
+                        if let (false, Ok(Some(contexts))) =
+                            (news.is_empty(), self.agent.contexts(&self.session.chat).await)
+                        {
+                            self.completions.learn(&contexts);
+                        }
+                    }
+                    // It is told once the line is typed, if it is wrong still.
+                    Err(_) => looks = false,
+                },
+            }
+        }
+    }
+
+    /// Tells what others have done to the contexts, and learns what there is to choose from.
+    async fn tell_news(&mut self) -> Result<(), Failure> {
+        for told in self.news.read().await? {
+            output::line(&context::dim_line(&told))?;
+        }
+        if self.input.is_interactive()
+            && let Some(contexts) = self.agent.contexts(&self.session.chat).await?
+        {
+            self.completions.learn(&contexts);
+        }
+        Ok(())
     }
 
     fn no_command(&self, line: &str) -> Result<(), Failure> {
@@ -113,6 +180,11 @@ impl Chat<'_> {
             Slash::History(last) => super::history::run(session, last, false).await,
             Slash::Inspect => super::inspect::run(session).await,
             Slash::Compact => super::compact::run(session, super::compact::Asked::default()).await,
+            Slash::Context(Asked::Do(operation)) => return self.operate(operation).await,
+            Slash::Context(asked) => {
+                let looked = context::look_at(session, self.agent, &asked).await;
+                looked.map(|()| ExitCode::SUCCESS)
+            }
             Slash::Chats => super::chats::run(session).await,
             Slash::Config => super::config::run(session),
             Slash::Verify => super::verify::run(session).await,
@@ -121,13 +193,35 @@ impl Chat<'_> {
         if let Err(failure) = done {
             self.tell(failure)?;
         }
-        Ok(Next::GoOn)
+        Ok(Next::Listen)
+    }
+
+    /// Does something to the contexts. What waited for an answer may be left to do then.
+    async fn operate(&self, operation: Operation) -> Result<Next, Failure> {
+        let (session, agent) = (self.session, self.agent);
+        let operating = agent.operate(&session.chat, operation.clone(), "terminal");
+        let Some(operated) = unless_left(operating).await else {
+            self.note("(left; what you asked for may be done all the same)")?;
+            return Ok(Next::Listen);
+        };
+        let is_done = matches!(operated, Ok(Operated::Done(_)));
+        let told = match operated {
+            Err(error) => Err(error.into()),
+            Ok(operated) if session.json => {
+                context::tell(session, agent, &operation, operated).await
+            }
+            Ok(operated) => context::tell_in_chat(session, agent, &operation, operated).await,
+        };
+        if let Err(failure) = told {
+            self.tell(failure)?;
+        }
+        Ok(if is_done && !session.json { Next::Resume } else { Next::Listen })
     }
 
     /// For programs: each answer is a line, as `ship send --json` prints it.
     async fn answer_json(&self, text: &str) -> Result<(), Failure> {
         let answered = super::send::answer(self.session, self.agent, text).await;
-        match answered.and_then(|message| super::send::print(self.session, &message)) {
+        match answered.and_then(|answer| super::send::print(self.session, &answer)) {
             Err(failure) => self.tell(failure),
             Ok(()) => Ok(()),
         }
@@ -137,8 +231,13 @@ impl Chat<'_> {
         Screen::new(self.agent.listen(&self.session.chat))
     }
 
+    async fn resume(&mut self) -> Result<Next, Failure> {
+        let outcome = self.left_to_do().await?;
+        self.settle(outcome).await
+    }
+
     /// Does what is left to do, unless somebody else is at it: the person need not wait for that.
-    async fn go_on(&mut self) -> Result<Next, Failure> {
+    async fn left_to_do(&self) -> Result<Option<Outcome>, Failure> {
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let mut waiting = Waiting::new(self.agent.listen(&self.session.chat));
         let running = waiting.told(self.agent.run_now(&self.session.chat, &interrupt.stop));
@@ -151,9 +250,9 @@ impl Chat<'_> {
             Some(Err(error)) if is_elsewhere(&error) => self
                 .note("Another ship is at work in this chat; what you say is kept and answered.")?,
             Some(Err(error)) => return Err(error.into()),
-            Some(Ok(outcome)) => return self.settle(outcome).await,
+            Some(Ok(outcome)) => return Ok(outcome),
         }
-        Ok(Next::GoOn)
+        Ok(None)
     }
 
     async fn say(&mut self, text: &str) -> Result<Next, Failure> {
@@ -164,12 +263,12 @@ impl Chat<'_> {
             Ok(Kept::Unknown) => {
                 screen.cut()?;
                 self.tell(super::send::not_known_to_be_kept())?;
-                return Ok(Next::GoOn);
+                return Ok(Next::Listen);
             }
             // The message is at fault, not the chat: the person can say it another way.
             Err(failure) if failure.is_refusal() => {
                 self.tell(failure)?;
-                return Ok(Next::GoOn);
+                return Ok(Next::Listen);
             }
             Err(failure) => return Err(failure),
         };
@@ -182,23 +281,27 @@ impl Chat<'_> {
             Some(Ended::Left) => self.note("(your message is kept)")?,
             Some(Ended::Here(outcome)) => return self.settle(outcome).await,
             Some(Ended::Elsewhere(message)) => {
-                for text in told(&message, self.session.project.settings()) {
-                    output::line(&told::shown(&text))?;
+                // Where the answer was given is told before it.
+                self.tell_news().await?;
+                for message in turn.said_before(accepted).await?.iter().chain([&message]) {
+                    for text in told(message, self.session.project.settings()) {
+                        output::line(&told::shown(&text))?;
+                    }
                 }
             }
         }
-        Ok(Next::GoOn)
+        Ok(Next::Listen)
     }
 
     /// Tells how a run ended, and asks what it waits for.
     async fn settle(&mut self, mut outcome: Option<Outcome>) -> Result<Next, Failure> {
         while outcome == Some(Outcome::Parked) {
-            let Some(question) = Question::of(self.session).await? else { return Ok(Next::GoOn) };
+            let Some(question) = Question::of(self.session).await? else { return Ok(Next::Listen) };
             match question.ask(&mut self.input).await? {
                 Reply::Answer(answer) => outcome = self.answer(answer).await?,
                 Reply::Later => {
                     self.note("It waits; you are asked again next time.")?;
-                    return Ok(Next::GoOn);
+                    return Ok(Next::Listen);
                 }
                 Reply::Again => {}
                 Reply::Help(lines) => {
@@ -208,11 +311,12 @@ impl Chat<'_> {
                         output::line(&lines)?;
                     }
                 }
-                Reply::Command(command) => {
-                    if self.obey(command).await? == Next::Leave {
-                        return Ok(Next::Leave);
-                    }
-                }
+                Reply::Command(command) => match self.obey(command).await? {
+                    Next::Leave => return Ok(Next::Leave),
+                    Next::Resume => outcome = self.left_to_do().await?,
+                    Next::Listen => {}
+                },
+                Reply::Usage(usage) => self.note(usage)?,
                 Reply::NoCommand(line) => self.no_command(&line)?,
                 Reply::Message(text) => self.keep(&text).await?,
             }
@@ -220,7 +324,7 @@ impl Chat<'_> {
         if outcome == Some(Outcome::Stopped) {
             self.note("(stopped; what was said is kept)")?;
         }
-        Ok(Next::GoOn)
+        Ok(Next::Listen)
     }
 
     /// Keeps what was said instead of an answer.

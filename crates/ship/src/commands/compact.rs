@@ -8,7 +8,7 @@ use ship_agent::{Listener, Planned, RunEvent, Undone};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 
-use super::turn::{notice, notice_kind};
+use super::turn::{Notice, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -80,8 +80,7 @@ async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T 
             }
             Some(event) = listener.next() => {
                 let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
-                let is_progress = notice_kind(part) == Some("compacting");
-                let Some(text) = notice(part).filter(|_| is_progress) else { continue };
+                let Some(Notice::MakingRoom(text)) = notice(part) else { continue };
                 if is_late {
                     output::notice(text);
                 }

@@ -1,13 +1,16 @@
 //! `ship history`: what was said, from wherever it is kept.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::process::ExitCode;
 
+use ship_agent::question_id;
+use ship_context::contexts::{MOVED, is_reference_line};
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
 use ship_project::Settings;
-use ship_store::{Chat, LedgerBody, LedgerLine};
+use ship_store::{Chat, LedgerBody, LedgerLine, SealedLog, View};
 
 use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
@@ -58,34 +61,82 @@ fn nothing(session: &Session) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The newest messages, oldest first: the live log, then sealed ones as far as needed, each message once.
+/// The newest messages, oldest first, each once: of the live log, and of sealed ones as far as needed. One that
+/// was come back to holds messages that are older than those of others, so they are put in order by when they
+/// were said.
 async fn newest(chat: &dyn Chat, last: usize) -> Result<Vec<Object>, Failure> {
-    let mut found: Vec<Object> = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
-    let mut take = |messages: Vec<Object>, found: &mut Vec<Object>| {
-        // A summary was never said; what it stands for is in a sealed log.
-        for message in messages.into_iter().rev().filter(|message| !is_summary(message)) {
-            if found.len() < last && seen.insert(message.str("id").unwrap_or_default().to_owned()) {
-                found.push(message);
-            }
-        }
-    };
+    let mut found = Said::default();
     // The live log first: one that is rotated meanwhile is then among the sealed ones.
     if let Some(view) = chat.view().await? {
-        take(view.messages().cloned().collect(), &mut found);
+        found.take(&view);
     }
     for sealed in chat.sealed().await? {
-        if found.len() >= last {
+        // Nothing in a log was said after it was sealed.
+        if found.later_than(sealed_at(&sealed)) >= last {
             break;
         }
-        if sealed.purged.is_some() {
-            continue;
+        if sealed.purged.is_none() {
+            found.take(&chat.sealed_view(&sealed.name).await?);
         }
-        let view = chat.sealed_view(&sealed.name).await?;
-        take(view.messages().cloned().collect(), &mut found);
     }
-    found.reverse();
-    Ok(found)
+    Ok(found.newest(last))
+}
+
+/// Messages with the moments that they stand at.
+#[derive(Default)]
+struct Said {
+    messages: Vec<Object>,
+    moments: HashMap<String, f64>,
+}
+
+impl Said {
+    /// Takes the messages of a log that are not here yet.
+    fn take(&mut self, view: &View) {
+        let mut latest = 0.0;
+        let mut taken = Vec::new();
+        // A summary or a reference was never said; what it stands for is in a sealed log.
+        let was_said = |message: &&Object| !is_summary(message) && !is_reference_line(message);
+        for message in view.messages().filter(was_said) {
+            let ts = message.get("metadata").and_then(|metadata| metadata.get("ts")?.as_number());
+            // The order of a log counts: what was said during an answer stands behind it, also where a later log
+            // has no more than the one.
+            latest = ts.unwrap_or(latest).max(latest);
+            let id = id(message).to_owned();
+            match self.moments.entry(id) {
+                Entry::Vacant(place) => {
+                    place.insert(latest);
+                    taken.push(message.clone());
+                }
+                Entry::Occupied(mut place) => *place.get_mut() = place.get().max(latest),
+            }
+        }
+        // Older logs come later, and of one moment what is in them comes first.
+        taken.append(&mut self.messages);
+        self.messages = taken;
+    }
+
+    fn later_than(&self, moment: f64) -> usize {
+        self.moments.values().filter(|said| **said > moment).count()
+    }
+
+    fn newest(mut self, last: usize) -> Vec<Object> {
+        let moment = |message: &Object| self.moments.get(id(message)).copied().unwrap_or_default();
+        self.messages.sort_by(|a, b| moment(a).total_cmp(&moment(b)));
+        self.messages.split_off(self.messages.len().saturating_sub(last))
+    }
+}
+
+fn id(message: &Object) -> &str {
+    message.str("id").unwrap_or_default()
+}
+
+/// When a log was sealed, as its name tells; for ever away if it does not.
+fn sealed_at(log: &SealedLog) -> f64 {
+    let (stamp, _) = log.name.as_str().split_once('-').unwrap_or_default();
+    let at = jiff::fmt::strtime::parse("%Y%m%dT%H%M%S", stamp.get(..15).unwrap_or_default());
+    let at = at.and_then(|at| at.to_datetime()).and_then(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
+    // The rest of the second may have been said in too.
+    at.map_or(f64::INFINITY, |at| at.timestamp().as_millisecond() as f64 + 1000.0)
 }
 
 fn is_summary(message: &Object) -> bool {
@@ -94,7 +145,8 @@ fn is_summary(message: &Object) -> bool {
 
 /// The messages that were accepted and are in no context yet, marked as queued.
 async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
-    let inbox = chat.view().await?.and_then(|view| view.inbox);
+    let view = chat.view().await?;
+    let inbox = view.as_ref().and_then(|view| view.inbox);
     let message = |line: LedgerLine| {
         let LedgerBody::Entry(entry) = line.body else { return None };
         let mut metadata = entry.entry;
@@ -103,8 +155,10 @@ async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
         let text = metadata.remove("text").unwrap_or_default();
         metadata.set("queued", true);
         let part = Object::from([("type", Json::from("text")), ("text", text)]);
+        let first = || format!("u_{}", line.seq);
+        let id = view.as_ref().map_or_else(first, |view| question_id(view, line.seq));
         Some(Object::from([
-            ("id", Json::from(format!("u_{}", line.seq))),
+            ("id", Json::from(id)),
             ("role", "user".into()),
             ("parts", vec![Json::Object(part)].into()),
             ("metadata", metadata.into()),
@@ -115,6 +169,11 @@ async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
 
 fn print_message(message: &Object, style: Style, settings: &Settings) -> Result<(), Failure> {
     let Ok(message) = UiMessage::from_json(Json::Object(message.clone())) else { return Ok(()) };
+    let was_left = message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some());
+    if was_left && told::told(&message, settings).is_empty() {
+        // Only the call that switched, with which the answer in the other context begins.
+        return Ok(());
+    }
     let about = |key: &str| message.metadata().and_then(|metadata| metadata.get(key));
     let mut when = about("ts").and_then(Json::as_number).map(output::moment).unwrap_or_default();
     if about("queued").is_some() {

@@ -47,6 +47,15 @@ impl Interrupt {
     }
 }
 
+/// Waits for something that cannot be stopped, unless the person presses Ctrl-C.
+pub(crate) async fn unless_left<T>(running: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        _ = tokio::signal::ctrl_c() => None,
+        result = running => Some(result),
+    }
+}
+
 /// A terminal shows `^C` where the cursor is; what is told next begins on a line of its own.
 pub(crate) fn break_line() {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {

@@ -7,9 +7,12 @@ use std::process::ExitCode;
 use ship_agent::{Agent, Listener, Outcome, RunEvent};
 use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
+use ship_store::LedgerSeq;
 
+use super::context::in_shell;
 use super::interrupt::{Interrupt, break_line};
-use super::turn::{Ended, Kept, Turn, notice, notice_kind};
+use super::news::News;
+use super::turn::{Ended, Kept, Notice, Turn, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -20,9 +23,21 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
     if text.trim().is_empty() {
         return Err(Failure::new("empty", "there is nothing to send").hint("ship send 'hello'"));
     }
-    let message = answer(session, &session.agent()?, &text).await?;
-    print(session, &message)?;
+    let answer = answer(session, &session.agent()?, &text).await?;
+    print(session, &answer)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// An answer, and what was said before the run went on in another context.
+pub(super) struct Answered {
+    before: Vec<UiMessage>,
+    message: UiMessage,
+}
+
+impl Answered {
+    async fn of(turn: &Turn<'_>, to: LedgerSeq, message: UiMessage) -> Result<Self, Failure> {
+        Ok(Self { before: turn.said_before(to).await?, message })
+    }
 }
 
 /// Says something and waits for the answer.
@@ -30,26 +45,31 @@ pub(super) async fn answer(
     session: &Session,
     agent: &Agent,
     text: &str,
-) -> Result<UiMessage, Failure> {
+) -> Result<Answered, Failure> {
     let turn = Turn::new(session, agent);
     let interrupt = Interrupt::default();
+    // Before the message is accepted: behind that there must be no moment in which nobody heeds Ctrl-C.
+    let mut news = News::from_now(session, agent).await?;
     let Kept::Yes(accepted) = turn.accept(text, &interrupt).await? else {
         break_line();
         return Err(not_known_to_be_kept());
     };
     let listener = agent.listen(&session.chat);
-    let followed = tell_notices(listener, turn.run(accepted, &interrupt));
+    let followed = tell_notices(session, listener, turn.run(accepted, &interrupt));
     let ended = interrupt.heeded(followed).await;
+    for line in news.read().await? {
+        output::notice(&in_shell(&line, &session.same));
+    }
     if interrupt.was_asked() {
         break_line();
     }
     let outcome = match ended.transpose()? {
-        Some(Ended::Elsewhere(message)) => return Ok(message),
+        Some(Ended::Elsewhere(message)) => return Answered::of(&turn, accepted, message).await,
         Some(Ended::Here(outcome)) => outcome,
         Some(Ended::Left) | None => None,
     };
     match turn.answered(accepted).await? {
-        Some(message) => Ok(message),
+        Some(message) => Answered::of(&turn, accepted, message).await,
         None if outcome == Some(Outcome::Parked) => {
             let sentence =
                 "your message is kept, but the agent waits for an answer about a tool first";
@@ -68,12 +88,16 @@ pub(super) fn not_known_to_be_kept() -> Failure {
 
 /// Prints an answer. One that failed or was stopped is a failure here too, after what was said before that: half
 /// an answer must not pass for a whole one.
-pub(super) fn print(session: &Session, message: &UiMessage) -> Result<(), Failure> {
+pub(super) fn print(session: &Session, answer: &Answered) -> Result<(), Failure> {
+    let message = &answer.message;
     let end = End::of(message);
     if session.json && end == End::Whole {
         return output::json(&message.to_json());
     }
-    let mut said = told(message, session.project.settings());
+    let settings = session.project.settings();
+    let mut said: Vec<String> =
+        answer.before.iter().flat_map(|before| told(before, settings)).collect();
+    said.extend(told(message, settings));
     said.retain(|text| Some(text.as_str()) != end.words());
     if !session.json {
         said.iter().try_for_each(|text| output::line(&told::shown(text)))?;
@@ -99,21 +123,24 @@ fn failed(message: &UiMessage, sentence: &str) -> Failure {
     Failure::new("failed", sentence).hint(format!("`ship logs --request {request}` tells more"))
 }
 
-/// Tells on standard error what the answer waits for.
-async fn tell_notices<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
+/// Tells on standard error what the answer waits for, and where the chat goes on.
+async fn tell_notices<T>(
+    session: &Session,
+    mut listener: Listener,
+    running: impl Future<Output = T>,
+) -> T {
     let mut running = pin!(running);
     loop {
         tokio::select! {
             result = &mut running => return result,
             Some(event) = listener.next() => {
-                if let RunEvent::Chunk(Chunk::Data(part)) = &event
-                    && let Some(text) = notice(part)
-                {
+                let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
+                match notice(part) {
+                    Some(Notice::Context(line)) => output::notice(&in_shell(line, &session.same)),
                     // Making room is nothing to worry about; waiting for a provider may be.
-                    match notice_kind(part) {
-                        Some("compacting" | "compacted") => output::notice(text),
-                        _ => output::warning(text),
-                    }
+                    Some(Notice::MakingRoom(text) | Notice::MadeRoom(text)) => output::notice(text),
+                    Some(Notice::Other(text)) => output::warning(text),
+                    None => {}
                 }
             }
         }

@@ -3,10 +3,11 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use ship_agent::{Agent, Inbound, Listener, Outcome, RunError};
+use ship_agent::{Agent, Inbound, Listener, Outcome, RunError, question_id};
+use ship_context::contexts::{MOVED, is_reference};
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
-use ship_store::{ChatKey, LaneError, LedgerSeq, StorageError, Store};
+use ship_store::{ChatKey, LaneError, LedgerSeq, StorageError, Store, View};
 use tokio::time::Instant;
 
 use super::interrupt::{Interrupt, break_line};
@@ -16,6 +17,9 @@ use crate::session::Session;
 
 /// How often another process that runs the chat is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
+
+/// A question that was answered a moment ago is in one of the logs that were left last.
+const LOGS_LOOKED_AT: usize = 4;
 
 /// A person who waits this long for a run to begin is told what for.
 const WAIT_UNTOLD: Duration = Duration::from_secs(1);
@@ -107,14 +111,58 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// The answer to a message, once it is in the context. Others may have been answered since, so it is
-    /// not the newest one that counts but the first behind the question.
+    /// The answer to a message, once it is in a context. Others may have been answered since, so it is
+    /// not the newest one that counts but the first behind the question; and that context may have been left.
     pub(crate) async fn answered(&self, accepted: LedgerSeq) -> Result<Option<UiMessage>, Failure> {
-        let messages = messages(&*self.session.store()?, self.chat()).await?;
-        let question = format!("u_{accepted}");
-        let at = messages.iter().position(|message| message.id() == Some(&question));
-        Ok(at.and_then(|at| messages.into_iter().skip(at + 1).find(is_answer)))
+        let Some(chat) = self.session.store()?.open(self.chat()).await? else { return Ok(None) };
+        let Some(view) = chat.view().await? else { return Ok(None) };
+        let question = question_id(&view, accepted);
+        if let Some(behind) = behind(&view, &question) {
+            return Ok(behind.into_iter().find(is_answer));
+        }
+        // What was not read from the ledger yet is nowhere.
+        if view.inbox < Some(accepted) {
+            return Ok(None);
+        }
+        for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await? {
+            if log.purged.is_none()
+                && let Some(behind) = behind(&chat.sealed_view(&log.name).await?, &question)
+            {
+                return Ok(behind.into_iter().find(is_answer));
+            }
+        }
+        Ok(None)
     }
+}
+
+impl Turn<'_> {
+    /// What a run has said to a message before it took it to another context, in order.
+    pub(crate) async fn said_before(&self, accepted: LedgerSeq) -> Result<Vec<UiMessage>, Failure> {
+        let Some(chat) = self.session.store()?.open(self.chat()).await? else {
+            return Ok(Vec::new());
+        };
+        let Some(question) = chat.view().await?.map(|view| question_id(&view, accepted)) else {
+            return Ok(Vec::new());
+        };
+        let mut said = Vec::new();
+        for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await?.iter().rev() {
+            if log.purged.is_some() {
+                continue;
+            }
+            let view = chat.sealed_view(&log.name).await?;
+            said.extend(
+                view.messages().filter(|message| has_moved(message, &question)).filter_map(read),
+            );
+        }
+        said.dedup_by(|a, b| a.id() == b.id());
+        Ok(said)
+    }
+}
+
+/// Whether a message is what a run has left behind when it took a question along.
+fn has_moved(message: &Object, question: &str) -> bool {
+    let moved = message.get("metadata").and_then(|metadata| metadata.get(MOVED)?.as_array());
+    moved.unwrap_or_default().iter().any(|id| id.as_str() == Some(question))
 }
 
 /// Tells the person once, on standard error, what a run that does not begin waits for.
@@ -155,15 +203,27 @@ pub(crate) fn is_elsewhere(error: &RunError) -> bool {
     matches!(error, RunError::Lane(LaneError::Storage(StorageError::Busy(_))))
 }
 
+/// Whether somebody is answered by a message: not by what was fetched for the answer, nor by what a run had said
+/// before it took the question to another context.
 fn is_answer(message: &UiMessage) -> bool {
-    message.role() == ship_message::Role::Assistant
+    let was_moved = message.metadata().and_then(|metadata| metadata.get(MOVED)).is_some();
+    message.role() == ship_message::Role::Assistant && !is_reference(message) && !was_moved
+}
+
+/// The messages behind a question, if it is in this log.
+fn behind(view: &View, question: &str) -> Option<Vec<UiMessage>> {
+    let at = view.messages().position(|message| message.str("id") == Some(question))?;
+    Some(view.messages().skip(at + 1).filter_map(read).collect())
+}
+
+fn read(message: &Object) -> Option<UiMessage> {
+    UiMessage::from_json(Json::Object(message.clone())).ok()
 }
 
 /// The messages of a chat's active context.
 pub(crate) async fn messages(store: &dyn Store, key: &ChatKey) -> Result<Vec<UiMessage>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
     let Some(view) = chat.view().await? else { return Ok(Vec::new()) };
-    let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).ok();
     Ok(view.messages().filter_map(read).collect())
 }
 
@@ -180,15 +240,29 @@ pub(crate) fn waits_for(message: &UiMessage) -> Vec<(String, String, Json)> {
     message.parts().iter().filter_map(wait).collect()
 }
 
-/// What the person should know while a run goes on, if this part says it.
-pub(crate) fn notice(part: &Object) -> Option<&str> {
-    (part.str("type") == Some("data-notice")).then_some(())?;
-    part.get("data")?.get("text")?.as_str()
+/// What the person should know while a run goes on.
+pub(crate) enum Notice<'a> {
+    /// The chat goes on in another context, or its contexts have changed.
+    Context(&'a str),
+    /// Room is being made in the context.
+    MakingRoom(&'a str),
+    /// Room was made.
+    MadeRoom(&'a str),
+    /// Something else.
+    Other(&'a str),
 }
 
-/// What a notice is about: `compacting` while room is made, `compacted` then.
-pub(crate) fn notice_kind(part: &Object) -> Option<&str> {
-    part.get("data")?.get("kind")?.as_str()
+/// What the person should know, if this part says it.
+pub(crate) fn notice(part: &Object) -> Option<Notice<'_>> {
+    (part.str("type") == Some("data-notice")).then_some(())?;
+    let data = part.get("data")?;
+    let text = data.get("text")?.as_str()?;
+    Some(match data.get("kind").and_then(Json::as_str) {
+        Some("context") => Notice::Context(text),
+        Some("compacting") => Notice::MakingRoom(text),
+        Some("compacted") => Notice::MadeRoom(text),
+        _ => Notice::Other(text),
+    })
 }
 
 /// Sixteen hex digits that nobody else has.

@@ -8,7 +8,7 @@ fn slash_commands_are_obeyed_and_unknown_ones_named() {
     let out =
         ship.piped(&["chat"], "/history\nhello\n/history\n/frob\n/help\n/exit\nnever\n").text();
     assert!(out.contains("There is no command /frob; /help lists them."), "{out}");
-    assert!(out.contains("  /inspect   what the model would be sent now"), "{out}");
+    assert!(out.contains("  /inspect          what the model would be sent now"), "{out}");
     assert_eq!(ship.said().len(), 2, "commands are not said to the agent, nor what follows /exit");
 }
 

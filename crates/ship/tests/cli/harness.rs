@@ -214,12 +214,8 @@ impl Running {
 
     /// Ends its input and reads the rest.
     #[track_caller]
-    pub(crate) fn finish(mut self) -> String {
-        drop(self.stdin.take());
-        let mut rest = String::new();
-        self.stdout.read_to_string(&mut rest).unwrap();
-        assert!(self.child.wait().unwrap().success(), "{rest}");
-        rest
+    pub(crate) fn finish(self) -> String {
+        self.ended().text()
     }
 
     /// Presses Ctrl-C.
@@ -231,8 +227,18 @@ impl Running {
     }
 
     /// Presses Ctrl-C, and gives how it ended and what it had printed.
-    pub(crate) fn interrupt(mut self) -> Ran {
+    pub(crate) fn interrupt(self) -> Ran {
         self.press_ctrl_c();
+        self.read_out()
+    }
+
+    /// Ends its input, waits until it ends, and gives what it has printed.
+    pub(crate) fn ended(mut self) -> Ran {
+        drop(self.stdin.take());
+        self.read_out()
+    }
+
+    fn read_out(mut self) -> Ran {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         self.stdout.read_to_end(&mut stdout).unwrap();
         self.child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();

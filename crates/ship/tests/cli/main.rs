@@ -1,6 +1,9 @@
 //! The `ship` command from the outside: the real program, in folders of its own.
 
 mod chat;
+#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+mod contexts;
+mod contexts_in_chat;
 mod damage;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod harness;

@@ -50,6 +50,24 @@ impl Terminal {
         }
     }
 
+    /// Reads on until the command has ended, and gives everything that it has shown.
+    fn all(&mut self) -> String {
+        let mut piece = [0; 4096];
+        // A terminal that nobody has open on the other side cannot be read from.
+        while let Ok(count @ 1..) = self.ours.read(&mut piece) {
+            self.shown.extend_from_slice(&piece[..count]);
+        }
+        String::from_utf8_lossy(&self.shown).into_owned()
+    }
+
+    /// Types a line, and waits until the next can be typed.
+    fn says(&mut self, line: &str) {
+        self.types(&format!("{line}\r"));
+        self.until(line);
+        self.until("\n");
+        self.until("> ");
+    }
+
     fn types(&mut self, keys: &str) {
         self.ours.write_all(keys.as_bytes()).unwrap();
     }
@@ -113,4 +131,78 @@ fn one_message_and_its_answer_are_shown_as_in_a_chat() {
     let shown = terminal.until("true}");
     assert!(shown.contains("a \u{1b}[0;1mb\u{1b}[0m c\r\n"), "{shown:?}");
     assert!(terminal.child.wait().unwrap().success());
+}
+
+#[test]
+fn contexts_are_left_and_come_back_to_with_commands_that_tab_completes() {
+    let ship = TestShip::new();
+    let mut terminal = Terminal::open(&ship, 100, &["chat"]);
+    terminal.until("> ");
+    terminal.says("plan the database");
+    terminal.says("/checkpoint early on");
+    terminal.says("/context new Dinner");
+    terminal.says("soup?");
+
+    // A command, what stands behind it, and the only context that was left.
+    terminal.types("/conte\t lo\t \t");
+    let shown = terminal.until("c_20");
+    assert!(shown.contains("/context"), "{shown:?}");
+    terminal.types("\r");
+    let line = terminal.until("> ");
+    let told = "\u{1b}[2mNow in “plan the database”. Left “Dinner”; to return: /context load";
+    assert_eq!(line.matches(told).count(), 1, "{line:?}");
+
+    // A title, by how it begins, and a checkpoint.
+    terminal.types("/context load din\t");
+    terminal.until("Dinner");
+    terminal.types("\r");
+    terminal.until("Now in “Dinner”");
+    terminal.until("> ");
+    terminal.says("/undo");
+    terminal.types("/rewind e\t");
+    terminal.until("early on");
+    terminal.types("\r");
+    terminal.until("Now in “plan the database”");
+    terminal.until("> ");
+    terminal.leave();
+    assert_eq!(ship.said().len(), 4, "commands are not said to the agent");
+}
+
+#[test]
+fn what_another_process_does_is_told_above_what_is_being_typed() {
+    let ship = TestShip::new();
+    let mut terminal = Terminal::open(&ship, 100, &["chat"]);
+    terminal.until("> ");
+    terminal.says("plan the database");
+    terminal.types("half a line");
+    terminal.until("half a line");
+    let _ = ship.run(&["context", "new", "--title", "Dinner"]).text();
+    let shown = terminal.until("half a line");
+    assert_eq!(shown.matches("Now in “Dinner”. Left “plan the database”").count(), 1, "{shown:?}");
+    terminal.types("\r");
+    let shown = terminal.until("You said: half a line");
+    assert!(!shown.contains("Now in"), "it is told once: {shown:?}");
+    terminal.until("> ");
+    terminal.leave();
+}
+
+#[test]
+fn in_a_narrow_terminal_no_line_is_longer_than_it_is_wide() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "plan the migration of the database to another machine"]).text();
+    let _ = ship.run(&["context", "new"]).text();
+    let _ = ship.run(&["send", "soup?"]).text();
+    for command in [&["context", "list"][..], &["context", "show", "-"], &["context", "load", "-"]]
+    {
+        let mut terminal = Terminal::open(&ship, 40, command);
+        let shown = terminal.all();
+        for line in shown.lines() {
+            let plain =
+                line.replace("\u{1b}[0m", "").replace("\u{1b}[1m", "").replace("\u{1b}[2m", "");
+            // A path has no place to be broken at.
+            let is_path = plain.starts_with("Project  ");
+            assert!(is_path || plain.trim_end().chars().count() <= 40, "{plain:?}");
+        }
+        assert!(shown.contains("migration"), "{shown}");
+    }
 }

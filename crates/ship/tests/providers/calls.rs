@@ -15,7 +15,7 @@ const CASES: &[Case] = &[
     (|| faults::arguments_of_another_type(TOOL), "JSON, but not an object"),
     (|| faults::no_arguments(TOOL), NEEDS_TEXT),
     (|| faults::arguments_cut_by_length(TOOL), "cut off by the limit on its length"),
-    (faults::unknown_tool, "there is no tool `launch_rocket`; there are: chat_checkpoint"),
+    (faults::unknown_tool, "there is no tool `launch_rocket`; there are: chat_checkpoint, "),
     (faults::html_in_name, "there is no tool `<script>alert(1)</script>`"),
     (|| faults::blank_id(TOOL), NEEDS_TEXT),
     (|| faults::long_id(TOOL), NEEDS_TEXT),

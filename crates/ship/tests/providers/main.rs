@@ -6,6 +6,7 @@
 
 mod calls;
 mod compactions;
+mod contexts;
 mod crashes;
 mod cuts;
 mod explained;

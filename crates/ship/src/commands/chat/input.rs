@@ -2,17 +2,15 @@
 
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
-use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::Validator;
-use rustyline::{CompletionType, Config, Context, Editor, Helper};
+use rustyline::{CompletionType, Config, Editor, ExternalPrinter};
 
-use super::slash::COMMANDS;
+use super::complete::Completions;
 use crate::failure::Failure;
+use crate::output;
 use crate::session::Session;
 
 /// What was typed.
@@ -34,30 +32,44 @@ enum Remember {
 /// Where lines come from.
 pub(super) enum Input {
     Terminal {
-        editor: Option<Box<Editor<Commands, FileHistory>>>,
+        editor: Option<Box<Editor<Completions, FileHistory>>>,
         history: PathBuf,
+        aside: Aside,
     },
     /// Lines of so many bytes at most.
     Pipe(u64),
 }
 
 impl Input {
-    pub(super) fn open(session: &Session) -> Result<Self, Failure> {
+    pub(super) fn open(session: &Session, completions: Completions) -> Result<Self, Failure> {
         if !io::stdin().is_terminal() {
             return Ok(Self::Pipe(session.message_bytes_max()));
         }
         let config = Config::builder().completion_type(CompletionType::List).build();
-        let mut editor =
+        let mut editor: Editor<Completions, FileHistory> =
             Editor::with_config(config).map_err(|error| Failure::from_error("terminal", &error))?;
-        editor.set_helper(Some(Commands));
+        editor.set_helper(Some(completions));
+        // A terminal that can only be read from has nothing beside its prompt.
+        let aside = match editor.create_external_printer() {
+            Ok(printer) => Aside(Some(Arc::new(Mutex::new(printer)))),
+            Err(_) => Aside(None),
+        };
         let history = session.project.root().join(".ship/terminal_history");
         // No history yet is an empty one.
         let _ = editor.load_history(&history);
-        Ok(Self::Terminal { editor: Some(Box::new(editor)), history })
+        Ok(Self::Terminal { editor: Some(Box::new(editor)), history, aside })
     }
 
     pub(super) fn is_interactive(&self) -> bool {
         matches!(self, Self::Terminal { .. })
+    }
+
+    /// Where something can be told while the person types.
+    pub(super) fn aside(&self) -> Aside {
+        match self {
+            Self::Terminal { aside, .. } => aside.clone(),
+            Self::Pipe(_) => Aside(None),
+        }
     }
 
     /// Waits for something to be said, and remembers it for the Up key.
@@ -84,7 +96,7 @@ impl Input {
                     _ = tokio::signal::ctrl_c() => Ok(Typed::End),
                 }
             }
-            Self::Terminal { editor, history } => {
+            Self::Terminal { editor, history, .. } => {
                 let Some(mut taken) = editor.take() else { return Ok(Typed::End) };
                 let path = history.clone();
                 let read = tokio::task::spawn_blocking(move || {
@@ -114,6 +126,22 @@ impl Input {
     }
 }
 
+/// Tells something while the person types, above what they type.
+#[derive(Clone)]
+pub(super) struct Aside(Option<Arc<Mutex<dyn ExternalPrinter + Send>>>);
+
+impl Aside {
+    pub(super) fn line(&self, text: &str) -> Result<(), Failure> {
+        let Some(printer) = self.0.clone() else { return output::line(text) };
+        let text = format!("{text}\n");
+        // The editor takes it when it comes to it, and nobody waits for that.
+        tokio::task::spawn_blocking(move || {
+            printer.lock().unwrap_or_else(PoisonError::into_inner).print(text)
+        });
+        Ok(())
+    }
+}
+
 /// Reads a line, and of one that is too long no more than shows that it is.
 fn read_piped_line(input: &mut impl BufRead, limit: u64) -> io::Result<Typed> {
     let mut bytes = Vec::new();
@@ -133,34 +161,6 @@ fn read_piped_line(input: &mut impl BufRead, limit: u64) -> io::Result<Typed> {
     }
     // What is not UTF-8 is replaced once, here; everything behind keeps the text as it is.
     Ok(Typed::Line(String::from_utf8_lossy(line).into_owned()))
-}
-
-/// Completes the commands that begin with a slash.
-pub(super) struct Commands;
-
-impl Helper for Commands {}
-impl Highlighter for Commands {}
-impl Validator for Commands {}
-
-impl Hinter for Commands {
-    type Hint = String;
-}
-
-impl Completer for Commands {
-    type Candidate = Pair;
-
-    fn complete(
-        &self,
-        line: &str,
-        at: usize,
-        _: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let typed = line.get(..at).unwrap_or_default();
-        let fits = |name: &&str| typed.starts_with('/') && name.starts_with(typed);
-        let pair = |name: &str| Pair { display: name.to_owned(), replacement: name.to_owned() };
-        let names = COMMANDS.iter().map(|(name, ..)| *name);
-        Ok((0, names.filter(fits).map(pair).collect()))
-    }
 }
 
 #[cfg(test)]

@@ -39,6 +39,8 @@ pub(super) enum Reply {
     /// What can be said here, besides what can be said anywhere.
     Help(String),
     Command(Slash),
+    /// How a command is said.
+    Usage(&'static str),
     NoCommand(String),
     /// Something that is no answer: a message, which must not be lost.
     Message(String),
@@ -103,6 +105,7 @@ fn understood(kind: Kind, call_id: String, line: String) -> Reply {
     match (slash::meant(&line), kind) {
         (Meant::Command(Slash::Help), _) => Reply::Help(format!("Here: {}", kind.help())),
         (Meant::Command(command), _) => Reply::Command(command),
+        (Meant::Usage(usage), _) => Reply::Usage(usage),
         (Meant::NoCommand, _) => Reply::NoCommand(line),
         (Meant::Nothing, Kind::Output) => Reply::Again,
         (Meant::Nothing, Kind::Approval) => approval(&call_id, false, None),

@@ -6,8 +6,9 @@ use std::pin::pin;
 use ship_agent::{Listener, RunEvent};
 use ship_message::Chunk;
 
+use crate::commands::context::dim_line;
 use crate::commands::interrupt::Interrupt;
-use crate::commands::turn::notice;
+use crate::commands::turn::{Notice, notice};
 use crate::failure::Failure;
 use crate::markdown::Markdown;
 use crate::output;
@@ -89,7 +90,12 @@ impl Screen {
                 self.note(&format!("[{}: a call that cannot be read]", output::visible(tool_name)))
             }
             RunEvent::Chunk(Chunk::Data(part)) => match notice(part) {
-                Some(text) => {
+                Some(Notice::Context(line)) => {
+                    output::part(&self.markdown.end())?;
+                    self.new_line()?;
+                    output::line(&dim_line(line))
+                }
+                Some(Notice::MakingRoom(text) | Notice::MadeRoom(text) | Notice::Other(text)) => {
                     output::part(&self.markdown.end())?;
                     self.note(&format!("[{}]", output::visible(text)))
                 }

@@ -1,32 +1,55 @@
 //! What can be said to `ship chat` itself, with a slash before it.
 
+mod contexts;
+
+use crate::commands::context::Asked;
 use crate::style::Style;
 use crate::table;
 
+pub(super) use contexts::SUBCOMMANDS;
+
 /// A command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Slash {
     Help,
     /// So many of the newest messages.
     History(usize),
     Inspect,
     Compact,
+    /// Something about contexts.
+    Context(Asked),
     Chats,
     Config,
     Verify,
     Exit,
 }
 
-/// Each name, its command, and what it does. Help and completion follow from this.
-pub(super) const COMMANDS: [(&str, Slash, &str); 8] = [
-    ("/help", Slash::Help, "this list"),
-    ("/history", Slash::History(10), "what was said last; /history 3 for the last three"),
-    ("/inspect", Slash::Inspect, "what the model would be sent now"),
-    ("/compact", Slash::Compact, "make room: older messages become a summary"),
-    ("/chats", Slash::Chats, "the chats of this project"),
-    ("/config", Slash::Config, "the settings in force"),
-    ("/verify", Slash::Verify, "look for damage"),
-    ("/exit", Slash::Exit, "leave, as Ctrl-D does"),
+/// A command as it is listed: its name, what may stand behind it, and what it does. Help and completion follow
+/// from this.
+pub(super) struct Listed {
+    pub(super) name: &'static str,
+    takes: &'static str,
+    about: &'static str,
+}
+
+const fn listed(name: &'static str, takes: &'static str, about: &'static str) -> Listed {
+    Listed { name, takes, about }
+}
+
+pub(super) const COMMANDS: [Listed; 13] = [
+    listed("/help", "", "this list"),
+    listed("/history", "[N]", "what was said last"),
+    listed("/inspect", "", "what the model would be sent now"),
+    listed("/context", "…", "the contexts of this chat:"),
+    listed("/checkpoint", "NAME", "name this point"),
+    listed("/rewind", "NAME", "go back to a point; what followed is kept as a context"),
+    listed("/fork", "[NAME]", "go on in a copy, of now or of a point"),
+    listed("/undo", "", "take the last of these back; once more does it again"),
+    listed("/compact", "", "make room: older messages become a summary"),
+    listed("/chats", "", "the chats of this project"),
+    listed("/config", "", "the settings in force"),
+    listed("/verify", "", "look for damage"),
+    listed("/exit", "", "leave, as Ctrl-D does"),
 ];
 
 /// What a line means.
@@ -36,6 +59,8 @@ pub(super) enum Meant {
     Nothing,
     /// Do this.
     Command(Slash),
+    /// There is such a command, but it is said otherwise.
+    Usage(&'static str),
     /// There is no such command.
     NoCommand,
     /// Say it to the agent.
@@ -49,27 +74,52 @@ pub(super) fn meant(line: &str) -> Meant {
     if line.is_empty() {
         return Meant::Nothing;
     }
-    let name = if line == "/quit" { "/exit" } else { line };
-    if let Some((_, command, _)) = COMMANDS.iter().find(|(known, ..)| *known == name) {
-        return Meant::Command(*command);
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if let Some(meant) = contexts::meant(name, rest.trim()) {
+        return meant;
     }
-    if let Some(("/history", count)) = line.split_once(' ')
-        && let Ok(count) = count.trim().parse()
-    {
+    if let Some(command) = plain(name).filter(|_| rest.is_empty()) {
+        return Meant::Command(command);
+    }
+    if let ("/history", Ok(count)) = (name, rest.trim().parse()) {
         return Meant::Command(Slash::History(count));
     }
     let is_word = |rest: &str| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphabetic());
-    match name.strip_prefix('/') {
+    match line.strip_prefix('/') {
         Some(rest) if is_word(rest) && rest != "tool" => Meant::NoCommand,
         _ => Meant::Message,
     }
 }
 
+/// The commands that nothing stands behind.
+fn plain(name: &str) -> Option<Slash> {
+    Some(match name {
+        "/help" => Slash::Help,
+        "/history" => Slash::History(10),
+        "/inspect" => Slash::Inspect,
+        "/compact" => Slash::Compact,
+        "/chats" => Slash::Chats,
+        "/config" => Slash::Config,
+        "/verify" => Slash::Verify,
+        "/exit" | "/quit" => Slash::Exit,
+        _ => return None,
+    })
+}
+
 pub(super) fn help(style: Style) -> String {
-    let command = |(name, _, about): &(&str, Slash, &str)| {
-        table::wrapped(&format!("  {} {about}", style.cyan(&table::pad(name, 10))), 13)
+    const COLUMN: usize = 17;
+    let line = |indent: usize, command: &Listed| {
+        let usage = format!("{:indent$}{} {}", "", command.name, command.takes);
+        let usage = style.cyan(&table::pad(usage.trim_end(), COLUMN));
+        table::wrapped(&format!("  {usage} {}", command.about), COLUMN + 3)
     };
-    let mut lines: Vec<String> = COMMANDS.iter().map(command).collect();
+    let mut lines = Vec::new();
+    for command in &COMMANDS {
+        lines.push(line(0, command));
+        if command.name == "/context" {
+            lines.extend(SUBCOMMANDS.iter().map(|command| line(2, command)));
+        }
+    }
     for sentence in [
         "Tab completes, Up brings back what you typed, Ctrl-C stops an answer.",
         "Everything else is said to the agent, and kept.",
@@ -102,6 +152,13 @@ mod tests {
             ("1/2", Meant::Message),
         ] {
             assert_eq!(meant(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn every_command_that_is_listed_means_something() {
+        for Listed { name, .. } in &COMMANDS {
+            assert!(matches!(meant(name), Meant::Command(_) | Meant::Usage(_)), "{name}");
         }
     }
 }

@@ -1,0 +1,148 @@
+//! What Tab offers: commands, what stands behind them, contexts and checkpoints.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustyline::completion::{Completer, Pair};
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::validate::Validator;
+use rustyline::{Context, Helper};
+use ship_agent::Contexts;
+
+use super::slash::{COMMANDS, SUBCOMMANDS};
+use crate::output;
+use crate::table;
+
+/// What there is to choose from in the chat.
+#[derive(Default)]
+struct Known {
+    /// The id and the title of each context that was left, the one left last first.
+    contexts: Vec<(String, String)>,
+    checkpoints: Vec<String>,
+}
+
+/// Completes what begins with a slash. Whoever learns of a change tells it.
+#[derive(Clone, Default)]
+pub(super) struct Completions {
+    known: Arc<Mutex<Known>>,
+}
+
+impl Completions {
+    /// From now on there is this to choose from.
+    pub(super) fn learn(&self, contexts: &Contexts) {
+        let named = |item: &ship_context::contexts::IndexItem| {
+            (item.context.as_str().to_owned(), item.title.clone())
+        };
+        let known = Known {
+            contexts: contexts.index.items().iter().map(named).collect(),
+            checkpoints: contexts.checkpoints.clone(),
+        };
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+    }
+
+    /// Where what is completed begins, and what may stand there.
+    fn offered(&self, typed: &str) -> (usize, Vec<Pair>) {
+        let behind = |command: &str| {
+            let rest = typed.strip_prefix(command)?.strip_prefix(' ')?.trim_start();
+            Some((typed.len() - rest.len(), rest))
+        };
+        if let Some((at, rest)) = behind("/context load")
+            .or_else(|| behind("/context recall"))
+            .or_else(|| behind("/context show"))
+        {
+            return (at, self.contexts(rest));
+        }
+        if let Some((at, rest)) = behind("/context") {
+            return (at, words(SUBCOMMANDS.iter().map(|command| command.name), rest));
+        }
+        if let Some((at, rest)) = behind("/rewind").or_else(|| behind("/fork")) {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            return (at, words(known.checkpoints.iter().map(String::as_str), rest));
+        }
+        match typed.starts_with('/') {
+            true => (0, words(COMMANDS.iter().map(|command| command.name), typed)),
+            false => (0, Vec::new()),
+        }
+    }
+
+    /// Contexts by what their titles or their ids begin with.
+    fn contexts(&self, typed: &str) -> Vec<Pair> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let begins = |title: &str| title.to_lowercase().starts_with(&typed.to_lowercase());
+        let pair = |(id, title): &(String, String)| {
+            let replacement = match (id.starts_with(typed), begins(title)) {
+                (true, _) => id.clone(),
+                (false, true) => title.clone(),
+                (false, false) => return None,
+            };
+            let display = format!("{id}  {}", output::visible(title));
+            Some(Pair { display: table::fit(&display, table::columns()), replacement })
+        };
+        known.contexts.iter().filter_map(pair).collect()
+    }
+}
+
+fn words<'a>(words: impl Iterator<Item = &'a str>, typed: &str) -> Vec<Pair> {
+    let pair = |word: &str| Pair { display: output::visible(word), replacement: word.to_owned() };
+    words.filter(|word| word.starts_with(typed)).map(pair).collect()
+}
+
+impl Helper for Completions {}
+impl Highlighter for Completions {}
+impl Validator for Completions {}
+
+impl Hinter for Completions {
+    type Hint = String;
+}
+
+impl Completer for Completions {
+    type Candidate = Pair;
+
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        Ok(self.offered(line.get(..at).unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offered(typed: &str) -> (usize, Vec<String>) {
+        let known = Known {
+            contexts: vec![
+                ("c_20260206_b".to_owned(), "Dinner".to_owned()),
+                ("c_20260205_a".to_owned(), "数据库 plan".to_owned()),
+            ],
+            checkpoints: vec!["early".to_owned(), "before it all".to_owned()],
+        };
+        let completions = Completions { known: Arc::new(Mutex::new(known)) };
+        let (at, pairs) = completions.offered(typed);
+        (at, pairs.into_iter().map(|pair| pair.replacement).collect())
+    }
+
+    #[test]
+    fn whatever_can_stand_there_is_offered() {
+        for (typed, at, expected) in [
+            ("/con", 0, &["/context", "/config"][..]),
+            ("/context l", 9, &["list", "load"]),
+            ("/context load ", 14, &["c_20260206_b", "c_20260205_a"]),
+            ("/context load c_20260205", 14, &["c_20260205_a"]),
+            ("/context recall din", 16, &["Dinner"]),
+            ("/context show 数", 14, &["数据库 plan"]),
+            ("/rewind b", 8, &["before it all"]),
+            ("/fork ", 6, &["early", "before it all"]),
+            ("/context load nothing", 14, &[]),
+            ("hello", 0, &[]),
+        ] {
+            let expected = expected.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+            let (found_at, mut found) = offered(typed);
+            found.sort_by_key(|word| expected.iter().position(|other| other == word));
+            assert_eq!((found_at, found), (at, expected), "{typed:?}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `/context …`, `/checkpoint`, `/rewind`, `/fork` and `/undo`.
+
+use ship_agent::Operation;
+use ship_context::contexts::{LoadMode, Mode};
+
+use super::{Listed, Meant, Slash, listed};
+use crate::commands::context::Asked;
+
+/// What stands behind `/context`.
+pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
+    listed("list", "", "which there are; /context alone does the same"),
+    listed("show", "[X]", "what is in the active one, or in X"),
+    listed("new", "[TITLE]", "leave it and go on clean"),
+    listed("load", "X", "go to X: an id, words of it, or - for the one left last"),
+    listed("recall", "X", "show X to the model once, and stay here"),
+    listed("clear", "", "leave it because it is spoilt, and go on clean"),
+    listed("rename", "TITLE", "call it something else"),
+];
+
+/// What a command about contexts means; none when it is about something else.
+pub(super) fn meant(name: &str, rest: &str) -> Option<Meant> {
+    let given = (!rest.is_empty()).then(|| rest.to_owned());
+    let operation = match name {
+        "/context" => return Some(context(rest)),
+        "/checkpoint" => given.map(|name| Operation::Checkpoint { name }),
+        "/rewind" => given.map(|to| Operation::Rewind { to }),
+        "/fork" => Some(Operation::Fork { at: given, to: None }),
+        // Whoever says more says it to the agent.
+        "/undo" if given.is_some() => return None,
+        "/undo" => Some(Operation::Undo),
+        _ => return None,
+    };
+    let usage = match name {
+        "/checkpoint" => "/checkpoint NAME names this point.",
+        _ => "/rewind NAME goes back to a checkpoint, or to a message by its id.",
+    };
+    Some(operation.map_or(Meant::Usage(usage), done))
+}
+
+fn context(rest: &str) -> Meant {
+    let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let given = Some(rest.trim()).filter(|rest| !rest.is_empty()).map(str::to_owned);
+    let looked = |asked| Meant::Command(Slash::Context(asked));
+    match (word, given) {
+        ("" | "list", None) => looked(Asked::List { limit: None }),
+        ("list", Some(count)) => match count.parse() {
+            Ok(limit) => looked(Asked::List { limit: Some(limit) }),
+            Err(_) => Meant::Usage("/context list N lists the N that were left last."),
+        },
+        ("show", which) => looked(Asked::Show { which }),
+        ("new", title) => done(Operation::New { title, reason: None }),
+        ("load", Some(which)) => load(which),
+        ("recall", Some(which)) => recall(which),
+        ("clear", None) => done(Operation::Clear),
+        ("rename", Some(title)) => done(Operation::Rename { title }),
+        ("load" | "recall", None) => {
+            Meant::Usage("Which one? An id, words of it, or - for the one left last.")
+        }
+        ("rename", None) => Meant::Usage("/context rename TITLE gives this context a title."),
+        ("clear", Some(_)) => Meant::Usage("/context clear leaves this context; say nothing else."),
+        _ => Meant::Usage(
+            "Behind /context stands list, show, new, load, recall, clear or rename; /help tells more.",
+        ),
+    }
+}
+
+fn done(operation: Operation) -> Meant {
+    Meant::Command(Slash::Context(Asked::Do(operation)))
+}
+
+const MODES: &str =
+    "Behind --mode stands summary, recent or full; for load also switch or reference.";
+
+fn load(which: String) -> Meant {
+    match with_mode(which, LoadMode::named) {
+        (_, Some(None)) => Meant::Usage(MODES),
+        (which, None | Some(Some(LoadMode::Switch))) => done(Operation::Load { which }),
+        (which, Some(Some(LoadMode::Reference(mode)))) => done(Operation::Recall { which, mode }),
+    }
+}
+
+fn recall(which: String) -> Meant {
+    match with_mode(which, Mode::named) {
+        (_, Some(None)) => Meant::Usage(MODES),
+        (which, mode) => {
+            done(Operation::Recall { which, mode: mode.flatten().unwrap_or(Mode::Summary) })
+        }
+    }
+}
+
+/// Takes `--mode M` from the end of what was said.
+fn with_mode<M>(said: String, named: impl Fn(&str) -> Option<M>) -> (String, Option<Option<M>>) {
+    match said.rsplit_once(" --mode ") {
+        Some((which, mode)) => (which.trim().to_owned(), Some(named(mode.trim()))),
+        None => (said, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::meant;
+    use super::*;
+
+    #[test]
+    fn contexts_are_spoken_of_as_on_the_command_line() {
+        let text = |text: &str| text.to_owned();
+        let recall = |which: &str, mode| done(Operation::Recall { which: text(which), mode });
+        let looked = |asked| Meant::Command(Slash::Context(asked));
+        for (line, expected) in [
+            ("/context", looked(Asked::List { limit: None })),
+            ("/context list 3", looked(Asked::List { limit: Some(3) })),
+            ("/context show", looked(Asked::Show { which: None })),
+            ("/context new", done(Operation::New { title: None, reason: None })),
+            ("/context  new a b", done(Operation::New { title: Some(text("a b")), reason: None })),
+            ("/context load a b", done(Operation::Load { which: text("a b") })),
+            ("/context load - --mode switch", done(Operation::Load { which: text("-") })),
+            ("/context load a --mode reference", recall("a", Mode::Recent)),
+            ("/context recall a", recall("a", Mode::Summary)),
+            ("/context recall a b --mode full", recall("a b", Mode::Full)),
+            ("/context clear", done(Operation::Clear)),
+            ("/context rename a b", done(Operation::Rename { title: text("a b") })),
+            ("/checkpoint a b", done(Operation::Checkpoint { name: text("a b") })),
+            ("/rewind a b", done(Operation::Rewind { to: text("a b") })),
+            ("/fork", done(Operation::Fork { at: None, to: None })),
+            ("/fork a b", done(Operation::Fork { at: Some(text("a b")), to: None })),
+            ("/undo", done(Operation::Undo)),
+            ("/undo that, please", Meant::Message),
+        ] {
+            assert_eq!(meant(line), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_otherwise_is_told_and_neither_done_nor_sent() {
+        for line in [
+            "/context lod a",
+            "/context load",
+            "/context load a --mode all",
+            "/context recall a --mode switch",
+            "/context rename",
+            "/context clear it",
+            "/context list all",
+            "/checkpoint",
+            "/rewind ",
+        ] {
+            assert!(matches!(meant(line), Meant::Usage(_)), "{line:?}");
+        }
+    }
+}

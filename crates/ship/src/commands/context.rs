@@ -1,0 +1,163 @@
+//! `ship context …`, `checkpoint`, `fork`, `rewind` and `undo`, and the same in `ship chat`: what is asked of the
+//! contexts of a chat, done and told.
+
+mod hints;
+mod list;
+mod show;
+
+use std::process::ExitCode;
+
+use ship_agent::{Agent, Changed, Contexts, Named, NotDone, Operated, Operation};
+use ship_message::json::{Json, Object};
+
+use crate::arguments::DEFAULT_CHAT;
+use crate::failure::Failure;
+use crate::output;
+use crate::session::Session;
+use crate::style::Style;
+use crate::table;
+
+pub(super) use hints::in_shell;
+
+/// What is asked of the contexts of a chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Which there are.
+    List {
+        /// How many of those that were left.
+        limit: Option<u64>,
+    },
+    /// What is in one.
+    Show {
+        /// Its id or words of it; the active one when there are none.
+        which: Option<String>,
+    },
+    /// That something is done to them.
+    Do(Operation),
+}
+
+/// What is told when somebody else does it later.
+const QUEUED: &str = "The chat is at work; this is done at its next step.";
+
+pub(crate) async fn run(session: &Session, asked: &Asked) -> Result<ExitCode, Failure> {
+    let agent = session.agent()?;
+    match asked {
+        Asked::Do(operation) => {
+            let operated = agent.operate(&session.chat, operation.clone(), "terminal").await?;
+            tell(session, &agent, operation, operated).await?;
+        }
+        look => look_at(session, &agent, look).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what is asked for, or nothing if something is to be done.
+pub(super) async fn look_at(
+    session: &Session,
+    agent: &Agent,
+    asked: &Asked,
+) -> Result<(), Failure> {
+    match asked {
+        Asked::List { limit } => list::run(session, agent, *limit).await,
+        Asked::Show { which } => show::run(session, agent, which.as_deref()).await,
+        Asked::Do(_) => Ok(()),
+    }
+}
+
+/// The contexts of the chat; none before anything is said in the chat that everybody begins in.
+async fn contexts(session: &Session, agent: &Agent) -> Result<Option<Contexts>, Failure> {
+    let contexts = agent.contexts(&session.chat).await?;
+    if contexts.is_none() && session.chat.as_str() != DEFAULT_CHAT {
+        return Err(Failure::new("no_chat", format!("there is no chat `{}`", session.chat))
+            .hint("`ship chats` lists them"));
+    }
+    Ok(contexts)
+}
+
+/// Tells what came of an operation, to somebody at a shell or to a program.
+pub(super) async fn tell(
+    session: &Session,
+    agent: &Agent,
+    operation: &Operation,
+    operated: Operated,
+) -> Result<(), Failure> {
+    match operated {
+        Operated::NotDone(not_done) => Err(failure(session, not_done)),
+        Operated::Queued if session.json => output::json(&Json::Object(Object::from([
+            ("operation", Json::from(operation.name())),
+            ("queued", true.into()),
+            ("line", QUEUED.into()),
+        ]))),
+        Operated::Queued => output::line(&table::wrapped(QUEUED, 0)),
+        Operated::Done(changed) if session.json => output::json(&to_json(session, &changed)),
+        Operated::Done(changed) => {
+            let line = in_shell(&changed.line, &session.same);
+            output::line(&table::wrapped(&output::visible(&line), 0))?;
+            recalled(session, agent, operation).await
+        }
+    }
+}
+
+/// A line that tells of contexts among what the agent says.
+pub(super) fn dim_line(line: &str) -> String {
+    Style::of_stdout().dim(&table::wrapped(&output::visible(line), 2))
+}
+
+/// The same, to somebody who talks to the agent.
+pub(super) async fn tell_in_chat(
+    session: &Session,
+    agent: &Agent,
+    operation: &Operation,
+    operated: Operated,
+) -> Result<(), Failure> {
+    let note = |line: &str| output::line(&dim_line(line));
+    match operated {
+        Operated::Queued => note(QUEUED),
+        Operated::Done(changed) => {
+            note(&changed.line)?;
+            recalled(session, agent, operation).await
+        }
+        Operated::NotDone(not_done) => {
+            note(&not_done.line)?;
+            let offered = |it: &Named| note(&format!("  {}  {}", it.context, it.title));
+            not_done.offered.iter().try_for_each(offered)
+        }
+    }
+}
+
+/// Shows the person what the model is shown.
+async fn recalled(session: &Session, agent: &Agent, done: &Operation) -> Result<(), Failure> {
+    let Operation::Recall { which, mode } = done else { return Ok(()) };
+    match agent.look_at_context(&session.chat, which).await? {
+        Ok(snapshot) => show::recalled(session, &snapshot, *mode),
+        // Somebody has loaded it in this moment; it was shown to the model all the same.
+        Err(_) => Ok(()),
+    }
+}
+
+/// Why nothing was done, and what may have been meant.
+fn failure(session: &Session, not_done: NotDone) -> Failure {
+    let failure = Failure::new("not_done", in_shell(&not_done.line, &session.same));
+    match not_done.offered.is_empty() {
+        true => failure,
+        false => failure
+            .offers(not_done.offered)
+            .hint(format!("name one by its id; `ship context list{}` lists them", session.same)),
+    }
+}
+
+fn to_json(session: &Session, changed: &Changed) -> Json {
+    let named = |it: &Named| {
+        let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
+        Json::Object(Object::from(fields))
+    };
+    let line = in_shell(&changed.line, &session.same);
+    let chat = changed.chat.as_ref().map(|chat| Json::from(chat.as_str()));
+    Json::Object(Object::from([
+        ("operation", Json::from(changed.operation.as_str())),
+        ("active", named(&changed.active)),
+        ("left", changed.left.as_ref().map_or(Json::Null, named)),
+        ("chat", chat.unwrap_or_default()),
+        ("line", line.into()),
+    ]))
+}

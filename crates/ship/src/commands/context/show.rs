@@ -1,0 +1,137 @@
+//! `ship context show`: what is in a context, and which one it is.
+
+use ship_agent::{Agent, Contexts};
+use ship_context::contexts::{Mode, Snapshot, Speaker, Status, Turn, newest};
+use ship_message::json::{Json, Object};
+
+use super::contexts;
+use super::list::{counted, moment};
+use crate::failure::Failure;
+use crate::output;
+use crate::session::Session;
+use crate::style::Style;
+use crate::table;
+use crate::told;
+
+pub(super) async fn run(
+    session: &Session,
+    agent: &Agent,
+    which: Option<&str>,
+) -> Result<(), Failure> {
+    let Some(which) = which else { return active(session, agent).await };
+    // Which chat it is about is told as everywhere.
+    contexts(session, agent).await?;
+    let snapshot = match agent.look_at_context(&session.chat, which).await? {
+        Ok(snapshot) => snapshot,
+        Err(not_done) => return Err(super::failure(session, not_done)),
+    };
+    if snapshot.status() == Status::Active {
+        return active(session, agent).await;
+    }
+    if session.json {
+        return output::json(&Json::Object(snapshot.to_object().clone()));
+    }
+    let mut about = about(session, &snapshot);
+    about.push(("Began", snapshot.created_at().map(moment).unwrap_or_default()));
+    let left = snapshot.archived_at().map(moment).unwrap_or_default();
+    let why = snapshot.archive_reason().map(|why| format!(", by {}", output::visible(why)));
+    about.push(("Left", left + &why.unwrap_or_default()));
+    print_about(&about)?;
+    print_summary(&snapshot)?;
+    print_turns(&snapshot.turns(), snapshot.turns_left_out())
+}
+
+async fn active(session: &Session, agent: &Agent) -> Result<(), Failure> {
+    let contexts = contexts(session, agent).await?;
+    if session.json {
+        let object = contexts.map(|contexts| to_object(session, &contexts));
+        return output::json(&object.map_or(Json::Null, Json::Object));
+    }
+    let Some(contexts) = contexts else { return output::line("Nothing was said yet.") };
+    let mut about = about(session, &contexts.active);
+    let since = contexts.began.since.map(moment).unwrap_or_default();
+    let by = contexts.began.by.map(|by| format!(", by {}", output::visible(&by)));
+    about.push(("Since", since + &by.unwrap_or_default()));
+    if !contexts.checkpoints.is_empty() {
+        about.push(("Points", output::visible(&contexts.checkpoints.join(", "))));
+    }
+    print_about(&about)?;
+    if contexts.active.is_compacted() {
+        print_summary(&contexts.active)?;
+    }
+    print_turns(&contexts.active.turns(), contexts.active.turns_left_out())
+}
+
+/// The active context as a file of it would be. What it says of its surroundings is in `meta`.
+fn to_object(session: &Session, contexts: &Contexts) -> Object {
+    let mut object = contexts.active.to_object().clone();
+    let mut meta = object.get("meta").and_then(Json::as_object).cloned().unwrap_or_default();
+    meta.set("project", session.project.root().display().to_string());
+    meta.set("chatKey", session.chat.as_str());
+    let since = contexts.began.since.map(|since| Json::from(since.millis() as u64));
+    meta.set("activeSince", since.unwrap_or_default());
+    meta.set("activeBy", contexts.began.by.as_deref().map_or(Json::Null, Json::from));
+    let names = contexts.checkpoints.iter().map(|name| Json::from(name.as_str()));
+    meta.set("checkpoints", names.collect::<Vec<_>>());
+    object.set("meta", meta);
+    object
+}
+
+/// What the person sees of a context that the model was shown.
+pub(super) fn recalled(session: &Session, snapshot: &Snapshot, mode: Mode) -> Result<(), Failure> {
+    let turns = snapshot.turns();
+    let all = turns.len();
+    match mode {
+        Mode::Summary => print_summary(snapshot),
+        Mode::Full => print_turns(&turns, snapshot.turns_left_out()),
+        Mode::Recent => {
+            let (turns, _) = newest(turns, session.active_bounds());
+            let left_out = (all - turns.len()) as u64 + snapshot.turns_left_out();
+            print_turns(&turns, left_out)
+        }
+    }
+}
+
+fn about(session: &Session, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let title = output::visible(snapshot.title());
+    vec![
+        ("Project", session.project.root().display().to_string()),
+        ("Chat", session.chat.to_string()),
+        ("Context", format!("{} \u{201c}{title}\u{201d}", snapshot.context())),
+        ("Length", counted(snapshot.message_count())),
+    ]
+}
+
+fn print_about(about: &[(&str, String)]) -> Result<(), Failure> {
+    about
+        .iter()
+        .try_for_each(|(name, text)| output::line(&table::wrapped(&format!("{name:<8} {text}"), 9)))
+}
+
+fn print_summary(snapshot: &Snapshot) -> Result<(), Failure> {
+    match snapshot.summary().trim() {
+        "" => Ok(()),
+        summary => {
+            let title = Style::of_stdout().bold("Summary");
+            output::line(&format!("\n{title}\n{}", told::shown(summary)))
+        }
+    }
+}
+
+fn print_turns(turns: &[Turn], left_out: u64) -> Result<(), Failure> {
+    let style = Style::of_stdout();
+    if left_out > 0 {
+        let line = format!("({left_out} earlier are not shown)");
+        output::line(&format!("\n{}", style.dim(&line)))?;
+    }
+    for turn in turns {
+        let who = style.bold(turn.speaker.name());
+        output::line(&format!("\n{who} {}", style.dim(&moment(turn.ts))))?;
+        // What a person typed is shown as it was typed; what an agent writes is Markdown.
+        output::line(&match turn.speaker {
+            Speaker::User => table::wrapped_lines(&output::visible(&turn.text)),
+            Speaker::Assistant => told::shown(&turn.text),
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! News of a chat's contexts: what another process has done to them while this one looks on.
+//!
+//! What this process does itself is told by its agent at once. The ledger has what all of them have done, so
+//! news is what is there and was not told.
+
+use ship_agent::{Agent, Listener, RunEvent};
+use ship_message::Chunk;
+use ship_message::json::Json;
+use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq};
+
+use super::turn::{Notice, notice};
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// How much of the ledger is read at once.
+const PAGE: usize = 200;
+
+/// What has happened to the contexts of a chat, from when it was asked for.
+pub(crate) struct News<'a> {
+    session: &'a Session,
+    /// What this process's own agent tells.
+    listener: Listener,
+    told: Vec<String>,
+    /// How far the ledger was read.
+    seen: Option<LedgerSeq>,
+}
+
+impl<'a> News<'a> {
+    pub(crate) async fn from_now(session: &'a Session, agent: &Agent) -> Result<Self, Failure> {
+        let listener = agent.listen(&session.chat);
+        let seen = match session.store()?.open(&session.chat).await? {
+            Some(chat) => chat.ledger_before(None, 1).await?.last().map(|line| line.seq),
+            None => None,
+        };
+        Ok(Self { session, listener, told: Vec::new(), seen })
+    }
+
+    /// What nobody was told here yet, in order.
+    pub(crate) async fn read(&mut self) -> Result<Vec<String>, Failure> {
+        while let Some(event) = self.listener.try_next() {
+            if let RunEvent::Chunk(Chunk::Data(part)) = &event
+                && let Some(Notice::Context(line)) = notice(part)
+            {
+                self.told.push(line.to_owned());
+            }
+        }
+        let mut news = Vec::new();
+        let Some(chat) = self.session.store()?.open(&self.session.chat).await? else {
+            return Ok(news);
+        };
+        for line in self.unseen(&*chat).await? {
+            let Some(text) = of_contexts(&line) else { continue };
+            match self.told.iter().position(|told| told == text) {
+                Some(at) => drop(self.told.remove(at)),
+                None => news.push(text.to_owned()),
+            }
+        }
+        Ok(news)
+    }
+
+    async fn unseen(&mut self, chat: &dyn Chat) -> Result<Vec<LedgerLine>, Failure> {
+        let mut lines = Vec::new();
+        loop {
+            let page = chat.ledger_after(self.seen, PAGE).await?;
+            let is_last = page.len() < PAGE;
+            self.seen = page.last().map(|line| line.seq).or(self.seen);
+            lines.extend(page);
+            if is_last {
+                return Ok(lines);
+            }
+        }
+    }
+}
+
+/// What an entry tells of contexts. Of what was not done, only whoever asked for it wants to know.
+fn of_contexts(line: &LedgerLine) -> Option<&str> {
+    let LedgerBody::Entry(entry) = &line.body else { return None };
+    let meta = entry.entry.get("meta")?;
+    let is_done = match meta.get("via").and_then(Json::as_str)? {
+        "switch" => true,
+        "operation" => meta.get("operated")?.get("notDone").is_none(),
+        _ => false,
+    };
+    entry.entry.str("text").filter(|_| is_done)
+}

@@ -1,0 +1,94 @@
+//! Contexts in `ship chat`: the same commands with a slash, and what is told of what others do.
+
+use crate::contexts::{active, archived, turns, two_contexts};
+use crate::harness::{TestShip, echo, keys, text};
+
+/// The lines that tell of a switch to a context.
+fn told_of(out: &str, title: &str) -> Vec<String> {
+    let told = format!("Now in “{title}”. Left ");
+    out.lines().filter(|line| line.contains(&told)).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_switch_that_the_model_makes_is_told_once_on_a_line_of_its_own() {
+    let switch = r#"/tool chat_context_new {"title":"Dinner"}"#;
+    let ship = TestShip::new();
+    let out = ship.piped(&["chat"], format!("plan the database\n{switch}\nsoup?\n")).text();
+    let told = told_of(&out, "Dinner");
+    assert_eq!(told.len(), 1, "{out}");
+    assert!(
+        told[0]
+            .starts_with("Now in “Dinner”. Left “plan the database”; to return: /context load c_")
+    );
+    assert_eq!(turns(&ship).len(), 4, "the message that switched is answered there, and the next");
+
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "plan the database"]).text();
+    let ran = ship.run(&["send", switch]);
+    assert_eq!(told_of(&ran.text(), "Dinner"), Vec::<String>::new());
+    let told = told_of(&ran.err(), "Dinner");
+    assert_eq!(told.len(), 1, "{}", ran.err());
+    assert!(told[0].contains("to return: ship context load c_"), "{told:?}");
+}
+
+#[test]
+fn what_is_done_elsewhere_while_a_chat_is_open_is_told_there_once() {
+    let ship = TestShip::new();
+    let mut chat = ship.start(&["chat"]);
+    chat.say("plan the database");
+    chat.until(&format!("{}\n", echo("plan the database")));
+    let line = ship.run(&["context", "new", "--title", "Dinner"]).text();
+    assert_eq!(chat.line(), line.replace("ship context load", "/context load"));
+    chat.say("/context load -");
+    assert_eq!(chat.line(), "Now in “plan the database”.\n", "nothing was said in the other");
+    chat.say("and now?");
+    chat.until(&format!("{}\n", echo("and now?")));
+    assert_eq!(chat.finish(), "", "nothing is told twice");
+}
+
+#[test]
+fn everything_can_be_done_in_a_chat_and_what_is_meant_otherwise_is_told() {
+    let ship = TestShip::new();
+    let script = "plan the database\n/checkpoint early\nwhich port?\n/rewind early\n/undo\n/fork early\n\
+                  /context rename The copy\n/context new Dinner\nsoup?\n/context recall copy\n\
+                  /context clear\n/context load moon\n/context load\n/context lod x\n/context\n\
+                  /context show dinner\n";
+    let out = ship.piped(&["chat"], script).text();
+    for expected in [
+        "Checkpoint “early” is here. To come back: /rewind early\n",
+        "This context is now “The copy”.\n",
+        "“The copy” is shown here, for reference.\n",
+        "No single archived context fits `moon`. Nothing has changed. The newest are:\n  c_",
+        "Which one? An id, words of it, or - for the one left last.\n",
+        "Behind /context stands list, show, new, load, recall, clear or rename; /help tells more.\n",
+        "\n* Context of ",
+        "“Dinner”\n",
+    ] {
+        assert!(out.contains(expected), "{expected:?} is not in {out}");
+    }
+    assert_eq!(told_of(&out, "plan the database").len(), 2, "rewind and fork: {out}");
+    assert_eq!(archived(&ship), ["Dinner", "The copy", "plan the database"]);
+    assert_eq!(ship.said().len(), 6, "commands are not said to the agent");
+}
+
+#[test]
+fn a_program_reads_lines_of_json_from_a_chat_also_about_contexts() {
+    let ship = two_contexts();
+    let ran = ship.piped(&["chat", "--json"], "/context load -\n/context load moon\n/context\n");
+    let lines = ran.json_lines();
+    assert_eq!(text(&lines[0], "operation"), "load");
+    assert_eq!(text(lines[1].get("error").unwrap(), "code"), "not_done");
+    assert_eq!(keys(&lines[2]), ["active", "items"]);
+}
+
+#[test]
+fn a_run_that_waits_for_a_word_goes_along_into_a_new_context() {
+    let settings = r#"{ "tools": { "approval": ["chat_send"] } }"#;
+    let ship = TestShip::with_settings(settings);
+    let _ = ship.run(&["send", "plan the database"]).text();
+    let script = "/tool chat_send {\"text\":\"the parcel\"}\n/context new Dinner\ny\n";
+    let out = ship.piped(&["chat"], script).text();
+    assert_eq!(told_of(&out, "Dinner").len(), 1, "{out}");
+    assert_eq!(out.matches("\nthe parcel\n").count(), 1, "{out}");
+    assert_eq!(text(&active(&ship), "title"), "Dinner");
+}

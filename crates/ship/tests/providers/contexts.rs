@@ -1,0 +1,139 @@
+//! Somebody changes the context while another process answers in it.
+
+use std::time::Duration;
+
+use ship_message::json::Json;
+use ship_testkit::llm::{Answer, Format, Piece, Speech, Step};
+
+use crate::harness::{Running, array, message_text, text};
+use crate::world::World;
+
+/// A step that takes its time, so that somebody can do something meanwhile, and wants a tool run.
+fn slow_call() -> Answer {
+    Answer::judge(|exchange| {
+        let speech =
+            Speech::new([Piece::Text("Let me see.".to_owned()), Piece::call("skills_list", "{}")]);
+        let mut steps = vec![Step::Delay(Duration::from_secs(3))];
+        steps.extend(exchange.stream(&exchange.frames(&speech)));
+        Answer::Raw(steps)
+    })
+}
+
+/// A chat that was about a database, and a provider that takes its time about the next message.
+fn world(others: &str) -> World {
+    let world = World::of(Format::OpenAi, r#""retries": 0"#, others);
+    world.server.then(Answer::text("A plan."));
+    assert_eq!(world.answer("plan the database"), "A plan.");
+    world.server.then(slow_call());
+    world.server.then(Answer::text("Soup."));
+    world
+}
+
+/// Asks what is answered slowly, with `ship send`.
+fn asking(world: &World) -> Running {
+    let send = world.ship.start(&["send", "what shall we eat?"]);
+    world.wait_for(2);
+    send
+}
+
+fn active(world: &World) -> Json {
+    world.ship.run(&["context", "show", "--json"]).json()
+}
+
+/// What was said in the active context.
+fn turns(world: &World) -> Vec<String> {
+    array(&active(world), "turns").iter().map(|turn| text(turn, "text")).collect()
+}
+
+#[test]
+fn a_switch_from_another_process_is_made_between_steps_and_both_are_told() {
+    let world = world("");
+    let send = asking(&world);
+    let told = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
+    assert!(told.starts_with("Now in “Dinner”. Left “plan the database”; to return: ship "));
+    let ended = send.ended();
+    assert_eq!(ended.text(), "Let me see.\nSoup.\n", "the message that waited is answered");
+    assert_eq!(ended.err(), format!("({})\n", told.trim_end()), "whoever waits is told, once");
+    let last = String::from_utf8(world.last_request().body).unwrap();
+    assert!(last.contains("what shall we eat?") && !last.contains("A plan."), "{last}");
+    assert_eq!(turns(&world), ["what shall we eat?", "Soup."]);
+    assert_eq!(world.ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
+}
+
+#[test]
+fn a_chat_that_answers_shows_a_switch_from_another_process_once() {
+    let world = world("");
+    let mut chat = world.ship.start(&["chat"]);
+    chat.say("what shall we eat?");
+    world.wait_for(2);
+    let told = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
+    let line = told.replace("ship context load", "/context load");
+    let shown = chat.until("Soup.");
+    assert_eq!(shown, format!("Let me see.\n[skills_list]\n{line}Soup."));
+    assert_eq!(chat.finish(), "\n");
+}
+
+#[test]
+fn a_load_from_another_process_stops_the_answer_and_says_so() {
+    let world = world("");
+    let send = asking(&world);
+    // There is nothing to load but what `new` leaves.
+    let _ = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
+    assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
+    world.server.then(slow_call());
+    let send = world.ship.start(&["send", "with bread?"]);
+    world.wait_for(4);
+    let told = world.ship.run(&["context", "load", "database"]).text();
+    assert!(told.starts_with("Now in “plan the database”. Left “Dinner”"), "{told}");
+    let ended = send.ended();
+    assert!(ended.complaint().contains("ship: stopped; your message and what was said are kept"));
+    assert_eq!(ended.out(), "Let me see.\n");
+    assert_eq!(turns(&world)[..2], ["plan the database", "A plan."]);
+    assert!(world.ship.said().iter().any(|(_, said)| said == "with bread?"));
+}
+
+#[test]
+fn what_cannot_be_done_at_once_is_queued_and_done_at_the_next_step() {
+    let world = world(r#", "lock": { "waitMs": 300 }"#);
+    let send = asking(&world);
+    let queued = world.ship.run(&["checkpoint", "here", "--json"]).json();
+    let line = "The chat is at work; this is done at its next step.";
+    let expected = format!(r#"{{"operation":"checkpoint","queued":true,"line":"{line}"}}"#);
+    assert_eq!(queued.to_string(), expected);
+    assert_eq!(world.ship.run(&["context", "new"]).text(), format!("{line}\n"));
+    assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
+    assert_eq!(turns(&world), ["what shall we eat?", "Soup."]);
+}
+
+#[test]
+fn a_switch_that_was_asked_for_outlives_whoever_was_to_make_it() {
+    let world = world(r#", "lock": { "waitMs": 300 }"#);
+    let send = asking(&world);
+    let _ = world.ship.run(&["context", "new", "--title", "Dinner"]).text();
+    send.kill();
+    assert_eq!(text(&active(&world), "title"), "plan the database", "nobody has made it yet");
+    world.server.otherwise(Answer::text("Soup."));
+    let chat = world.ship.piped(&["chat"], "thanks\n").text();
+    assert_eq!(chat.matches("Now in “Dinner”. Left “plan the database”").count(), 1, "{chat}");
+    assert_eq!(text(&active(&world), "title"), "Dinner");
+    assert_eq!(turns(&world)[0], "what shall we eat?");
+    let said = world.ship.run(&["history", "--json"]).json_lines();
+    let asked = said.iter().filter(|message| text(message, "role") == "user");
+    assert_eq!(
+        asked.map(message_text).collect::<Vec<_>>(),
+        ["plan the database", "what shall we eat?", "thanks"]
+    );
+    assert_eq!(world.ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
+}
+
+#[test]
+fn whoever_asks_for_a_switch_may_be_killed_and_it_is_made_all_the_same() {
+    let world = world("");
+    let send = asking(&world);
+    let asked = world.ship.start(&["context", "new", "--title", "Dinner"]);
+    let is_asked = || world.ship.run(&["history", "--ledger"]).text().contains("/new");
+    while !is_asked() {}
+    asked.kill();
+    assert_eq!(send.ended().text(), "Let me see.\nSoup.\n");
+    assert_eq!(text(&active(&world), "title"), "Dinner");
+}
