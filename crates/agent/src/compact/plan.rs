@@ -55,7 +55,7 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
     agent.scales.carry_over(&carried.tokens);
     let load = agent.scales.load(request);
     let said = work.context().await;
-    let open = open_messages(&said, &work.run_id);
+    let open = open_messages(&said, &work.run_id, view.head.carry.str("answered"));
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
     let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
     let budget = budget(agent, &carried, why, load.total());
@@ -172,8 +172,9 @@ pub(super) fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) ->
     Budget { tokens, window, is_guess, answer }
 }
 
-/// The messages of the open request: what people said since the last answer that ended.
-fn open_messages(said: &[Arc<UiMessage>], run_id: &str) -> Vec<bool> {
+/// The messages of the open request: what people said since the last answer that ended. A context that was
+/// branched off may end with a message that is `answered` elsewhere.
+fn open_messages(said: &[Arc<UiMessage>], run_id: &str, answered: Option<&str>) -> Vec<bool> {
     let of_this_run = |message: &UiMessage| {
         message.metadata().and_then(|metadata| metadata.get("runId")?.as_str()) == Some(run_id)
     };
@@ -183,6 +184,7 @@ fn open_messages(said: &[Arc<UiMessage>], run_id: &str) -> Vec<bool> {
         match message.role() {
             // In a conversation it stands in the person's place.
             Role::User if kind == Some("summary") => break,
+            Role::User if answered.is_some() && message.id() == answered => break,
             Role::User => open[at] = true,
             // What was fetched for the request stays with it.
             Role::Assistant if of_this_run(message) => open[at] = is_reference(message),
@@ -254,5 +256,19 @@ impl Plan {
         let is_new = |at: &usize| !is_summary(&self.said[*at]);
         let tokens: u64 = cut.older.iter().map(|at| self.weights[*at]).sum();
         cut.older.iter().any(is_new) || tokens > self.goal.summary_room() + SUMMARY_MARGIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_answered_elsewhere_is_not_open() {
+        let said = |id: &str| Arc::new(UiMessage::new(id, Role::User, vec![UiPart::text("Hello")]));
+        let messages = [said("u1"), said("u2"), said("u3")];
+        assert_eq!(open_messages(&messages, "r", None), [true, true, true]);
+        assert_eq!(open_messages(&messages, "r", Some("u2")), [false, false, true]);
+        assert_eq!(open_messages(&messages[..2], "r", Some("u2")), [false, false]);
     }
 }
