@@ -52,12 +52,17 @@ impl<'a> Asking<'a> {
         Self::recorded(work, prepared, written, shown, is_counted).await
     }
 
-    /// Puts a call for a summary on record. Its messages are nowhere else, so they are kept.
+    /// Puts a call for a summary on record. Its messages are nowhere else, so they are kept; not so where what is
+    /// compacted is purged.
     pub(crate) async fn for_summary(
         work: &Work,
         prepared: &Prepared,
         written: &'a Written<'a>,
     ) -> Result<Self, RunError> {
+        if !work.agent.rules.archive_on_compact {
+            let shown = Shown::Summary(String::new());
+            return Self::recorded(work, prepared, written, shown, true).await;
+        }
         let said: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
         let said = Json::from(said).to_string();
         let sha256 = crate::digest(said.as_bytes());

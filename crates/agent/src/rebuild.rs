@@ -54,6 +54,11 @@ pub(crate) async fn rebuild(store: &dyn Store, chat: &dyn Chat, record: &Request
             let read = rebuilt.read_context(chat, *position, message_id, *parts, limits).await;
             rebuilt.missing.extend(read.err().map(|error| error.to_string()));
         }
+        Shown::Summary(sha256) if sha256.is_empty() => {
+            let sentence =
+                "the messages are not kept: `context.history.archiveOnCompact` was false";
+            rebuilt.missing.push(sentence.to_owned());
+        }
         Shown::Summary(sha256) => {
             if let Some(said) = rebuilt.blob(store, sha256, "the messages").await {
                 let read = list(&said).into_iter().filter_map(|one| UiMessage::from_json(one).ok());

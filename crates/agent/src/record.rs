@@ -2,8 +2,9 @@
 //!
 //! What a request says is in the log already, so a record only tells which part of it was shown: up to which
 //! line, and how much of the message that the run was writing. What is not in the log, the system blocks and
-//! the tools, is kept as blobs, and so is the frame: their digests and the parameters, which seldom differ. An answer is a line of its own, because a request that nobody answered must be
-//! on record too.
+//! the tools, is kept as blobs, and so is the frame, which seldom differs from one request to the next: the
+//! digests of those blobs, how the body is written, and where long tool outputs are cut. An answer is a line of
+//! its own, because a request that nobody answered must be on record too.
 
 use std::collections::HashMap;
 
@@ -61,7 +62,8 @@ pub enum Shown {
         /// How many of its parts were shown; texts without a letter are not counted.
         parts: usize,
     },
-    /// A part of the chat, to be summed up. The messages are a blob of this digest.
+    /// A part of the chat, to be summed up. The messages are a blob of this digest, which is empty when they are
+    /// not kept.
     Summary(String),
 }
 

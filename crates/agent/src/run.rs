@@ -115,6 +115,9 @@ pub enum RunError {
         /// The chat.
         chat: ChatKey,
     },
+    /// Nothing could be sent, whatever was left out.
+    #[error("{0}")]
+    NoRoom(String),
     /// Nothing waits for this answer.
     #[error("nothing in `{chat}` waits for `{id}`; it may have been answered already")]
     NotWaiting {

@@ -21,11 +21,11 @@ mod transcript;
 
 pub use cut::{Cut, cut};
 pub use extract::extract;
-pub use goal::{Budget, Goal, TooBig};
+pub use goal::{Budget, Goal, SUMMARY_TOKENS_MIN, TooBig};
 pub use prune::{Pruned, prunable};
 pub use summary::{
     Rejected, Summary, accept, instructions, is_summary, open_request, previous_summary,
-    summary_message,
+    summary_message, unbroken,
 };
 pub use transcript::{Chunks, chunks, transcript};
 
@@ -40,7 +40,7 @@ pub enum Rung {
     SmallerTail,
     /// The older part is too long for one summary, and is summarised piece by piece.
     Chunks,
-    /// No model could sum it up: an extract.
+    /// No model could sum all of it up: what none did is extracted.
     Extract,
 }
 

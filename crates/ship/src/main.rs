@@ -55,10 +55,10 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
         Command::Inspect { request: Some(id), raw, .. } => {
             commands::inspect::run_past(session, id, *raw).await
         }
+        Command::Inspect { raw: true, .. } => Err(commands::inspect::raw_of_nothing()),
         Command::Inspect { requests: true, last, .. } => {
             commands::inspect::list(session, *last).await
         }
-        Command::Inspect { raw: true, .. } => Err(commands::inspect::raw_of_nothing()),
         Command::Inspect { .. } => commands::inspect::run(session).await,
         Command::Compact { dry_run, undo, instructions } => {
             let instructions = instructions.clone();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ship_context::compact::{Cut, Goal, Rung};
-use ship_context::{Journal, RunStart};
+use ship_context::{Journal, Recovery, RunStart, recover};
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
@@ -82,29 +83,36 @@ impl Agent {
     /// Compacts the active context now, whatever its size. Nothing when there is nothing to leave out.
     ///
     /// # Errors
-    /// When the chat is at work elsewhere, or cannot be read or written.
+    /// When the chat is at work elsewhere, cannot be read or written, or nothing could be sent whatever was left
+    /// out.
     pub async fn compact(
         &self,
         chat: &ChatKey,
         wishes: Option<String>,
     ) -> Result<Option<Compacted>, RunError> {
-        let Some(work) = self.work_at_rest(chat).await? else { return Ok(None) };
-        let request = prepared(&work, None).await;
-        match make_room(&work, None, request, &Why::Person { wishes }).await?.0 {
+        let Some((work, so_far)) = self.work_at_rest(chat).await? else { return Ok(None) };
+        let request = prepared(&work, so_far.as_ref()).await;
+        let why = Why::Person { wishes };
+        match make_room(&work, so_far.as_ref(), request, &why).await?.0 {
             Room::Made(compacted) => Ok(Some(compacted)),
-            Room::Enough(_) | Room::Settle(_) | Room::None(_) => Ok(None),
+            Room::Enough(_) | Room::Settle(_) => Ok(None),
+            Room::None(sentence) => Err(RunError::NoRoom(sentence)),
         }
     }
 
     /// Tells what a compaction would do, and does nothing.
     ///
     /// # Errors
-    /// When the chat is at work elsewhere, or cannot be read.
+    /// When the chat is at work elsewhere, cannot be read, or nothing could be sent whatever was left out.
     pub async fn plan_compaction(&self, chat: &ChatKey) -> Result<Option<Planned>, RunError> {
-        let Some(work) = self.work_at_rest(chat).await? else { return Ok(None) };
-        let request = prepared(&work, None).await;
+        let Some((work, so_far)) = self.work_at_rest(chat).await? else { return Ok(None) };
+        let request = prepared(&work, so_far.as_ref()).await;
         let why = Why::Person { wishes: None };
-        let Planning::Plan(plan) = plan(&work, &request, &why).await? else { return Ok(None) };
+        let plan = match plan(&work, &request, &why).await? {
+            Planning::Plan(plan) => plan,
+            Planning::Settle(_) => return Ok(None),
+            Planning::No(sentence) => return Err(RunError::NoRoom(sentence)),
+        };
         let is_full = work.log_is_full().await;
         let prunes = !is_full && plan.is_pruning_enough();
         let mut cut = plan.cut_for(&work.agent.rules, is_full);
@@ -126,14 +134,30 @@ impl Agent {
         }))
     }
 
-    /// A chat whose lane is held and in which nothing runs.
-    pub(super) async fn work_at_rest(&self, key: &ChatKey) -> Result<Option<Arc<Work>>, RunError> {
+    /// A chat whose lane is held and in which nothing runs, and what a run has said that has not ended.
+    pub(super) async fn work_at_rest(
+        &self,
+        key: &ChatKey,
+    ) -> Result<Option<(Arc<Work>, Option<UiMessage>)>, RunError> {
         let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
         let lane = chat.lane("compact").await?;
         let Some(view) = chat.view().await? else { return Ok(None) };
         let about = chat.about().await?;
-        let journal = Journal::of(RunStart::default());
         let agent = Arc::clone(&self.inner);
-        Ok(Some(Arc::new(Work::begin(agent, chat, lane, about, &view, &journal).await)))
+        let written = Journal::read(&chat.journal().await?);
+        // What the ledger holds only matters to who begins a run.
+        let (journal, so_far) = match recover(Some(&view), &[], written, |_| false, &*agent) {
+            Recovery::Parked(journal)
+            | Recovery::Continue(journal)
+            | Recovery::Settled(journal) => {
+                let so_far = journal.message.clone();
+                (journal, Some(so_far))
+            }
+            Recovery::Idle | Recovery::Deliver(_) | Recovery::RunPending => {
+                (Journal::of(RunStart::default()), None)
+            }
+        };
+        let work = Work::begin(agent, chat, lane, about, &view, &journal).await;
+        Ok(Some((Arc::new(work), so_far)))
     }
 }

@@ -10,6 +10,7 @@ use crate::skills;
 
 const CARRY: &str = "compaction";
 pub(super) const PRUNED: &str = "pruned";
+pub(super) const WARNED: &str = "warned";
 const TOKENS: &str = "tokens";
 
 /// What is carried from log to log.
@@ -25,6 +26,8 @@ pub(crate) struct Carried {
     pub(crate) cool_until: Option<Timestamp>,
     /// A person has undone a compaction: the trigger is the window, until it overflows.
     pub(crate) raised: bool,
+    /// The settings with which the log was told that the floor fills the budget.
+    pub(crate) warned: Option<String>,
 }
 
 impl Carried {
@@ -39,6 +42,7 @@ impl Carried {
             failures: field("failures").and_then(Json::as_u64).unwrap_or_default(),
             cool_until: cool_until.map(|millis| Timestamp::from_millis(millis as i64)),
             raised: field("raised").and_then(Json::as_bool).unwrap_or_default(),
+            warned: warned_by_event(view).or_else(|| field(WARNED)?.as_str()).map(str::to_owned),
         }
     }
 
@@ -46,6 +50,7 @@ impl Carried {
         let mut state = Object::from([("failures", Json::from(self.failures))]);
         state.set_or_remove("coolUntil", self.cool_until.map(millis));
         state.set_or_remove("raised", self.raised.then(|| Json::from(true)));
+        state.set_or_remove(WARNED, self.warned.as_deref().map(Json::from));
         head.carry.set(CARRY, state);
         head.carry.set(PRUNED, self.pruned.to_json());
         head.carry.set(TOKENS, self.tokens.clone());
@@ -67,6 +72,14 @@ pub(crate) fn pruned(view: &View) -> Pruned {
         }
     }
     pruned
+}
+
+/// With which settings the log was told, if that was with a compaction since the head was written.
+fn warned_by_event(view: &View) -> Option<&str> {
+    view.lines.iter().rev().find_map(|line| match &line.body {
+        Body::Event(event) if event.event == COMPACTED => event.data.get(WARNED)?.as_str(),
+        Body::Event(_) | Body::Message(_) => None,
+    })
 }
 
 /// The outputs that a head leaves out.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{Budget, Cut, Goal, Pruned, Weighed, cut, is_summary, prunable};
+use ship_context::compact::{
+    Budget, Cut, Goal, Pruned, TooBig, Weighed, cut, is_summary, prunable,
+};
 use ship_context::contexts::is_reference;
 use ship_context::input_budget;
 use ship_message::json::Json;
@@ -15,7 +17,7 @@ use crate::Rules;
 use crate::recorded::not_recorded;
 use crate::request::Prepared;
 use crate::run::{Inner, RunError};
-use crate::scales::Load;
+use crate::scales::{Load, Pieces};
 use crate::work::Work;
 
 /// What a message takes beside its text.
@@ -27,6 +29,8 @@ pub(super) struct Plan {
     pub(super) open: Vec<bool>,
     pub(super) load: Load,
     pub(super) goal: Goal,
+    /// What system and tools take, where they and the open request fill the budget.
+    pub(super) filled_by: Option<(u64, u64)>,
     /// Outputs to leave out, and what the messages weigh then.
     pub(super) pruned: Pruned,
     pub(super) weights: Vec<u64>,
@@ -54,15 +58,13 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
     }
     let load = agent.scales.load(request);
     let said = work.context().await;
-    let open = open_messages(&said, &work.run_id);
+    let open = open_messages(&said, &work.run_id, view.head.carry.str("answered"));
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
     let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
     let budget = budget(agent, &carried, why, load.total());
     let goal = match Goal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
-        Err(too_big) => {
-            return Ok(Planning::No(format!("{too_big}. Send it in pieces, or as a file.")));
-        }
+        Err(too_big) => return Ok(Planning::No(sentence(agent, request, &too_big))),
     };
     let so_far = request.shown.get(said.len());
     let needs_room = *why != Why::Trigger || load.total() > goal.trigger;
@@ -71,12 +73,15 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
         Some(so_far) => {
             let tokens = weigh(said.len());
             let earlier = earlier_parts(so_far);
-            if earlier > 0 && tokens > goal.room() / 2 {
+            // A person who makes room beside a run that waits leaves it as it is.
+            let may_settle = !matches!(why, Why::Person { .. });
+            if may_settle && earlier > 0 && tokens > goal.room() / 2 {
                 return Ok(Planning::Settle(earlier));
             }
             match Goal::new(load.fixed, open_tokens + tokens, &budget) {
                 Ok(goal) => goal,
-                Err(_) => return Ok(Planning::Settle(so_far.parts().len())),
+                Err(_) if may_settle => return Ok(Planning::Settle(so_far.parts().len())),
+                Err(too_big) => return Ok(Planning::No(sentence(agent, request, &too_big))),
             }
         }
     };
@@ -93,7 +98,57 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
             *weight = agent.scales.message(&shown);
         }
     }
-    Ok(Planning::Plan(Box::new(Plan { said, open, load, goal, pruned, weights, carried, view })))
+    let filled_by = goal.floor_fills_budget.then(|| {
+        let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
+        (weights.system.iter().sum(), weights.tools.iter().sum())
+    });
+    Ok(Planning::Plan(Box::new(Plan {
+        said,
+        open,
+        load,
+        goal,
+        filled_by,
+        pruned,
+        weights,
+        carried,
+        view,
+    })))
+}
+
+/// What is too big, and what can be done about it.
+fn sentence(agent: &Inner, request: &Prepared, too_big: &TooBig) -> String {
+    let TooBig { open, fixed, wall } = *too_big;
+    let takes = format!("the model takes {wall} with room for an answer");
+    if open > fixed {
+        return format!(
+            "your message alone takes about {open} tokens, and the system and the tools {fixed}; {takes}. \
+             Send it in pieces, or as a file."
+        );
+    }
+    let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
+    let tools: u64 = weights.tools.iter().sum();
+    let system: u64 = weights.system.iter().sum();
+    let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);
+    let (largest, tokens) = named.max_by_key(|(_, tokens)| **tokens).unwrap_or(("none", &0));
+    let what = match (system >= wall, too_big.is_without_request()) {
+        (true, _) => {
+            format!("the system blocks alone take about {system} tokens ({largest} {tokens})")
+        }
+        (false, true) => format!(
+            "the system blocks take about {system} tokens ({largest} {tokens}), and the tools {}",
+            tools
+        ),
+        (false, false) => format!(
+            "the system blocks take about {system} tokens ({largest} {tokens}), the tools {}, and the open \
+             request {open}",
+            tools
+        ),
+    };
+    let shorten = match tools > system {
+        true => "Leave some tools out".to_owned(),
+        false => format!("Shorten {largest}"),
+    };
+    format!("{what}; {takes}. {shorten}, or take a model with a larger window.")
 }
 
 /// How many parts of a run's message come before its last step. That one stays: the model has not seen its
@@ -121,8 +176,9 @@ pub(super) fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) ->
     Budget { tokens, window, is_guess, answer }
 }
 
-/// The messages of the open request: what people said since the last answer that ended.
-fn open_messages(said: &[Arc<UiMessage>], run_id: &str) -> Vec<bool> {
+/// The messages of the open request: what people said since the last answer that ended. A context that was
+/// branched off may end with a message that is `answered` elsewhere.
+fn open_messages(said: &[Arc<UiMessage>], run_id: &str, answered: Option<&str>) -> Vec<bool> {
     let of_this_run = |message: &UiMessage| {
         message.metadata().and_then(|metadata| metadata.get("runId")?.as_str()) == Some(run_id)
     };
@@ -132,6 +188,7 @@ fn open_messages(said: &[Arc<UiMessage>], run_id: &str) -> Vec<bool> {
         match message.role() {
             // In a conversation it stands in the person's place.
             Role::User if kind == Some("summary") => break,
+            Role::User if answered.is_some() && message.id() == answered => break,
             Role::User => open[at] = true,
             // What was fetched for the request stays with it.
             Role::Assistant if of_this_run(message) => open[at] = is_reference(message),
@@ -203,5 +260,19 @@ impl Plan {
         let is_new = |at: &usize| !is_summary(&self.said[*at]);
         let tokens: u64 = cut.older.iter().map(|at| self.weights[*at]).sum();
         cut.older.iter().any(is_new) || tokens > self.goal.summary_room() + SUMMARY_MARGIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_answered_elsewhere_is_not_open() {
+        let said = |id: &str| Arc::new(UiMessage::new(id, Role::User, vec![UiPart::text("Hello")]));
+        let messages = [said("u1"), said("u2"), said("u3")];
+        assert_eq!(open_messages(&messages, "r", None), [true, true, true]);
+        assert_eq!(open_messages(&messages, "r", Some("u2")), [false, false, true]);
+        assert_eq!(open_messages(&messages[..2], "r", Some("u2")), [false, false]);
     }
 }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use ship_context::compact::{Cut, Rung, Summary, open_request, summary_message};
+use ship_context::input_budget;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{Body, NewEvent, OnDamage, Piece, Rotation, SealedName, Seq, View};
 
+use super::carried::{PRUNED, WARNED};
 use super::plan::Plan;
 use super::summarise::{Older, Summed, summarise};
 use super::{COMPACTED, Compacted, Room, SEALED_GENERATION, Why, meta, purge};
@@ -20,9 +22,6 @@ impl Plan {
     /// Does it: the first rung that is enough.
     pub(super) async fn carry_out(self, work: &Arc<Work>, why: &Why) -> Result<Room, RunError> {
         let before = self.load.total();
-        if self.goal.floor_is_over_budget {
-            warn_once(work).await;
-        }
         let is_full = work.log_is_full().await;
         if !is_full && self.is_pruning_enough() {
             return self.prune(work, before).await;
@@ -48,6 +47,7 @@ impl Plan {
 
     /// Leaves old outputs out. The log only gains an event: there is nothing to seal.
     async fn prune(self, work: &Work, before: u64) -> Result<Room, RunError> {
+        let warned = self.warn_once(work);
         let compacted = Compacted {
             rung: Rung::Prune,
             tokens_before: before,
@@ -57,7 +57,8 @@ impl Plan {
             purged: false,
         };
         let mut data = compacted.to_object();
-        data.set("pruned", self.pruned.to_json());
+        data.set(PRUNED, self.pruned.to_json());
+        data.set_or_remove(WARNED, warned.map(Json::from));
         work.append(vec![event(work, data).into()]).await?;
         work.read_again().await?;
         log(work, &compacted);
@@ -76,7 +77,8 @@ impl Plan {
         let scales = &work.agent.scales;
         let count = |text: &str| scales.count(text);
         let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
-        let open = open_request(self.said.iter().map(Arc::as_ref));
+        let open = self.said.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
+        let open = open_request(open.map(|(message, _)| &**message));
         let summary = Summary::new(summed.prose, &summed.source, summed.previous.as_deref(), open);
         let text = summary.text(self.goal.summary_room(), &count);
         let now = work.agent.clock.now();
@@ -100,7 +102,9 @@ impl Plan {
         if is_asked && compacted.tokens_after >= before {
             return Ok(Room::Enough(before));
         }
+        let warned = self.warn_once(work);
         let mut carried = self.carried;
+        carried.warned = warned;
         carried.tokens = scales.to_object();
         carried.raised = false;
         carried.pruned.extend(self.pruned);
@@ -135,6 +139,34 @@ impl Plan {
         log(work, &compacted);
         tell_done(work, &compacted);
         Ok(Room::Made(compacted))
+    }
+}
+
+impl Plan {
+    /// Where the floor fills the budget, the log is told so, once until the settings change. Gives the settings
+    /// with which it was told.
+    fn warn_once(&self, work: &Work) -> Option<String> {
+        let Some((system, tools)) = self.filled_by else { return self.carried.warned.clone() };
+        let agent = &work.agent;
+        let (set, window) = (agent.rules.input_tokens_max, agent.window_tokens());
+        let or_none = |tokens: Option<u64>| tokens.map_or("auto".to_owned(), |it| it.to_string());
+        let settings = format!("{} {} {}", or_none(set), or_none(window), agent.rules.max_tokens);
+        if self.carried.warned.as_ref() != Some(&settings) {
+            let budget = input_budget(set, window, agent.rules.max_tokens);
+            let request = self.goal.floor - self.load.fixed;
+            let whose = match set {
+                Some(_) => "`context.history.maxInputTokensApprox` allows",
+                None => "the model's window leaves",
+            };
+            let warning = format!(
+                "the system ({system} tokens), the tools ({tools}) and the open request ({request}) fill the \
+                 {budget} tokens that {whose}; the other messages may take as much again, as far as the \
+                 model takes it"
+            );
+            let fields = vec![("message", Json::from(warning))];
+            work.note(RunNote { kind: "warning", fields, ..RunNote::default() });
+        }
+        Some(settings)
     }
 }
 
@@ -178,17 +210,21 @@ fn event(work: &Work, data: Object) -> NewEvent {
 }
 
 fn tell(work: &Work, cut: &Cut) {
-    let count = cut.older.len();
-    let what =
-        if count == 1 { "1 older message".to_owned() } else { format!("{count} older messages") };
-    let text = format!("Making room: {what} become a summary");
+    let what = match cut.older.len() {
+        1 => "1 older message becomes".to_owned(),
+        count => format!("{count} older messages become"),
+    };
+    let text = format!("Making room: {what} a summary");
     work.tell(&crate::RunEvent::Chunk(notice("compacting", &text)));
 }
 
 fn tell_done(work: &Work, compacted: &Compacted) {
     let (before, after) = (compacted.tokens_before, compacted.tokens_after);
     let gone = match compacted.purged {
-        true => "; the originals are gone (`context.history.archiveOnCompact` is false)",
+        true => {
+            "; the sealed log is purged (`context.history.archiveOnCompact` is false), and the ledger keeps \
+             what was said to and by people"
+        }
         false => "",
     };
     let text = format!("Made room: about {before} tokens are about {after} now{gone}");
@@ -205,11 +241,4 @@ fn log(work: &Work, compacted: &Compacted) {
         ("purged", compacted.purged.into()),
     ];
     work.note(RunNote { kind: COMPACTED, fields, ..RunNote::default() });
-}
-
-/// The budget is smaller than what cannot shrink: the log says so once.
-async fn warn_once(work: &Work) {
-    let warning = "system, tools and the open request alone take more than \
-                   `context.history.maxInputTokensApprox` allows; it is held against the other messages";
-    work.agent.warn(work.chat.key(), &[warning.to_owned()]).await;
 }

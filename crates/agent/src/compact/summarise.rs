@@ -1,30 +1,36 @@
 //! Summing up: a model is asked, and when it cannot, an extract is made.
 //!
-//! The number of calls is bounded, whatever the history: what is older than they can read is extracted. A
-//! model that fails is left alone for a while, longer each time, and that outlives a restart.
+//! The number of calls is bounded, whatever the history: what is older than they can read is extracted. So is
+//! what comes behind a call that fails; what was summed up before it was paid for and is used. A model that
+//! fails is left alone for a while, longer each time, and that outlives a restart.
 
 use std::time::Duration;
 
 use ship_context::SystemBlock;
 use ship_context::compact::{
-    Chunks, Goal, Rejected, Rung, accept, chunks, extract, instructions, previous_summary,
-    transcript,
+    Chunks, Goal, Rejected, Rung, SUMMARY_TOKENS_MIN, accept, chunks, extract, instructions,
+    previous_summary, transcript, unbroken,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, Role, UiMessage, UiPart};
-use ship_provider::Usage;
+use ship_provider::{ProviderError, Usage};
 use ship_store::{Timestamp, View};
 
 use super::Carried;
 use super::draft::{self, Draft, Range};
 use crate::asking::Asking;
 use crate::request::Prepared;
+use crate::run::RunError;
 use crate::step::notice;
 use crate::work::Work;
 use crate::{RunEvent, RunNote};
 
 /// At most so many calls for one compaction.
 const CALLS_MAX: usize = 8;
+/// How often a provider may say that a call for a summary was too large.
+const OVERFLOWS_MAX: usize = 2;
+/// A smaller piece is not worth a call.
+const PIECE_TOKENS_MIN: u64 = 500;
 /// How long a model that failed is left alone: the first time, the second, and every further time.
 const COOL_DOWN_S: [i64; 3] = [60, 300, 900];
 /// Tokens of a request for a summary that are not the transcript: the instructions, and a margin.
@@ -115,30 +121,89 @@ pub(super) async fn summarise(
     let mut cost = Cost::default();
     let now = work.agent.clock.now();
     let is_cool = carried.cool_until.is_none_or(|until| now >= until);
-    let mut failures = carried.failures;
-    let mut cool_until = carried.cool_until;
+    let (mut failures, mut cool_until) = (carried.failures, carried.cool_until);
+    let size = tokens_up_to(previous.iter().chain(&source), room, &count);
+    // Four headings alone take more than a few short messages do.
+    let is_worth_a_call = goal.has_room_for_summary() && size >= SUMMARY_TOKENS_MIN;
     let has_source = source.iter().any(|piece| !piece.is_empty());
-    if is_cool && work.agent.provider.can_summarise() && has_source {
+    let mut so_far = (previous.clone(), 0);
+    if is_cool && work.agent.provider.can_summarise() && has_source && is_worth_a_call {
         let asked = Asked { work, goal, wishes: older.wishes, count: &count };
-        match asked.all(&rest, &source, previous.as_deref(), &mut cost).await {
-            Ok((prose, rung)) => {
+        let read = asked.all(&rest, &source, previous.as_deref(), &mut cost).await;
+        match (read.failed, read.prose) {
+            (None, Some(prose)) => {
+                let rung = read.rung;
                 let draft = Draft { range, prose: prose.clone(), rung, cost };
                 draft::keep(work, older.view, draft).await;
                 let (failures, cool_until) = (0, None);
                 return Summed { prose, rung, source, previous, failures, cool_until, cost };
             }
-            Err(reason) => {
-                let wait = COOL_DOWN_S[usize::try_from(failures).unwrap_or(2).min(2)];
-                failures += 1;
-                cool_until = Some(Timestamp::from_millis(now.millis() + wait * 1000));
-                let texts = vec![("reason", Json::from(work.agent.surroundings.mask(&reason)))];
+            (failed, prose) => {
+                let failed = failed.unwrap_or(Failed::Rejected(Rejected::Empty));
+                // Of little there is nothing to sum up: the model is not to blame.
+                if !(failed.is_for_length() && size < room) {
+                    let wait = COOL_DOWN_S[usize::try_from(failures).unwrap_or(2).min(2)];
+                    failures += 1;
+                    cool_until = Some(Timestamp::from_millis(now.millis() + wait * 1000));
+                }
+                let reason = work.agent.surroundings.mask(&failed.to_string());
+                let texts = vec![("reason", Json::from(reason))];
                 let fields = vec![("failures", Json::from(failures))];
                 work.note(RunNote { kind: "warning", fields, texts, ..RunNote::default() });
+                if prose.is_some() {
+                    so_far = (prose, read.messages);
+                }
             }
         }
     }
-    let prose = extract(previous.as_deref(), &rest, room, &count);
+    let (so_far, read) = so_far;
+    let prose = extract(so_far.as_deref(), &rest[read..], room, &count);
     Summed { prose, rung: Rung::Extract, source, previous, failures, cool_until, cost }
+}
+
+/// What texts take, or `enough` when they take more than that.
+fn tokens_up_to<'t>(
+    texts: impl Iterator<Item = &'t String>,
+    enough: u64,
+    count: &dyn Fn(&str) -> u64,
+) -> u64 {
+    let mut tokens = 0;
+    for text in texts.filter(|text| !text.is_empty()) {
+        tokens += count(text);
+        if tokens >= enough {
+            return enough;
+        }
+    }
+    tokens
+}
+
+/// Why a call gave no summary.
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Record(#[from] RunError),
+    #[error("the summary took too long")]
+    Late,
+}
+
+impl Failed {
+    fn is_for_length(&self) -> bool {
+        matches!(self, Self::Rejected(Rejected::LongerThanSource))
+    }
+}
+
+/// What models have summed up.
+struct Read {
+    /// The summary of the first `messages`; none when there was no answer.
+    prose: Option<String>,
+    messages: usize,
+    rung: Rung,
+    /// Why the others are not in it.
+    failed: Option<Failed>,
 }
 
 struct Asked<'a> {
@@ -151,35 +216,69 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Asks for one summary of everything, or piece by piece, each bringing the one before up to date. What is
     /// older than the calls can read is extracted, and that extract is the summary that the first one is given.
+    /// When a piece is larger than the provider takes, the rest is parted anew.
     async fn all(
         &self,
         messages: &[&UiMessage],
         source: &[String],
         previous: Option<&str>,
         cost: &mut Cost,
-    ) -> Result<(String, Rung), String> {
+    ) -> Read {
         let summary_room = self.goal.summary_room();
-        let room = self.goal.reading.saturating_sub(2 * summary_room + OVERHEAD).max(500);
-        let Chunks { texts, unread } = chunks(source, room, CALLS_MAX, self.count);
-        let rung = if texts.len() == 1 && unread == 0 { Rung::Summary } else { Rung::Chunks };
         let is_long = |text: &str| (self.count)(text) > summary_room;
-        let mut so_far = match previous {
-            Some(text) if unread == 0 && !is_long(text) => Some(text.to_owned()),
-            None if unread == 0 => None,
-            previous => Some(extract(previous, &messages[..unread], summary_room, self.count)),
-        };
-        for (nth, piece) in texts.iter().enumerate() {
-            if texts.len() > 1 {
-                self.tell(nth + 1, texts.len());
+        let mut room = self.room_of(self.goal.reading);
+        let mut read = Read { prose: None, messages: 0, rung: Rung::Summary, failed: None };
+        let (mut calls, mut overflows) = (0, 0);
+        'parted: loop {
+            let from = read.messages;
+            let Chunks { texts, starts, unread } =
+                chunks(&source[from..], room, CALLS_MAX - calls, self.count);
+            if texts.len() > 1 || unread > 0 || from > 0 || overflows > 0 {
+                read.rung = Rung::Chunks;
             }
-            let given = so_far.as_deref().map_or(0, |text| (self.count)(text));
-            let tokens = (self.count)(piece) + given;
-            let text = self.once(piece, so_far.as_deref(), cost).await?;
-            let prose = accept(&text, tokens, summary_room, self.count)
-                .map_err(|rejected| rejected.to_string())?;
-            so_far = Some(prose);
+            let known = read.prose.as_deref().or(previous);
+            let mut so_far = match known {
+                Some(text) if unread == 0 && !is_long(text) => Some(text.to_owned()),
+                None if unread == 0 => None,
+                known => {
+                    let unread = &messages[from..from + unread];
+                    Some(extract(known, unread, summary_room, self.count))
+                }
+            };
+            for (nth, piece) in texts.iter().enumerate() {
+                if texts.len() > 1 {
+                    self.tell(nth + 1, texts.len());
+                }
+                calls += 1;
+                match self.once(piece, so_far.as_deref(), cost).await {
+                    Ok(prose) => {
+                        so_far = Some(prose.clone());
+                        read.prose = Some(prose);
+                        read.messages = starts.get(nth + 1).map_or(source.len(), |at| from + at);
+                    }
+                    Err(Failed::Provider(ProviderError::Overflow { limit, .. }))
+                        if overflows < OVERFLOWS_MAX
+                            && calls < CALLS_MAX
+                            && room > PIECE_TOKENS_MIN =>
+                    {
+                        overflows += 1;
+                        let takes = limit.map_or(u64::MAX, |limit| self.room_of(limit));
+                        room = takes.min(room / 2).max(PIECE_TOKENS_MIN);
+                        continue 'parted;
+                    }
+                    Err(failed) => {
+                        read.failed = Some(failed);
+                        return read;
+                    }
+                }
+            }
+            return read;
         }
-        so_far.map(|prose| (prose, rung)).ok_or_else(|| Rejected::Empty.to_string())
+    }
+
+    /// What a piece may take for a model that takes so much.
+    fn room_of(&self, takes: u64) -> u64 {
+        takes.saturating_sub(2 * self.goal.summary_room() + OVERHEAD).max(PIECE_TOKENS_MIN)
     }
 
     fn tell(&self, nth: usize, of: usize) {
@@ -187,13 +286,16 @@ impl Asked<'_> {
         self.work.tell(&RunEvent::Chunk(notice("compacting", &text)));
     }
 
+    /// Asks for a summary of one piece, which must pass the gate.
     async fn once(
         &self,
         piece: &str,
         previous: Option<&str>,
         cost: &mut Cost,
-    ) -> Result<String, String> {
-        let block = SystemBlock { name: "summary".to_owned(), text: instructions(self.wishes) };
+    ) -> Result<String, Failed> {
+        let room = self.goal.summary_room();
+        let rules = instructions(self.wishes, room);
+        let block = SystemBlock { name: "summary".to_owned(), text: rules };
         let mut text = String::new();
         if let Some(previous) = previous {
             text.push_str(&format!("The summary so far:\n\n{previous}\n\n"));
@@ -201,11 +303,8 @@ impl Asked<'_> {
         text.push_str(&format!("The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>"));
         let said = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
         let request = Prepared::apart(block, said);
-        let max_tokens = self.goal.summary_room().max(64);
-        let written = request.written(&self.work.agent, max_tokens);
-        let written = written.map_err(|error| error.to_string())?;
-        let asking = Asking::for_summary(self.work, &request, &written).await;
-        let asking = asking.map_err(|error| error.to_string())?;
+        let written = request.written(&self.work.agent, room)?;
+        let asking = Asking::for_summary(self.work, &request, &written).await?;
         let mut said = String::new();
         let mut called = false;
         let answered = {
@@ -217,13 +316,13 @@ impl Asked<'_> {
             let answering = asking.answer(self.work, sink);
             tokio::time::timeout(DEADLINE, answering).await
         };
-        match answered {
-            Err(_) => Err("the summary took too long".to_owned()),
-            Ok(Err(error)) => Err(error.to_string()),
-            Ok(Ok(answered)) => {
-                cost.add(answered.usage);
-                if called { Err(Rejected::ToolCall.to_string()) } else { Ok(said) }
-            }
+        let answered = answered.map_err(|_| Failed::Late)??;
+        cost.add(answered.usage);
+        if called {
+            return Err(Rejected::ToolCall.into());
         }
+        let whole = unbroken(&said, answered.finish_reason)?;
+        let given = previous.map_or(0, |text| (self.count)(text));
+        Ok(accept(whole, (self.count)(piece) + given, room, self.count)?)
     }
 }

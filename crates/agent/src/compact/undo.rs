@@ -37,7 +37,7 @@ impl Agent {
     /// # Errors
     /// When the chat is at work elsewhere, or cannot be read or written.
     pub async fn undo_compaction(&self, chat: &ChatKey) -> Result<Undone, RunError> {
-        let Some(work) = self.work_at_rest(chat).await? else { return Ok(Undone::Nothing) };
+        let Some((work, _)) = self.work_at_rest(chat).await? else { return Ok(Undone::Nothing) };
         let Some(view) = work.chat.view().await? else { return Ok(Undone::Nothing) };
         let Some((seq, event)) = last_compaction(&view) else { return Ok(Undone::Nothing) };
         if let Some(left_out) = event.data.get(PRUNED) {

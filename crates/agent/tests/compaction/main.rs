@@ -11,6 +11,7 @@ mod full_log;
 mod killed;
 mod local;
 mod long;
+mod mended;
 mod overflow;
 mod purged;
 mod restored;

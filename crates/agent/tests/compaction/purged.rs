@@ -1,6 +1,6 @@
 //! `archiveOnCompact: false`: what was compacted is purged, also when the agent is killed before that.
 
-use ship_agent::{Outcome, Rules, Undone};
+use ship_agent::{Outcome, Rules, Shown, Undone};
 use ship_testkit::sim::{Fault, SimDisk};
 
 use crate::local::{Local, Setup};
@@ -27,6 +27,12 @@ async fn the_originals_are_purged_and_that_is_told() {
     assert_eq!(local.say("and now?").await, Some(Outcome::Done));
     assert_eq!(purged(&local).await, [true]);
     assert!(local.ids().await[0].starts_with("s_"), "the summary is there");
+    let calls = local.agent.requests(&chat(), 100).await.unwrap();
+    let of_summary = calls.iter().find(|call| matches!(call.record.shown, Shown::Summary(_)));
+    let id = &of_summary.unwrap().record.id;
+    let past = local.agent.past_request(&chat(), id).await.unwrap().unwrap();
+    assert!(past.missing[0].contains("are not kept"), "{:?}", past.missing);
+    assert!(past.messages.is_empty(), "and no blob has them");
     let undone = local.agent.undo_compaction(&chat()).await.unwrap();
     assert_eq!(undone, Undone::Purged);
     for nth in 0..4 {

@@ -1,10 +1,18 @@
 //! A summary without a model: the last rung, which cannot fail.
 //!
-//! It keeps what the summary before it said, as far as there is room, and then how each message began, the
-//! newest first: people before the assistant, because what they said cannot be made again.
+//! It keeps what the summary before it said, and then how each message began: people before the assistant,
+//! because what they said cannot be made again.
+//!
+//! What does not fit is thinned out: half of the room is for the newest lines, and the other half for a trace of
+//! all the others. Which lines are in the trace is decided by the digests of their texts, the lowest first, so
+//! an extract of an extract, however often it is made, leaves a fair choice of everything that was ever said
+//! rather than the beginning.
+
+use std::collections::HashSet;
 
 use ship_message::{Role, UiMessage, UiPart};
 
+use super::summary::IDENTIFIERS;
 use super::transcript::shortened;
 
 /// How much of a message is worth a line.
@@ -19,31 +27,17 @@ pub fn extract(
     room: u64,
     count: &dyn Fn(&str) -> u64,
 ) -> String {
-    let mut facts = String::new();
-    let mut left = room.saturating_sub(count(&frame("")));
-    if let Some(previous) = previous {
-        let kept = within(&lines_of(previous), left / 2, count);
-        left = left.saturating_sub(count(&kept));
-        facts.push_str(&kept);
+    let left = room.saturating_sub(count(&frame("")));
+    let mut said: Vec<Line> = messages.iter().filter_map(|message| line(message)).collect();
+    // What a summary says is worth as much as the messages are, and more room is left by few of those.
+    let mut earlier = previous.map(lines_of).unwrap_or_default();
+    if !earlier.is_empty() {
+        let free = left.saturating_sub(tokens_up_to(&said, left / 2, count));
+        thin(&mut earlier, free, count);
     }
-    let mut said = Vec::new();
-    for role in [Role::User, Role::Assistant] {
-        for (at, message) in messages.iter().enumerate().rev().filter(|(_, m)| m.role() == role) {
-            let Some(line) = line(message) else { continue };
-            let tokens = count(&line) + 1;
-            if tokens > left {
-                break;
-            }
-            left -= tokens;
-            said.push((at, line));
-        }
-    }
-    said.sort_by_key(|(at, _)| *at);
-    for (_, line) in said {
-        facts.push_str(&line);
-        facts.push('\n');
-    }
-    let whole = frame(facts.trim_end());
+    thin(&mut said, left.saturating_sub(tokens_up_to(&earlier, left, count)), count);
+    let facts: Vec<&str> = earlier.iter().chain(&said).map(|line| line.text.as_str()).collect();
+    let whole = frame(&facts.join("\n"));
     if count(&whole) <= room { whole } else { within(&whole, room, count) }
 }
 
@@ -54,14 +48,105 @@ fn frame(facts: &str) -> String {
     )
 }
 
-/// The lines of an earlier summary that say something.
-fn lines_of(summary: &str) -> String {
-    let says =
-        |line: &&str| !line.trim().is_empty() && !line.starts_with('#') && *line != "- (nothing)";
-    summary.lines().filter(says).map(|line| format!("{line}\n")).collect()
+/// A line of an extract.
+#[derive(Clone, Debug)]
+struct Line {
+    text: String,
+    /// Whether it gives way to the others: the assistant can say it again, or it is said elsewhere.
+    gives_way: bool,
 }
 
-fn line(message: &UiMessage) -> Option<String> {
+/// How a line begins that tells what the assistant did.
+const ASSISTANT: &str = "- The assistant ";
+
+/// The lines of an earlier summary that say something.
+fn lines_of(summary: &str) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut is_identifier = false;
+    for line in summary.lines() {
+        if line.starts_with('#') {
+            is_identifier = line == IDENTIFIERS;
+        } else if !line.trim().is_empty() && line != "- (nothing)" {
+            let gives_way = is_identifier || line.starts_with(ASSISTANT);
+            lines.push(Line { text: line.to_owned(), gives_way });
+        }
+    }
+    lines
+}
+
+/// What lines take, or `enough` when they take more than that.
+fn tokens_up_to(lines: &[Line], enough: u64, count: &dyn Fn(&str) -> u64) -> u64 {
+    let mut tokens = 0;
+    for line in lines {
+        tokens += count(&line.text) + 1;
+        if tokens > enough {
+            return enough;
+        }
+    }
+    tokens
+}
+
+/// Leaves so many lines out that the others fit.
+fn thin(lines: &mut Vec<Line>, room: u64, count: &dyn Fn(&str) -> u64) {
+    let mut keeps = vec![false; lines.len()];
+    let mut left = room;
+    for gives_way in [false, true] {
+        let mut places: Vec<usize> =
+            (0..lines.len()).rev().filter(|at| lines[*at].gives_way == gives_way).collect();
+        let mut all = keeps.clone();
+        let rest = take(lines, &places, left, &mut all, count);
+        if places.iter().all(|at| all[*at]) {
+            (keeps, left) = (all, rest);
+            continue;
+        }
+        let for_newest = left / 2;
+        left -= for_newest - take(lines, &places, for_newest, &mut keeps, count);
+        // The same words again and again are no trace of anything.
+        let mut texts = HashSet::new();
+        places.retain(|at| texts.insert(lines[*at].text.as_str()) && !keeps[*at]);
+        places.sort_by_key(|at| digest(&lines[*at].text));
+        take(lines, &places, left, &mut keeps, count);
+        break;
+    }
+    let mut keeps = keeps.into_iter();
+    lines.retain(|_| keeps.next() == Some(true));
+}
+
+/// A number that has nothing to do with what a text says or when it was said, and is the same for ever.
+fn digest(text: &str) -> u64 {
+    // FNV-1a, and its bits stirred once more: the texts are much alike.
+    let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
+        (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (fnv ^ (fnv >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Keeps the lines at these places, from the first, until one does not fit; gives the room that is left.
+fn take(
+    lines: &[Line],
+    places: &[usize],
+    room: u64,
+    keeps: &mut [bool],
+    count: &dyn Fn(&str) -> u64,
+) -> u64 {
+    let mut left = room;
+    for at in places {
+        match left.checked_sub(count(&lines[*at].text) + 1) {
+            Some(rest) => left = rest,
+            None => break,
+        }
+        keeps[*at] = true;
+    }
+    left
+}
+
+fn line(message: &UiMessage) -> Option<Line> {
+    let text = told(message)?;
+    let gives_way = text.starts_with(ASSISTANT);
+    Some(Line { text, gives_way })
+}
+
+fn told(message: &UiMessage) -> Option<String> {
     let who = match message.role() {
         Role::User => "The person",
         Role::Assistant => "The assistant",
@@ -161,6 +246,28 @@ mod tests {
         }
         let newest = extract(None, &list, 200, &count);
         assert!(newest.contains("499 long") && !newest.contains("- The person said: 1 long"));
+    }
+
+    #[test]
+    fn an_extract_of_extracts_keeps_the_newest_and_an_even_trace_of_all_the_others() {
+        let mut summary: Option<String> = None;
+        for round in 0..24 {
+            let text = |at: usize| format!("{:03} {}", round * 12 + at, "blue sails ".repeat(5));
+            let messages: Vec<UiMessage> = (0..12).map(|at| said(Role::User, &text(at))).collect();
+            let list: Vec<&UiMessage> = messages.iter().collect();
+            summary = Some(extract(summary.as_deref(), &list, 1_000, &count));
+        }
+        let summary = summary.unwrap();
+        let places: Vec<usize> = summary
+            .lines()
+            .filter_map(|line| line.strip_prefix("- The person said: ")?[..3].parse().ok())
+            .collect();
+        assert!(places.is_sorted(), "{places:?}");
+        assert!(places.ends_with(&(276..288).collect::<Vec<_>>()), "{places:?}");
+        let gaps = places.windows(2).map(|pair| pair[1] - pair[0]).chain(places.first().copied());
+        assert!(gaps.max().unwrap() < 90, "{places:?}");
+        let old = places.iter().filter(|place| **place < 144).count();
+        assert!((3..places.len() / 2).contains(&old), "{places:?}");
     }
 
     #[test]

@@ -31,14 +31,15 @@ pub struct Goal {
     pub target: u64,
     /// What a request for a summary may take, the summary included.
     pub reading: u64,
-    /// Whether the floor alone is over the budget, which then holds for the other messages alone.
-    pub floor_is_over_budget: bool,
+    /// Whether the floor alone fills the budget, which then holds for the other messages alone.
+    pub floor_fills_budget: bool,
 }
 
-/// The open request does not fit the model's window with nothing else but the system and the tools.
+/// What cannot shrink does not fit the model's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "your message alone takes about {open} tokens, and the system and the tools {fixed}; the model takes {wall} with room for an answer"
+    "the system, the tools and the open request take about {} tokens; the model takes {wall} with room for an answer",
+    fixed + open
 )]
 pub struct TooBig {
     /// What the open request takes.
@@ -47,6 +48,13 @@ pub struct TooBig {
     pub fixed: u64,
     /// What the model takes.
     pub wall: u64,
+}
+
+impl TooBig {
+    /// Whether no message at all fits beside the system and the tools.
+    pub fn is_without_request(&self) -> bool {
+        self.fixed >= self.wall
+    }
 }
 
 impl Goal {
@@ -61,12 +69,13 @@ impl Goal {
         if let Some(wall) = wall.filter(|wall| floor > *wall && !budget.is_guess) {
             return Err(TooBig { open, fixed, wall });
         }
-        let floor_is_over_budget = floor >= budget.tokens;
-        let trigger = if floor_is_over_budget { floor + budget.tokens } else { budget.tokens };
+        // Where the floor leaves next to nothing of the budget, every turn would be compacted.
+        let floor_fills_budget = floor + budget.tokens / LEFT_MIN >= budget.tokens;
+        let trigger = if floor_fills_budget { floor + budget.tokens } else { budget.tokens };
         let trigger = wall.map_or(trigger, |wall| trigger.min(wall)).max(floor);
         let target = floor + (trigger - floor) / 2;
         let reading = budget.window.unwrap_or(trigger.max(READING_TOKENS_MIN));
-        Ok(Self { floor, trigger, target, reading, floor_is_over_budget })
+        Ok(Self { floor, trigger, target, reading, floor_fills_budget })
     }
 
     /// Room for everything that is not the floor, after a compaction.
@@ -78,10 +87,19 @@ impl Goal {
     pub fn summary_room(&self) -> u64 {
         (self.room() / 3).min(SUMMARY_TOKENS_MAX)
     }
+
+    /// Whether that is enough for one that a model writes.
+    pub fn has_room_for_summary(&self) -> bool {
+        self.summary_room() >= SUMMARY_TOKENS_MIN
+    }
 }
 
 /// What any model can be asked to sum up whose window nobody knows.
 const READING_TOKENS_MIN: u64 = 12_000;
+/// The floor must leave this part of the budget to the other messages, an eighth, or it fills the budget.
+const LEFT_MIN: u64 = 8;
+/// What four headings take, with a line each.
+pub const SUMMARY_TOKENS_MIN: u64 = 64;
 /// A summary that is longer is read by nobody.
 const SUMMARY_TOKENS_MAX: u64 = 4_000;
 
@@ -104,8 +122,21 @@ mod tests {
     fn a_budget_below_the_floor_holds_for_the_other_messages() {
         let budget = Budget { tokens: 500, window: None, is_guess: false, answer: 8_192 };
         let goal = Goal::new(1_500, 100, &budget).unwrap();
-        assert!(goal.floor_is_over_budget);
+        assert!(goal.floor_fills_budget);
         assert_eq!((goal.trigger, goal.target), (2_100, 1_850));
+    }
+
+    #[test]
+    fn a_floor_just_below_the_budget_leaves_as_much_room_as_one_above_it() {
+        let budget = |window| Budget { tokens: 2_000, window, is_guess: false, answer: 1_000 };
+        let goal = Goal::new(1_900, 50, &budget(None)).unwrap();
+        assert!(goal.floor_fills_budget && goal.has_room_for_summary());
+        assert_eq!((goal.trigger, goal.room()), (3_950, 1_000));
+        let walled = Goal::new(1_900, 50, &budget(Some(3_000))).unwrap();
+        assert_eq!(walled.trigger, 2_250, "the wall holds");
+        assert!(!walled.has_room_for_summary());
+        let roomy = Goal::new(1_700, 40, &budget(None)).unwrap();
+        assert_eq!((roomy.trigger, roomy.floor_fills_budget), (2_000, false));
     }
 
     #[test]
@@ -114,9 +145,11 @@ mod tests {
         let too_big = Goal::new(1_500, 9_000, &budget).unwrap_err();
         assert_eq!(
             too_big.to_string(),
-            "your message alone takes about 9000 tokens, and the system and the tools 1500; \
+            "the system, the tools and the open request take about 10500 tokens; \
              the model takes 6000 with room for an answer"
         );
+        assert!(!too_big.is_without_request());
+        assert!(Goal::new(7_000, 0, &budget).unwrap_err().is_without_request());
         let goal = Goal::new(1_500, 4_400, &budget).unwrap();
         assert!(
             goal.trigger <= 6_000 && goal.target <= goal.trigger,

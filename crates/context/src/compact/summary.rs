@@ -1,7 +1,7 @@
 //! Summaries: what a model is asked for, the gate that its text must pass, and the message it becomes.
 
 use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage, UiPart};
+use ship_message::{FinishReason, Role, UiMessage, UiPart};
 use ship_store::Timestamp;
 
 use super::identifiers::identifiers;
@@ -9,18 +9,25 @@ use super::transcript::shortened;
 
 /// The headings that every summary has, in this order.
 pub(super) const HEADINGS: [&str; 4] = ["Facts", "Preferences", "Decisions", "Open items"];
-const IDENTIFIERS: &str = "## Identifiers";
+pub(super) const IDENTIFIERS: &str = "## Identifiers";
 const OPEN_REQUEST: &str = "## Open request";
 
 /// The open request is kept as it is behind the summary; here it is only named.
 const OPEN_REQUEST_CHARS_MAX: usize = 400;
 
-/// What a model is told that sums up.
-pub fn instructions(wishes: Option<&str>) -> String {
+/// What a model is told that sums up in at most `room` tokens.
+pub fn instructions(wishes: Option<&str>, room: u64) -> String {
+    // A word is a token and a half at most where words are parted by spaces, and elsewhere a character is one
+    // and a third; the headings take some too.
+    let (words, chars) = (room * 3 / 5, room * 3 / 4);
     let rules = include_str!("../prompts/summary.md").trim_end();
+    let rules = format!(
+        "{rules}\n- At most {words} words, or {chars} characters in a language that puts no spaces between \
+         words. What is longer is cut off and lost: rather leave out what matters least."
+    );
     match wishes.map(str::trim).filter(|wishes| !wishes.is_empty()) {
         Some(wishes) => format!("{rules}\n- The person asks in particular: {wishes}"),
-        None => rules.to_owned(),
+        None => rules,
     }
 }
 
@@ -39,12 +46,39 @@ pub enum Rejected {
     /// The model called a tool.
     #[error("the model called a tool instead of summing up")]
     ToolCall,
+    /// The model ran out of room before the last heading.
+    #[error("the summary was cut off before it was whole")]
+    CutOff,
+    /// The provider cut it off.
+    #[error("the provider's filter cut the summary off")]
+    Filtered,
+}
+
+/// The part of a text that is whole, by why it ended. One that ran out of room within its last heading has lost
+/// the end of a line at most, and what it may have had to add.
+///
+/// # Errors
+/// When it was cut off anywhere else.
+pub fn unbroken(text: &str, finish_reason: FinishReason) -> Result<&str, Rejected> {
+    match finish_reason {
+        FinishReason::ContentFilter => Err(Rejected::Filtered),
+        FinishReason::Length => {
+            let has = |heading: &&str| text.lines().any(|line| is_heading(line, heading));
+            let (whole, _) = text.trim_end().rsplit_once('\n').ok_or(Rejected::CutOff)?;
+            let is_whole = HEADINGS.iter().all(has) && !text.trim_end().ends_with(HEADINGS[3]);
+            if is_whole { Ok(whole) } else { Err(Rejected::CutOff) }
+        }
+        FinishReason::Stop
+        | FinishReason::ToolCalls
+        | FinishReason::Error
+        | FinishReason::Other => Ok(text),
+    }
 }
 
 /// The gate: gives the text with all its headings.
 ///
 /// # Errors
-/// When it is empty, longer than its source, or longer than `room`.
+/// When it is empty, longer than its source, or with its headings longer than `room`.
 pub fn accept(
     text: &str,
     source_tokens: u64,
@@ -59,14 +93,14 @@ pub fn accept(
     if text.len() as u64 > room.saturating_mul(16) {
         return Err(Rejected::TooLong);
     }
-    let tokens = count(text);
-    if tokens >= source_tokens {
+    if count(text) >= source_tokens {
         return Err(Rejected::LongerThanSource);
     }
-    if tokens > room {
+    let whole = with_headings(text);
+    if count(&whole) > room {
         return Err(Rejected::TooLong);
     }
-    Ok(with_headings(text))
+    Ok(whole)
 }
 
 /// A text without the headings is kept under the first of them.
@@ -175,11 +209,9 @@ pub fn previous_summary(messages: &[&UiMessage]) -> Option<(usize, String)> {
     Some((at, prose.trim().to_owned()))
 }
 
-/// What the open request says.
-pub fn open_request<'m>(
-    messages: impl DoubleEndedIterator<Item = &'m UiMessage>,
-) -> Option<String> {
-    let mut people = messages.rev().filter(|message| message.role() == Role::User);
+/// What the open request says, of its messages.
+pub fn open_request<'m>(open: impl DoubleEndedIterator<Item = &'m UiMessage>) -> Option<String> {
+    let mut people = open.rev().filter(|message| message.role() == Role::User);
     people.next().map(UiMessage::text).filter(|text| !text.trim().is_empty())
 }
 
@@ -215,4 +247,42 @@ pub fn summary_message(
         ("sourceRange", range.into()),
     ])));
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str =
+        "## Facts\n- a\n## Preferences\n- b\n## Decisions\n- c\n## Open items\n- d\n- eee";
+
+    #[test]
+    fn a_text_that_was_cut_off_is_kept_only_when_all_its_headings_are_there() {
+        assert_eq!(unbroken(WHOLE, FinishReason::Stop), Ok(WHOLE));
+        let cut = unbroken(WHOLE, FinishReason::Length).unwrap();
+        assert_eq!(cut, WHOLE.strip_suffix("\n- eee").unwrap(), "the last line may be half a line");
+        for end in ["Decisions\n- c", "## Open items", "Open items\n", "Fac"] {
+            let at = WHOLE.find(end).unwrap() + end.len();
+            let cut = unbroken(&WHOLE[..at], FinishReason::Length);
+            assert_eq!(cut, Err(Rejected::CutOff), "{end:?}");
+        }
+        assert_eq!(unbroken(WHOLE, FinishReason::ContentFilter), Err(Rejected::Filtered));
+    }
+
+    #[test]
+    fn what_passes_the_gate_fits_with_the_headings_that_it_is_given() {
+        let count = |text: &str| text.len() as u64;
+        let text = "the ship is blue";
+        let whole = accept(text, 1_000, 1_000, &count).unwrap();
+        assert_eq!(accept(text, 1_000, count(&whole), &count).as_ref(), Ok(&whole));
+        let too_long = accept(text, 1_000, count(&whole) - 1, &count);
+        assert_eq!(too_long, Err(Rejected::TooLong));
+    }
+
+    #[test]
+    fn the_model_is_told_how_long_its_summary_may_be() {
+        let told = instructions(Some("keep colours"), 1_000);
+        assert!(told.contains("At most 600 words, or 750 characters"), "{told}");
+        assert!(told.ends_with("- The person asks in particular: keep colours"));
+    }
 }

@@ -92,6 +92,8 @@ pub(super) fn shortened(text: &str, chars_max: usize) -> String {
 pub struct Chunks {
     /// The texts, in order.
     pub texts: Vec<String>,
+    /// With which piece each text begins.
+    pub starts: Vec<usize>,
     /// How many pieces, from the first, are older than the texts, or are in them only in part.
     pub unread: usize,
 }
@@ -105,30 +107,39 @@ pub fn chunks(
     count: &dyn Fn(&str) -> u64,
 ) -> Chunks {
     // Both from the end: the newest text, and in each the newest piece.
-    let mut chunks: Vec<(Vec<String>, u64)> = Vec::new();
+    let mut chunks: Vec<Gathered> = Vec::new();
     for (at, piece) in pieces.iter().enumerate().rev() {
         for (piece, tokens) in split(piece, tokens_max, count).into_iter().rev() {
             let is_last = chunks.len() >= texts_max;
             match chunks.last_mut() {
-                Some((texts, size)) if *size + tokens < tokens_max => {
-                    texts.push(piece);
-                    *size += tokens + 1;
+                Some(chunk) if chunk.tokens + tokens < tokens_max => {
+                    chunk.pieces.push(piece);
+                    chunk.tokens += tokens + 1;
+                    chunk.start = at;
                 }
                 _ if is_last => return whole(chunks, at + 1),
-                _ => chunks.push((vec![piece], tokens)),
+                _ => chunks.push(Gathered { pieces: vec![piece], tokens, start: at }),
             }
         }
     }
     whole(chunks, 0)
 }
 
-fn whole(chunks: Vec<(Vec<String>, u64)>, unread: usize) -> Chunks {
-    let text = |mut pieces: Vec<String>| {
+/// A text before it is one: its pieces from the newest.
+struct Gathered {
+    pieces: Vec<String>,
+    tokens: u64,
+    start: usize,
+}
+
+fn whole(chunks: Vec<Gathered>, unread: usize) -> Chunks {
+    let (mut texts, mut starts) = (Vec::new(), Vec::new());
+    for Gathered { mut pieces, start, .. } in chunks.into_iter().rev() {
         pieces.reverse();
-        pieces.join("\n\n")
-    };
-    let texts = chunks.into_iter().rev().map(|(pieces, _)| text(pieces)).collect();
-    Chunks { texts, unread }
+        texts.push(pieces.join("\n\n"));
+        starts.push(start);
+    }
+    Chunks { texts, starts, unread }
 }
 
 /// A piece and its tokens; one that is too long as several, parted between its lines.
@@ -225,7 +236,8 @@ mod tests {
             counted.borrow_mut().push(text.to_owned());
             length(text)
         });
-        assert_eq!(found, Chunks { texts: vec!["fourth".into(), "fifth".into()], unread: 3 });
+        let texts = vec!["fourth".into(), "fifth".into()];
+        assert_eq!(found, Chunks { texts, starts: vec![3, 4], unread: 3 });
         assert_eq!(counted.into_inner(), ["fifth", "fourth", "third"]);
     }
 
@@ -234,6 +246,7 @@ mod tests {
         let pieces = pieces(["before", "one one\ntwo two\nsix six"]);
         let found = chunks(&pieces, 16, 2, &length);
         assert_eq!(found.texts, ["one one\ntwo two", "six six"]);
+        assert_eq!(found.starts, [1, 1]);
         assert_eq!(found.unread, 1, "there is no place for the one before it");
         let found = chunks(&pieces, 16, 1, &length);
         assert_eq!((&*found.texts, found.unread), (&["six six".to_owned()][..], 2));

@@ -179,7 +179,7 @@ impl Chat<'_> {
             }
             Slash::History(last) => super::history::run(session, last, false).await,
             Slash::Inspect => super::inspect::run(session).await,
-            Slash::Compact => super::compact::run(session, super::compact::Asked::default()).await,
+            Slash::Compact(asked) => super::compact::run(session, asked).await,
             Slash::Context(Asked::Do(operation)) => return self.operate(operation).await,
             Slash::Context(asked) => {
                 let looked = context::look_at(session, self.agent, &asked).await;

@@ -17,7 +17,7 @@ use crate::session::Session;
 const UNTOLD: Duration = Duration::from_secs(1);
 
 /// What is asked for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) dry_run: bool,
     pub(crate) undo: bool,
@@ -52,7 +52,8 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
     };
     let back = match compacted.purged {
         true => {
-            "The originals are gone and cannot come back (`context.history.archiveOnCompact` is false)."
+            "It cannot be taken back: the sealed log is purged (`context.history.archiveOnCompact` is false). \
+             The ledger keeps what was said to and by people."
         }
         false => "Take it back with: ship compact --undo",
     };

@@ -96,3 +96,43 @@ fn an_undo_whose_originals_are_gone_ends_with_1_and_says_what_to_do() {
     assert!(ran.err().contains("hint: restore it from a copy"), "{}", ran.err());
     assert_eq!(world.answer("and on"), "Aye.");
 }
+
+#[test]
+fn a_piped_chat_says_on_standard_error_that_room_is_made() {
+    let world = world(Duration::ZERO);
+    let long = format!("{}\n", "the ship sails at dawn and ".repeat(300));
+    let ran = world.ship.piped(&["chat"], long.repeat(5));
+    assert_eq!(ran.out(), "Aye.\n".repeat(5));
+    assert!(ran.err().contains("(Making room: "), "{}", ran.err());
+}
+
+#[test]
+fn in_a_chat_a_summary_heeds_the_words_behind_compact_and_undo_takes_it_back() {
+    let world = world(Duration::ZERO);
+    let ran = world.ship.piped(&["chat"], "/compact keep colours\n/compact undo\n");
+    assert!(ran.out().starts_with("6 messages became a summary"), "{}", ran.out());
+    assert!(ran.out().contains("\n6 messages are back"), "{}", ran.out());
+    let asked = String::from_utf8(world.last_request().body).expect("a body is a text");
+    assert!(asked.contains("The person asks in particular: keep colours"), "{asked}");
+}
+
+#[test]
+fn whoever_wants_no_originals_is_told_what_is_purged_and_what_is_not() {
+    let others =
+        r#", "context": { "history": { "keepLastMessages": 2, "archiveOnCompact": false } }"#;
+    let world = World::of(Format::OpenAi, r#""retries": 0, "window": 8000"#, others);
+    world.server.otherwise(Answer::text("Aye."));
+    for nth in 0..4 {
+        assert_eq!(world.answer(&format!("{nth} {}", "the ship sails ".repeat(20))), "Aye.");
+    }
+    let told = world.ship.run(&["compact"]).text();
+    assert!(told.contains("the sealed log is purged"), "{told}");
+    assert!(told.ends_with("The ledger keeps what was said to and by people.\n"), "{told}");
+}
+
+#[test]
+fn a_list_of_requests_has_no_body() {
+    let ran = world(Duration::ZERO).ship.run(&["inspect", "--requests", "--raw"]);
+    assert_eq!((ran.code(), ran.out().as_str()), (1, ""));
+    assert!(ran.err().contains("name it with `--request ID`"), "{}", ran.err());
+}

@@ -95,6 +95,13 @@ impl Screen {
                     self.new_line()?;
                     output::line(&dim_line(line))
                 }
+                // Who reads standard output through a pipe reads the answers, and nothing else of this.
+                Some(Notice::MakingRoom(text) | Notice::MadeRoom(text))
+                    if !std::io::stdout().is_terminal() =>
+                {
+                    output::notice(text);
+                    Ok(())
+                }
                 Some(Notice::MakingRoom(text) | Notice::MadeRoom(text) | Notice::Other(text)) => {
                     output::part(&self.markdown.end())?;
                     self.note(&format!("[{}]", output::visible(text)))

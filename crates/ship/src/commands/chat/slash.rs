@@ -2,6 +2,7 @@
 
 mod contexts;
 
+use crate::commands::compact;
 use crate::commands::context::Asked;
 use crate::style::Style;
 use crate::table;
@@ -15,7 +16,7 @@ pub(super) enum Slash {
     /// So many of the newest messages.
     History(usize),
     Inspect,
-    Compact,
+    Compact(compact::Asked),
     /// Something about contexts.
     Context(Asked),
     Chats,
@@ -45,7 +46,7 @@ pub(super) const COMMANDS: [Listed; 13] = [
     listed("/rewind", "NAME", "go back to a point; what followed is kept as a context"),
     listed("/fork", "[NAME]", "go on in a copy, of now or of a point"),
     listed("/undo", "", "take the last of these back; once more does it again"),
-    listed("/compact", "", "make room: older messages become a summary"),
+    listed("/compact", "[WORDS]", "make room; a summary heeds the words, undo takes it back"),
     listed("/chats", "", "the chats of this project"),
     listed("/config", "", "the settings in force"),
     listed("/verify", "", "look for damage"),
@@ -84,6 +85,9 @@ pub(super) fn meant(line: &str) -> Meant {
     if let ("/history", Ok(count)) = (name, rest.trim().parse()) {
         return Meant::Command(Slash::History(count));
     }
+    if name == "/compact" {
+        return compaction(rest.trim());
+    }
     let is_word = |rest: &str| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphabetic());
     match line.strip_prefix('/') {
         Some(rest) if is_word(rest) && rest != "tool" => Meant::NoCommand,
@@ -97,13 +101,29 @@ fn plain(name: &str) -> Option<Slash> {
         "/help" => Slash::Help,
         "/history" => Slash::History(10),
         "/inspect" => Slash::Inspect,
-        "/compact" => Slash::Compact,
         "/chats" => Slash::Chats,
         "/config" => Slash::Config,
         "/verify" => Slash::Verify,
         "/exit" | "/quit" => Slash::Exit,
         _ => return None,
     })
+}
+
+/// What stands behind `/compact`: as on the command line, or what the summary should heed.
+fn compaction(rest: &str) -> Meant {
+    let mut asked = compact::Asked::default();
+    match rest {
+        "" => {}
+        "undo" | "--undo" => asked.undo = true,
+        "--dry-run" => asked.dry_run = true,
+        flag if flag.starts_with("--") => {
+            return Meant::Usage(
+                "/compact makes room, /compact undo takes it back; any words are heeded.",
+            );
+        }
+        words => asked.instructions = Some(words.to_owned()),
+    }
+    Meant::Command(Slash::Compact(asked))
 }
 
 pub(super) fn help(style: Style) -> String {
@@ -153,6 +173,19 @@ mod tests {
         ] {
             assert_eq!(meant(line), expected, "{line:?}");
         }
+    }
+
+    #[test]
+    fn compact_takes_words_that_the_summary_heeds_and_undo() {
+        let asked = |line: &str| match meant(line) {
+            Meant::Command(Slash::Compact(asked)) => asked,
+            other => panic!("{line}: {other:?}"),
+        };
+        assert_eq!(asked("/compact"), compact::Asked::default());
+        assert_eq!(asked("/compact  keep colours").instructions.as_deref(), Some("keep colours"));
+        assert!(asked("/compact undo").undo && asked("/compact --undo").undo);
+        assert!(asked("/compact --dry-run").dry_run);
+        assert!(matches!(meant("/compact --now"), Meant::Usage(_)));
     }
 
     #[test]
