@@ -22,7 +22,8 @@ fn world() -> World {
 }
 
 fn number(json: &Json, keys: [&str; 2]) -> u64 {
-    json.get(keys[0]).and_then(|json| json.get(keys[1])?.as_u64()).unwrap()
+    let number = json.get(keys[0]).and_then(|json| json.get(keys[1])?.as_u64());
+    number.unwrap_or_else(|| panic!("no {keys:?} in {json}"))
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn forty_messages_are_sent_and_no_request_is_refused() {
         assert!(requests.iter().all(|request| request.refused.is_none()), "message {nth}");
     }
     let [looked, planned] = [&["inspect", "--json"][..], &["compact", "--dry-run", "--json"]]
-        .map(|arguments| Json::parse(&world.ship.run(arguments).out()).unwrap());
+        .map(|arguments| Json::parse(&world.ship.run(arguments).out()).expect("JSON"));
     let total = number(&looked, ["tokens", "total"]);
     assert_eq!(total, number(&planned, ["planned", "tokensNow"]), "two screens, one number");
     assert!(number(&looked, ["stable", "tokens"]) <= total, "no more was there before than is");
