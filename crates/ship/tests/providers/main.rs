@@ -7,6 +7,7 @@
 mod calls;
 mod compactions;
 mod contexts;
+mod counted;
 mod crashes;
 mod cuts;
 mod explained;
