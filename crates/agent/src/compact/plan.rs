@@ -95,7 +95,9 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
             *weight = agent.scales.message(&shown);
         }
     }
-    let filled_by = goal.floor_fills_budget.then(|| {
+    // What a provider has just refused says nothing about the settings.
+    let is_overflow = matches!(why, Why::Overflow { .. });
+    let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
         let weights = agent.scales.weights(request, true);
         (weights.system.iter().sum(), weights.tools)
     });
