@@ -7,6 +7,7 @@ use ship_message::UiMessage;
 use ship_message::json::{Array, Json};
 use ship_provider::{Answered, ProviderError, Recipe, Sequence, Sink};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use crate::RunNote;
 use crate::rebuild::parts_that_count;
@@ -14,6 +15,7 @@ use crate::record::{RequestAnswer, RequestRecord, RequestTokens, Shown};
 use crate::recorded::not_recorded;
 use crate::request::{Prepared, Written};
 use crate::run::RunError;
+use crate::scales::Pieces;
 use crate::stable::{Now, Stable, digests};
 use crate::work::Work;
 
@@ -21,6 +23,16 @@ use crate::work::Work;
 pub(crate) struct Asking<'a> {
     written: &'a Written<'a>,
     record: Arc<RequestRecord>,
+    weight: Weight,
+}
+
+/// Our own count of a request.
+enum Weight {
+    Counted(u64),
+    /// Nobody has counted it; this is what would be.
+    Uncounted(Arc<Prepared>),
+    /// What it took does not matter.
+    Unknown,
 }
 
 impl<'a> Asking<'a> {
@@ -69,13 +81,16 @@ impl<'a> Asking<'a> {
         let system = digests(&prepared.blocks);
         let tools = prepared.tools_text();
         let tools_sha256 = crate::digest(tools.as_bytes());
-        let weights = agent.scales.weights(prepared, is_counted);
+        let pieces = Pieces::of(prepared);
+        let counted = is_counted.then(|| agent.scales.counted(pieces));
+        let weights =
+            counted.as_ref().map_or_else(|| pieces.rough(), |it| agent.scales.estimated(it));
         let rules = &agent.rules;
         let window = agent.window_tokens();
         let tokens = RequestTokens {
             system: weights.system.iter().sum(),
-            tools: weights.tools,
-            messages: weights.messages,
+            tools: weights.tools.iter().sum(),
+            messages: weights.messages.iter().sum(),
             budget: input_budget(rules.input_tokens_max, window, rules.max_tokens),
             window,
             is_rough: !is_counted,
@@ -125,9 +140,17 @@ impl<'a> Asking<'a> {
             stem: stem(&sequence),
             stable,
         };
+        let weight = match counted {
+            _ if !record.is_of_context() => Weight::Unknown,
+            Some(counted) => Weight::Counted(counted.total()),
+            None if agent.scales.wants_to_learn_from(tokens.total()) => {
+                Weight::Uncounted(Arc::new(prepared.clone()))
+            }
+            None => Weight::Unknown,
+        };
         let record = Arc::new(record);
         write(work, &record).await?;
-        Ok(Self { written, record })
+        Ok(Self { written, record, weight })
     }
 
     /// Tells the log of it: the text of messages that no request of this run has shown before, and the others
@@ -158,6 +181,7 @@ impl<'a> Asking<'a> {
         let Written { request, body, .. } = self.written;
         let mut answering = work.agent.provider.answer_or_resend(request, body, sink, resent);
         let (mut record, mut sequence) = (Arc::clone(&self.record), Sequence::of(body));
+        let counting = self.weight.count(work);
         let answered = loop {
             tokio::select! {
                 biased;
@@ -170,12 +194,56 @@ impl<'a> Asking<'a> {
             }
         };
         let answer = match &answered {
-            Ok(answered) => RequestAnswer::of(answered),
+            Ok(answered) => {
+                let counted = match answered.usage {
+                    Some(usage) => learn(work, usage.input, counting).await,
+                    None => None,
+                };
+                RequestAnswer::of(answered, counted)
+            }
             Err(error) => RequestAnswer::Failed(error.code().to_owned()),
         };
         write_answer(work, &record, &answer).await;
         answered
     }
+}
+
+impl Weight {
+    /// Begins to count what nobody has counted, while the model writes its answer: the vocabulary that this
+    /// takes costs as long as many an answer's first word.
+    fn count(&self, work: &Work) -> Counting {
+        match self {
+            Self::Counted(counted) => Counting::Done(Some(*counted)),
+            Self::Unknown => Counting::Done(None),
+            Self::Uncounted(prepared) => {
+                let (scales, prepared) = (Arc::clone(&work.agent.scales), Arc::clone(prepared));
+                let count = move || scales.counted(Pieces::of(&prepared)).total();
+                Counting::UnderWay(tokio::task::spawn_blocking(count))
+            }
+        }
+    }
+}
+
+/// A count that may still be under way.
+enum Counting {
+    Done(Option<u64>),
+    UnderWay(JoinHandle<u64>),
+}
+
+/// Learns from what the provider counted. Gives our own count, for the record: other processes learn from it.
+async fn learn(work: &Work, reported: u64, counting: Counting) -> Option<u64> {
+    let counted = match counting {
+        Counting::Done(counted) => counted,
+        Counting::UnderWay(counting) => match counting.await {
+            Ok(counted) => Some(counted),
+            Err(error) => {
+                not_recorded(work, &error);
+                None
+            }
+        },
+    }?;
+    work.agent.scales.learn(counted, reported);
+    Some(counted)
 }
 
 fn new_id(work: &Work) -> String {

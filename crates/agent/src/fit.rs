@@ -8,8 +8,10 @@ use ship_provider::ProviderError;
 
 use crate::RunNote;
 use crate::compact::{Room, Why, make_room, prepared};
+use crate::recorded::not_recorded;
 use crate::request::Prepared;
 use crate::run::RunError;
+use crate::scales::Pieces;
 use crate::work::Work;
 
 /// How often the provider may say that there is no room while nothing new is said.
@@ -25,8 +27,8 @@ pub(crate) struct Fit {
     /// How often the provider has said that a request was too large, and what it said last.
     overflows: usize,
     overflow: Option<ProviderError>,
-    /// What the last request takes, if that was counted.
-    estimated: Option<u64>,
+    /// Whether the last request was counted.
+    is_counted: bool,
     /// How long the next answer may be.
     answer_max: u64,
     /// Whether room was made for the last request.
@@ -52,7 +54,7 @@ impl Fit {
         Self {
             overflows: 0,
             overflow: None,
-            estimated: None,
+            is_counted: false,
             answer_max: work.agent.rules.max_tokens,
             was_compacted: false,
             made: 0,
@@ -70,7 +72,7 @@ impl Fit {
 
     /// Whether the last request was counted.
     pub(crate) fn is_counted(&self) -> bool {
-        self.estimated.is_some()
+        self.is_counted
     }
 
     pub(crate) fn may_try_again(&self) -> bool {
@@ -94,13 +96,6 @@ impl Fit {
         self.overflow = Some(error);
     }
 
-    /// Learns from what the provider counted for the last request.
-    pub(crate) fn learn(&self, work: &Work, reported: u64) {
-        if let Some(estimated) = self.estimated {
-            work.agent.scales.learn(estimated, reported);
-        }
-    }
-
     /// What the model is sent, after room was made for it if it needed any.
     pub(crate) async fn request(
         &mut self,
@@ -115,14 +110,20 @@ impl Fit {
             Some(ProviderError::Overflow { observed, limit }) => {
                 // What was refused is this very request, since nothing was said after it.
                 if let Some(observed) = observed {
-                    let estimated = work.agent.scales.load(&request).total();
-                    work.agent.scales.learn(estimated, *observed);
+                    let scales = &work.agent.scales;
+                    scales.learn(scales.counted(Pieces::of(&request)).total(), *observed);
                 }
                 Why::Overflow { limit: *limit }
             }
             _ => Why::Trigger,
         };
-        self.estimated = None;
+        self.is_counted = false;
+        // Also how much is little depends on how the provider counts.
+        if work.agent.scales.wants_records()
+            && let Err(error) = work.agent.recorded.last(work).await
+        {
+            not_recorded(work, &error);
+        }
         let is_small = || request.is_small(&work.agent);
         if overflow.is_none() && (self.made > 0 || is_small() && !work.log_is_full().await) {
             return Ok(Ok(request));
@@ -133,8 +134,8 @@ impl Fit {
         let (room, request) = make_room(work, Some(so_far), request, &why).await?;
         Ok(match (room, overflow) {
             (Room::Enough(_), Some(error)) if !self.may_try_again() => Err(NoRoom::Error(error)),
-            (Room::Enough(tokens), _) => {
-                self.estimated = Some(tokens);
+            (Room::Enough(_), _) => {
+                self.is_counted = true;
                 Ok(request)
             }
             (Room::Settle(count), overflow) => {
@@ -145,8 +146,8 @@ impl Fit {
             (Room::None(sentence), _) => Err(NoRoom::Sentence(format!(
                 "I could not answer: {sentence} What you wrote is kept."
             ))),
-            (Room::Made(compacted), _) => {
-                self.estimated = Some(compacted.tokens_after);
+            (Room::Made(_), _) => {
+                self.is_counted = true;
                 self.was_compacted = true;
                 self.made += 1;
                 Ok(request)

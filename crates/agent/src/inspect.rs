@@ -6,11 +6,12 @@ use ship_context::compact::Pruned;
 use ship_context::contexts::place_references;
 use ship_context::{Journal, Recovery, SystemBlock, input_budget, recover};
 use ship_message::UiMessage;
+use ship_message::json::Object;
 use ship_provider::{Sequence, ToolSpec};
-use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
+use ship_store::{Chat, ChatKey, ChatState, LedgerBody, ReadError};
 
 use crate::began::Began;
-use crate::compact::pruned;
+use crate::compact::{Carried, pruned};
 use crate::inbound::message_of;
 use crate::lost::Unread;
 use crate::names::question_in;
@@ -19,7 +20,7 @@ use crate::recorded::LINES;
 use crate::request::Prepared;
 use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
 use crate::said::messages;
-use crate::scales::Scales;
+use crate::scales::Pieces;
 use crate::sources::{Place, Sources, last_of};
 use crate::stable::{Now, Stable, digests, last_of_context};
 use crate::{Agent, skills};
@@ -62,18 +63,35 @@ pub struct PieceTokens {
 }
 
 impl PieceTokens {
-    pub(crate) fn of(
-        scales: &Scales,
-        blocks: &[SystemBlock],
-        messages: &[UiMessage],
-        tools: &[ToolSpec],
-    ) -> Self {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        let Self { system, messages, tools } = self;
+        system.iter().chain(messages).chain(tools).sum()
+    }
+
+    /// The same pieces, each in its proportion, so that they add up to these sums.
+    pub(crate) fn adding_up_to(&self, sums: &RequestTokens) -> Self {
         Self {
-            system: blocks.iter().map(|block| scales.count(&block.text)).collect(),
-            messages: messages.iter().map(|message| scales.message(message)).collect(),
-            tools: tools.iter().map(|tool| scales.count(&tool.to_json().to_string())).collect(),
+            system: spread(sums.system, &self.system),
+            messages: spread(sums.messages, &self.messages),
+            tools: spread(sums.tools, &self.tools),
         }
     }
+}
+
+/// Spreads a sum over pieces in their proportion. What rounding leaves goes to the pieces behind.
+fn spread(sum: u64, pieces: &[u64]) -> Vec<u64> {
+    let whole = pieces.iter().map(|piece| u128::from(*piece)).sum::<u128>().max(1);
+    let (mut seen, mut given) = (0, 0);
+    let share = |piece: &u64| {
+        seen += u128::from(*piece);
+        // No more than the sum, because no more was seen than the whole.
+        let so_far = u64::try_from(u128::from(sum) * seen / whole).unwrap_or(sum);
+        let share = so_far - given;
+        given = so_far;
+        share
+    };
+    pieces.iter().map(share).collect()
 }
 
 impl Agent {
@@ -97,8 +115,10 @@ impl Agent {
             Prepared::new(agent, blocks, &found.said, found.so_far.as_ref(), &found.pruned);
         let queued = Prepared::new(agent, Vec::new(), &found.queued, None, &found.pruned);
         request.shown.extend(queued.shown);
-        let tokens =
-            PieceTokens::of(&agent.scales, &request.blocks, &request.shown, &request.tools);
+        if let (Some(open), Some(carried)) = (&open, &found.carried) {
+            agent.remember_counts(&**open, carried).await?;
+        }
+        let tokens = agent.scales.estimated(&agent.scales.counted(Pieces::of(&request)));
         let stable = match &open {
             Some(open) => agent.stable(&**open, &request, &tokens, &found.pruned).await?,
             None => Stable::of_first(),
@@ -130,6 +150,20 @@ impl Inner {
             (Some(known), Some(limit)) => Some(known.min(limit)),
             (known, limit) => known.or(limit),
         }
+    }
+
+    /// Learns, in a new process, how the provider counts: from the requests of the chat that are on record, and
+    /// from what its log carries.
+    pub(crate) async fn remember_counts(
+        &self,
+        chat: &dyn Chat,
+        carried: &Object,
+    ) -> Result<(), ReadError> {
+        if self.scales.wants_records() {
+            self.scales.learn_from(&recorded(&*self.store, chat, LINES).await?);
+        }
+        self.scales.carry_over(carried);
+        Ok(())
     }
 
     /// How much of a request that is not made the last one had that was.
@@ -177,6 +211,8 @@ struct Found {
     began: Option<Began>,
     parked: bool,
     pruned: Pruned,
+    /// What the log's head carries of how the provider counts.
+    carried: Option<Object>,
 }
 
 impl Found {
@@ -213,6 +249,7 @@ impl Found {
             began: view.as_ref().map(|view| crate::contexts::began(agent, view)),
             parked,
             pruned: view.as_ref().map(pruned).unwrap_or_default(),
+            carried: view.as_ref().map(|view| Carried::of(view).tokens),
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::inspect::PieceTokens;
 use crate::rebuild::{Rebuilt, rebuild};
 use crate::record::{RecordedRequest, recorded};
 use crate::run::RunError;
-use crate::scales::Scales;
+use crate::scales::{Pieces, Scales};
 
 /// A request that was made.
 #[derive(Clone, Debug)]
@@ -88,12 +88,18 @@ impl Agent {
         }))
     }
 
-    /// What the pieces of a request take, with the vocabulary of the model that was asked.
+    /// What the pieces of a request take, in proportion to what the vocabulary of the model that was asked
+    /// gives. They add up to what is on record: that is what was decided by, whatever was learnt since.
     pub fn weigh(&self, past: &PastRequest) -> PieceTokens {
-        let (inner, model) = (&*self.inner, &past.call.record.recipe.model);
-        let others = (model != inner.provider.model()).then(|| Scales::new(model));
-        let scales = others.as_ref().unwrap_or(&inner.scales);
-        PieceTokens::of(scales, &past.blocks, &past.messages, &past.tools)
+        let (inner, record) = (&*self.inner, &past.call.record);
+        let pieces = Pieces { blocks: &past.blocks, messages: &past.messages, tools: &past.tools };
+        let model = &record.recipe.model;
+        let weighed = match model == inner.provider.model() {
+            _ if record.tokens.is_rough => pieces.rough(),
+            true => inner.scales.counted(pieces),
+            false => Scales::new(model).counted(pieces),
+        };
+        weighed.adding_up_to(&record.tokens)
     }
 }
 

@@ -235,28 +235,32 @@ pub enum RequestAnswer {
         finish_reason: String,
         /// What the provider says that it cost.
         usage: Option<Usage>,
+        /// Our own count of the request, before anything was made of it, if anybody counted: with the usage
+        /// it tells later processes how the provider counts.
+        counted: Option<u64>,
     },
     /// It did not; this is the code of the error.
     Failed(String),
 }
 
 impl RequestAnswer {
-    pub(crate) fn of(answered: &Answered) -> Self {
+    pub(crate) fn of(answered: &Answered, counted: Option<u64>) -> Self {
         let finish_reason = answered.finish_reason.name().to_owned();
-        Self::Answered { finish_reason, usage: answered.usage }
+        Self::Answered { finish_reason, usage: answered.usage, counted }
     }
 
     /// As a line has it, behind the id that it is about.
     pub fn to_object(&self) -> Object {
         match self {
             Self::Failed(code) => Object::from([("error", code.as_str())]),
-            Self::Answered { finish_reason, usage } => {
+            Self::Answered { finish_reason, usage, counted } => {
                 let mut object = Object::from([("finishReason", finish_reason.as_str())]);
                 if let Some(usage) = usage {
                     object.set("inputTokens", usage.input);
                     object.set("cachedTokens", usage.cached);
                     object.set("outputTokens", usage.output);
                 }
+                object.set_or_remove("counted", counted.map(Json::from));
                 object
             }
         }
@@ -278,7 +282,11 @@ impl RequestAnswer {
         };
         let answer = match (object.str("error"), object.str("finishReason")) {
             (Some(code), _) => Self::Failed(code.to_owned()),
-            (None, reason) => Self::Answered { finish_reason: reason?.to_owned(), usage: usage() },
+            (None, reason) => Self::Answered {
+                finish_reason: reason?.to_owned(),
+                usage: usage(),
+                counted: number("counted"),
+            },
         };
         Some((object.str("answers")?, answer))
     }

@@ -44,7 +44,12 @@ impl Recorded {
             self.mark_kept(&crate::digest(record.frame_text().as_bytes()));
             record.system.iter().for_each(|(_, sha256)| self.mark_kept(sha256));
         }
-        Ok(last_of_context(calls))
+        work.agent.scales.learn_from(&calls);
+        let last = last_of_context(calls);
+        if let Some(last) = &last {
+            self.remember(chat, Arc::clone(last));
+        }
+        Ok(last)
     }
 
     /// Remembers a call that is on record.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ship_context::compact::Pruned;
-use ship_context::{Limits, SystemBlock, input_budget, shown_to_model, surely_fits};
+use ship_context::{
+    Limits, SystemBlock, file_tokens_at_most, input_budget, shown_to_model, surely_fits,
+};
 use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{Answered, ProviderError, Recipe, Request, ToolSpec};
@@ -14,6 +16,7 @@ use crate::step::Progress;
 use crate::work::Work;
 
 /// What a model is sent, before it is a request.
+#[derive(Clone)]
 pub(crate) struct Prepared {
     pub(crate) blocks: Vec<SystemBlock>,
     system: Vec<String>,
@@ -53,10 +56,22 @@ impl Prepared {
     pub(crate) fn is_small(&self, agent: &Inner) -> bool {
         let rules = &agent.rules;
         let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
+        // What is counted may be more for the provider, and so may what is not.
+        let budget = (budget as f64 / agent.scales.rate_at_least_one()) as u64;
         let system: usize = self.system.iter().map(String::len).sum();
         let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
         let bytes = system + tools + self.shown.iter().map(bytes).sum::<usize>();
-        surely_fits(bytes / 4 * 3, 0, budget)
+        surely_fits(bytes / 4 * 3, self.files_at_most(), budget)
+    }
+
+    /// What the files take, which has little to do with how long their addresses are.
+    fn files_at_most(&self) -> u64 {
+        let parts = self.shown.iter().flat_map(UiMessage::parts);
+        let files = parts.filter_map(|part| match part {
+            UiPart::File(file) => Some(file_tokens_at_most(file)),
+            _ => None,
+        });
+        files.fold(0, u64::saturating_add)
     }
 
     /// The tools, as their record keeps them.
@@ -123,7 +138,7 @@ pub(crate) fn shown(
     shown
 }
 
-/// About how many bytes a message takes in a request.
+/// About how many bytes a message takes in a request, its files aside.
 fn bytes(message: &UiMessage) -> usize {
     let size = |json: &Json| match json {
         Json::String(text) => text.as_str().len(),
@@ -136,7 +151,7 @@ fn bytes(message: &UiMessage) -> usize {
                 + tool.output().map_or(0, size)
                 + tool.name().map_or(0, str::len)
         }
-        UiPart::StepStart(_) => 0,
+        UiPart::StepStart(_) | UiPart::File(_) => 0,
         other => other.clone().into_json().to_string().len(),
     };
     message.parts().iter().map(|it| part(it) + PART_BYTES).sum::<usize>() + PART_BYTES

@@ -1,19 +1,27 @@
 //! What a request weighs: everything that is sent, in the tokens that the provider will count.
+//!
+//! There are two numbers for everything. Our own count is what the vocabulary gives, and what the provider's
+//! report is compared with; the estimate is what we expect it to count, and what people are told. Each piece
+//! of a request is estimated in the same proportion, so that pieces add up wherever they are shown.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ship_context::{Calibration, TokenCache, Tokenizer};
-use ship_message::json::{Array, Json, Object};
+use ship_context::{Calibration, SystemBlock, TokenCache, Tokenizer, file_tokens_at_most};
+use ship_message::json::Object;
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{Offline, Provider as _, ToolSpec};
 
+use crate::inspect::PieceTokens;
+use crate::record::{RecordedRequest, RequestAnswer};
 use crate::request::Prepared;
 
 /// A smaller limit is not believed for longer than one request.
 const LIMIT_MIN: u64 = 1_000;
-/// Of how many messages the tokens are remembered.
-const MESSAGES_MAX: usize = 4_096;
+/// Of how many messages the tokens are remembered: as many as a log has before it is compacted for its length.
+const MESSAGES_MAX: usize = 20_000;
+/// A smaller request is not worth a vocabulary: what a provider adds to it tells nothing of larger ones.
+const TEACHES_FROM: u64 = 500;
 
 /// Counts what a model is sent, and learns from what its provider says it was.
 #[derive(Debug)]
@@ -23,7 +31,6 @@ pub(crate) struct Scales {
     tokenizer: Option<Tokenizer>,
     cache: Mutex<TokenCache>,
     calibration: Mutex<Calibration>,
-    has_learnt: AtomicBool,
     /// What the provider says that it takes, having refused more; none as zero.
     limit: AtomicU64,
 }
@@ -37,16 +44,32 @@ pub(crate) struct Load {
     pub(crate) messages: Vec<u64>,
 }
 
-/// What the pieces of a request take, for its record.
-pub(crate) struct Weights {
-    pub(crate) system: Vec<u64>,
-    pub(crate) tools: u64,
-    pub(crate) messages: u64,
-}
-
 impl Load {
     pub(crate) fn total(&self) -> u64 {
         self.fixed + self.messages.iter().sum::<u64>()
+    }
+}
+
+/// The pieces of a request, wherever they come from.
+#[derive(Clone, Copy)]
+pub(crate) struct Pieces<'a> {
+    pub(crate) blocks: &'a [SystemBlock],
+    pub(crate) messages: &'a [UiMessage],
+    pub(crate) tools: &'a [ToolSpec],
+}
+
+impl<'a> Pieces<'a> {
+    pub(crate) fn of(request: &'a Prepared) -> Self {
+        Self { blocks: &request.blocks, messages: &request.shown, tools: &request.tools }
+    }
+
+    /// What they take about, told without a vocabulary.
+    pub(crate) fn rough(self) -> PieceTokens {
+        PieceTokens {
+            system: self.blocks.iter().map(|block| rough(&block.text)).collect(),
+            messages: self.messages.iter().map(rough_message).collect(),
+            tools: self.tools.iter().map(|tool| rough(&tool.to_json().to_string())).collect(),
+        }
     }
 }
 
@@ -57,7 +80,6 @@ impl Scales {
             tokenizer: (model != Offline.model()).then(|| Tokenizer::for_model(model)),
             cache: Mutex::new(TokenCache::new(MESSAGES_MAX)),
             calibration: Mutex::default(),
-            has_learnt: AtomicBool::new(false),
             limit: AtomicU64::new(0),
         }
     }
@@ -89,53 +111,92 @@ impl Scales {
                 let counted = lock(&self.cache).message_tokens(tokenizer, message);
                 self.estimate(counted)
             }
-            None => message.parts().iter().map(rough_part).sum(),
+            None => rough_message(message),
+        }
+    }
+
+    /// Our own count of each piece of a request.
+    pub(crate) fn counted(&self, pieces: Pieces<'_>) -> PieceTokens {
+        let Some(tokenizer) = &self.tokenizer else { return pieces.rough() };
+        let block =
+            |block: &SystemBlock| tokenizer.system_tokens(std::slice::from_ref(&block.text));
+        let tool = |tool: &ToolSpec| tokenizer.tools_tokens(&tool.to_json());
+        let mut cache = lock(&self.cache);
+        let message = |message| cache.message_tokens(tokenizer, message);
+        PieceTokens {
+            system: pieces.blocks.iter().map(block).collect(),
+            messages: pieces.messages.iter().map(message).collect(),
+            tools: pieces.tools.iter().map(tool).collect(),
+        }
+    }
+
+    /// What the provider will count for pieces that we have counted.
+    pub(crate) fn estimated(&self, counted: &PieceTokens) -> PieceTokens {
+        let each =
+            |counted: &[u64]| counted.iter().map(|counted| self.estimate(*counted)).collect();
+        PieceTokens {
+            system: each(&counted.system),
+            messages: each(&counted.messages),
+            tools: each(&counted.tools),
         }
     }
 
     pub(crate) fn load(&self, request: &Prepared) -> Load {
-        let tools: Array = request.tools.iter().map(ToolSpec::to_json).collect();
-        let tools = Json::from(tools);
-        let system: Vec<String> = request.blocks.iter().map(|block| block.text.clone()).collect();
-        let fixed = match &self.tokenizer {
-            Some(tokenizer) => {
-                self.estimate(tokenizer.system_tokens(&system) + tokenizer.tools_tokens(&tools))
-            }
-            None => system.iter().map(|text| rough(text)).sum::<u64>() + rough(&tools.to_string()),
-        };
-        let messages = request.shown.iter().map(|message| self.message(message)).collect();
-        Load { fixed, messages }
+        let PieceTokens { system, messages, tools } =
+            self.estimated(&self.counted(Pieces::of(request)));
+        Load { fixed: system.iter().chain(&tools).sum(), messages }
     }
 
-    /// What each system block, the tools and the messages take. Those that nobody counted are guessed, because
-    /// counting takes a vocabulary.
-    pub(crate) fn weights(&self, request: &Prepared, is_counted: bool) -> Weights {
-        let text = |text: &str| if is_counted { self.count(text) } else { rough(text) };
-        let message = |message: &UiMessage| match is_counted {
-            true => self.message(message),
-            false => message.parts().iter().map(rough_part).sum(),
-        };
-        Weights {
-            system: request.blocks.iter().map(|block| text(&block.text)).collect(),
-            tools: text(&request.tools_text()),
-            messages: request.shown.iter().map(message).sum(),
+    /// Learns from what the provider counted for a request of which we count so many tokens.
+    pub(crate) fn learn(&self, counted: u64, reported: u64) {
+        if self.tokenizer.is_some() {
+            lock(&self.calibration).learn(&self.model, counted, reported);
         }
     }
 
-    /// Learns from what the provider counted for a request that we had estimated.
-    pub(crate) fn learn(&self, estimated: u64, reported: u64) {
-        let mut calibration = lock(&self.calibration);
-        let factor = calibration.estimate(&self.model, FACTOR_OF).max(1);
-        let counted = u128::from(estimated) * u128::from(FACTOR_OF) / u128::from(factor);
-        calibration.learn(&self.model, u64::try_from(counted).unwrap_or(u64::MAX), reported);
-        self.has_learnt.store(true, Ordering::Relaxed);
+    /// Learns from requests that are on record, the oldest first, unless something is known already.
+    pub(crate) fn learn_from(&self, calls: &[RecordedRequest]) {
+        if !self.wants_records() {
+            return;
+        }
+        for call in calls.iter().filter(|call| call.record.recipe.model == self.model) {
+            if let Some(RequestAnswer::Answered { usage: Some(usage), counted, .. }) = &call.answer
+                && let Some(counted) = counted
+            {
+                self.learn(*counted, usage.input);
+            }
+        }
+    }
+
+    /// Whether the provider has taught anything of how it counts.
+    pub(crate) fn has_learnt(&self) -> bool {
+        lock(&self.calibration).knows(&self.model)
+    }
+
+    /// Whether the requests on record could teach anything that is not known yet.
+    pub(crate) fn wants_records(&self) -> bool {
+        self.tokenizer.is_some() && !self.has_learnt()
+    }
+
+    /// Whether a request that nobody has counted should be, because its report would be the first that teaches
+    /// anything.
+    pub(crate) fn wants_to_learn_from(&self, rough_tokens: u64) -> bool {
+        rough_tokens >= TEACHES_FROM && self.wants_records()
+    }
+
+    /// How many tokens the provider counts for one of ours, or one if it counts less.
+    pub(crate) fn rate_at_least_one(&self) -> f64 {
+        match self.tokenizer {
+            Some(_) => lock(&self.calibration).rate(&self.model).max(1.0),
+            None => 1.0,
+        }
     }
 
     /// What a text may take at most, as far as we know: providers that we know nothing of may count half as
     /// many again.
     pub(crate) fn count_at_most(&self, text: &str) -> u64 {
         let tokens = self.count(text);
-        match self.has_learnt.load(Ordering::Relaxed) {
+        match self.has_learnt() {
             true => tokens + tokens / 16,
             false => tokens + tokens / 2,
         }
@@ -146,17 +207,13 @@ impl Scales {
         lock(&self.calibration).to_object()
     }
 
-    /// Takes over what a log's head carries, unless more is known already.
+    /// Takes over what a log's head carries, as far as no more is known already.
     pub(crate) fn carry_over(&self, carried: &Object) {
-        let mut calibration = lock(&self.calibration);
-        if *calibration == Calibration::default() {
-            *calibration = Calibration::from_object(carried);
-            self.has_learnt.store(*calibration != Calibration::default(), Ordering::Relaxed);
-        }
+        lock(&self.calibration).carry_over(Calibration::from_object(carried));
     }
 
     fn estimate(&self, counted: u64) -> u64 {
-        lock(&self.calibration).estimate(&self.model, counted)
+        lock(&self.calibration).share(&self.model, counted)
     }
 }
 
@@ -172,12 +229,14 @@ fn rough_part(part: &UiPart) -> u64 {
     match part {
         UiPart::Text(text) => rough(text.text()),
         UiPart::StepStart(_) => 0,
+        UiPart::File(file) => file_tokens_at_most(file),
         other => rough(&other.clone().into_json().to_string()),
     }
 }
 
-/// Enough digits to read a factor off an estimate.
-const FACTOR_OF: u64 = 1_000_000;
+fn rough_message(message: &UiMessage) -> u64 {
+    message.parts().iter().map(rough_part).sum()
+}
 
 /// Counts are whole whatever panicked while they were held.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -186,22 +245,64 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use ship_message::Role;
+    use ship_testkit::texts;
+
     use super::*;
 
+    /// A chat in a language that grows by one message for each reply.
+    fn chat(kind: &str) -> Vec<UiMessage> {
+        let (_, text) = texts::ordinary(60_000).into_iter().find(|text| text.0 == kind).unwrap();
+        let chars: Vec<char> = text.chars().collect();
+        let said = chars.chunks(chars.len() / 20).map(|said| said.iter().collect::<String>());
+        let message = |text| UiMessage::new("m", Role::User, vec![UiPart::text(text)]);
+        said.take(20).map(message).collect()
+    }
+
+    /// What we count of a chat, and what we expect the provider to.
+    fn weighed(scales: &Scales, messages: &[UiMessage]) -> (u64, u64) {
+        let counted = scales.counted(Pieces { blocks: &[], messages, tools: &[] });
+        (counted.total(), scales.estimated(&counted).total())
+    }
+
     #[test]
-    fn what_the_provider_counts_is_learnt_from_our_own_estimates() {
-        let scales = Scales::new("test-model");
-        let counted =
-            scales.tokenizer.as_ref().unwrap().count(&"the ship sails at dawn ".repeat(200));
-        for _ in 0..3 {
-            let estimated = scales.estimate(counted);
-            scales.learn(estimated, counted * 14 / 10);
+    fn a_provider_that_begins_to_count_otherwise_is_followed_within_three_replies() {
+        for kind in ["English", "Chinese", "Rust"] {
+            let scales = Scales::new("test-model");
+            let chat = chat(kind);
+            for reply in 0..20 {
+                let (counted, estimated) = weighed(&scales, &chat[..=reply]);
+                let reported = if reply < 10 { counted } else { counted * 14 / 10 };
+                let is_near = estimated.abs_diff(reported) * 20 <= reported;
+                assert!(
+                    is_near || reply < 3 || (10..13).contains(&reply),
+                    "{kind}, reply {reply}: {estimated} for {reported}"
+                );
+                scales.learn(counted, reported);
+            }
         }
-        let estimated = scales.estimate(counted);
-        let wanted = counted * 14 / 10;
-        assert!(estimated.abs_diff(wanted) * 20 <= wanted, "{estimated} for {wanted}");
-        let next = Scales::new("test-model");
+    }
+
+    #[test]
+    fn what_was_learnt_outlives_the_process() {
+        let (scales, next) = (Scales::new("test-model"), Scales::new("test-model"));
+        let chat = chat("English");
+        let (counted, _) = weighed(&scales, &chat);
+        scales.learn(counted, counted * 14 / 10);
         next.carry_over(&scales.to_object());
-        assert_eq!(next.estimate(counted), estimated, "it outlives the process");
+        assert_eq!(weighed(&next, &chat), weighed(&scales, &chat));
+        assert!(next.has_learnt());
+    }
+
+    #[test]
+    fn a_log_as_long_as_it_may_be_is_counted_once() {
+        let scales = Scales::new("test-model");
+        let message =
+            |nth| UiMessage::new("m", Role::User, vec![UiPart::text(format!("This is {nth}."))]);
+        let messages: Vec<UiMessage> =
+            (0..crate::Rules::default().log_lines_max).map(message).collect();
+        weighed(&scales, &messages);
+        weighed(&scales, &messages);
+        assert_eq!(lock(&scales.cache).counted(), messages.len() as u64);
     }
 }

@@ -350,9 +350,6 @@ async fn ask(
         Err(error) => Ok(Some(failed(work, &error))),
         Ok(answered) => {
             progress.cuts = 0;
-            if let Some(usage) = answered.usage {
-                progress.fit.learn(work, usage.input);
-            }
             progress.push(work, Chunk::FinishStep);
             note_response(work, progress, answered, parts_before);
             progress.journal_answer(work, answered.finish_reason).await?;

@@ -31,4 +31,4 @@ pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, OBSERVED, Recovery, is_question, recover};
 pub use settle::{Earlier, SETTLED, joined};
 pub use shown::{Limits, shown_to_model};
-pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, surely_fits};
+pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, file_tokens_at_most, surely_fits};

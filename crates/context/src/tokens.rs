@@ -20,6 +20,7 @@ mod tokenizer;
 
 pub use cache::TokenCache;
 pub use calibration::{Calibration, Lesson};
+pub use file::file_tokens_at_most;
 pub use tokenizer::Tokenizer;
 
 /// Whether `bytes` of text fit a budget of tokens together with the `known` tokens of what is no text, such

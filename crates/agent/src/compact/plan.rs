@@ -14,9 +14,10 @@ use ship_store::View;
 use super::size::LogSize;
 use super::{Carried, Why};
 use crate::Rules;
+use crate::recorded::not_recorded;
 use crate::request::Prepared;
 use crate::run::{Inner, RunError};
-use crate::scales::Load;
+use crate::scales::{Load, Pieces};
 use crate::work::Work;
 
 /// What a message takes beside its text.
@@ -52,7 +53,9 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
         return Ok(Planning::No("there is nothing to make room in".to_owned()));
     };
     let carried = Carried::of(&view);
-    agent.scales.carry_over(&carried.tokens);
+    if let Err(error) = agent.remember_counts(&*work.chat, &carried.tokens).await {
+        not_recorded(work, &error);
+    }
     let load = agent.scales.load(request);
     let said = work.context().await;
     let open = open_messages(&said, &work.run_id, view.head.carry.str("answered"));
@@ -98,8 +101,8 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
     // What a provider has just refused says nothing about the settings.
     let is_overflow = matches!(why, Why::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
-        let weights = agent.scales.weights(request, true);
-        (weights.system.iter().sum(), weights.tools)
+        let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
+        (weights.system.iter().sum(), weights.tools.iter().sum())
     });
     Ok(Planning::Plan(Box::new(Plan {
         said,
@@ -124,8 +127,9 @@ fn sentence(agent: &Inner, request: &Prepared, too_big: &TooBig) -> String {
              Send it in pieces, or as a file."
         );
     }
-    let weights = agent.scales.weights(request, true);
+    let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
     let system: u64 = weights.system.iter().sum();
+    let tools: u64 = weights.tools.iter().sum();
     let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);
     let (largest, tokens) = named.max_by_key(|(_, tokens)| **tokens).unwrap_or(("none", &0));
     let what = match (system >= wall, too_big.is_without_request()) {
@@ -133,16 +137,14 @@ fn sentence(agent: &Inner, request: &Prepared, too_big: &TooBig) -> String {
             format!("the system blocks alone take about {system} tokens ({largest} {tokens})")
         }
         (false, true) => format!(
-            "the system blocks take about {system} tokens ({largest} {tokens}), and the tools {}",
-            weights.tools
+            "the system blocks take about {system} tokens ({largest} {tokens}), and the tools {tools}"
         ),
         (false, false) => format!(
-            "the system blocks take about {system} tokens ({largest} {tokens}), the tools {}, and the open \
-             request {open}",
-            weights.tools
+            "the system blocks take about {system} tokens ({largest} {tokens}), the tools {tools}, and the open \
+             request {open}"
         ),
     };
-    let shorten = match weights.tools > system {
+    let shorten = match tools > system {
         true => "Leave some tools out".to_owned(),
         false => format!("Shorten {largest}"),
     };

@@ -107,6 +107,7 @@ async fn publish(
     mut carried: Carried,
     pieces: Vec<Piece>,
 ) -> Result<(), RunError> {
+    work.agent.scales.carry_over(&carried.tokens);
     carried.tokens = work.agent.scales.to_object();
     carried.raised = true;
     let mut head = folded(view);

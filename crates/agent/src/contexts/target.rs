@@ -14,6 +14,7 @@ use super::title::{folded, folded_in};
 use super::turn::Turning;
 use super::{ANSWERED, CONTINUES, OPERATION};
 use crate::began::Began;
+use crate::compact::Carried;
 use crate::names::SALT;
 use crate::run::RunError;
 use crate::skills;
@@ -95,7 +96,9 @@ impl Turning<'_> {
     /// What is true in every context of the chat: what was learnt of the provider's counting, and how the chat
     /// names its messages.
     fn carry_on(&self, head: &mut Head) {
-        head.carry.set("tokens", self.ground.agent.scales.to_object());
+        let scales = &self.ground.agent.scales;
+        scales.carry_over(&Carried::of(self.view).tokens);
+        head.carry.set("tokens", scales.to_object());
         head.carry.set_or_remove(SALT, self.view.head.carry.get(SALT).cloned());
     }
 

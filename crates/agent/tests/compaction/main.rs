@@ -4,6 +4,7 @@
 
 mod arrives;
 mod conversation;
+mod counted;
 mod endless;
 mod explained;
 mod full_log;

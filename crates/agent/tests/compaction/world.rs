@@ -99,10 +99,10 @@ impl World {
         Self { server, agent, store, clock, looks, log, said }
     }
 
-    /// The same chat after a restart with other settings.
-    pub(crate) fn ruled(self, rules: Rules) -> Self {
+    /// The same chat and provider, in a new process.
+    pub(crate) fn restarted(self, window: Option<u64>, rules: Rules) -> Self {
         let Self { server, store, clock, looks, log, said, .. } = self;
-        let agent = agent(&server, &store, &clock, &looks, &log, Some(100_000), rules);
+        let agent = agent(&server, &store, &clock, &looks, &log, window, rules);
         Self { server, agent, store, clock, looks, log, said }
     }
 

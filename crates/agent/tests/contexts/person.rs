@@ -72,6 +72,20 @@ async fn a_checkpoint_can_be_rewound_to_and_forked_from() {
     assert_eq!(place.say("other two").await, Some(Outcome::Done));
 }
 
+#[tokio::test]
+async fn what_was_taken_along_and_answered_is_not_answered_again_after_an_undo() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.accept("soup?").await;
+    place.done(new("Dinner")).await;
+    assert_eq!(place.run().await, Some(Outcome::Done));
+    place.done(Operation::Undo).await;
+    assert_eq!(place.context().await.last().unwrap(), "user: soup?", "the view is as it was");
+    assert_eq!(place.run().await, None, "nobody waits");
+    let ledger = place.ledger().await;
+    assert_eq!(ledger.iter().filter(|line| *line == "assistant: Aye: soup?").count(), 1);
+}
+
 /// Waits until the newest entry of the ledger asks for an operation, in a thread of its own.
 fn wait_until_asked(store: &Arc<FileStore>) {
     let store = Arc::clone(store);
@@ -166,18 +180,4 @@ async fn a_copy_in_another_chat_has_messages_of_its_own() {
         view.messages().filter_map(|message| message.str("id")).collect();
     assert_eq!(ids.len(), 8, "a message of the copy has the name of none that was copied: {ids:?}");
     assert_eq!(place.context().await.len(), 2, "this chat stays as it is");
-}
-
-#[tokio::test]
-async fn what_was_taken_along_and_answered_is_not_answered_again_after_an_undo() {
-    let place = Place::new();
-    place.say("plan the trip").await;
-    place.accept("soup?").await;
-    place.done(new("Dinner")).await;
-    assert_eq!(place.run().await, Some(Outcome::Done));
-    place.done(Operation::Undo).await;
-    assert_eq!(place.context().await.last().unwrap(), "user: soup?", "the view is as it was");
-    assert_eq!(place.run().await, None, "nobody waits");
-    let ledger = place.ledger().await;
-    assert_eq!(ledger.iter().filter(|line| *line == "assistant: Aye: soup?").count(), 1);
 }

@@ -5,7 +5,9 @@
 //! same words under another id are not.
 //!
 //! The memory has two generations. A count that is used moves to the young one; when that is full, it
-//! becomes the old one, and what was old and has not been used since is forgotten.
+//! becomes the old one, and what was old and has not been used since is forgotten. Each generation has room
+//! for a whole window: with less, counting a window from its first message on would forget every one of them
+//! just before it is asked for again.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -42,9 +44,10 @@ pub struct TokenCache {
 type Key = (Family, u64);
 
 impl TokenCache {
-    /// Makes a memory for so many messages.
-    pub fn new(messages_max: usize) -> Self {
-        let generation_max = (messages_max / 2).max(1);
+    /// Makes a memory for windows of up to `window_max` messages. It remembers at most twice as many, at a few
+    /// dozen bytes each.
+    pub fn new(window_max: usize) -> Self {
+        let generation_max = window_max.max(1);
         Self { young: HashMap::new(), old: HashMap::new(), generation_max, counted: 0 }
     }
 
@@ -162,6 +165,17 @@ mod tests {
     }
 
     #[test]
+    fn a_window_as_long_as_the_memory_is_counted_once() {
+        let tokenizer = Tokenizer::default();
+        let mut cache = TokenCache::new(500);
+        let window: Vec<UiMessage> = (0..500).map(message).collect();
+        for _ in 0..5 {
+            cache.window_tokens(&tokenizer, &window);
+        }
+        assert_eq!(cache.counted(), 500);
+    }
+
+    #[test]
     fn a_message_that_was_changed_is_counted_anew() {
         let tokenizer = Tokenizer::default();
         let mut cache = TokenCache::new(10);
@@ -188,7 +202,7 @@ mod tests {
     #[test]
     fn what_is_not_used_is_forgotten_and_what_is_used_stays() {
         let tokenizer = Tokenizer::default();
-        let mut cache = TokenCache::new(20);
+        let mut cache = TokenCache::new(10);
         for number in 1..1_000 {
             cache.message_tokens(&tokenizer, &message(0));
             cache.message_tokens(&tokenizer, &message(number));

@@ -114,6 +114,38 @@ impl Calibration {
         (reported as f64 * (counted as f64 / then as f64)).round() as u64
     }
 
+    /// What a piece of a request takes, such as one message. Pieces are in proportion, so that they add up:
+    /// what the provider put around the last request is not counted for each of them again.
+    pub fn share(&self, model: &str, counted: u64) -> u64 {
+        (counted as f64 * self.rate(model)).round() as u64
+    }
+
+    /// How many tokens the provider counts for one of ours: as in the last request, or as in those before when
+    /// that one was too short to tell.
+    pub fn rate(&self, model: &str) -> f64 {
+        match self.models.iter().find(|learnt| learnt.model == model) {
+            None => Family::of_model(model).starting_factor(),
+            Some(Learnt { anchor, factor, .. }) if anchor.counted < FACTOR_FROM_TOKENS => *factor,
+            Some(Learnt { anchor, .. }) => {
+                (anchor.reported as f64 / anchor.counted as f64).clamp(FACTOR_MIN, FACTOR_MAX)
+            }
+        }
+    }
+
+    /// Whether the model has taught anything.
+    pub fn knows(&self, model: &str) -> bool {
+        self.models.iter().any(|learnt| learnt.model == model)
+    }
+
+    /// Takes over what `older` knows of models that have taught nothing here.
+    pub fn carry_over(&mut self, older: Self) {
+        let unknown = older.models.into_iter().filter(|learnt| !self.knows(&learnt.model));
+        let mut models: Vec<Learnt> = unknown.collect();
+        models.append(&mut self.models);
+        models.drain(..models.len().saturating_sub(MODELS_MAX));
+        self.models = models;
+    }
+
     fn take(&mut self, model: &str) -> Option<Learnt> {
         let at = self.models.iter().position(|learnt| learnt.model == model)?;
         Some(self.models.remove(at))
@@ -288,6 +320,35 @@ mod tests {
         calibration.learn("m", 100_000, 130_000);
         assert_eq!(calibration.estimate("m", 10_000), 13_000);
         assert_eq!(calibration.estimate("m", 0), 0);
+    }
+
+    #[test]
+    fn pieces_add_up_to_the_whole_and_short_requests_do_not_multiply() {
+        let mut calibration = Calibration::default();
+        assert_eq!(calibration.share("claude-sonnet-4-5", 1_000), 1_350);
+        calibration.learn("m", 20, 620);
+        assert_eq!(calibration.share("m", 10), 10, "too short a request tells nothing of a piece");
+        calibration.learn("m", 10_000, 14_000);
+        assert_eq!((0..50).map(|_| calibration.share("m", 1_000)).sum::<u64>(), 70_000);
+        calibration.learn("m", 100, 700);
+        assert_eq!(calibration.share("m", 1_000), 1_400, "what was known before still counts");
+    }
+
+    #[test]
+    fn what_is_carried_over_fills_gaps_and_replaces_nothing() {
+        let (mut now, mut older) = (Calibration::default(), Calibration::default());
+        now.learn("a", 1_000, 1_400);
+        older.learn("a", 1_000, 1_100);
+        older.learn("b", 1_000, 1_800);
+        now.carry_over(older);
+        assert_eq!((now.share("a", 1_000), now.share("b", 1_000)), (1_400, 1_800));
+        let mut many = Calibration::default();
+        for number in 0..MODELS_MAX {
+            many.learn(&format!("model-{number}"), 1_000, 1_000);
+        }
+        now.carry_over(many);
+        assert!(now.knows("a") && now.knows("b"), "the newest stay");
+        assert_eq!(now.to_object().len(), MODELS_MAX);
     }
 
     #[test]

@@ -20,12 +20,34 @@ const PDF_BYTES_FOR_TOKEN: u64 = 20;
 /// The base64 in which an image's size is looked for; before it, a photograph may have previews and colours.
 const HEADER_CHARS: usize = 256 * 1024;
 
+/// No rule that is known gives an image more.
+const IMAGE_TOKENS_MAX: u64 = 1_600;
+
+/// What a file takes at most, as a model is charged for it, told without a vocabulary: a token is a byte at
+/// least.
+pub fn file_tokens_at_most(file: &FilePart) -> u64 {
+    let data = Data::of_url(file.url());
+    let media_type = media_type(file, data.as_ref());
+    let content = match data {
+        Some(data) if is_text(&media_type) => data.bytes().saturating_add(3),
+        Some(data) if media_type == "application/pdf" => data.bytes() / PDF_BYTES_FOR_TOKEN,
+        _ => 0,
+    };
+    let name = file.filename().map_or(0, |name| name.len() as u64);
+    name + content.max(IMAGE_TOKENS_MAX)
+}
+
+/// What kind of file it is: as the part says, or else as its data does.
+fn media_type(file: &FilePart, data: Option<&Data<'_>>) -> String {
+    let declared = data.map_or("", |data| data.media_type);
+    let media_type = if file.media_type().is_empty() { declared } else { file.media_type() };
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
 /// The tokens of a file part.
 pub(super) fn file_tokens(tokenizer: &Tokenizer, file: &FilePart) -> u64 {
     let data = Data::of_url(file.url());
-    let declared = data.as_ref().map_or("", |data| data.media_type);
-    let media_type = if file.media_type().is_empty() { declared } else { file.media_type() };
-    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let media_type = media_type(file, data.as_ref());
     let name = file.filename().map_or(0, |name| tokenizer.count(name));
     let content = data.and_then(|data| {
         if media_type.starts_with("image/") {
@@ -83,7 +105,7 @@ fn in_tiles((width, height): Pixels) -> u64 {
 /// Anthropic: the longer side made 1568, then a token for 750 pixels, 1,600 at most.
 fn by_area((width, height): Pixels) -> u64 {
     let fit = (1568.0 / width.max(height)).min(1.0);
-    (width * fit * height * fit / 750.0).ceil().clamp(1.0, 1_600.0) as u64
+    (width * fit * height * fit / 750.0).ceil().clamp(1.0, IMAGE_TOKENS_MAX as f64) as u64
 }
 
 /// The content of a `data:` URL.
@@ -190,6 +212,28 @@ mod tests {
         let text = "fn main() { println!(\"hello\"); }\n".repeat(100);
         let file = data("text/plain", text.as_bytes());
         assert_eq!(tokens("gpt-4o", &file), Tokenizer::for_model("gpt-4o").count(&text));
+    }
+
+    #[test]
+    fn no_file_takes_more_than_it_takes_at_most() {
+        let noise: String = ('\u{4e00}'..='\u{9fff}').step_by(7).collect();
+        for file in [
+            png(2048, 4096),
+            png(1, 1),
+            FilePart::new("image/png", "https://example.com/a.png"),
+            FilePart::new("application/zip", "data:application/zip;base64,AAAA"),
+            FilePart::new("text/plain", "data:text/plain,abc%20def"),
+            data("text/plain", noise.as_bytes()),
+            data("text/plain", b"\xff\xff\xff"),
+            data("application/pdf", &[0; 600_000]),
+        ] {
+            for model in ["gpt-4o", "gpt-4", "claude-sonnet-4-5", "qwen3"] {
+                let (tokens, at_most) = (tokens(model, &file), file_tokens_at_most(&file));
+                assert!(tokens <= at_most, "{model}: {tokens} of {at_most}");
+            }
+        }
+        let image = file_tokens_at_most(&png(512, 512));
+        assert_eq!(image, IMAGE_TOKENS_MAX, "base64 is not paid for");
     }
 
     #[test]

@@ -170,10 +170,10 @@ fn outcome(answer: Option<&RequestAnswer>) -> String {
     match answer {
         None => "no answer on record".to_owned(),
         Some(RequestAnswer::Failed(code)) => format!("failed: {}", output::visible(code)),
-        Some(RequestAnswer::Answered { finish_reason, usage: None }) => {
+        Some(RequestAnswer::Answered { finish_reason, usage: None, .. }) => {
             output::visible(finish_reason)
         }
-        Some(RequestAnswer::Answered { finish_reason, usage: Some(usage) }) => format!(
+        Some(RequestAnswer::Answered { finish_reason, usage: Some(usage), .. }) => format!(
             "{}; the provider counted {} tokens in, {} of them from its cache, {} out",
             output::visible(finish_reason),
             usage.input,
