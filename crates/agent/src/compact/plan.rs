@@ -92,13 +92,17 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
         true => prunable(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
         false => Pruned::default(),
     };
+    // Most often nothing is left out, and copies of all messages would be for nothing.
     for (at, weight) in weights.iter_mut().enumerate() {
-        let mut shown = request.shown[at].clone();
-        if pruned.apply(&mut shown) {
+        if pruned.is_about(&request.shown[at]) {
+            let mut shown = request.shown[at].clone();
+            pruned.apply(&mut shown);
             *weight = agent.scales.message(&shown);
         }
     }
-    let filled_by = goal.floor_fills_budget.then(|| {
+    // What a provider has just refused says nothing about the settings.
+    let is_overflow = matches!(why, Why::Overflow { .. });
+    let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
         let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
         (weights.system.iter().sum(), weights.tools.iter().sum())
     });
@@ -126,8 +130,8 @@ fn sentence(agent: &Inner, request: &Prepared, too_big: &TooBig) -> String {
         );
     }
     let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
-    let tools: u64 = weights.tools.iter().sum();
     let system: u64 = weights.system.iter().sum();
+    let tools: u64 = weights.tools.iter().sum();
     let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);
     let (largest, tokens) = named.max_by_key(|(_, tokens)| **tokens).unwrap_or(("none", &0));
     let what = match (system >= wall, too_big.is_without_request()) {
@@ -135,13 +139,11 @@ fn sentence(agent: &Inner, request: &Prepared, too_big: &TooBig) -> String {
             format!("the system blocks alone take about {system} tokens ({largest} {tokens})")
         }
         (false, true) => format!(
-            "the system blocks take about {system} tokens ({largest} {tokens}), and the tools {}",
-            tools
+            "the system blocks take about {system} tokens ({largest} {tokens}), and the tools {tools}"
         ),
         (false, false) => format!(
-            "the system blocks take about {system} tokens ({largest} {tokens}), the tools {}, and the open \
-             request {open}",
-            tools
+            "the system blocks take about {system} tokens ({largest} {tokens}), the tools {tools}, and the open \
+             request {open}"
         ),
     };
     let shorten = match tools > system {

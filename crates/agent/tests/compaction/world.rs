@@ -106,13 +106,6 @@ impl World {
         Self { server, agent, store, clock, looks, log, said }
     }
 
-    /// The same chat after a restart with other settings.
-    pub(crate) fn ruled(self, rules: Rules) -> Self {
-        let Self { server, store, clock, looks, log, said, .. } = self;
-        let agent = agent(&server, &store, &clock, &looks, &log, Some(100_000), rules);
-        Self { server, agent, store, clock, looks, log, said }
-    }
-
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
         let nth = self.said.fetch_add(1, Ordering::SeqCst);
         let inbound = Inbound {

@@ -65,6 +65,11 @@ impl Pruned {
         self
     }
 
+    /// Whether anything is left out of a message.
+    pub fn is_about(&self, message: &UiMessage) -> bool {
+        message.id().is_some_and(|id| self.0.contains_key(id))
+    }
+
     /// Leaves the outputs out of a message that is about to be shown; tells whether there were any.
     pub fn apply(&self, message: &mut UiMessage) -> bool {
         let Some(calls) = message.id().and_then(|id| self.0.get(id)).cloned() else { return false };

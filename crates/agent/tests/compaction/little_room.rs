@@ -81,7 +81,7 @@ async fn where_no_summary_has_room_no_model_is_asked_and_none_is_rested() {
     grown(&world, 12, 60).await;
     assert_eq!(world.last_rung().await.as_deref(), Some("extract"));
     assert_eq!(world.asked().0, 0);
-    let roomy = world.ruled(few());
+    let roomy = world.restarted(Some(100_000), few());
     grown(&roomy, 6, 60).await;
     let compacted = roomy.agent.compact(&chat(), None).await.unwrap().unwrap();
     assert_eq!(compacted.rung.name(), "summary", "it is asked at once");
@@ -92,7 +92,8 @@ async fn a_budget_just_above_the_floor_does_not_compact_every_turn() {
     let world = World::new(100_000, 1.0, Some(100_000), few());
     grown(&world, 1, 30).await;
     let floor = world.agent.plan_compaction(&chat()).await.unwrap().unwrap().floor;
-    let tight = world.ruled(Rules { input_tokens_max: Some(floor + 80), ..few() });
+    let tight =
+        world.restarted(Some(100_000), Rules { input_tokens_max: Some(floor + 80), ..few() });
     grown(&tight, 20, 30).await;
     let compactions = tight.logged("compacted").len();
     assert!((1..=5).contains(&compactions), "{compactions}");
@@ -108,14 +109,14 @@ async fn a_filled_budget_is_told_once_for_a_chat_until_the_settings_change() {
     let world = World::new(100_000, 1.0, Some(100_000), rules(500));
     grown(&world, 20, 60).await;
     assert!(world.logged("compacted").len() > 1);
-    let again = world.ruled(rules(500));
+    let again = world.restarted(Some(100_000), rules(500));
     grown(&again, 20, 60).await;
     let told = warned(&again);
     assert_eq!(told.len(), 1, "{told:?}");
     for piece in ["the system (", "the tools (", "the open request (", "500 tokens", "Approx"] {
         assert!(told[0].contains(piece), "{piece}: {told:?}");
     }
-    let other = again.ruled(rules(400));
+    let other = again.restarted(Some(100_000), rules(400));
     grown(&other, 20, 60).await;
     assert_eq!(warned(&other).len(), 2);
 }
