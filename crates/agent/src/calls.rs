@@ -8,6 +8,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{Chunk, PartFields, ToolChunk, ToolPart, ToolState, UiPart};
 use ship_store::Synced;
 
+use crate::contexts::stopped_by_somebody;
 use crate::deadline;
 use crate::inbound::Answer;
 use crate::run::RunError;
@@ -167,6 +168,10 @@ async fn run_one(
             Err(deadline::EXCEEDED.to_owned())
         }
         () = stop.stopped() => {
+            task.abort();
+            return Ok(None);
+        }
+        () = stopped_by_somebody(work) => {
             task.abort();
             return Ok(None);
         }

@@ -17,6 +17,7 @@
 //!   boundary; `midway` does one in the middle of a run.
 
 mod asked;
+mod back;
 mod called;
 mod current;
 mod elsewhere;
@@ -41,7 +42,7 @@ pub(crate) use asked::{first_operation, is_operation, operate_at_rest};
 pub(crate) use called::{ContextCall, answer_call, place_said};
 pub(crate) use first::said_before;
 pub(crate) use look::began;
-pub(crate) use midway::{operate_midway, stops, switch, switching_call};
+pub(crate) use midway::{operate_midway, stopped_by_somebody, stops, switch, switching_call};
 pub(crate) use operation::Ground;
 pub(crate) use round::goes_round;
 pub(crate) use shelf::Shelf;

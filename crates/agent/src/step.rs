@@ -12,7 +12,9 @@ use ship_store::Synced;
 use tokio::time::Instant;
 
 use crate::asking::Asking;
-use crate::contexts::{first_operation, goes_round, operate_midway, stops, switch, switching_call};
+use crate::contexts::{
+    first_operation, goes_round, operate_midway, stopped_by_somebody, stops, switch, switching_call,
+};
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
@@ -327,6 +329,7 @@ async fn ask(
         tokio::select! {
             answered = answering => answered,
             () = stop.stopped() => return Ok(Some(Outcome::Stopped)),
+            () = stopped_by_somebody(work) => return Ok(Some(Outcome::Stopped)),
             () = tokio::time::sleep_until(progress.deadline) => Err(deadline::exceeded(work)),
         }
     };

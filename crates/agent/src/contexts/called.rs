@@ -24,6 +24,9 @@ use super::turn::operate;
 use crate::run::{LEDGER_PAGE, RunError};
 use crate::work::Work;
 
+/// What a call that forked says.
+const IN_A_COPY: &str = "You are in a copy now, under an id of its own; what it ends with is above. Go on from there with the person's message; do not switch again for it.";
+
 /// A call of one of the tools for contexts.
 pub(crate) struct ContextCall {
     pub(crate) name: &'static str,
@@ -165,7 +168,13 @@ impl Called<'_> {
         let shelf = self.shelf().await?;
         let active = shelf.active(self.view);
         let title = self.text("name").unwrap_or(active.title()).to_owned();
-        self.promise(&shelf, (self.new_id(), title), 1).await
+        let answered = self.promise(&shelf, (self.new_id(), title), 1).await?;
+        Ok(answered.map(|mut output| {
+            if let Some(output) = output.as_object_mut() {
+                output.set("note", IN_A_COPY);
+            }
+            output
+        }))
     }
 
     fn new_id(&self) -> ContextId {

@@ -1,9 +1,11 @@
 //! Looking at contexts without leaving the one that is active.
 
 use ship_context::contexts::{
-    Fetched, Index, Mode, NoRoom, Room, Snapshot, is_referenced, listing, recalled, view_messages,
+    Fetched, Index, Mode, NoRoom, Room, Snapshot, is_reference, is_referenced, listing, recalled,
+    view_messages,
 };
 use ship_context::input_budget;
+use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{ChatKey, NewMessage, View};
 
@@ -150,8 +152,11 @@ pub(super) async fn put(
     moving: &Moving,
 ) -> Result<Result<(), NotDone>, RunError> {
     let messages = view_messages(shown.view);
-    let run_id = shown.run_id.unwrap_or_default();
-    if is_referenced(&messages, run_id, snapshot.context(), mode) && shown.run_id.is_some() {
+    let is_there = match shown.run_id {
+        Some(run_id) => is_referenced(&messages, run_id, snapshot.context(), mode),
+        None => messages.last().is_some_and(|last| shows(last, snapshot, mode)),
+    };
+    if is_there {
         return Ok(Err(NotDone::because("It is shown above already.")));
     }
     let Ok(reference) = reference(ground.agent, snapshot, mode) else {
@@ -169,4 +174,12 @@ pub(super) async fn put(
     let entry = NewMessage { message, rev: 0, inbox: moving.inbox };
     ground.lane.append(vec![entry.into()], shown.view.position).await?;
     Ok(Ok(()))
+}
+
+/// Whether a message shows this much of a context, to whoever comes next.
+fn shows(message: &UiMessage, snapshot: &Snapshot, mode: Mode) -> bool {
+    let field = |key: &str| message.metadata()?.get(key)?.as_str();
+    is_reference(message)
+        && field("contextId") == Some(snapshot.context().as_str())
+        && field("mode") == Some(mode.name())
 }

@@ -6,6 +6,7 @@
 //! a crash sees from these what is left to do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ship_context::contexts::{MOVED, Switching, after_switch, switch_of};
 use ship_context::{Journal, RunStart};
@@ -13,15 +14,19 @@ use ship_message::json::Json;
 use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, ToolState, UiMessage, UiPart};
 use ship_store::{LedgerLine, Synced};
 
-use super::asked::tell;
+use super::asked::{first_operation, tell};
+use super::back::last_in_place;
 use super::current::current_ids;
 use super::operation::{Ground, Moving, Operated, Operation};
 use super::turn::{is_refused, operate, operate_asked};
 use crate::events::{Outcome, RunEvent};
 use crate::finish;
-use crate::run::RunError;
+use crate::run::{RunError, new_lines};
 use crate::step::{Progress, last_step, notice};
 use crate::work::Work;
+
+/// How often the ledger is looked at while a model answers or a tool runs.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 /// The call of the last step that has switched the context, if the switch is still to be made.
 pub(crate) fn switching_call(message: &UiMessage, start: &RunStart) -> Option<ToolPart> {
@@ -119,8 +124,32 @@ async fn moving(work: &Work) -> Result<Moving, RunError> {
 
 /// Whether a run must end before an operation can be done. One that would change nothing ends nothing.
 pub(crate) async fn stops(work: &Work, operation: &Operation) -> Result<bool, RunError> {
+    if *operation == Operation::Undo && is_in_place(work).await? {
+        return Ok(false);
+    }
     let here = moving(work).await?;
     Ok(operation.stops_a_run() && !is_refused(work.ground(), operation, &here).await?)
+}
+
+/// Whether what an undo takes back is in the context that the run is in.
+async fn is_in_place(work: &Work) -> Result<bool, RunError> {
+    let view = work.chat.view().await?;
+    Ok(view.is_some_and(|view| last_in_place(&view).is_some()))
+}
+
+/// Waits until a person has asked for something that ends this run: whoever wants to be elsewhere does not wait
+/// for an answer.
+pub(crate) async fn stopped_by_somebody(work: &Work) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        // What cannot be read now is looked at again, here or at the end of the step.
+        let Ok(lines) = new_lines(&*work.chat, work.inbox().await).await else { continue };
+        if let Some((_, operation)) = first_operation(&lines)
+            && stops(work, &operation).await.unwrap_or_default()
+        {
+            return;
+        }
+    }
 }
 
 /// Does what a person has asked for while a run goes on.

@@ -37,11 +37,11 @@ impl Spot {
         let names: Vec<&str> =
             checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
         let known = match names.is_empty() {
-            true => "there are no checkpoints; `/checkpoint NAME` makes one".to_owned(),
-            false => format!("the checkpoints are: {}", names.join(", ")),
+            true => "this context has no checkpoints; `/checkpoint NAME` makes one".to_owned(),
+            false => format!("its checkpoints are: {}", names.join(", ")),
         };
         Ok(Err(NotDone::because(format!(
-            "There is no checkpoint and no message `{called}`; {known}. Nothing has changed."
+            "There is no checkpoint and no message `{called}` here; {known}. Nothing has changed."
         ))))
     }
 

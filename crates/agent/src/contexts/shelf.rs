@@ -18,7 +18,7 @@ use ship_store::{
 use super::OPERATION;
 use super::current::left_messages;
 use super::named::Named;
-use super::title::folded;
+use super::title::{folded, title_in};
 use crate::began::Began;
 use crate::run::{Inner, RunError};
 
@@ -248,7 +248,7 @@ impl<'a> Shelf<'a> {
 
 pub(super) fn known(head: &Head) -> Known<'_> {
     let since = Began::of(head).since.unwrap_or(Timestamp::from_millis(0));
-    Known { context: &head.context, created_at: since, title: head.title.as_deref() }
+    Known { context: &head.context, created_at: since, title: title_in(head) }
 }
 
 /// What a head says of the operation that publishes it.

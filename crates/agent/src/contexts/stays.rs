@@ -30,6 +30,10 @@ impl Turning<'_> {
             let line = "A checkpoint needs a name, on one line.";
             return Ok(Operated::NotDone(NotDone::because(line)));
         }
+        if name.starts_with('-') {
+            let line = "A checkpoint's name does not begin with a dash.";
+            return Ok(Operated::NotDone(NotDone::because(line)));
+        }
         let known = folded(self.view).checkpoints.iter().any(|known| known.name == name);
         let event = self.event(CHECKPOINT, Object::from([("name", name)]), last);
         self.ground.lane.append(vec![event.into()], self.view.position).await?;
@@ -39,7 +43,7 @@ impl Turning<'_> {
         Ok(self.stays("checkpoint", shelf.active(self.view).title().to_owned(), line))
     }
 
-    fn stays(&self, operation: &str, title: String, line: String) -> Operated {
+    pub(super) fn stays(&self, operation: &str, title: String, line: String) -> Operated {
         Operated::Done(Changed {
             operation: operation.to_owned(),
             left: None,

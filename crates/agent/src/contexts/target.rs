@@ -10,7 +10,7 @@ use super::current::{has_anything, left_messages};
 use super::operation::{Ground, NotDone, Operation};
 use super::place::Spot;
 use super::shelf::Shelf;
-use super::title::{folded, folded_in};
+use super::title::{MADE_TITLE, folded, folded_in};
 use super::turn::Turning;
 use super::{ANSWERED, CONTINUES, OPERATION};
 use crate::began::Began;
@@ -122,6 +122,10 @@ impl Turning<'_> {
         let mut head = folded_in(&view, &log);
         head.carry.set(CONTINUES, log.as_str());
         self.carry_on(&mut head);
+        if head.title.is_none() {
+            // It is called what it was listed as.
+            head.carry.set(MADE_TITLE, snapshot.title());
+        }
         Ok(Ok(Target::of(head, &view.lines, stays, Some(&log))))
     }
 

@@ -1,23 +1,32 @@
 //! What a head says once the events behind it are taken in: what a rotation must not lose.
 
+use std::collections::HashSet;
+
+use ship_context::contexts::{title_of, turns, view_messages};
 use ship_message::json::Json;
-use ship_store::{Body, Checkpoint, Head, SealedName, View};
+use ship_store::{Body, Checkpoint, Head, SealedName, Timestamp, View};
 
 use super::{CONTINUES, OPERATION};
+use crate::began::Began;
 
 pub(super) const RENAMED: &str = "renamed";
 pub(super) const CHECKPOINT: &str = "checkpoint";
+/// In an event that takes a checkpoint back, or its taking back: the event that made it.
+pub(super) const OF: &str = "of";
+/// What a head carries: the title of a context that nobody has named.
+pub(super) const MADE_TITLE: &str = "title";
 
 /// The head of a log that goes on with this context: its title and its checkpoints as they are now.
 pub(crate) fn folded(view: &View) -> Head {
     let mut head = view.head.clone();
+    let gone = taken_back(view);
     for line in &view.lines {
         let Body::Event(event) = &line.body else { continue };
         match event.event.as_str() {
             RENAMED => {
                 head.title = event.data.get("title").and_then(Json::as_str).map(str::to_owned)
             }
-            CHECKPOINT => {
+            CHECKPOINT if event.data.get(OF).is_none() && !gone.contains(event.id.as_str()) => {
                 let Some(name) = event.data.get("name").and_then(Json::as_str) else { continue };
                 head.checkpoints.retain(|known| known.name != name);
                 head.checkpoints.push(Checkpoint {
@@ -30,6 +39,10 @@ pub(crate) fn folded(view: &View) -> Head {
             _ => {}
         }
     }
+    if head.title.is_none() && !head.carry.has(MADE_TITLE) {
+        // A title that was made from what was said stays, though what was said may be summed up later.
+        head.carry.set_or_remove(MADE_TITLE, made_title(view).map(Json::from));
+    }
     // From now on the log that is sealed next holds what this one went on with.
     head.carry.remove(CONTINUES);
     let sealed = view.head.sealed.as_ref().map(|name| Json::from(name.as_str()));
@@ -40,6 +53,32 @@ pub(crate) fn folded(view: &View) -> Head {
         operation.set_or_remove("sealed", sealed);
     }
     head
+}
+
+/// The checkpoints that were taken back, by the ids of their events: the last word on each counts.
+fn taken_back(view: &View) -> HashSet<&str> {
+    let mut gone = HashSet::new();
+    for line in &view.lines {
+        let Body::Event(event) = &line.body else { continue };
+        let Some(of) = event.data.get(OF).and_then(Json::as_str) else { continue };
+        match event.data.get("removed").is_some() {
+            true => gone.insert(of),
+            false => gone.remove(of),
+        };
+    }
+    gone
+}
+
+/// What a context is called: as somebody has called it, or as its first words were.
+pub(super) fn title_in(head: &Head) -> Option<&str> {
+    head.title.as_deref().or_else(|| head.carry.str(MADE_TITLE))
+}
+
+/// A title made from what was said; none when nothing was.
+fn made_title(view: &View) -> Option<String> {
+    let began = Began::of(&view.head).since.unwrap_or(Timestamp::from_millis(0));
+    let turns = turns(&view_messages(view), began);
+    (!turns.is_empty()).then(|| title_of(&turns, began))
 }
 
 /// The same of a sealed log: the checkpoints in it are there.

@@ -17,9 +17,9 @@ use super::{OPERATION, SETTLED};
 use crate::run::RunError;
 
 /// The event that tells of an operation that has changed nothing here.
-const OPERATED: &str = "operated";
+pub(super) const OPERATED: &str = "operated";
 /// The event that tells of a switch.
-const SWITCHED: &str = "switched";
+pub(super) const SWITCHED: &str = "switched";
 
 /// An operation on its way.
 pub(super) struct Turning<'a> {
@@ -39,6 +39,11 @@ pub(crate) async fn operate(
         return Ok(Operated::NotDone(NotDone::because(line)));
     };
     let turning = Turning { ground, view: &view, moving };
+    if *wanted == Operation::Undo
+        && let Some(operated) = turning.undo_in_place().await?
+    {
+        return Ok(operated);
+    }
     match wanted {
         Operation::Rename { title } => turning.rename(title).await,
         Operation::Checkpoint { name } => turning.checkpoint(name).await,
@@ -83,6 +88,7 @@ pub(crate) async fn operate_asked(
     if let Some(view) = view.filter(|view| view.inbox < moving.inbox) {
         let mut data = wanted.to_object();
         data.set("line", operated.line());
+        data.set("done", matches!(operated, Operated::Done(_)));
         let turning = Turning { ground, view: &view, moving };
         let event = turning.event(OPERATED, data, None);
         ground.lane.append(vec![event.into()], view.position).await?;
@@ -135,10 +141,7 @@ impl Turning<'_> {
         shelf.write(now_active.position, now_active.crc).await?;
         let active = shelf.active(&now_active);
         let active = Named { context: active.context().clone(), title: active.title().to_owned() };
-        let line = match is_kept {
-            true => switch_line(left.pair(), &active.title),
-            false => format!("Now in “{}”.", active.title),
-        };
+        let line = told(wanted, is_kept.then_some(&left), &active.title);
         Ok(Operated::Done(Changed {
             operation: wanted.name().to_owned(),
             left: is_kept.then_some(left),
@@ -195,4 +198,20 @@ fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
         Body::Event(_) => false,
     };
     view.lines.iter().filter(is_one).map(|line| line.seq).collect()
+}
+
+/// The line that a person reads. A branch often has the title of what it branched off, so it says what it is.
+fn told(wanted: &Operation, left: Option<&Named>, title: &str) -> String {
+    let Some(left) = left else { return format!("Now in “{title}”.") };
+    let back = format!("to return: /context load {}", left.context);
+    match wanted {
+        Operation::Rewind { to } => {
+            format!("Back at “{to}”. What came after stays in “{}”; {back}", left.title)
+        }
+        Operation::Fork { at: Some(at), .. } => {
+            format!("Now in a copy of “{}” up to “{at}”; {back}", left.title)
+        }
+        Operation::Fork { at: None, .. } => format!("Now in a copy of “{}”; {back}", left.title),
+        _ => switch_line(left.pair(), title),
+    }
 }

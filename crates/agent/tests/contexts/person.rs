@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ship_agent::{Operated, Operation, Outcome, RunEvent};
+use ship_agent::{Operated, Operation, Outcome, Rules, RunEvent};
+use ship_context::contexts::Mode;
 use ship_message::Chunk;
 use ship_message::json::Json;
 use ship_store::{ChatKey, FileStore, Store};
+use ship_testkit::sim::SimDisk;
 
-use crate::place::{Place, calls, chat, says};
+use crate::place::{Does, Place, calls, chat, says};
 
 fn new(title: &str) -> Operation {
     Operation::New { title: Some(title.to_owned()), reason: None }
@@ -180,4 +182,81 @@ async fn a_copy_in_another_chat_has_messages_of_its_own() {
         view.messages().filter_map(|message| message.str("id")).collect();
     assert_eq!(ids.len(), 8, "a message of the copy has the name of none that was copied: {ids:?}");
     assert_eq!(place.context().await.len(), 2, "this chat stays as it is");
+}
+
+#[tokio::test]
+async fn undo_takes_back_a_title_a_checkpoint_and_what_was_shown_and_does_it_again() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.done(new("Dinner")).await;
+    place.say("soup?").await;
+    let title = |place: &Place| {
+        let agent = place.agent.clone();
+        async move { agent.contexts(&chat()).await.unwrap().unwrap().active.title().to_owned() }
+    };
+    place.done(Operation::Rename { title: "Supper".to_owned() }).await;
+    assert_eq!(place.done(Operation::Undo).await, "This context is “Dinner” again.");
+    assert_eq!(title(&place).await, "Dinner");
+    place.done(Operation::Undo).await;
+    assert_eq!(title(&place).await, "Supper", "undo of undo does it again");
+
+    place.done(Operation::Checkpoint { name: "here".to_owned() }).await;
+    assert_eq!(place.done(Operation::Undo).await, "The checkpoint “here” is taken back.");
+    let gone = place.operate(Operation::Rewind { to: "here".to_owned() }).await;
+    assert!(matches!(gone, Operated::NotDone(_)), "{gone:?}");
+    let line = place.done(Operation::Undo).await;
+    assert_eq!(line, "The checkpoint “here” is back where it was.");
+
+    let before = place.context().await;
+    let recall = || Operation::Recall { which: "trip".to_owned(), mode: Mode::Summary };
+    place.done(recall()).await;
+    let again = place.operate(recall()).await;
+    assert!(matches!(again, Operated::NotDone(_)), "it is shown once: {again:?}");
+    assert_eq!(place.done(Operation::Undo).await, "What was shown for reference is taken back.");
+    assert_eq!(place.context().await, before);
+    assert_eq!(place.archived().await.len(), 1, "nothing was left by any of it");
+    assert_eq!(place.say("fish?").await, Some(Outcome::Done));
+}
+
+#[tokio::test]
+async fn a_title_that_was_made_stays_when_what_it_was_made_of_is_summed_up() {
+    let rules = Rules { keep_last_messages: 2, ..Rules::default() };
+    let place = Place::on(SimDisk::default(), rules);
+    for nth in 0..6 {
+        place.say(&format!("number {nth} of the trip, at length: {}", "waves ".repeat(60))).await;
+    }
+    let title = || async {
+        let contexts = place.agent.contexts(&chat()).await.unwrap().unwrap();
+        contexts.active.title().to_owned()
+    };
+    let before = title().await;
+    assert!(before.starts_with("number 0"), "{before}");
+    assert!(place.agent.compact(&chat(), None).await.unwrap().is_some());
+    assert_eq!(title().await, before);
+    place.done(new("Dinner")).await;
+    assert_eq!(place.archived().await[0].1, before);
+    place.say("soup?").await;
+    place.done(Operation::Load { which: "last".to_owned() }).await;
+    place.say("hello").await;
+    assert_eq!(title().await, before);
+}
+
+#[tokio::test]
+async fn who_loads_another_context_does_not_wait_for_an_answer_that_takes_long() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.done(new("Dinner")).await;
+    place.say("soup?").await;
+    place.minds(|_| Does::Hangs);
+    let asked = place.model.seen.lock().unwrap().len();
+    place.accept("and a long answer?").await;
+    let (agent, stop) = (place.agent.clone(), ship_agent::Stop::default());
+    let running = tokio::spawn(async move { agent.run(&chat(), &stop).await.unwrap() });
+    while place.model.seen.lock().unwrap().len() == asked {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let line = place.done(Operation::Load { which: "trip".to_owned() }).await;
+    assert!(line.starts_with("Now in “plan the trip”"), "{line}");
+    running.await.unwrap();
+    assert_eq!(place.context().await.len(), 2, "the trip, as it was left");
 }

@@ -25,6 +25,8 @@ pub(crate) type Mind = dyn Fn(&[UiMessage]) -> Does + Send + Sync;
 #[derive(Clone, Debug)]
 pub(crate) enum Does {
     Says(String),
+    /// Never says anything.
+    Hangs,
     /// Calls: the tool and its input.
     Calls(Vec<(&'static str, String)>),
 }
@@ -92,6 +94,7 @@ impl Provider for Model {
                     sink(Chunk::TextEnd(chunk()));
                     FinishReason::Stop
                 }
+                Does::Hangs => return std::future::pending().await,
                 Does::Calls(calls) => {
                     for (name, input) in calls {
                         let mut count = self.count.lock().unwrap();

@@ -162,7 +162,7 @@ fn contexts_are_left_and_come_back_to_with_commands_that_tab_completes() {
     terminal.types("/rewind e\t");
     terminal.until("early on");
     terminal.types("\r");
-    terminal.until("Now in “plan the database”");
+    terminal.until("Back at “early on”");
     terminal.until("> ");
     terminal.leave();
     assert_eq!(ship.said().len(), 4, "commands are not said to the agent");
