@@ -220,6 +220,9 @@ fn show_says_which_project_chat_and_context_it_is_and_since_when_and_by_what() {
     let _ = ship.run(&["context", "rename", "The", "plan"]).text();
     shown("load");
     assert_eq!(text(&active(&ship), "title"), "The plan");
+    assert_eq!(ship.run(&["undo"]).text(), "The title is taken back.\n");
+    assert_eq!(text(&active(&ship), "title"), "plan the database");
+    let _ = ship.run(&["context", "load", "-"]).text();
     let _ = ship.run(&["undo"]).text();
     shown("undo");
     let _ = ship.run(&["fork"]).text();

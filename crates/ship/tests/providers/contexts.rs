@@ -86,8 +86,9 @@ fn a_load_from_another_process_stops_the_answer_and_says_so() {
     let told = world.ship.run(&["context", "load", "database"]).text();
     assert!(told.starts_with("Now in “plan the database”. Left “Dinner”"), "{told}");
     let ended = send.ended();
-    assert!(ended.complaint().contains("ship: stopped; your message and what was said are kept"));
-    assert_eq!(ended.out(), "Let me see.\n");
+    // Whoever goes elsewhere does not wait for the step to end, so nothing of it may have been said.
+    assert!(ended.complaint().contains("ship: stopped"), "{}", ended.complaint());
+    assert!(["", "Let me see.\n"].contains(&ended.out().as_str()), "{}", ended.out());
     assert_eq!(turns(&world)[..2], ["plan the database", "A plan."]);
     assert!(world.ship.said().iter().any(|(_, said)| said == "with bread?"));
 }

@@ -44,7 +44,7 @@ pub(super) const COMMANDS: [Listed; 13] = [
     listed("/context", "…", "the contexts of this chat:"),
     listed("/checkpoint", "NAME", "name this point"),
     listed("/rewind", "NAME", "go back to a point; what followed is kept as a context"),
-    listed("/fork", "[NAME]", "go on in a copy, of now or of a point"),
+    listed("/fork", "[NAME]", "go on in a copy, of now or of a point; --to CHAT elsewhere"),
     listed("/undo", "", "take the last of these back; once more does it again"),
     listed("/compact", "[WORDS]", "make room; a summary heeds the words, undo takes it back"),
     listed("/chats", "", "the chats of this project"),

@@ -10,7 +10,7 @@ use crate::commands::context::Asked;
 pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
     listed("list", "", "which there are; /context alone does the same"),
     listed("show", "[X]", "what is in the active one, or in X"),
-    listed("new", "[TITLE]", "leave it and go on clean"),
+    listed("new", "[TITLE]", "leave it and go on clean; --reason WHY says why"),
     listed("load", "X", "go to X: an id, words of it, or - for the one left last"),
     listed("recall", "X", "show X to the model once, and stay here"),
     listed("clear", "", "leave it because it is spoilt, and go on clean"),
@@ -24,7 +24,7 @@ pub(super) fn meant(name: &str, rest: &str) -> Option<Meant> {
         "/context" => return Some(context(rest)),
         "/checkpoint" => given.map(|name| Operation::Checkpoint { name }),
         "/rewind" => given.map(|to| Operation::Rewind { to }),
-        "/fork" => Some(Operation::Fork { at: given, to: None }),
+        "/fork" => return Some(fork(rest)),
         // Whoever says more says it to the agent.
         "/undo" if given.is_some() => return None,
         "/undo" => Some(Operation::Undo),
@@ -48,7 +48,7 @@ fn context(rest: &str) -> Meant {
             Err(_) => Meant::Usage("/context list N lists the N that were left last."),
         },
         ("show", which) => looked(Asked::Show { which }),
-        ("new", title) => done(Operation::New { title, reason: None }),
+        ("new", given) => new(given.as_deref().unwrap_or_default()),
         ("load", Some(which)) => load(which),
         ("recall", Some(which)) => recall(which),
         ("clear", None) => done(Operation::Clear),
@@ -66,6 +66,40 @@ fn context(rest: &str) -> Meant {
 
 fn done(operation: Operation) -> Meant {
     Meant::Command(Slash::Context(Asked::Do(operation)))
+}
+
+/// `/fork [AT] [--at AT] [--to CHAT]`
+fn fork(rest: &str) -> Meant {
+    let (at, [flagged, to]) = with_flags(rest, ["--at", "--to"]);
+    match to.as_deref().map(str::parse).transpose() {
+        Ok(to) => done(Operation::Fork { at: flagged.or(at), to }),
+        Err(_) => Meant::Usage("Behind --to stands the key of a chat, such as terminal:retry."),
+    }
+}
+
+/// `/context new [TITLE] [--title TITLE] [--reason WHY]`
+fn new(rest: &str) -> Meant {
+    let (title, [flagged, reason]) = with_flags(rest, ["--title", "--reason"]);
+    done(Operation::New { title: flagged.or(title), reason })
+}
+
+/// What was said before the first flag, and what stands behind each: the words up to the next one.
+fn with_flags<const N: usize>(
+    said: &str,
+    flags: [&str; N],
+) -> (Option<String>, [Option<String>; N]) {
+    let mut before: Vec<&str> = Vec::new();
+    let mut behind: [Vec<&str>; N] = std::array::from_fn(|_| Vec::new());
+    let mut flag = None;
+    for word in said.split_whitespace() {
+        match (flags.iter().position(|known| *known == word), flag) {
+            (Some(at), _) => flag = Some(at),
+            (None, Some(at)) => behind[at].push(word),
+            (None, None) => before.push(word),
+        }
+    }
+    let text = |words: Vec<&str>| (!words.is_empty()).then(|| words.join(" "));
+    (text(before), behind.map(text))
 }
 
 const MODES: &str =
@@ -122,6 +156,20 @@ mod tests {
             ("/checkpoint a b", done(Operation::Checkpoint { name: text("a b") })),
             ("/rewind a b", done(Operation::Rewind { to: text("a b") })),
             ("/fork", done(Operation::Fork { at: None, to: None })),
+            (
+                "/fork the start --to terminal:retry",
+                done(Operation::Fork {
+                    at: Some(text("the start")),
+                    to: Some("terminal:retry".parse().unwrap()),
+                }),
+            ),
+            (
+                "/context new --title A new plan --reason too messy",
+                done(Operation::New {
+                    title: Some(text("A new plan")),
+                    reason: Some(text("too messy")),
+                }),
+            ),
             ("/fork a b", done(Operation::Fork { at: Some(text("a b")), to: None })),
             ("/undo", done(Operation::Undo)),
             ("/undo that, please", Meant::Message),
