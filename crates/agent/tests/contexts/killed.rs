@@ -44,7 +44,8 @@ struct Left {
 async fn left(place: &Place) -> Left {
     let archived = place.archived().await.into_iter().map(|(_, title)| title).collect();
     // Lines for the person name ids that differ from run to run.
-    let is_said = |line: &String| !line.starts_with("assistant: Now in ") && !line.starts_with("command");
+    let is_said =
+        |line: &String| !line.starts_with("assistant: Now in ") && !line.starts_with("command");
     let ledger = place.ledger().await.into_iter().filter(is_said).collect();
     Left { context: place.context().await, archived, ledger }
 }
