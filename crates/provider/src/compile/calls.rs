@@ -233,3 +233,75 @@ fn is_true(value: Option<Value<'_>>) -> bool {
 fn string(value: Option<Value<'_>>) -> String {
     value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use ship_message::UiMessage;
+
+    use super::*;
+    use crate::SendFiles;
+    use crate::compile::converted;
+    use crate::wire::{Format, Parameters};
+
+    /// Gives each call of an assistant's message with its result: ids, input and output, in order.
+    fn answered_calls(parts: &[&str]) -> Vec<(String, String, String, String)> {
+        let message = format!(r#"{{"id":"a","role":"assistant","parts":[{}]}}"#, parts.join(","));
+        let view = [UiMessage::parse(&message).unwrap()];
+        let parameters = Parameters::new("test");
+        let target = Target {
+            format: Format::OpenAi,
+            provider: "openai",
+            files: SendFiles::Yes,
+            parameters,
+        };
+        let done = exchanges(converted(&view), &target, &Names::default());
+        let mut answered = Vec::new();
+        for exchange in &done {
+            let Exchange::Assistant { said, results } = exchange else { panic!("a person") };
+            assert_eq!(said.len(), results.len(), "one result for each call");
+            for (call, result) in said.iter().zip(results) {
+                let (ModelPart::ToolCall(call), ModelPart::ToolResult(result)) = (call, result)
+                else {
+                    panic!("a call and its result")
+                };
+                let input = call.input().map(Value::into_json).unwrap_or_default();
+                let Some(ToolOutput::Of(_, output)) = result.output() else { panic!("no output") };
+                answered.push((
+                    string(call.call_id()),
+                    string(result.call_id()),
+                    input.get("nth").map(Json::to_string).unwrap_or_default(),
+                    output.as_str().unwrap_or_default().to_owned(),
+                ));
+            }
+        }
+        answered
+    }
+
+    fn call(nth: u64, output: &str) -> String {
+        format!(
+            r#"{{"type":"tool-look","toolCallId":"1","state":"output-available","input":{{"nth":{nth}}},"output":"{output}"}}"#
+        )
+    }
+
+    #[test]
+    fn calls_that_share_an_id_get_one_result_each_in_their_order() {
+        let answered = answered_calls(&[&call(1, "one"), &call(2, "two"), &call(3, "three")]);
+        let pairs: Vec<(&str, &str)> =
+            answered.iter().map(|(_, _, nth, output)| (nth.as_str(), output.as_str())).collect();
+        assert_eq!(pairs, [("1", "one"), ("2", "two"), ("3", "three")]);
+        for (call_id, result_id, ..) in &answered {
+            assert_eq!(call_id, result_id, "a result is sent under the id of its call");
+            let same = answered.iter().filter(|(other, ..)| other == call_id).count();
+            assert_eq!(same, 1, "{call_id} is sent once");
+        }
+    }
+
+    #[test]
+    fn a_call_without_a_result_does_not_get_that_of_another_call_with_its_id() {
+        let open =
+            r#"{"type":"tool-look","toolCallId":"1","state":"input-available","input":{"nth":2}}"#;
+        let answered = answered_calls(&[&call(1, "one"), open]);
+        let outputs: Vec<&str> = answered.iter().map(|(.., output)| output.as_str()).collect();
+        assert_eq!(outputs, ["one", INTERRUPTED]);
+    }
+}
