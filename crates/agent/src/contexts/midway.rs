@@ -124,11 +124,16 @@ async fn moving(work: &Work) -> Result<Moving, RunError> {
 
 /// Whether a run must end before an operation can be done. One that would change nothing ends nothing.
 pub(crate) async fn stops(work: &Work, operation: &Operation) -> Result<bool, RunError> {
-    if *operation == Operation::Undo && is_in_place(work).await? {
-        return Ok(false);
+    match operation {
+        // The question that the run answers stays behind with it, so there is always something to leave, also
+        // where nothing was said before that question.
+        Operation::Clear => Ok(true),
+        Operation::Undo if is_in_place(work).await? => Ok(false),
+        operation => {
+            let here = moving(work).await?;
+            Ok(operation.stops_a_run() && !is_refused(work.ground(), operation, &here).await?)
+        }
     }
-    let here = moving(work).await?;
-    Ok(operation.stops_a_run() && !is_refused(work.ground(), operation, &here).await?)
 }
 
 /// Whether what an undo takes back is in the context that the run is in.

@@ -232,3 +232,32 @@ async fn a_run_that_was_killed_goes_on_in_the_context_that_a_person_began() {
     assert_eq!(place.context().await, ["user: go", "assistant: [meanwhile done] Aye: go"]);
     assert_eq!(place.run().await, None);
 }
+
+#[tokio::test]
+async fn clear_stops_the_very_first_answer_at_once_like_any_other() {
+    for is_first in [true, false] {
+        let place = Place::new();
+        if !is_first {
+            place.say("hello").await;
+        }
+        place.minds(|_| Does::Hangs);
+        place.accept("go").await;
+        let agent = place.agent.clone();
+        let run = tokio::spawn(async move { agent.run(&chat(), &Stop::default()).await.unwrap() });
+        place.model.is_asked_for(if is_first { 1 } else { 2 }).await;
+        let line = place.done(Operation::Clear).await;
+        assert!(line.contains("Left “"), "first {is_first}: {line}");
+        assert_eq!(run.await.unwrap(), Some(Outcome::Stopped), "first {is_first}");
+        assert_eq!(place.context().await, Vec::<String>::new(), "first {is_first}");
+        let ledger = place.ledger().await;
+        assert!(ledger.contains(&"assistant: Well".to_owned()), "as far as it came: {ledger:#?}");
+        assert_eq!(
+            place.archived().await.len(),
+            1,
+            "first {is_first}: what was asked can be found"
+        );
+        place.minds(waits);
+        assert_eq!(place.say("hello again").await, Some(Outcome::Done), "first {is_first}");
+        assert_eq!(place.context().await, ["user: hello again", "assistant: Aye: hello again"]);
+    }
+}

@@ -252,9 +252,7 @@ async fn who_loads_another_context_does_not_wait_for_an_answer_that_takes_long()
     place.accept("and a long answer?").await;
     let (agent, stop) = (place.agent.clone(), ship_agent::Stop::default());
     let running = tokio::spawn(async move { agent.run(&chat(), &stop).await.unwrap() });
-    while place.model.seen.lock().unwrap().len() == asked {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    place.model.is_asked_for(asked + 1).await;
     let line = place.done(Operation::Load { which: "trip".to_owned() }).await;
     assert!(line.starts_with("Now in “plan the trip”"), "{line}");
     running.await.unwrap();

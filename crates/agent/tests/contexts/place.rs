@@ -25,7 +25,7 @@ pub(crate) type Mind = dyn Fn(&[UiMessage]) -> Does + Send + Sync;
 #[derive(Clone, Debug)]
 pub(crate) enum Does {
     Says(String),
-    /// Never says anything.
+    /// Begins to answer and never ends.
     Hangs,
     /// Calls: the tool and its input.
     Calls(Vec<(&'static str, String)>),
@@ -53,6 +53,13 @@ impl Model {
     /// From now on every call has the same id, as some providers do it.
     pub(crate) fn names_all_calls_alike(&self) {
         *self.alike.lock().unwrap() = true;
+    }
+
+    /// Waits until it was asked so often.
+    pub(crate) async fn is_asked_for(&self, requests: usize) {
+        while self.seen.lock().unwrap().len() < requests {
+            tokio::task::yield_now().await;
+        }
     }
 }
 
@@ -94,7 +101,12 @@ impl Provider for Model {
                     sink(Chunk::TextEnd(chunk()));
                     FinishReason::Stop
                 }
-                Does::Hangs => return std::future::pending().await,
+                Does::Hangs => {
+                    let chunk = || TextChunk { id: "t".to_owned(), provider_metadata: None };
+                    sink(Chunk::TextStart(chunk()));
+                    sink(Chunk::TextDelta(chunk(), "Well".into()));
+                    return std::future::pending().await;
+                }
                 Does::Calls(calls) => {
                     for (name, input) in calls {
                         let mut count = self.count.lock().unwrap();
