@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use ship_context::compact::Pruned;
+use ship_context::contexts::place_references;
 use ship_context::{Journal, Limits, SystemBlock};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
@@ -106,7 +107,9 @@ impl Rebuilt {
         view.lines.retain(|line| line.seq <= position.seq);
         self.pruned = pruned(&view);
         self.compactions = view.lines.iter().filter_map(|line| compaction(&line.body)).collect();
-        self.shown = shown(limits, &messages(&view), so_far.as_ref(), &self.pruned);
+        // A request shows each reference before the message that it was fetched for, wherever the log has it.
+        let said = place_references(messages(&view));
+        self.shown = shown(limits, &said, so_far.as_ref(), &self.pruned);
         Ok(())
     }
 

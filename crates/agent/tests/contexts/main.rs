@@ -4,6 +4,7 @@
 
 mod branches;
 mod during;
+mod explained;
 mod files;
 mod first;
 mod killed;

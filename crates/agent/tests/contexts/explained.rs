@@ -1,0 +1,103 @@
+//! Requests that showed a reference are written again from their records, byte for byte.
+
+use ship_agent::{Inbound, Operation};
+use ship_context::contexts::Mode;
+use ship_message::UiMessage;
+
+use crate::place::{Does, Place, calls, chat, line, says, words};
+
+/// A model that makes the call that the message asks for, once, and answers.
+fn obeys(seen: &[UiMessage]) -> Does {
+    let last = seen.last().unwrap();
+    if line(last).starts_with("assistant: [") {
+        return says("There.");
+    }
+    match words(last).as_str() {
+        "recall" => calls("chat_context_recall", r#"{"contextId":"last","mode":"recent"}"#),
+        "load" => calls("chat_context_load", r#"{"query":"trip","mode":"full"}"#),
+        "history" => calls("chat_load_history", r#"{"limit":2}"#),
+        "meanwhile" => calls("meanwhile", "{}"),
+        text => says(&format!("Aye: {text}")),
+    }
+}
+
+/// A chat that was about the trip and is about dinner.
+async fn at_dinner() -> Place {
+    let place = Place::new();
+    place.minds(obeys);
+    place.say("plan the trip").await;
+    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.say("soup?").await;
+    place
+}
+
+fn recall(mode: Mode) -> Operation {
+    Operation::Recall { which: "last".to_owned(), mode }
+}
+
+/// Every request on record is written again as it went out, and one of them showed a reference.
+async fn all_are_explained(place: &Place, kind: &str) {
+    let calls = place.agent.requests(&chat(), 1_000).await.unwrap();
+    assert_eq!(calls.len(), place.model.seen.lock().unwrap().len(), "{kind}: one record for each");
+    let mut references = 0;
+    for call in calls {
+        let id = call.record.id;
+        let past = place.agent.past_request(&chat(), &id).await.unwrap().unwrap();
+        assert_eq!(past.missing, Vec::<String>::new(), "{kind}: {id}");
+        let ids: Vec<Option<&str>> = past.messages.iter().map(UiMessage::id).collect();
+        assert!(past.is_equal, "{kind}: the digest of {id} differs; it shows {ids:?}");
+        let is_reference = |id: &&Option<&str>| id.is_some_and(|id| id.starts_with("r_"));
+        references += ids.iter().filter(is_reference).count();
+    }
+    assert!(references > 0, "{kind}: no request showed a reference");
+}
+
+#[tokio::test]
+async fn after_a_call_that_fetches_a_reference_every_request_is_explained() {
+    for call in ["recall", "load", "history"] {
+        let place = at_dinner().await;
+        place.say(call).await;
+        place.say("and now?").await;
+        all_are_explained(&place, call).await;
+    }
+}
+
+#[tokio::test]
+async fn after_a_recall_by_a_person_at_rest_or_in_a_run_every_request_is_explained() {
+    let place = at_dinner().await;
+    place.done(recall(Mode::Summary)).await;
+    place.say("and now?").await;
+    place.say("and then?").await;
+    all_are_explained(&place, "at rest").await;
+    let place = at_dinner().await;
+    place.meanwhile.operation(recall(Mode::Full));
+    place.say("meanwhile").await;
+    place.meanwhile.settled().await;
+    place.say("and then?").await;
+    all_are_explained(&place, "in a run").await;
+}
+
+#[tokio::test]
+async fn talk_of_a_group_before_the_first_question_is_explained() {
+    let place = Place::new();
+    place.minds(obeys);
+    let talk = Inbound { observed: true, ..place.inbound("the mast is cracked") };
+    place.agent.accept(&chat(), talk).await.unwrap();
+    place.say("history").await;
+    place.say("and now?").await;
+    all_are_explained(&place, "group talk").await;
+}
+
+#[tokio::test]
+async fn references_are_explained_when_their_log_was_sealed_and_when_they_were_taken_back() {
+    let place = at_dinner().await;
+    place.say("recall").await;
+    place.say("history").await;
+    place.done(recall(Mode::Full)).await;
+    place.say("and now?").await;
+    place.done(Operation::Undo).await;
+    place.say("and without it?").await;
+    place.done(Operation::Clear).await;
+    place.say("anew").await;
+    all_are_explained(&place, "sealed").await;
+}
