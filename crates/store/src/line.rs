@@ -115,7 +115,10 @@ impl RawLine {
 }
 
 /// Reads one line, without its newline. `None` if a byte of it is wrong.
+///
+/// A carriage return at its end is harmless: git writes one before each newline where `core.autocrlf` is set.
 pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
+    let bytes = without_return(bytes);
     let crc = checksum(bytes)?;
     let Json::Object(mut body) = Json::parse_bytes(bytes).ok()? else { return None };
     body.remove("crc");
@@ -134,6 +137,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
         Some(_) => return None,
     };
     Some(RawLine { seq, kind, rev, inbox, batch, blobs, crc, body })
+}
+
+/// Returns the bytes of a line without the carriage return at their end.
+pub(crate) fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 fn range(batch: &Json) -> Option<(u64, u64)> {

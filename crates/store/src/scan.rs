@@ -1,14 +1,14 @@
 //! Scanning: turning whatever bytes are on disk back into a log.
 //!
-//! A writer has at most one unsynced batch in a file, so a crash can only have hurt the bytes from the
-//! first line of the last batch on. Whatever is wrong there is a *torn tail*: half a line, a run of NUL
-//! bytes, a batch whose other lines are missing. It was never acknowledged and is cut off before the
-//! next append. Whatever is wrong before it cannot come from a crash: it is
-//! *damage*, which is named and left for somebody to look at, while the lines around it are read.
+//! A writer has at most one unsynced batch in a file, and a crash leaves of it a beginning, or NUL bytes where
+//! pages never reached the disk. So only three things are a *torn tail*: an end without its newline, NUL bytes in
+//! the last batch, and a last batch that lacks lines at its end. It was never acknowledged and is cut off before
+//! the next append. Whatever else cannot be read is *damage*, also in the last line: it is named and kept, and the
+//! lines around it are read.
 //!
 //! All of this is a function of the bytes. Nothing here opens a file.
 
-use crate::line::{RawLine, decode, decode_first};
+use crate::line::{RawLine, decode, decode_first, without_return};
 
 /// A line and where it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,23 @@ pub(crate) struct Damage {
     pub(crate) fault: Fault,
 }
 
+/// The numbers at the end of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// The number of the last line that can be read.
+    pub(crate) last: u64,
+    /// The highest number that may have been given. It is higher than `last` when unreadable lines follow, and
+    /// no number up to it is given again.
+    pub(crate) given: u64,
+}
+
+impl Numbers {
+    /// The end of a log without damage at its end.
+    pub(crate) fn at(last: u64) -> Self {
+        Self { last, given: last }
+    }
+}
+
 /// What a stretch of bytes holds.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Scan {
@@ -47,28 +64,45 @@ pub(crate) struct Scan {
     pub(crate) glued: Vec<usize>,
     /// Up to here everything is a whole batch or damage; the rest is a torn tail.
     pub(crate) good_len: usize,
+    /// The highest number that may have been given, to a line that can be read or to one that cannot.
+    pub(crate) given: u64,
 }
 
 enum Item {
     Line(Found),
-    Bad { offset: usize, end: usize },
+    /// A line whose number is not above the one before it.
+    Repeated(Found),
+    Bad(Bad),
+}
+
+/// Bytes that are no line.
+struct Bad {
+    offset: usize,
+    end: usize,
+    /// Whether a crash may have left them: they hold NULs or lack their newline.
+    torn: bool,
+    /// How many lines they were, as far as that can be told.
+    lines: u64,
 }
 
 /// Scans the bytes of a log from its start, or from the end of a batch on, where the next line should
 /// have the number `next_seq` if that is known.
 pub(crate) fn scan(bytes: &[u8], next_seq: Option<u64>) -> Scan {
+    scan_behind(bytes, next_seq.map(|next| Numbers::at(next.saturating_sub(1))))
+}
+
+/// Scans the bytes of a log behind a part that ended with these numbers.
+pub(crate) fn scan_behind(bytes: &[u8], behind: Option<Numbers>) -> Scan {
     let mut glued = Vec::new();
     let mut items = split(bytes, &mut glued);
-    let kept = whole_batches(&items);
-    let good_len = match items.get(kept) {
-        None => bytes.len(),
-        Some(Item::Line(found)) => found.offset,
-        Some(Item::Bad { offset, .. }) => *offset,
-    };
+    mark_repeats(&mut items, behind.map(|numbers| numbers.last));
+    let kept = items_before_torn_tail(&items);
+    let good_len = items.get(kept).map_or(bytes.len(), Item::offset);
     items.truncate(kept);
     glued.retain(|&at| at < good_len);
-    let mut scan = Scan { good_len, glued, ..Scan::default() };
-    scan.sort_out(items, next_seq);
+    let given = behind.map_or(0, |numbers| numbers.given);
+    let mut scan = Scan { good_len, glued, given, ..Scan::default() };
+    scan.sort_out(items, behind.map(|numbers| numbers.given + 1));
     scan
 }
 
@@ -84,33 +118,57 @@ impl Scan {
         let mut after_bad = false;
         for item in items {
             match item {
-                Item::Bad { offset, end } => {
+                Item::Bad(bad) => {
                     after_bad = true;
-                    self.add_damage(offset, end - offset, Fault::Unreadable);
+                    self.given += bad.lines;
+                    self.add_damage(bad.offset, bad.end - bad.offset, Fault::Unreadable);
+                }
+                Item::Repeated(found) => {
+                    self.add_damage(found.offset, found.len + 1, Fault::OutOfOrder);
                 }
                 Item::Line(found) => {
                     let seq = found.line.seq;
-                    match next_seq {
-                        Some(next) if seq < next => {
-                            self.add_damage(found.offset, found.len + 1, Fault::OutOfOrder);
-                            continue;
-                        }
-                        // A tombstone has the number of the last line that it stands for.
-                        Some(next) if seq > next && !after_bad && !found.line.is_tombstone() => {
-                            self.add_damage(found.offset, 0, Fault::Gap);
-                        }
-                        Some(_) | None => {}
+                    // A tombstone has the number of the last line that it stands for.
+                    let jumps = next_seq.is_some_and(|next| seq > next);
+                    if jumps && !after_bad && !found.line.is_tombstone() {
+                        self.add_damage(found.offset, 0, Fault::Gap);
                     }
                     after_bad = false;
                     next_seq = Some(seq + 1);
+                    self.given = seq;
                     self.lines.push(found);
                 }
             }
         }
+        // The lines of a damaged batch may be missing without a trace.
+        let batch = self.lines.last().and_then(|found| found.line.batch);
+        self.given = self.given.max(batch.map_or(0, |(_, end)| end));
     }
 
     fn add_damage(&mut self, offset: usize, len: usize, fault: Fault) {
         self.damage.push(Damage { offset, len, fault });
+    }
+}
+
+impl Item {
+    fn offset(&self) -> usize {
+        match self {
+            Self::Line(found) | Self::Repeated(found) => found.offset,
+            Self::Bad(bad) => bad.offset,
+        }
+    }
+
+    /// Whether a crash may have left it.
+    fn is_torn(&self) -> bool {
+        matches!(self, Self::Bad(Bad { torn: true, .. }))
+    }
+
+    /// The batch and the number of a line.
+    fn in_batch(&self, batch: (u64, u64)) -> Option<u64> {
+        match self {
+            Self::Line(found) if found.line.batch == Some(batch) => Some(found.line.seq),
+            Self::Line(_) | Self::Repeated(_) | Self::Bad(_) => None,
+        }
     }
 }
 
@@ -126,7 +184,7 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
             Some(line) => items.push(Item::Line(Found { offset, len: end - offset, line })),
             None if newline.is_some() => unglue(bytes, offset, end, &mut items, glued),
             // Whatever it is, it was never finished.
-            None => items.push(Item::Bad { offset, end }),
+            None => items.push(Item::Bad(Bad { offset, end, torn: true, lines: 1 })),
         }
         offset = end + usize::from(newline.is_some());
     }
@@ -138,9 +196,9 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
 /// What people write can look like a line, checksum and all, so nothing behind a bad byte is believed: lines
 /// are taken from the beginning, one directly behind the other, and the rest is bad.
 fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: &mut Vec<usize>) {
-    let stretch = &bytes[start..end];
+    let stretch = without_return(&bytes[start..end]);
     // A byte that became a newline inside a line would make its content the beginning of the next.
-    let after_bad = matches!(items.last(), Some(Item::Bad { .. }));
+    let after_bad = matches!(items.last(), Some(Item::Bad(_)));
     let before = (items.len(), glued.len());
     let mut at = 0;
     let mut next_seq = None;
@@ -161,25 +219,65 @@ fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: 
         glued.truncate(before.1);
         at = 0;
     }
-    items.push(Item::Bad { offset: start + at, end: end + 1 });
+    let (offset, torn) = (start + at, stretch[at..].contains(&0));
+    items.push(Item::Bad(Bad { offset, end: end + 1, torn, lines: lines_in(&stretch[at..]) }));
+}
+
+/// How many lines a stretch was before it was damaged: when a newline was hurt, more than one.
+fn lines_in(stretch: &[u8]) -> u64 {
+    const BEGINNING: &[u8] = b"{\"seq\":";
+    let beginnings = stretch.windows(BEGINNING.len()).filter(|window| *window == BEGINNING);
+    (beginnings.count() as u64).max(1)
+}
+
+/// Marks the lines whose number is not above that of the line before, `last` being the one before them all.
+fn mark_repeats(items: &mut [Item], mut last: Option<u64>) {
+    for item in items {
+        let Item::Line(found) = item else { continue };
+        if last.is_some_and(|last| found.line.seq <= last) {
+            *item = Item::Repeated(found.clone());
+        } else {
+            last = Some(found.line.seq);
+        }
+    }
 }
 
 /// How many of the items are before the torn tail.
-fn whole_batches(items: &[Item]) -> usize {
+fn items_before_torn_tail(items: &[Item]) -> usize {
+    let torn_from = items.iter().rposition(|item| !item.is_torn()).map_or(0, |at| at + 1);
     let Some(last) = items.iter().rposition(|item| matches!(item, Item::Line(_))) else {
-        return 0;
+        return torn_from;
     };
-    let Item::Line(found) = &items[last] else { return 0 };
-    let Some(batch) = found.line.batch else { return last + 1 };
-    // The lines of the last batch, and what stands unreadable between them.
-    let before = items[..last]
-        .iter()
-        .rposition(|item| matches!(item, Item::Line(found) if found.line.batch != Some(batch)));
-    let first = before.map_or(0, |at| at + 1);
-    let in_batch = |item: &&Item| matches!(item, Item::Line(_));
-    let (lines, span) =
-        (items[first..=last].iter().filter(in_batch).count(), batch.1 - batch.0 + 1);
-    if lines as u64 == span && found.line.seq == batch.1 { last + 1 } else { first }
+    let Item::Line(found) = &items[last] else { return torn_from };
+    let Some(batch) = found.line.batch else { return torn_from };
+    if last + 1 < torn_from {
+        // What stands behind the batch cannot be read, and no crash leaves it so. It may be the rest of the batch.
+        return torn_from;
+    }
+    let first = batch_start(items, last, batch);
+    let lines = items[first..=last].iter().filter_map(|item| item.in_batch(batch)).count() as u64;
+    let lacks_end = found.line.seq < batch.1;
+    let is_last = torn_from == items.len();
+    let has_hole = lines <= batch.1 - batch.0 && items[first..last].iter().any(Item::is_torn);
+    if lacks_end || (is_last && has_hole) { first } else { torn_from }
+}
+
+/// The first item of the batch that `last` is in: its first line, or what stands unreadable in the place of that.
+fn batch_start(items: &[Item], last: usize, batch: (u64, u64)) -> usize {
+    let other = |item: &Item| matches!(item, Item::Line(_)) && item.in_batch(batch).is_none();
+    let from = items[..last].iter().rposition(other).map_or(0, |at| at + 1);
+    let lines = from..=last;
+    let first = lines.into_iter().find(|&at| items[at].in_batch(batch).is_some()).unwrap_or(last);
+    let mut missing = items[first].in_batch(batch).map_or(0, |seq| seq.saturating_sub(batch.0));
+    let mut start = first;
+    while let Some(Item::Bad(bad)) = start.checked_sub(1).map(|at| &items[at]) {
+        if missing == 0 {
+            break;
+        }
+        missing = missing.saturating_sub(bad.lines);
+        start -= 1;
+    }
+    start
 }
 
 #[cfg(test)]
@@ -224,20 +322,67 @@ mod tests {
         }
 
         #[test]
-        fn anything_at_all_inside_the_last_batch_is_a_torn_tail(
-            batches in prop::collection::vec(1u64..4, 2..6),
-            at: prop::sample::Index, noise in prop::collection::vec(0u8..255, 1..50),
+        fn nul_bytes_anywhere_in_the_last_batch_tear_all_of_it(
+            batches in prop::collection::vec(1u64..4, 2..6), at: prop::sample::Index, len in 1usize..50,
         ) {
             let (mut bytes, ends) = log(&batches);
             let start = ends[ends.len() - 2];
             let at = start + at.index(bytes.len() - start);
-            let end = (at + noise.len()).min(bytes.len());
+            let end = (at + len).min(bytes.len());
+            bytes[at..end].fill(0);
+            let scan = scan(&bytes, Some(1));
+            prop_assert_eq!((scan.good_len, scan.damage.len()), (start, 0));
+            prop_assert_eq!(scan.given, batches[..batches.len() - 1].iter().sum::<u64>());
+        }
+
+        #[test]
+        fn whatever_else_is_wrong_before_the_last_newline_is_damage_and_costs_its_lines_alone(
+            batches in prop::collection::vec(1u64..4, 1..6),
+            at: prop::sample::Index, noise in prop::collection::vec(1u8.., 1..50),
+        ) {
+            let (mut bytes, _) = log(&batches);
             let before = bytes.clone();
+            let at = at.index(bytes.len() - 1);
+            let end = (at + noise.len()).min(bytes.len() - 1);
             bytes[at..end].copy_from_slice(&noise[..end - at]);
             prop_assume!(bytes != before);
-            let scan = scan(&bytes, Some(1));
-            prop_assert_eq!(scan.good_len, start);
-            prop_assert!(scan.damage.is_empty());
+            let untouched = |found: &&Found| found.offset + found.len < at || found.offset > end;
+            let whole = scan(&before, Some(1)).lines;
+            let found = scan(&bytes, Some(1));
+            prop_assert_eq!(found.good_len, bytes.len());
+            prop_assert!(!found.damage.is_empty());
+            for line in whole.iter().filter(untouched) {
+                prop_assert!(found.lines.contains(line), "line {}", line.line.seq);
+            }
+        }
+
+        #[test]
+        fn the_numbers_of_unreadable_lines_count_as_given(
+            batches in prop::collection::vec(1u64..4, 1..6), hurt in 0usize..4, at in 0usize..9,
+        ) {
+            let (mut bytes, _) = log(&batches);
+            let last = batches.iter().sum::<u64>();
+            let lines = scan(&bytes, Some(1)).lines;
+            for line in lines.iter().rev().take(hurt) {
+                bytes[line.offset + at] ^= 1;
+            }
+            let found = scan(&bytes, None);
+            // Nothing is left to count from when not even the head can be read.
+            prop_assume!(!found.lines.is_empty());
+            prop_assert_eq!(found.given, last);
+        }
+
+        #[test]
+        fn carriage_returns_before_the_newlines_change_nothing(
+            batches in prop::collection::vec(1u64..4, 1..6), cut: prop::sample::Index,
+        ) {
+            let (bytes, _) = log(&batches);
+            let text = String::from_utf8(bytes).expect("lines are text").replace('\n', "\r\n");
+            let found = scan(text.as_bytes(), Some(1));
+            prop_assert_eq!(seqs(&found), (1..=batches.iter().sum()).collect::<Vec<_>>());
+            prop_assert!(found.is_whole(text.as_bytes()));
+            let cut = scan(&text.as_bytes()[..cut.index(text.len() + 1)], Some(1));
+            prop_assert!(cut.damage.is_empty());
         }
 
         #[test]
@@ -332,6 +477,65 @@ mod tests {
         let expected = Damage { offset: ends[0], len: ends[1] - ends[0], fault: Fault::Unreadable };
         assert_eq!((scan.good_len, seqs(&scan)), (bytes.len(), vec![1, 3, 4]));
         assert_eq!(scan.damage, [expected]);
+    }
+
+    #[test]
+    fn a_last_line_that_ends_with_its_newline_and_cannot_be_read_is_damage() {
+        let (mut bytes, ends) = log(&[1, 1]);
+        bytes[ends[0] + 9] ^= 1;
+        let scan = scan(&bytes, Some(1));
+        let expected = Damage { offset: ends[0], len: ends[1] - ends[0], fault: Fault::Unreadable };
+        assert_eq!((scan.good_len, scan.damage, scan.given), (bytes.len(), vec![expected], 2));
+    }
+
+    #[test]
+    fn the_readable_lines_of_a_damaged_last_batch_count() {
+        let (bytes, ends) = log(&[1, 3]);
+        let lines = scan(&bytes, Some(1)).lines;
+        for hurt in 1..=3 {
+            let mut bytes = bytes.clone();
+            bytes[lines[hurt].offset + 9] ^= 1;
+            let found = scan(&bytes, Some(1));
+            let expected: Vec<u64> = (1..=4).filter(|seq| *seq != hurt as u64 + 1).collect();
+            assert_eq!((seqs(&found), found.good_len, found.given), (expected, ends[1], 4));
+        }
+    }
+
+    #[test]
+    fn a_batch_that_lacks_its_last_line_is_torn_and_one_that_lacks_another_is_damaged() {
+        let (bytes, ends) = log(&[1, 3]);
+        let lines = scan(&bytes, Some(1)).lines;
+        let without = |at: usize| {
+            let end = lines[at].offset + lines[at].len + 1;
+            [&bytes[..lines[at].offset], &bytes[end..]].concat()
+        };
+        let found = scan(&without(3), Some(1));
+        assert_eq!((seqs(&found), found.good_len, found.given), (vec![1], ends[0], 1));
+        let found = scan(&without(2), Some(1));
+        assert_eq!((seqs(&found), found.damage[0].fault), (vec![1, 2, 4], Fault::Gap));
+    }
+
+    #[test]
+    fn a_line_behind_damage_may_have_any_number_above_the_last_that_can_be_read() {
+        let (bytes, ends) = log(&[1, 1, 1, 1]);
+        let behind = Some(Numbers { last: 1, given: 3 });
+        let found = scan_behind(&bytes[ends[2]..], behind);
+        assert_eq!((seqs(&found), found.damage.len()), (vec![4], 0));
+        // A program that does not skip the numbers of unreadable lines wrote it.
+        let found = scan_behind(&bytes[ends[1]..], behind);
+        assert_eq!((seqs(&found), found.damage.len()), (vec![3, 4], 0));
+        let found = scan_behind(&bytes[ends[2]..], Some(Numbers::at(2)));
+        assert_eq!((seqs(&found), found.damage[0].fault), (vec![4], Fault::Gap));
+    }
+
+    #[test]
+    fn a_doubled_line_at_the_end_tears_nothing() {
+        let (bytes, ends) = log(&[1, 2, 1]);
+        let lines = scan(&bytes, Some(1)).lines;
+        let doubled = [&bytes[..], &bytes[ends[0]..lines[2].offset]].concat();
+        let found = scan(&doubled, Some(1));
+        assert_eq!((seqs(&found), found.good_len), (vec![1, 2, 3, 4], doubled.len()));
+        assert_eq!(found.damage[0].fault, Fault::OutOfOrder);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn line_start(bytes: &[u8], line: usize) -> usize {
 
 #[test]
 fn a_torn_tail_is_read_past_by_readers_and_cut_into_quarantine_by_a_writer() {
-    for tail in [&b"{\"seq\":4,\"type\":\"msg\",\"id\":\"m3\""[..], &[0; 700], b"\n", b"}\n{}"] {
+    for tail in [&b"{\"seq\":4,\"type\":\"msg\",\"id\":\"m3\""[..], &[0; 700], b"{\0\n", b"{}"] {
         let project = Project::with(&["m1", "m2"]);
         project.change(|bytes| bytes.extend(tail));
         let before = fs::read(project.path("messages/history.jsonl")).unwrap();

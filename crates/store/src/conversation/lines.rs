@@ -90,6 +90,8 @@ impl<F: FnMut(u64, ContextEntry)> Scan<F> {
         if !line.iter().all(u8::is_ascii_whitespace) {
             self.entry(start, line)?;
         }
+        // Some programs, git among them, write a carriage return before each newline.
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
         // A NUL at the end may have been the tab.
         if !line.ends_with(b"\t") && !line.ends_with(b"\0") {
             self.end_batch();
@@ -175,6 +177,7 @@ mod tests {
             format!("{B}\t\n\0\0\0{}\n", &A[9..]),
             format!("\0\0\0{}\t\n{B}\n", &A[9..]),
             format!("{A}\0\n{B}\n"),
+            format!("{B}\t\r\n"),
             " ".to_owned(),
         ] {
             let found = read(&format!("{whole}{tail}"));

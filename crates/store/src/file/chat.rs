@@ -297,7 +297,7 @@ impl ChatFiles {
     fn check_promotion(&self, right: &Held, promoted: Option<u64>) -> Result<(), PromoteError> {
         let Some(promoted) = promoted else { return Ok(()) };
         let ledger = self.ledger.writing(right).map_err(PromoteError::Storage)?;
-        match ledger.known().is_some_and(|known| promoted <= known.last_seq) {
+        match ledger.known().is_some_and(|known| promoted <= known.given) {
             true => Ok(()),
             false => Err(PromoteError::NoEntry(LedgerSeq::new(promoted))),
         }

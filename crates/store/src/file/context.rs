@@ -75,16 +75,18 @@ pub(crate) fn append(
     };
     let generation = known.fold.generation();
     let mut end = Position { generation, seq: Seq::new(known.last_seq) };
+    let mut next = known.next_seq();
     let mut drafts: Vec<Draft> = Vec::new();
     let mut pending: HashMap<MessageId, (u64, Draft)> = HashMap::new();
     let mut results = Vec::with_capacity(waiting.len());
     for batch in waiting {
-        let added = add(writing, chat, batch, end, &pending);
+        let added = add(writing, chat, batch, (end, next), &pending);
         results.push(added.map(|new| {
             for Prepared { id, draft } in new {
-                pending.insert(id, (end.seq.get() + 1, draft.clone()));
+                pending.insert(id, (next, draft.clone()));
                 drafts.push(draft);
-                end.seq = end.seq.next();
+                end.seq = Seq::new(next);
+                next += 1;
             }
             end
         }));
@@ -108,7 +110,7 @@ fn add(
     writing: &Writing<'_, ContextFold>,
     chat: &ChatKey,
     batch: Batch,
-    end: Position,
+    (end, next): (Position, u64),
     pending: &HashMap<MessageId, (u64, Draft)>,
 ) -> Result<Vec<Prepared>, AppendError> {
     let expected = batch.expected;
@@ -117,7 +119,7 @@ fn add(
         // The newest of the same id counts, be it in this very batch.
         let within = new.iter().rfind(|other| other.id == line.id).map(|other| &other.draft);
         let present = match (within, pending.get(&line.id)) {
-            (Some(draft), _) => Some((end.seq.get() + 1, draft.clone())),
+            (Some(draft), _) => Some((next, draft.clone())),
             (None, Some(known)) => Some(known.clone()),
             (None, None) => on_disk(writing, &line.id)?,
         };

@@ -34,7 +34,7 @@ pub(crate) fn begin(journal: &Journal, right: &Held, about: Object) -> Result<()
         Err(StorageError::Damaged { .. }) => journal.replacing(right)?,
         writing => writing?,
     };
-    let first = writing.known().map_or(1, |known| known.last_seq + 1);
+    let first = writing.known().map_or(1, |known| known.next_seq());
     writing.publish(&[head], first, None)
 }
 
@@ -61,10 +61,10 @@ pub(crate) fn seal_if_large(
     let Some(known) = writing.known().filter(|known| known.len > JOURNAL_BYTES_MAX) else {
         return Ok(());
     };
-    let (first, last) = (known.first_seq, known.last_seq);
+    let (first, last, next) = (known.first_seq, known.last_seq, known.next_seq());
     let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
     let sealed = archive.join(format!("{name}-{first}-{last}.jsonl"));
-    writing.publish(&[head(&journal.env, Object::new())], last + 1, Some(&sealed))
+    writing.publish(&[head(&journal.env, Object::new())], next, Some(&sealed))
 }
 
 /// Appends objects to a journal, which begins with them if there is none.

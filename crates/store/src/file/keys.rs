@@ -46,15 +46,32 @@ impl Keys {
         folder: &Path,
         key: &str,
     ) -> Result<Option<LedgerSeq>, StorageError> {
-        let wanted = digest(key);
-        let from = self.pairs.partition_point(|&(digest, _)| digest < wanted);
-        for &(_, offset) in self.pairs[from..].iter().take_while(|(digest, _)| *digest == wanted) {
-            let line = line_at(env, &ledger_path(folder, self.number), offset)?;
-            if let Some(line) = line.filter(|line| line.body.str("key") == Some(key)) {
-                return Ok(Some(LedgerSeq::new(line.seq)));
+        let path = ledger_path(folder, self.number);
+        let mut misplaced = false;
+        for offset in self.offsets(key) {
+            match line_at(env, &path, offset)? {
+                Some(line) if entry_key(&line) == Some(key) => {
+                    return Ok(Some(LedgerSeq::new(line.seq)));
+                }
+                line => misplaced |= line.is_none(),
             }
         }
-        Ok(None)
+        if !misplaced {
+            return Ok(None);
+        }
+        // The ledger is not as it was sealed: the line is damaged, or other line ends have moved it.
+        let Some((_, bytes)) = env.read(&path)? else { return Ok(None) };
+        let lines = scan(&bytes, None).lines;
+        let entry = lines.into_iter().find(|found| entry_key(&found.line) == Some(key));
+        Ok(entry.map(|found| LedgerSeq::new(found.line.seq)))
+    }
+
+    /// The places of the lines that may have a key.
+    fn offsets(&self, key: &str) -> impl Iterator<Item = u64> {
+        let wanted = digest(key);
+        let from = self.pairs.partition_point(|&(digest, _)| digest < wanted);
+        let same = self.pairs[from..].iter().take_while(move |(digest, _)| *digest == wanted);
+        same.map(|&(_, offset)| offset)
     }
 
     /// Writes the keys beside their ledger.

@@ -17,7 +17,7 @@ use super::recent::{Recent, Start};
 use crate::disk::Mode;
 use crate::ledger::KEYS_KEPT_MS;
 use crate::line::{Draft, Kind, RawLine, decode};
-use crate::scan::scan;
+use crate::scan::{Scan, scan};
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, LedgerBody, LedgerLine, LedgerSeq,
     NewEntry, Refused, StorageError, Timestamp,
@@ -78,7 +78,7 @@ impl Fold for LedgerFold {
 
 /// Where the lines behind `seq` begin in a ledger, as far as it is known.
 pub(crate) fn start_behind(known: &Known<LedgerFold>, seq: Option<LedgerSeq>) -> Option<Start> {
-    let next = (known.last_seq + 1, known.len);
+    let next = (known.next_seq(), known.len);
     let (seq, offset) = known.fold.recent.behind(seq.map_or(0, LedgerSeq::get), next)?;
     Some(Start { file: known.file, offset, seq })
 }
@@ -172,7 +172,7 @@ impl Adding<'_, '_> {
         // A number that somebody may have read is not given to another entry.
         let mut drafts: Vec<Draft> = (0..self.writing.taken_back()).map(|_| void()).collect();
         let voids = drafts.len();
-        let mut next = self.writing.known().map_or(1, |known| known.last_seq + 1) + voids as u64;
+        let mut next = self.writing.known().map_or(1, Known::next_seq) + voids as u64;
         let mut pending: HashMap<String, LedgerSeq> = HashMap::new();
         let mut results = Vec::with_capacity(waiting.len());
         for addition in waiting {
@@ -286,7 +286,7 @@ impl Adding<'_, '_> {
         self.load_sealed_keys()?;
         let now = self.env.options.now();
         let (first, known) = match self.writing.known() {
-            Some(known) => (known.last_seq + 1, &known.fold),
+            Some(known) => (known.next_seq(), &known.fold),
             None => return Ok(()),
         };
         let number = self.free_number(known.archives + 1)?;
@@ -335,7 +335,7 @@ impl Adding<'_, '_> {
     pub(crate) fn mend(&mut self, aside: &Path) -> Result<(), StorageError> {
         let reading = Reading { env: self.env, folder: self.folder };
         let open = reading.fold()?.open;
-        if let Some(last) = last_seq(self.env, &live(self.folder))? {
+        if let Some(last) = last_given(self.env, &live(self.folder))? {
             let number = self.free_number(newest_archive(self.env, self.folder)? + 1)?;
             let path = ledger_path(self.folder, number);
             return self.publish(number, &open, last + 1, Some(&path));
@@ -343,7 +343,7 @@ impl Adding<'_, '_> {
         let archives = newest_archive(self.env, self.folder)?;
         let mut last = self.promoted()?;
         for number in 1..=archives {
-            let sealed = last_seq(self.env, &ledger_path(self.folder, number))?;
+            let sealed = last_given(self.env, &ledger_path(self.folder, number))?;
             last = last.max(sealed.unwrap_or(0));
         }
         self.env.ensure_folder(aside)?;
@@ -411,14 +411,17 @@ impl Reading<'_> {
                 let newline = bytes.iter().position(|&byte| byte == b'\n');
                 bytes.drain(..newline.map_or(bytes.len(), |at| at + 1));
             }
-            // A block that begins inside the last batch gives no line at all, so more is read then.
-            let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
+            let found = scan(&bytes, None);
+            let certain = from == 0 || tells_end(&found);
+            // What a damaged line means depends on those before it, wherever they are.
+            let damaged = !found.damage.is_empty();
+            let lines = found.lines.into_iter().map(|found| found.line);
             let lines: Vec<RawLine> =
                 lines.filter(|line| !matches!(line.event(), Some("head" | "void"))).collect();
-            if from == 0 || (!lines.is_empty() && enough(&lines)) {
+            if from == 0 || (certain && !damaged && !lines.is_empty() && enough(&lines)) {
                 return Ok(lines);
             }
-            block = block.saturating_mul(4);
+            block = if damaged { len } else { block.saturating_mul(4) };
         }
     }
 
@@ -551,6 +554,14 @@ impl Reading<'_> {
     }
 }
 
+/// Whether a block at the end of a log reads as it does with all that is before it. Where its last batch begins
+/// must be seen, because it may be torn, and a line before the last one, because that may repeat an older one.
+fn tells_end(block: &Scan) -> bool {
+    let Some((first, last)) = block.lines.first().zip(block.lines.last()) else { return false };
+    let begins = |batch: (u64, u64)| first.line.seq == batch.0 || first.line.batch != Some(batch);
+    first.line.seq < last.line.seq && last.line.batch.is_none_or(begins)
+}
+
 /// Where the live ledger is.
 pub(crate) fn live(folder: &Path) -> PathBuf {
     folder.join("history.jsonl")
@@ -596,10 +607,11 @@ pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, Storag
     Ok(sealed)
 }
 
-/// The number of the last line that can be read of a ledger.
-fn last_seq(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
+/// The highest number that a ledger may have given; `None` if nothing of it can be read.
+fn last_given(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
-    Ok(scan(&bytes, None).lines.last().map(|found| found.line.seq))
+    let scan = scan(&bytes, None);
+    Ok((!scan.lines.is_empty()).then_some(scan.given))
 }
 
 fn to_line(mut line: RawLine) -> Option<LedgerLine> {

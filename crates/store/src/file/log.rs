@@ -16,7 +16,7 @@ use super::env::{Env, read_from, write_all};
 use super::right::Held;
 use crate::disk::{DiskFile, Look, Mode};
 use crate::line::{Draft, RawLine};
-use crate::scan::{Fault, Scan, scan};
+use crate::scan::{Fault, Numbers, Scan, scan_behind};
 use crate::{FORMAT_VERSION, Problem, ProblemKind, StorageError};
 
 /// What the owner of a log keeps in memory of its lines.
@@ -66,7 +66,10 @@ pub(crate) struct Known<F> {
     /// Whether lines were added since the last sync that need not be on disk yet.
     loose: bool,
     pub(crate) first_seq: u64,
+    /// The number of the last line that can be read.
     pub(crate) last_seq: u64,
+    /// The highest number that may have been given, to a line that can be read or to one that cannot.
+    pub(crate) given: u64,
     pub(crate) damaged: usize,
     pub(crate) fold: F,
 }
@@ -144,7 +147,7 @@ impl<F: Fold> Writing<'_, F> {
 
     /// How many numbers after the last line were given to lines that were taken back.
     pub(crate) fn taken_back(&self) -> u64 {
-        self.known().map_or(0, |known| self.state.shown.saturating_sub(known.last_seq))
+        self.known().map_or(0, |known| self.state.shown.saturating_sub(known.given))
     }
 
     /// Reads the bytes of a line.
@@ -190,9 +193,9 @@ impl<F: Fold> Writing<'_, F> {
         };
         let file = self.file.as_ref().expect("a file that was looked at is open");
         let bytes = read_from(&**file, from, look.len).map_err(self.log.failed("read"))?;
-        let next = self.known().map(|known| known.last_seq + 1);
-        let scan = scan(&bytes, next);
-        if next.is_none() {
+        let behind = self.known().map(Known::numbers);
+        let scan = scan_behind(&bytes, behind);
+        if behind.is_none() {
             check_head(&self.log.path, &scan)?;
         }
         self.set_aside(&bytes, &scan, from)?;
@@ -242,12 +245,14 @@ impl<F: Fold> Writing<'_, F> {
             loose: false,
             first_seq,
             last_seq: 0,
+            given: 0,
             damaged: 0,
             fold: F::default(),
         });
         known.len = from + scan.good_len as u64;
         known.damaged += scan.damage.len();
         known.synced = false;
+        known.given = scan.given;
         for found in scan.lines {
             known.last_seq = found.line.seq;
             let span = Span { offset: from + found.offset as u64, len: found.len as u64 };
@@ -296,7 +301,7 @@ impl<F: Fold> Writing<'_, F> {
     /// Appends lines as one batch, all or nothing. Returns the number of the first.
     pub(crate) fn append(&mut self, drafts: &[Draft], sync: bool) -> Result<u64, StorageError> {
         let known = self.state.known.as_ref().expect("an append follows a look at the log");
-        let (first, count, loose) = (known.last_seq + 1, drafts.len() as u64, known.loose);
+        let (first, count, loose) = (known.next_seq(), drafts.len() as u64, known.loose);
         let batch = (count > 1).then_some((first, first + count - 1));
         let (bytes, spans) = encode(drafts, first, batch, known.len);
         self.state.shown = self.state.shown.max(first + count - 1);
@@ -315,7 +320,8 @@ impl<F: Fold> Writing<'_, F> {
         let known = self.state.known.as_mut().expect("an append follows a look at the log");
         known.loose = !sync;
         known.len += bytes.len() as u64;
-        known.last_seq += count;
+        known.last_seq = first + count - 1;
+        known.given = known.last_seq;
         known.take_in(&bytes, &spans);
         Ok(first)
     }
@@ -359,6 +365,7 @@ impl<F: Fold> Writing<'_, F> {
             loose,
             first_seq: first,
             last_seq,
+            given: last_seq,
             damaged,
             fold,
         };
@@ -447,6 +454,17 @@ impl<F: Fold> Writing<'_, F> {
 
     fn damaged(&self, what: &str) -> StorageError {
         StorageError::Damaged { path: self.log.path.clone(), what: what.to_owned() }
+    }
+}
+
+impl<F> Known<F> {
+    /// The number of the next line.
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.given + 1
+    }
+
+    fn numbers(&self) -> Numbers {
+        Numbers { last: self.last_seq, given: self.given }
     }
 }
 

@@ -112,12 +112,12 @@ pub(crate) fn rotate(
         checkpoints: place_checkpoints(&ready.head, sealed.as_ref()),
         ..ready.head
     };
-    let first = last + 1;
+    let first = known.map_or(1, Known::next_seq);
     let mut drafts = vec![head_line(&head, chat, first, now)];
     drafts.extend(body(writing, ready.pieces, head.inbox)?);
     let sealed_path = sealed.as_ref().map(|name| sealed_path(archive, name));
     writing.publish(&drafts, first, sealed_path.as_deref())?;
-    let seq = Seq::new(last + drafts.len() as u64);
+    let seq = Seq::new(first + drafts.len() as u64 - 1);
     Ok(Rotated { position: Position { generation: head.generation, seq }, sealed })
 }
 
@@ -136,7 +136,8 @@ pub(crate) fn mend(
 ) -> Result<(), StorageError> {
     let Some(view) = view(env, live)? else { return Ok(()) };
     let Some((_, bytes)) = env.read(live)? else { return Ok(()) };
-    let lines = scan(&bytes, None).lines;
+    let scan = scan(&bytes, None);
+    let (lines, next) = (scan.lines, scan.given + 1);
     let first = lines.first().map_or(view.position.seq, |found| Seq::new(found.line.seq));
     let now = env.options.now();
     let sealed = SealedName::new(now, first, view.position.seq);
@@ -146,7 +147,6 @@ pub(crate) fn mend(
         inbox: view.inbox,
         ..view.head
     };
-    let next = view.position.seq.next().get();
     let mut drafts = vec![head_line(&head, chat, next, now)];
     let kept = collapse(lines.into_iter().map(|found| found.line));
     drafts.extend(kept.into_iter().map(RawLine::into_draft));
@@ -167,14 +167,15 @@ pub(crate) fn begin_again(
     let Some(view) = view(env, &path)? else { return Ok(()) };
     let Some((_, bytes)) = env.read(&path)? else { return Ok(()) };
     let now = env.options.now();
-    let next = view.position.seq.max(name.range().1).next().get();
+    let scan = scan(&bytes, None);
+    let next = scan.given.max(name.range().1.get()) + 1;
     let head = Head {
         generation: view.head.generation.next(),
         sealed: Some(name),
         inbox: view.inbox,
         ..view.head
     };
-    let lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
+    let lines = scan.lines.into_iter().map(|found| found.line);
     // What was purged stays gone, and only its head goes on.
     let kept = lines.filter(|line| line.event() != Some("head") && !line.is_tombstone());
     let kept = collapse(kept);
