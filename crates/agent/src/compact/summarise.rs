@@ -120,14 +120,14 @@ pub(super) async fn summarise(
     }
     let mut cost = Cost::default();
     let now = work.agent.clock.now();
-    let is_cool = carried.cool_until.is_none_or(|until| now >= until);
+    let may_ask = carried.cool_until.is_none_or(|until| cooldown_is_over(until, now));
     let (mut failures, mut cool_until) = (carried.failures, carried.cool_until);
     let size = tokens_up_to(previous.iter().chain(&source), room, &count);
     // Four headings alone take more than a few short messages do.
     let is_worth_a_call = goal.has_room_for_summary() && size >= SUMMARY_TOKENS_MIN;
     let has_source = source.iter().any(|piece| !piece.is_empty());
     let mut so_far = (previous.clone(), 0);
-    if is_cool && work.agent.provider.can_summarise() && has_source && is_worth_a_call {
+    if may_ask && work.agent.provider.can_summarise() && has_source && is_worth_a_call {
         let asked = Asked { work, goal, wishes: older.wishes, count: &count };
         let read = asked.all(&rest, &source, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
@@ -159,6 +159,13 @@ pub(super) async fn summarise(
     let (so_far, read) = so_far;
     let prose = extract(so_far.as_deref(), &rest[read..], room, &count);
     Summed { prose, rung: Rung::Extract, source, previous, failures, cool_until, cost }
+}
+
+/// Whether a model may be asked again. A cool-down that ends later than the longest one could was begun before
+/// the clock was set back: it is over, or the model would be left alone until the clock shows that time again.
+fn cooldown_is_over(until: Timestamp, now: Timestamp) -> bool {
+    let left_ms = until.millis().saturating_sub(now.millis());
+    left_ms <= 0 || left_ms > COOL_DOWN_S[COOL_DOWN_S.len() - 1] * 1000
 }
 
 /// What texts take, or `enough` when they take more than that.
@@ -324,5 +331,21 @@ impl Asked<'_> {
         let whole = unbroken(&said, answered.finish_reason)?;
         let given = previous.map_or(0, |text| (self.count)(text));
         Ok(accept(whole, (self.count)(piece) + given, room, self.count)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cooldown_ends_at_its_time_and_when_the_clock_was_set_back() {
+        let at = Timestamp::from_millis;
+        let (now, year_ms) = (1_770_286_500_000, 365 * 24 * 60 * 60 * 1000);
+        assert!(!cooldown_is_over(at(now + 60_000), at(now)));
+        assert!(!cooldown_is_over(at(now + 900_000), at(now)));
+        assert!(cooldown_is_over(at(now + 60_000), at(now + 60_000)));
+        assert!(cooldown_is_over(at(now + 60_000), at(now + year_ms)));
+        assert!(cooldown_is_over(at(now + 60_000), at(now - year_ms)), "not off for a year");
     }
 }
