@@ -115,12 +115,13 @@ impl<'a> Shelf<'a> {
         self.index.items().iter().any(|item| item.context == *context)
     }
 
-    /// Lists the context of a sealed log, and writes it down again if that is missing.
+    /// Lists the context of a sealed log behind those that were left later, and writes it down again if that is
+    /// missing.
     async fn put_back(&mut self, log: &SealedLog, left: &Left) -> Result<(), RunError> {
         let known = self.chat.derived(Derived::Context(log.head.context.clone())).await?;
         let known = known.and_then(|state| Snapshot::read(state.value));
         if let Some(known) = known.filter(|known| known.sealed().as_ref() == Some(&log.name)) {
-            self.list(&known);
+            self.list_older(&known);
             return Ok(());
         }
         if log.purged.is_some() {
@@ -132,7 +133,9 @@ impl<'a> Shelf<'a> {
             return Ok(());
         }
         let snapshot = self.made(&view, &messages, left, Some(&log.name));
-        self.keep(&snapshot, &view).await
+        self.write_down(&snapshot, &view).await?;
+        self.list_older(&snapshot);
+        Ok(())
     }
 
     fn made(
@@ -169,18 +172,25 @@ impl<'a> Shelf<'a> {
         self.agent.rules.contexts.snapshot
     }
 
-    /// Keeps a snapshot, and lists it.
+    /// Keeps the snapshot of the context that was just left, and lists it first.
     pub(super) async fn keep(&mut self, snapshot: &Snapshot, of: &View) -> Result<(), RunError> {
-        let value = snapshot.to_object().clone();
-        let state = DerivedState { value, position: of.position, crc: of.crc };
-        self.chat.put_derived(Derived::Context(snapshot.context().clone()), state).await?;
-        self.list(snapshot);
+        self.write_down(snapshot, of).await?;
+        if let Some(item) = IndexItem::of(snapshot) {
+            self.index.add(item);
+        }
         Ok(())
     }
 
-    fn list(&mut self, snapshot: &Snapshot) {
+    async fn write_down(&self, snapshot: &Snapshot, of: &View) -> Result<(), RunError> {
+        let value = snapshot.to_object().clone();
+        let state = DerivedState { value, position: of.position, crc: of.crc };
+        let context = snapshot.context().clone();
+        Ok(self.chat.put_derived(Derived::Context(context), state).await?)
+    }
+
+    fn list_older(&mut self, snapshot: &Snapshot) {
         if let Some(item) = IndexItem::of(snapshot) {
-            self.index.add(item);
+            self.index.add_older(item);
         }
     }
 

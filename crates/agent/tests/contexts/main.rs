@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a chat that cannot be read fails the test")]
 
 mod branches;
+mod clock;
 mod during;
 mod explained;
 mod files;

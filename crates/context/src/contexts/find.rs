@@ -4,7 +4,7 @@
 //! then in the rest. Chinese, Japanese and Korean have no spaces, so every two neighbours are a word. A word
 //! that every context has says little about which is meant. Of equals the one left later is meant.
 
-use ship_store::{ContextId, Timestamp};
+use ship_store::ContextId;
 
 use super::snapshot::Snapshot;
 use super::text::is_cjk;
@@ -28,8 +28,6 @@ const EMPTY_WORDS: [&str; 44] = [
 pub struct Candidate<'a> {
     /// The context.
     pub context: &'a ContextId,
-    /// When it was left.
-    pub archived_at: Timestamp,
     /// Its title.
     pub title: &'a str,
     /// What happened in it, in short.
@@ -41,9 +39,9 @@ pub struct Candidate<'a> {
 impl<'a> Candidate<'a> {
     /// Makes the candidate of a snapshot; none when that context was not left.
     pub fn of(snapshot: &'a Snapshot) -> Option<Self> {
+        snapshot.archived_at()?;
         Some(Self {
             context: snapshot.context(),
-            archived_at: snapshot.archived_at()?,
             title: snapshot.title(),
             summary: snapshot.summary(),
             search_text: snapshot.search_text(),
@@ -62,11 +60,10 @@ pub enum Found {
     None(Vec<ContextId>),
 }
 
-/// Finds the context that is meant.
+/// Finds the context that is meant among these, of which the one left last is the first.
 pub fn find(query: &str, among: &[Candidate<'_>]) -> Found {
     let query = query.trim();
-    let mut newest: Vec<&Candidate<'_>> = among.iter().collect();
-    newest.sort_by_key(|one| std::cmp::Reverse((one.archived_at, one.context.as_str())));
+    let newest: Vec<&Candidate<'_>> = among.iter().collect();
     let one = |candidate: &&Candidate<'_>| Found::One(candidate.context.clone());
     let nothing = || Found::None(offered(newest.iter().copied()));
     if matches!(query, "last" | "-") {
@@ -212,10 +209,9 @@ mod tests {
         let candidates: Vec<Candidate<'_>> = TITLES
             .iter()
             .zip(&ids)
-            .enumerate()
-            .map(|(at, ((_, title, text), context))| Candidate {
+            .rev()
+            .map(|((_, title, text), context)| Candidate {
                 context,
-                archived_at: Timestamp::from_millis(at as i64),
                 title,
                 summary: "",
                 search_text: text,

@@ -57,11 +57,6 @@ impl IndexItem {
         ]))
     }
 
-    /// What is greater for one that was left later.
-    fn left_later(&self) -> (Timestamp, &str) {
-        (self.archived_at, self.context.as_str())
-    }
-
     fn from_json(json: &Json) -> Option<Self> {
         let object = json.as_object()?;
         Some(Self {
@@ -75,32 +70,22 @@ impl IndexItem {
     }
 }
 
-/// The archived contexts of a chat, the one left last first.
+/// The archived contexts of a chat, the one left last first. The order is that in which they were left, and not
+/// that of the times at which it was: a clock may be set back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
     items: Vec<IndexItem>,
 }
 
 impl Index {
-    /// Makes the list of these contexts; those that were not left are not in it.
-    pub fn of<'s>(snapshots: impl IntoIterator<Item = &'s Snapshot>) -> Self {
-        Self::sorted(snapshots.into_iter().filter_map(IndexItem::of).collect())
-    }
-
-    /// Puts items in their order; of two of one context the one left later stays.
-    fn sorted(mut items: Vec<IndexItem>) -> Self {
-        items.sort_by(|a, b| b.left_later().cmp(&a.left_later()));
-        let mut seen = HashSet::new();
-        items.retain(|item| seen.insert(item.context.clone()));
-        Self { items }
-    }
-
     /// Reads a list; none when it is not one, or holds something that is no item: then it is made anew.
     pub fn read(object: &Object) -> Option<Self> {
         let known = object.get("v")?.as_u64()? == 1;
         let items = object.get("items").filter(|_| known)?.as_array()?;
         let items = items.iter().map(IndexItem::from_json).collect::<Option<Vec<_>>>()?;
-        Some(Self::sorted(items))
+        let mut seen = HashSet::new();
+        let is_first = |item: &IndexItem| seen.insert(item.context.clone());
+        Some(Self { items: items.into_iter().filter(is_first).collect() })
     }
 
     /// Returns the list, as it goes into a file.
@@ -109,11 +94,15 @@ impl Index {
         Object::from([("v", Json::from(1u64)), ("items", items.into())])
     }
 
-    /// Adds a context, in place of what the list had of it.
+    /// Adds the context that was left last, in place of what the list had of it.
     pub fn add(&mut self, item: IndexItem) {
         self.remove(&item.context);
-        let at = self.items.partition_point(|other| other.left_later() > item.left_later());
-        self.items.insert(at, item);
+        self.items.insert(0, item);
+    }
+
+    /// Adds a context that was left before all others in the list.
+    pub fn add_older(&mut self, item: IndexItem) {
+        self.items.push(item);
     }
 
     /// Takes a context out, because it is active again.
@@ -176,11 +165,18 @@ mod tests {
     }
 
     #[test]
-    fn the_context_left_last_is_first_and_each_is_there_once() {
-        let mut index = index(&[("a", 1), ("b", 3), ("c", 2), ("a", 4)]);
-        assert_eq!(titles(index.items()), ["a", "b", "c"]);
+    fn the_context_left_last_is_first_whatever_the_clock_showed_and_each_is_there_once() {
+        let mut index = index(&[("a", 4), ("b", 9), ("c", 1), ("a", 2)]);
+        assert_eq!(titles(index.items()), ["a", "c", "b"]);
+        assert_eq!(
+            Index::read(&index.to_object()).as_ref(),
+            Some(&index),
+            "read as it was written"
+        );
         index.remove(&item("b", 0).context);
         assert_eq!(titles(index.items()), ["a", "c"]);
+        index.add_older(item("d", 99));
+        assert_eq!(titles(index.items()), ["a", "c", "d"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ship_message::UiPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
 use ship_project::Settings;
-use ship_store::{Chat, LedgerBody, LedgerLine, SealedLog, View};
+use ship_store::{Body, Chat, LedgerBody, LedgerLine, LedgerSeq, View};
 
 use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
@@ -61,82 +61,88 @@ fn nothing(session: &Session) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The newest messages, oldest first, each once: of the live log, and of sealed ones as far as needed. One that
-/// was come back to holds messages that are older than those of others, so they are put in order by when they
-/// were said.
+/// Returns the newest messages, oldest first, each once: of the live log, and of sealed ones as far as needed. A
+/// log that was come back to holds messages that are older than those of others, so all are put in the order of
+/// the ledger, which no clock has a say in.
 async fn newest(chat: &dyn Chat, last: usize) -> Result<Vec<Object>, Failure> {
     let mut found = Said::default();
+    let mut after = None;
     // The live log first: one that is rotated meanwhile is then among the sealed ones.
     if let Some(view) = chat.view().await? {
         found.take(&view);
+        after = Some(view.head);
     }
     for sealed in chat.sealed().await? {
-        // Nothing in a log was said after it was sealed.
-        if found.later_than(sealed_at(&sealed)) >= last {
+        // A head tells how far the ledger was read when the logs before it were sealed.
+        let read = after.as_ref().map_or(u64::MAX, |head| head.inbox.map_or(0, LedgerSeq::get));
+        if found.said_behind(read) >= last {
             break;
         }
         if sealed.purged.is_none() {
             found.take(&chat.sealed_view(&sealed.name).await?);
         }
+        after = Some(sealed.head);
     }
     Ok(found.newest(last))
 }
 
-/// Messages with the moments that they stand at.
+/// Messages, each with its place in the ledger.
 #[derive(Default)]
 struct Said {
     messages: Vec<Object>,
-    moments: HashMap<String, f64>,
+    places: HashMap<String, Place>,
+}
+
+/// Where a message stands: at its own entry of the ledger, or behind that of the last question before it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    entry: u64,
+    is_behind: bool,
 }
 
 impl Said {
     /// Takes the messages of a log that are not here yet.
     fn take(&mut self, view: &View) {
-        let mut latest = 0.0;
+        let mut place = Place::default();
         let mut taken = Vec::new();
-        // A summary or a reference was never said; what it stands for is in a sealed log.
-        let was_said = |message: &&Object| !is_summary(message) && !is_reference_line(message);
-        for message in view.messages().filter(was_said) {
-            let ts = message.get("metadata").and_then(|metadata| metadata.get("ts")?.as_number());
+        for line in &view.lines {
+            let Body::Message(message) = &line.body else { continue };
+            // A summary or a reference was never said; what it stands for is in a sealed log.
+            if is_summary(message) || is_reference_line(message) {
+                continue;
+            }
             // The order of a log counts: what was said during an answer stands behind it, also where a later log
             // has no more than the one.
-            latest = ts.unwrap_or(latest).max(latest);
-            let id = id(message).to_owned();
-            match self.moments.entry(id) {
-                Entry::Vacant(place) => {
-                    place.insert(latest);
+            let entry = line.inbox.map_or(0, LedgerSeq::get);
+            place = Place { entry: entry.max(place.entry), is_behind: entry <= place.entry };
+            match self.places.entry(id(message).to_owned()) {
+                Entry::Vacant(known) => {
+                    known.insert(place);
                     taken.push(message.clone());
                 }
-                Entry::Occupied(mut place) => *place.get_mut() = place.get().max(latest),
+                // A log that begins with an answer does not tell what that answered; an older one does.
+                Entry::Occupied(mut known) => *known.get_mut() = place.max(*known.get()),
             }
         }
-        // Older logs come later, and of one moment what is in them comes first.
+        // Older logs come later, and of one place what is in them comes first.
         taken.append(&mut self.messages);
         self.messages = taken;
     }
 
-    fn later_than(&self, moment: f64) -> usize {
-        self.moments.values().filter(|said| **said > moment).count()
+    /// Counts the messages that were said for later entries of the ledger.
+    fn said_behind(&self, entry: u64) -> usize {
+        self.places.values().filter(|place| place.entry > entry).count()
     }
 
     fn newest(mut self, last: usize) -> Vec<Object> {
-        let moment = |message: &Object| self.moments.get(id(message)).copied().unwrap_or_default();
-        self.messages.sort_by(|a, b| moment(a).total_cmp(&moment(b)));
+        self.messages
+            .sort_by_key(|message| self.places.get(id(message)).copied().unwrap_or_default());
         self.messages.split_off(self.messages.len().saturating_sub(last))
     }
 }
 
 fn id(message: &Object) -> &str {
     message.str("id").unwrap_or_default()
-}
-
-/// When a log was sealed, as its name tells; for ever away if it does not.
-fn sealed_at(log: &SealedLog) -> f64 {
-    let (stamp, _) = log.name.as_str().split_once('-').unwrap_or_default();
-    let at = jiff::fmt::strtime::parse("%Y%m%dT%H%M%S", stamp.get(..15).unwrap_or_default());
-    let at = at.and_then(|at| at.to_datetime()).and_then(|at| at.to_zoned(jiff::tz::TimeZone::UTC));
-    // The rest of the second may have been said in too.
-    at.map_or(f64::INFINITY, |at| at.timestamp().as_millisecond() as f64 + 1000.0)
 }
 
 fn is_summary(message: &Object) -> bool {
@@ -245,4 +251,108 @@ async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result
         output::line(&format!("{:>5}  {} {text}", line.seq.get(), style.bold(&role)))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a chat that cannot be read fails the test")]
+
+    use std::sync::Arc;
+
+    use ship_store::{
+        Clock, ContextId, FileStore, Head, MessageId, NewMessage, OnDamage, Options, Piece,
+        Position, Rotation, Timestamp,
+    };
+    use ship_testkit::chat::{Begun, entry, message, options};
+    use ship_testkit::clock::ManualClock;
+
+    use super::*;
+
+    /// A chat whose clock may jump before each message.
+    struct Chatter {
+        begun: Begun,
+        clock: ManualClock,
+        jump_ms: i64,
+    }
+
+    impl Chatter {
+        async fn new(jump_ms: i64) -> Self {
+            let clock = ManualClock::default();
+            let options = Options { clock: Arc::new(clock.clone()), ..options() };
+            let begun = Begun::new(&FileStore::in_memory(options), "terminal:main").await;
+            Self { begun, clock, jump_ms }
+        }
+
+        /// Asks something, and answers it.
+        async fn say(&mut self, text: &str) {
+            self.clock.advance(1_000 + self.jump_ms);
+            self.jump_ms = -self.jump_ms;
+            let now = self.clock.now().millis();
+            let inbox = self.begun.chat.accept(entry(text, text)).await.unwrap().seq;
+            let said = |id: &str, ts: i64| {
+                let mut said = message(id, id);
+                said.set("metadata", Object::from([("ts", Json::from(ts as f64))]));
+                said
+            };
+            let question = NewMessage { message: said(text, now), rev: 0, inbox: Some(inbox) };
+            let answer = format!("{text}!");
+            let answer = NewMessage { message: said(&answer, now + 1), rev: 0, inbox: None };
+            let batch = vec![question.into(), answer.into()];
+            self.begun.position = self.begun.lane.append(batch, self.begun.position).await.unwrap();
+        }
+
+        /// Goes on in another context with the lines of a sealed log, the nth from the newest.
+        async fn switch(&mut self, back_to: Option<usize>) {
+            let Position { generation, .. } = self.begun.position;
+            let sealed = self.begun.chat.sealed().await.unwrap();
+            let pieces = match back_to.map(|nth| sealed[nth].name.clone()) {
+                None => Vec::new(),
+                Some(log) => {
+                    let (first, last) = log.range();
+                    vec![Piece::Sealed { log, first: first.next(), last }]
+                }
+            };
+            let head = Head::new(ContextId::new(Timestamp::from_millis(0), generation.get() + 2));
+            let rotation =
+                Rotation { expected: Some(generation), head, pieces, damage: OnDamage::Refuse };
+            self.begun.position = self.begun.lane.rotate(rotation).await.unwrap().position;
+        }
+
+        /// Goes on with what the live log has up to a message.
+        async fn rewind_to(&mut self, id: &str) {
+            let view = self.begun.chat.view().await.unwrap().unwrap();
+            let last = view.line_of(&MessageId::new(id).unwrap()).unwrap();
+            let pieces = vec![Piece::Keep(view.lines[0].seq, last)];
+            let expected = Some(self.begun.position.generation);
+            let rotation = Rotation { expected, head: view.head, pieces, damage: OnDamage::Refuse };
+            self.begun.position = self.begun.lane.rotate(rotation).await.unwrap().position;
+        }
+
+        async fn newest(&self, last: usize) -> Vec<String> {
+            let chat = Arc::clone(&self.begun.chat);
+            newest(&*chat, last).await.unwrap().iter().map(|said| id(said).to_owned()).collect()
+        }
+    }
+
+    const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
+
+    #[tokio::test]
+    async fn what_was_said_is_in_the_order_of_the_ledger_whatever_the_clock_showed() {
+        for jump_ms in [0, YEAR_MS, -YEAR_MS] {
+            let mut chatter = Chatter::new(jump_ms).await;
+            chatter.say("trip").await;
+            chatter.say("boat").await;
+            chatter.switch(None).await;
+            chatter.say("soup").await;
+            chatter.switch(Some(0)).await;
+            chatter.say("mast").await;
+            // Back to the question alone: its answer is in the sealed log only.
+            chatter.rewind_to("mast").await;
+            let all = ["trip", "trip!", "boat", "boat!", "soup", "soup!", "mast", "mast!"];
+            for last in 0..=all.len() + 1 {
+                let wanted = &all[all.len().saturating_sub(last)..];
+                assert_eq!(chatter.newest(last).await, wanted, "{jump_ms} ms, the last {last}");
+            }
+        }
+    }
 }

@@ -1,0 +1,130 @@
+//! A clock that jumps by a year changes the times that are shown, and nothing else.
+
+use ship_agent::Operation;
+use ship_context::contexts::Mode;
+use ship_message::UiMessage;
+
+use crate::place::{Place, chat, line};
+
+const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
+
+fn new(title: &str) -> Operation {
+    Operation::New { title: Some(title.to_owned()), reason: None }
+}
+
+fn load(which: &str) -> Operation {
+    Operation::Load { which: which.to_owned() }
+}
+
+/// What is done, one after the other.
+enum Does {
+    Says(&'static str),
+    Operates(Operation),
+    /// The derived files are gone, and another process makes them again.
+    LosesIndex,
+}
+
+/// Four contexts, left and come back to in many ways.
+fn script() -> Vec<Does> {
+    use Does::{LosesIndex, Operates, Says};
+    let named = |name: &str| Operation::Checkpoint { name: name.to_owned() };
+    vec![
+        Says("plan the trip"),
+        Operates(new("Dinner")),
+        Says("soup of the day"),
+        Operates(named("soup")),
+        Says("bread?"),
+        Operates(new("Boat")),
+        Says("the mast of the boat"),
+        Operates(load("-")),
+        Says("and for dessert?"),
+        Operates(load("-")),
+        Says("the sail"),
+        LosesIndex,
+        Operates(load("-")),
+        Operates(load("-")),
+        Operates(Operation::Clear),
+        Says("a fresh start of it all"),
+        Operates(load("trip")),
+        Says("when of all days?"),
+        Operates(Operation::Recall { which: "-".to_owned(), mode: Mode::Recent }),
+        Says("and now?"),
+        Operates(Operation::Undo),
+        LosesIndex,
+        Operates(load("nothing like it")),
+        Operates(load("of")),
+        Operates(Operation::Fork { at: None, to: None }),
+        Says("in a copy"),
+        Operates(Operation::Undo),
+        Operates(Operation::Undo),
+        Says("the end"),
+    ]
+}
+
+/// A text without the times in it: days in ids and titles, and whole moments.
+fn timeless(text: &str) -> String {
+    let mut out = String::new();
+    let mut digits = String::new();
+    for c in text.chars().chain(['\n']) {
+        match c.is_ascii_digit() || (!digits.is_empty() && "-T:.Z".contains(c)) {
+            true => digits.push(c),
+            false => {
+                let count = digits.chars().filter(char::is_ascii_digit).count();
+                out.push_str(if count >= 8 { "TIME" } else { &digits });
+                digits.clear();
+                out.push(c);
+            }
+        }
+    }
+    out
+}
+
+/// Plays the script with a clock that jumps so many years before each step, and tells what there was to see after
+/// each.
+async fn played(years_before: impl Fn(usize) -> i64) -> Vec<String> {
+    let mut place = Place::new();
+    let mut seen = Vec::new();
+    for (nth, does) in script().into_iter().enumerate() {
+        place.clock.advance(years_before(nth) * YEAR_MS);
+        let told = match does {
+            Does::Says(text) => format!("{:?}", place.say(text).await),
+            Does::Operates(operation) => format!("{:?}", place.operate(operation).await),
+            Does::LosesIndex => {
+                let state = place.chat().await;
+                state.remove_derived(ship_store::Derived::ContextIndex).await.unwrap();
+                place = place.again();
+                String::new()
+            }
+        };
+        let titles: Vec<String> = place.archived().await.into_iter().map(|(_, it)| it).collect();
+        let look = place.agent.look_at_context(&chat(), "-").await.unwrap();
+        let last = look.map(|snapshot| snapshot.title().to_owned());
+        let context = place.context().await;
+        seen.push(timeless(&format!("{nth}: {told}\n{titles:?}\n{last:?}\n{context:#?}")));
+    }
+    let requests = std::mem::take(&mut *place.model.seen.lock().unwrap());
+    let shown = |request: &Vec<UiMessage>| request.iter().map(line).collect::<Vec<_>>().join("\n");
+    seen.extend(requests.iter().map(|request| timeless(&shown(request))));
+    seen.extend(place.ledger().await.iter().map(|line| timeless(line)));
+    seen
+}
+
+#[tokio::test]
+async fn jumps_of_a_year_either_way_change_nothing_but_the_times_shown() {
+    let undisturbed = played(|_| 0).await;
+    let jumps: [(&str, fn(usize) -> i64); 6] = [
+        ("forward and back", |nth| if nth % 2 == 0 { 1 } else { -1 }),
+        ("back and forward", |nth| if nth % 2 == 0 { -1 } else { 1 }),
+        ("forward before every third step", |nth| i64::from(nth % 3 == 0)),
+        ("back before every third step", |nth| -i64::from(nth % 3 == 0)),
+        ("forward once", |nth| i64::from(nth == 9)),
+        ("back once", |nth| -i64::from(nth == 9)),
+    ];
+    for (name, years_before) in jumps {
+        let jumped = played(years_before).await;
+        for (nth, (is, was)) in jumped.iter().zip(&undisturbed).enumerate() {
+            assert_eq!(is, was, "{name}, seen at {nth}");
+        }
+        assert_eq!(jumped.len(), undisturbed.len(), "{name}");
+    }
+}
