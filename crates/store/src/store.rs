@@ -76,6 +76,14 @@ pub trait Chat: Send + Sync {
         limit: usize,
     ) -> Answer<'_, Vec<LedgerLine>, ReadError>;
 
+    /// Finds the entry of a key, however long ago it was accepted, if it is behind `after`. One that is before
+    /// `after` may be found as well. What is behind `after` costs, not the age of the chat.
+    fn entry_of(
+        &self,
+        key: &str,
+        after: Option<LedgerSeq>,
+    ) -> Answer<'_, Option<LedgerSeq>, ReadError>;
+
     /// Returns the newest state of every platform message that is not done, in order.
     fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError>;
 

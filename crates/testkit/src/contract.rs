@@ -30,6 +30,7 @@ macro_rules! store_contract {
                 a_checkpoint_learns_where_it_was_sealed,
                 the_same_key_is_the_same_entry,
                 the_ledger_is_read_from_both_ends,
+                an_entry_is_found_by_its_key,
                 deliveries_are_open_until_they_are_done,
                 a_delivery_of_nothing_is_refused,
                 a_journal_is_that_of_the_last_run,
@@ -433,6 +434,16 @@ pub mod promises {
         assert_eq!(ledger_keys(&*chat).await, ["telegram:7", "telegram:8"]);
         let nameless = chat.accept(entry("", "hello")).await;
         assert!(matches!(nameless, Err(AcceptError::Refused(_))), "{nameless:?}");
+    }
+
+    pub async fn an_entry_is_found_by_its_key(store: &dyn Store) {
+        let chat = Begun::new(store, "a").await.chat;
+        assert_eq!(chat.entry_of("k1", None).await.unwrap(), None);
+        let first = chat.accept(entry("k1", "x")).await.unwrap().seq;
+        let second = chat.accept(entry("k2", "x")).await.unwrap().seq;
+        assert_eq!(chat.entry_of("k1", None).await.unwrap(), Some(first));
+        assert_eq!(chat.entry_of("k2", Some(first)).await.unwrap(), Some(second));
+        assert_eq!(chat.entry_of("k", None).await.unwrap(), None);
     }
 
     pub async fn the_ledger_is_read_from_both_ends(store: &dyn Store) {

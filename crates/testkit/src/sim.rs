@@ -1,5 +1,6 @@
 //! A disk in memory that counts every call, fails as it is told, and remembers what was synced.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -84,6 +85,8 @@ struct State {
     sync_time: Duration,
     next_sync: Option<i32>,
     dead: bool,
+    /// How many bytes were read of each file.
+    reads: BTreeMap<u64, u64>,
 }
 
 impl SimDisk {
@@ -128,6 +131,17 @@ impl SimDisk {
     /// Makes every sync of a file take this long.
     pub fn slow_syncs(&self, time: Duration) {
         self.lock().sync_time = time;
+    }
+
+    /// Returns how many bytes were read of all files.
+    pub fn bytes_read(&self) -> u64 {
+        self.lock().reads.values().sum()
+    }
+
+    /// Returns how many bytes were read of the file that has this name now.
+    pub fn bytes_read_of(&self, path: &Path) -> u64 {
+        let number = self.disk.look(path).map(|look| look.file.1);
+        number.ok().and_then(|number| self.lock().reads.get(&number).copied()).unwrap_or(0)
     }
 
     /// Fails a change while the disk takes none.
@@ -307,7 +321,9 @@ impl DiskFile for SimFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.sim.call(|| self.file.read_at(buffer, offset), no_op)
+        let read = self.sim.call(|| self.file.read_at(buffer, offset), no_op)?;
+        *self.sim.lock().reads.entry(self.number).or_default() += read as u64;
+        Ok(read)
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {

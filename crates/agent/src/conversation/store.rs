@@ -108,6 +108,14 @@ impl Chat for ConversationChat {
         self.memory.ledger_after(after, limit)
     }
 
+    fn entry_of(
+        &self,
+        key: &str,
+        after: Option<LedgerSeq>,
+    ) -> Answer<'_, Option<LedgerSeq>, ReadError> {
+        self.memory.entry_of(key, after)
+    }
+
     fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError> {
         self.memory.open_deliveries()
     }

@@ -16,6 +16,7 @@ use super::journal::{self, Journal};
 use super::kept::KeptView;
 use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
 use super::log::{LogFile, first_line};
+use super::lookup::KnownKey;
 use super::right::{Attempt, Held, RightFile};
 use super::rotate::{self, sealed_path};
 use super::{prepare, verify};
@@ -429,6 +430,16 @@ impl ChatFiles {
             return Ok(lines);
         }
         Ok(self.reading().after(after, limit)?)
+    }
+
+    pub(crate) fn entry_of(
+        &self,
+        key: &str,
+        after: Option<LedgerSeq>,
+    ) -> Result<Option<LedgerSeq>, ReadError> {
+        let known = self.ledger.last_known(|known| Some(KnownKey::of(known, key)));
+        let believed = self.ledger.believed_len();
+        Ok(self.reading().entry_of(key, after, known, believed)?)
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, ReadError> {

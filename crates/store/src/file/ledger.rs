@@ -14,10 +14,11 @@ use super::keys::{Keys, digest, entry_key, ledger_path};
 use super::log::{Fold, Known, Span, Writing, first_line};
 use super::prepare::{self, PrepareError};
 use super::recent::{Recent, Start};
-use crate::disk::Mode;
+use super::seek::lines_behind;
+use crate::disk::{DiskFile, Mode};
 use crate::ledger::KEYS_KEPT_MS;
 use crate::line::{Draft, Kind, RawLine, decode};
-use crate::scan::{Scan, scan};
+use crate::scan::{Found, Scan, scan};
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, LedgerBody, LedgerLine, LedgerSeq,
     NewEntry, Refused, StorageError, Timestamp,
@@ -84,6 +85,11 @@ pub(crate) fn start_behind(known: &Known<LedgerFold>, seq: Option<LedgerSeq>) ->
 }
 
 impl LedgerFold {
+    /// Where the lines are whose key may have this digest.
+    pub(crate) fn spans_of(&self, digest: u64) -> Vec<Span> {
+        self.keys.get(&digest).cloned().unwrap_or_default()
+    }
+
     fn begin(&mut self, head: &RawLine) {
         self.began = head.body.str("ts").and_then(Timestamp::parse);
         let data = head.body.get("data").and_then(Json::as_object);
@@ -406,18 +412,11 @@ impl Reading<'_> {
         let mut block = TAIL_BYTES;
         loop {
             let from = len.saturating_sub(block);
-            let mut bytes = read_from(&*file, from, len).map_err(failed)?;
-            if from > 0 {
-                let newline = bytes.iter().position(|&byte| byte == b'\n');
-                bytes.drain(..newline.map_or(bytes.len(), |at| at + 1));
-            }
-            let found = scan(&bytes, None);
+            let found = scan_from(&*file, from, len).map_err(failed)?;
             let certain = from == 0 || tells_end(&found);
             // What a damaged line means depends on those before it, wherever they are.
             let damaged = !found.damage.is_empty();
-            let lines = found.lines.into_iter().map(|found| found.line);
-            let lines: Vec<RawLine> =
-                lines.filter(|line| !matches!(line.event(), Some("head" | "void"))).collect();
+            let lines: Vec<RawLine> = contents(found).collect();
             if from == 0 || (certain && !damaged && !lines.is_empty() && enough(&lines)) {
                 return Ok(lines);
             }
@@ -494,8 +493,8 @@ impl Reading<'_> {
         }
         let lines = found.lines.into_iter().map(|found| found.line);
         // Others may have written lines that are neither known nor asked for.
-        let lines = lines.filter(|line| after.is_none_or(|after| line.seq > after.get()));
-        let lines = lines.filter(|line| !matches!(line.event(), Some("head" | "void")));
+        let is_behind = |line: &RawLine| after.is_none_or(|after| line.seq > after.get());
+        let lines = lines.filter(|line| is_behind(line) && is_content(line));
         self.resolve(lines.take(limit).collect()).map(Some)
     }
 
@@ -516,15 +515,30 @@ impl Reading<'_> {
         }
         let mut found: Vec<RawLine> = Vec::new();
         for path in files.into_iter().rev() {
-            let enough = |lines: &[RawLine]| lines[0].seq <= after.saturating_add(1);
-            let lines = self.last_lines(&path, enough)?.into_iter();
-            let wanted = lines.filter(|line| line.seq > after);
-            found.extend(wanted.take(limit - found.len()));
+            found.extend(self.lines_behind(&path, after, limit - found.len())?);
             if found.len() >= limit {
                 break;
             }
         }
         self.resolve(found)
+    }
+
+    /// The first lines of one file behind `after`. Those at its end are read at once.
+    fn lines_behind(
+        &self,
+        path: &Path,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RawLine>, StorageError> {
+        let failed = |error| StorageError::io("read", path, error);
+        let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(Vec::new()) };
+        let len = file.look().map_err(failed)?.len;
+        let tail = scan_from(&*file, len.saturating_sub(TAIL_BYTES), len).map_err(failed)?;
+        let reaches = |found: &Found| found.line.seq <= after.saturating_add(1);
+        if tells_end(&tail) && tail.damage.is_empty() && tail.lines.first().is_some_and(reaches) {
+            return Ok(contents(tail).filter(|line| line.seq > after).take(limit).collect());
+        }
+        lines_behind(&*file, len, after, limit, is_content).map_err(failed)
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, StorageError> {
@@ -560,6 +574,26 @@ fn tells_end(block: &Scan) -> bool {
     let Some((first, last)) = block.lines.first().zip(block.lines.last()) else { return false };
     let begins = |batch: (u64, u64)| first.line.seq == batch.0 || first.line.batch != Some(batch);
     first.line.seq < last.line.seq && last.line.batch.is_none_or(begins)
+}
+
+/// Scans a file from a place on, which may be inside a line.
+fn scan_from(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<Scan> {
+    let mut bytes = read_from(file, from, len)?;
+    if from > 0 {
+        let newline = bytes.iter().position(|&byte| byte == b'\n');
+        bytes.drain(..newline.map_or(bytes.len(), |at| at + 1));
+    }
+    Ok(scan(&bytes, None))
+}
+
+/// The lines that say something.
+fn contents(found: Scan) -> impl Iterator<Item = RawLine> {
+    found.lines.into_iter().map(|found| found.line).filter(is_content)
+}
+
+/// Whether a line says something.
+fn is_content(line: &RawLine) -> bool {
+    !matches!(line.event(), Some("head" | "void"))
 }
 
 /// Where the live ledger is.

@@ -271,6 +271,15 @@ impl Chat for FileChat {
         self.run(move |chat| chat.ledger_after(after, limit))
     }
 
+    fn entry_of(
+        &self,
+        key: &str,
+        after: Option<LedgerSeq>,
+    ) -> Answer<'_, Option<LedgerSeq>, ReadError> {
+        let key = key.to_owned();
+        self.run(move |chat| chat.entry_of(&key, after))
+    }
+
     fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError> {
         self.run(ChatFiles::open_deliveries)
     }

@@ -1,0 +1,92 @@
+//! Finds an entry of the ledger by its key, for readers: without the write right, and changing nothing.
+//!
+//! What was last known of the live ledger gives the place of the key at once; lines that came since are read.
+//! In sealed ledgers the key files give it, however long ago they were sealed: a reader says how far back an
+//! entry can be.
+
+use super::env::read_from;
+use super::keys::{Keys, digest, entry_key, ledger_path};
+use super::ledger::{LedgerFold, Reading, live, sealed_before};
+use super::log::{Known, Span, first_line};
+use crate::disk::{DiskFile, Mode};
+use crate::line::{RawLine, decode};
+use crate::scan::scan;
+use crate::{LedgerSeq, StorageError, Timestamp};
+
+/// Where a key may be in the live ledger, as far as that is known.
+pub(crate) struct KnownKey {
+    file: (u64, u64),
+    /// The length of what is known.
+    len: u64,
+    spans: Vec<Span>,
+}
+
+impl KnownKey {
+    pub(crate) fn of(known: &Known<LedgerFold>, key: &str) -> Self {
+        Self { file: known.file, len: known.len, spans: known.fold.spans_of(digest(key)) }
+    }
+}
+
+impl Reading<'_> {
+    /// Finds the entry of a key, if it is in the live ledger or in a sealed one that goes on behind `after`.
+    /// Nothing beyond `believed` bytes of the live ledger is believed.
+    pub(crate) fn entry_of(
+        &self,
+        key: &str,
+        after: Option<LedgerSeq>,
+        known: Option<KnownKey>,
+        believed: Option<u64>,
+    ) -> Result<Option<LedgerSeq>, StorageError> {
+        if let Some(seq) = self.live_entry_of(key, known, believed)? {
+            return Ok(Some(seq));
+        }
+        let next = after.map_or(0, LedgerSeq::get).saturating_add(1);
+        let mut path = live(self.folder);
+        for number in sealed_before(self.env, self.folder)? {
+            // A ledger that began before the next number has all that is behind `after`.
+            if first_line(self.env, &path)?.is_some_and(|head| head.seq <= next) {
+                break;
+            }
+            path = ledger_path(self.folder, number);
+            // When it was sealed matters only to who forgets keys.
+            let keys = Keys::load(self.env, self.folder, number, Timestamp::from_millis(0))?;
+            if let Some(keys) = keys
+                && let Some(seq) = keys.find(self.env, self.folder, key)?
+            {
+                return Ok(Some(seq));
+            }
+        }
+        Ok(None)
+    }
+
+    fn live_entry_of(
+        &self,
+        key: &str,
+        known: Option<KnownKey>,
+        believed: Option<u64>,
+    ) -> Result<Option<LedgerSeq>, StorageError> {
+        let path = live(self.folder);
+        let failed = |error| StorageError::io("read", &path, error);
+        let Some(file) = self.env.open(&path, Mode::Read)? else { return Ok(None) };
+        let look = file.look().map_err(failed)?;
+        let len = believed.map_or(look.len, |believed| believed.min(look.len));
+        let is_it = |line: &RawLine| entry_key(line) == Some(key);
+        let mut from = 0;
+        if let Some(known) = known.filter(|known| known.file == look.file && known.len <= len) {
+            for span in known.spans {
+                let line = read_line(&*file, span).map_err(failed)?;
+                if let Some(line) = line.filter(is_it) {
+                    return Ok(Some(LedgerSeq::new(line.seq)));
+                }
+            }
+            from = known.len;
+        }
+        let bytes = read_from(&*file, from, len).map_err(failed)?;
+        let mut lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
+        Ok(lines.find(is_it).map(|line| LedgerSeq::new(line.seq)))
+    }
+}
+
+fn read_line(file: &dyn DiskFile, span: Span) -> std::io::Result<Option<RawLine>> {
+    Ok(decode(&read_from(file, span.offset, span.offset + span.len)?))
+}
