@@ -38,7 +38,7 @@ pub use look::Contexts;
 pub use named::Named;
 pub use operation::{Changed, NotDone, Operated, Operation};
 
-pub(crate) use asked::{first_operation, is_operation, operate_at_rest};
+pub(crate) use asked::{operate_at_rest, operation_of};
 pub(crate) use called::{ContextCall, answer_call, place_said};
 pub(crate) use first::said_before;
 pub(crate) use look::began;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ship_context::{Earlier, JournalLine, joined};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, TextState, UiMessage, UiPart};
-use ship_store::Synced;
+use ship_store::{Lane, Synced};
 
 use crate::RunNote;
 use crate::events::{Outcome, RunEvent};
@@ -62,11 +62,21 @@ pub(crate) async fn finish(
     Ok(outcome)
 }
 
-/// What is left to do once the message is in the log.
-async fn close(work: &Work, message: &UiMessage, earlier: &Earlier) -> Result<(), RunError> {
+/// What is left to do once the message is in the log: the ledger learns of it, and the journal that the run has
+/// ended. Whoever does one of them does both, so that nobody finds the run again.
+pub(crate) async fn close(
+    work: &Work,
+    message: &UiMessage,
+    earlier: &Earlier,
+) -> Result<(), RunError> {
     deliver(work, message, earlier).await?;
     // Last of all, so that a run that says it ended has nothing left to do.
-    Ok(work.lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
+    end(&*work.lane).await
+}
+
+/// Tells the journal that its run has ended.
+pub(crate) async fn end(lane: &dyn Lane) -> Result<(), RunError> {
+    Ok(lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
 }
 
 /// What the message of a run says that was stopped before it said anything.
@@ -130,11 +140,7 @@ pub(crate) fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason
 
 /// Records in the ledger what the person was told by the answer, in settled messages and in the last one.
 /// Done once however often it is tried.
-pub(crate) async fn deliver(
-    work: &Work,
-    message: &UiMessage,
-    earlier: &Earlier,
-) -> Result<(), RunError> {
+async fn deliver(work: &Work, message: &UiMessage, earlier: &Earlier) -> Result<(), RunError> {
     let text = joined(&earlier.said, &message.text());
     work.record_sent(answer_key(&work.run_id), &text, None).await?;
     Ok(())

@@ -3,23 +3,22 @@
 use std::sync::Arc;
 
 use ship_context::{Journal, Recovery, RunStart, recover};
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, Body, Chat, ChatState, ContextId, Head, LedgerBody, LedgerLine, LedgerSeq, Line,
-    NewMessage, OnDamage, Piece, Rotation, Seq, View,
+    About, Body, Chat, ChatState, ContextId, Head, LedgerLine, LedgerSeq, Line, NewMessage,
+    OnDamage, Piece, Rotation, Seq, View,
 };
 
 use crate::began::Began;
 use crate::contexts::{
-    Ground, Operation, first_operation, is_operation, operate_at_rest, operate_midway, said_before,
-    stops, switch,
+    Ground, Operation, operate_at_rest, operate_midway, said_before, stops, switch,
 };
 use crate::events::Outcome;
-use crate::finish::finish;
-use crate::inbound::message_of;
+use crate::finish::{self, finish};
 use crate::lost::{Unread, answer_key};
-use crate::names::question_in;
-use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
+use crate::queue::{Queue, entries, lines_up_to, questions};
+use crate::run::{Inner, LEDGER_PAGE, RunError};
 use crate::sources::{digests, first_difference};
 use crate::step::Progress;
 use crate::stop::Stop;
@@ -55,25 +54,28 @@ impl Held {
 
     /// Does the next thing that is to be done; no outcome when nothing is.
     async fn do_next(&self, stop: &Stop) -> Result<Done, RunError> {
-        let mut state = self.chat.state(LEDGER_PAGE).await?;
-        if state.new_lines.iter().any(is_operation) {
+        let (mut state, mut unread) = self.read().await?;
+        if unread.queue.operation.is_some() {
             self.do_operations().await?;
-            state = self.chat.state(LEDGER_PAGE).await?;
+            (state, unread) = self.read().await?;
         }
-        let ChatState { about, view, new_lines: lines, journal } = state;
-        let Unread { mut inbox, lines } = Unread::of(&*self.chat, view.as_ref(), lines).await?;
+        let ChatState { about, view, journal, .. } = state;
+        let Unread { mut inbox, queue: Queue { lines, .. } } = unread;
         let journal = Journal::read(&journal);
         let blocks_before = journal.as_ref().map(|journal| journal.start.blocks.clone());
-        let delivered = self.is_delivered(journal.as_ref()).await?;
+        let open = journal.as_ref().filter(|journal| !journal.ended).map(|it| it.start.clone());
+        let delivered = self.is_delivered(open.as_ref()).await?;
         let outcome = match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.agent) {
-            Recovery::Idle => None,
+            Recovery::Idle => {
+                if open.is_some() {
+                    finish::end(&*self.lane).await?;
+                }
+                None
+            }
             Recovery::Parked(_) => Some(Outcome::Parked),
             Recovery::Deliver(message) => {
-                let journal = Journal::read(&self.chat.journal().await?);
-                if let (Some(journal), Some(view)) = (journal, view) {
-                    let work = self.work(about, &view, &journal).await;
-                    let earlier = &journal.start.earlier;
-                    crate::finish::deliver(&work, &message, earlier).await?;
+                if let (Some(start), Some(view)) = (open, view) {
+                    self.close(about, &view, start, &message).await?;
                 }
                 Some(Outcome::Done)
             }
@@ -83,9 +85,8 @@ impl Held {
                     // The log is gone; what the run answers is in the ledger still.
                     None => {
                         let view = self.first_context(None, inbox, &[]).await?;
-                        let read =
-                            lines.iter().filter(|line| Some(line.seq) <= journal.start.inbox);
-                        self.promote(view, read).await?
+                        let read = lines_up_to(&*self.chat, inbox, journal.start.inbox).await?;
+                        self.promote(view, &read).await?
                     }
                 };
                 inbox = view.inbox;
@@ -102,9 +103,7 @@ impl Held {
                 // In a context that is gone, it was seen.
                 let before = if inbox.is_none() { lines.as_slice() } else { &[] };
                 let view = self.first_context(view, inbox, before).await?;
-                // What was said behind an operation is said where that leads.
-                let lines = lines.iter().take_while(|line| !is_operation(line));
-                let view = self.promote(view, lines).await?;
+                let view = self.promote(view, &lines).await?;
                 inbox = view.inbox;
                 let journal = Journal::of(self.start_run(&view));
                 let work = self.work(about, &view, &journal).await;
@@ -115,18 +114,26 @@ impl Held {
         Ok(Done { outcome, inbox })
     }
 
-    /// Does what people have asked for, in its order, until the next thing in the ledger is a message.
+    /// Reads the chat, and what waits in it.
+    async fn read(&self) -> Result<(ChatState, Unread), RunError> {
+        let mut state = self.chat.state(LEDGER_PAGE).await?;
+        let first = std::mem::take(&mut state.new_lines);
+        let unread = Unread::of(&self.agent, &*self.chat, state.view.as_ref(), first).await?;
+        Ok((state, unread))
+    }
+
+    /// Does what people have asked for, in its order, until the next thing in the ledger is a message that a run
+    /// must answer first.
     pub(crate) async fn do_operations(&self) -> Result<(), RunError> {
         loop {
-            let state = self.chat.state(LEDGER_PAGE).await?;
-            let Unread { lines, .. } =
-                Unread::of(&*self.chat, state.view.as_ref(), state.new_lines).await?;
-            let (Some((at, operation)), Some(view)) = (first_operation(&lines), state.view) else {
+            let (state, unread) = self.read().await?;
+            let (Some((asked, operation)), Some(view)) = (unread.queue.operation, state.view)
+            else {
                 return Ok(());
             };
-            let view = self.promote(view, lines[..at].iter()).await?;
+            let view = self.promote(view, &unread.queue.lines).await?;
             let journal = Journal::read(&state.journal);
-            self.do_operation(state.about, view, journal, &lines[at], &operation).await?;
+            self.do_operation(state.about, view, journal, &asked, &operation).await?;
         }
     }
 
@@ -139,8 +146,8 @@ impl Held {
         asked: &LedgerLine,
         operation: &Operation,
     ) -> Result<(), RunError> {
-        let delivered = self.is_delivered(journal.as_ref()).await?;
-        let start = journal.as_ref().map(|journal| journal.start.clone());
+        let open = journal.as_ref().filter(|journal| !journal.ended).map(|it| it.start.clone());
+        let delivered = self.is_delivered(open.as_ref()).await?;
         match recover(Some(&view), &[], journal, |_| delivered, &*self.agent) {
             Recovery::Settled(journal) => {
                 // Its journal is begun; then the run is one that goes on.
@@ -159,26 +166,39 @@ impl Held {
                 finish(&work, progress, Outcome::Stopped).await?;
             }
             Recovery::Deliver(message) => {
-                if let Some(start) = start {
-                    let earlier = start.earlier.clone();
-                    let work = self.work(about, &view, &Journal::of(start)).await;
-                    crate::finish::deliver(&work, &message, &earlier).await?;
+                if let Some(start) = open {
+                    self.close(about, &view, start, &message).await?;
                 }
             }
-            Recovery::Idle | Recovery::RunPending => {}
+            Recovery::Idle | Recovery::RunPending => {
+                if open.is_some() {
+                    finish::end(&*self.lane).await?;
+                }
+            }
         }
         let ground = Ground { agent: &self.agent, chat: &*self.chat, lane: &*self.lane };
         operate_at_rest(ground, asked, operation).await
     }
 
     /// Whether the ledger has what the last run has said. A run that says that it ended had told the ledger
-    /// before; only one that was cut off must be looked for.
-    async fn is_delivered(&self, journal: Option<&Journal>) -> Result<bool, RunError> {
-        let Some(journal) = journal.filter(|journal| !journal.ended) else { return Ok(true) };
-        let key = answer_key(&journal.start.run_id);
-        let recent = self.chat.ledger_before(None, LEDGER_PAGE).await?;
-        let is_it = |line: &LedgerLine| matches!(&line.body, LedgerBody::Entry(e) if e.key == key);
-        Ok(recent.iter().any(is_it))
+    /// before; one that was cut off is looked for by its key, which is behind what it had read when it began.
+    async fn is_delivered(&self, open: Option<&RunStart>) -> Result<bool, RunError> {
+        let Some(start) = open else { return Ok(true) };
+        let key = answer_key(&start.run_id);
+        Ok(self.chat.entry_of(&key, start.inbox).await?.is_some())
+    }
+
+    /// Closes a run whose message is in the log.
+    async fn close(
+        &self,
+        about: About,
+        view: &View,
+        start: RunStart,
+        message: &UiMessage,
+    ) -> Result<(), RunError> {
+        let earlier = start.earlier.clone();
+        let work = self.work(about, view, &Journal::of(start)).await;
+        finish::close(&work, message, &earlier).await
     }
 
     async fn work(&self, about: About, view: &View, journal: &Journal) -> Arc<Work> {
@@ -232,28 +252,19 @@ impl Held {
     }
 
     /// Puts what has come in into the context, in the ledger's order, exactly once.
-    async fn promote<'a>(
-        &self,
-        mut view: View,
-        lines: impl Iterator<Item = &'a LedgerLine>,
-    ) -> Result<View, RunError> {
-        let mut batch: Vec<ship_store::Entry> = Vec::new();
-        let mut promoted: Vec<Arc<Line>> = Vec::new();
-        for (nth, line) in lines.filter(|line| is_message(line)).enumerate() {
-            let LedgerBody::Entry(entry) = &line.body else { continue };
-            let id = question_in(&*self.agent.names, &view.head, line.seq, nth);
-            let Json::Object(message) = message_of(entry, id).into_json() else { continue };
-            let seq = Seq::new(view.position.seq.get() + 1 + promoted.len() as u64);
-            let inbox = Some(line.seq);
-            let body = Body::Message(message.clone());
-            promoted.push(Arc::new(Line { seq, rev: 0, inbox, body }));
-            batch.push(NewMessage { message, rev: 0, inbox }.into());
-        }
-        if batch.is_empty() {
+    async fn promote(&self, mut view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
+        let questions = questions(&*self.agent.names, &view.head, lines.iter());
+        if questions.is_empty() {
             return Ok(view);
         }
+        let next = view.position.seq.get() + 1;
+        let line = |(nth, question): (u64, &NewMessage)| {
+            let NewMessage { message, rev, inbox } = question.clone();
+            Arc::new(Line { seq: Seq::new(next + nth), rev, inbox, body: Body::Message(message) })
+        };
+        let promoted: Vec<Arc<Line>> = (0..).zip(&questions).map(line).collect();
         // The view is what it was and what was just appended; reading it again would cost the window twice.
-        view.position = self.lane.append(batch, view.position).await?;
+        view.position = self.lane.append(entries(questions), view.position).await?;
         if !self.agent.names.keeps_messages_whole() {
             return self.read_view().await;
         }

@@ -218,7 +218,7 @@ struct Found {
 impl Found {
     async fn read(agent: &Inner, chat: &dyn Chat) -> Result<Self, RunError> {
         let ChatState { about, view, new_lines, journal } = chat.state(LEDGER_PAGE).await?;
-        let lines = Unread::of(chat, view.as_ref(), new_lines).await?.lines;
+        let lines = Unread::of(agent, chat, view.as_ref(), new_lines).await?.queue.lines;
         let journal = Journal::read(&journal);
         let waiting = lines.iter().filter(|line| is_message(line));
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {

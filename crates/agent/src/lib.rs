@@ -55,6 +55,7 @@ mod model;
 mod names;
 mod open;
 mod past;
+mod queue;
 mod rebuild;
 mod record;
 mod recorded;

@@ -13,12 +13,13 @@ use ship_store::{
 use tokio::sync::Mutex;
 
 use crate::compact::{Drafts, finish_purge};
-use crate::contexts::{Shelf, is_operation};
+use crate::contexts::Shelf;
 use crate::conversation::Current;
 use crate::events::{Hub, Listener, Outcome};
 use crate::held::Held;
 use crate::inbound::{Answer, Inbound};
 use crate::names::{ByPlace, Names};
+use crate::queue::Queue;
 use crate::recorded::Recorded;
 use crate::said::Said;
 use crate::scales::Scales;
@@ -273,8 +274,8 @@ impl Inner {
         inbox: Option<LedgerSeq>,
         answered: Option<&Outcome>,
     ) -> Result<bool, ReadError> {
-        match new_lines(chat, inbox).await {
-            Ok(lines) => Ok(lines.iter().any(|line| is_message(line) || is_operation(line))),
+        match Queue::read(self, chat, inbox).await {
+            Ok(queue) => Ok(!queue.is_empty()),
             Err(error) if answered.is_some() => {
                 let fields =
                     vec![("message", Json::from(self.surroundings.mask(&error.to_string())))];
@@ -317,24 +318,6 @@ impl Inner {
 /// Whether a line of the ledger is a message that wants an answer.
 pub(crate) fn is_message(line: &LedgerLine) -> bool {
     ship_context::is_question(line)
-}
-
-/// Everything in the ledger behind the inbox cursor.
-pub(crate) async fn new_lines(
-    chat: &dyn Chat,
-    inbox: Option<LedgerSeq>,
-) -> Result<Vec<LedgerLine>, ReadError> {
-    let mut lines = Vec::new();
-    let mut after = inbox;
-    loop {
-        let page = chat.ledger_after(after, LEDGER_PAGE).await?;
-        let full = page.len() == LEDGER_PAGE;
-        after = page.last().map(|line| line.seq).or(after);
-        lines.extend(page);
-        if !full {
-            return Ok(lines);
-        }
-    }
 }
 
 /// Whether to wait for a lane that somebody else holds.

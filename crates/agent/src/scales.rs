@@ -219,7 +219,7 @@ impl Scales {
 
 /// What a model without a vocabulary is said to take: a token for four letters of English, and one for each
 /// character of other scripts.
-fn rough(text: &str) -> u64 {
+pub(crate) fn rough(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = text.chars().filter(|c| !c.is_ascii()).count();
     (ascii / 4 + others + 1) as u64

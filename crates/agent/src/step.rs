@@ -13,14 +13,15 @@ use tokio::time::Instant;
 
 use crate::asking::Asking;
 use crate::contexts::{
-    first_operation, goes_round, operate_midway, stopped_by_somebody, stops, switch, switching_call,
+    goes_round, operate_midway, stopped_by_somebody, stops, switch, switching_call,
 };
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
 use crate::fit::{Fit, NoRoom};
+use crate::queue::Queue;
 use crate::request::note_response;
-use crate::run::{RunError, new_lines};
+use crate::run::RunError;
 use crate::settle::settle;
 use crate::stop::Stop;
 use crate::work::Work;
@@ -176,13 +177,13 @@ enum Goes {
 /// Between two steps, what people have asked for meanwhile is done.
 async fn boundary(work: &Arc<Work>, progress: &mut Progress) -> Result<Goes, RunError> {
     loop {
-        let lines = new_lines(&*work.chat, work.inbox().await).await?;
-        let Some((at, operation)) = first_operation(&lines) else { return Ok(Goes::On) };
+        let queue = Queue::read(&work.agent, &*work.chat, work.inbox().await).await?;
+        let Some((asked, operation)) = queue.operation else { return Ok(Goes::On) };
         if stops(work, &operation).await? {
             return Ok(Goes::Stops);
         }
-        work.promote(&lines[..at]).await?;
-        operate_midway(work, progress, &lines[at], &operation).await?;
+        work.promote(&queue.lines).await?;
+        operate_midway(work, progress, &asked, &operation).await?;
     }
 }
 

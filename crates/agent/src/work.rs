@@ -9,8 +9,8 @@ use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, AcceptError, AppendError, Chat, Entry, Lane, LedgerBody, LedgerLine, LedgerSeq,
-    NewEntry, NewEvent, NewMessage, Position, View,
+    About, AcceptError, AppendError, Chat, Entry, Lane, LedgerLine, LedgerSeq, NewEntry, NewEvent,
+    Position, View,
 };
 use tokio::sync::Mutex;
 
@@ -18,9 +18,9 @@ use crate::RunNote;
 use crate::compact::{LogSize, pruned};
 use crate::contexts::{ContextCall, answer_call, place_said, switching_call};
 use crate::events::RunEvent;
-use crate::inbound::{message_of, millis};
-use crate::names::question_in;
-use crate::run::{Inner, RunError, is_message};
+use crate::inbound::millis;
+use crate::queue::{entries, questions};
+use crate::run::{Inner, RunError};
 use crate::send::{Sending, Sent, send};
 use crate::skills::{self, SkillState};
 use crate::sources::{Place, Sources};
@@ -185,15 +185,9 @@ impl Work {
     pub(crate) async fn promote(&self, lines: &[LedgerLine]) -> Result<(), RunError> {
         let view = self.chat.view().await?;
         let head = view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })?.head;
-        let mut batch: Vec<Entry> = Vec::new();
-        for (nth, line) in lines.iter().filter(|line| is_message(line)).enumerate() {
-            let LedgerBody::Entry(entry) = &line.body else { continue };
-            let id = question_in(&*self.agent.names, &head, line.seq, nth);
-            let Json::Object(message) = message_of(entry, id).into_json() else { continue };
-            batch.push(NewMessage { message, rev: 0, inbox: Some(line.seq) }.into());
-        }
-        if !batch.is_empty() {
-            self.append(batch).await?;
+        let questions = questions(&*self.agent.names, &head, lines.iter());
+        if !questions.is_empty() {
+            self.append(entries(questions)).await?;
             self.read_again().await?;
         }
         Ok(())

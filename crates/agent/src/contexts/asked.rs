@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, LaneError, LedgerBody, LedgerLine, NewEntry, StorageError};
+use ship_store::{
+    Chat, ChatKey, LaneError, LedgerBody, LedgerLine, LedgerSeq, NewEntry, ReadError, StorageError,
+};
 
 use super::current::current_ids;
 use super::operation::{Ground, Moving, NotDone, Operated, Operation};
@@ -12,7 +14,7 @@ use super::turn::operate_asked;
 use crate::events::RunEvent;
 use crate::held::Held;
 use crate::inbound::millis;
-use crate::run::{Agent, LEDGER_PAGE, RunError};
+use crate::run::{Agent, RunError};
 use crate::step::notice;
 
 /// What the role of an operation's ledger entry is.
@@ -20,17 +22,8 @@ const COMMAND: &str = "command";
 /// How often the ledger is looked at for what became of an operation.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Whether a line of the ledger asks for an operation.
-pub(crate) fn is_operation(line: &LedgerLine) -> bool {
-    operation_of(line).is_some()
-}
-
-/// The first operation among lines of the ledger, and its place.
-pub(crate) fn first_operation(lines: &[LedgerLine]) -> Option<(usize, Operation)> {
-    lines.iter().enumerate().find_map(|(at, line)| Some((at, operation_of(line)?)))
-}
-
-fn operation_of(line: &LedgerLine) -> Option<Operation> {
+/// The operation that a line of the ledger asks for.
+pub(crate) fn operation_of(line: &LedgerLine) -> Option<Operation> {
     let LedgerBody::Entry(entry) = &line.body else { return None };
     if entry.entry.str("role") != Some(COMMAND) {
         return None;
@@ -70,7 +63,7 @@ impl Agent {
         entry.set("chatKey", key.as_str());
         entry.set("channel", channel);
         entry.set("meta", Object::from([("operation", operation.to_object())]));
-        chat.accept(NewEntry { key: asked.clone(), entry }).await?;
+        let accepted = chat.accept(NewEntry { key: asked.clone(), entry }).await?;
         let patience = tokio::time::Instant::now() + agent.rules.operation_wait;
         loop {
             match chat.lane_now("operate").await {
@@ -83,8 +76,7 @@ impl Agent {
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}
                 Err(error) => return Err(error.into()),
             }
-            let recent = chat.ledger_before(None, LEDGER_PAGE).await?;
-            if let Some(operated) = outcome_of(&recent, &asked) {
+            if let Some(operated) = outcome_of(&*chat, accepted.seq, &asked).await? {
                 return Ok(operated);
             }
             if tokio::time::Instant::now() >= patience {
@@ -108,14 +100,21 @@ pub(crate) async fn operate_at_rest(
     tell(ground, asked, &operated).await
 }
 
-fn outcome_of(lines: &[LedgerLine], asked: &str) -> Option<Operated> {
-    let key = outcome_key(asked);
-    lines.iter().rev().find_map(|line| match &line.body {
-        LedgerBody::Entry(entry) if entry.key == key => {
+/// What the ledger says came of an operation that was asked for at `asked`.
+async fn outcome_of(
+    chat: &dyn Chat,
+    asked: LedgerSeq,
+    key: &str,
+) -> Result<Option<Operated>, ReadError> {
+    let Some(told) = chat.entry_of(&outcome_key(key), Some(asked)).await? else { return Ok(None) };
+    let before = LedgerSeq::new(told.get().saturating_sub(1));
+    let lines = chat.ledger_after(Some(before), 1).await?;
+    Ok(lines.iter().find_map(|line| match &line.body {
+        LedgerBody::Entry(entry) => {
             Operated::from_object(entry.entry.get("meta")?.get("operated")?.as_object()?)
         }
-        LedgerBody::Entry(_) | LedgerBody::Delivery(_) => None,
-    })
+        LedgerBody::Delivery(_) => None,
+    }))
 }
 
 /// Tells everybody what came of an operation: whoever asked finds it in the ledger, whoever follows is told.

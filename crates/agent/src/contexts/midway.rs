@@ -14,14 +14,15 @@ use ship_message::json::Json;
 use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, ToolState, UiMessage, UiPart};
 use ship_store::{LedgerLine, Synced};
 
-use super::asked::{first_operation, tell};
+use super::asked::tell;
 use super::back::last_in_place;
 use super::current::current_ids;
 use super::operation::{Ground, Moving, Operated, Operation};
 use super::turn::{is_refused, operate, operate_asked};
 use crate::events::{Outcome, RunEvent};
 use crate::finish;
-use crate::run::{RunError, new_lines};
+use crate::queue::Queue;
+use crate::run::RunError;
 use crate::step::{Progress, last_step, notice};
 use crate::work::Work;
 
@@ -148,8 +149,8 @@ pub(crate) async fn stopped_by_somebody(work: &Work) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         // What cannot be read now is looked at again, here or at the end of the step.
-        let Ok(lines) = new_lines(&*work.chat, work.inbox().await).await else { continue };
-        if let Some((_, operation)) = first_operation(&lines)
+        let queue = Queue::read(&work.agent, &*work.chat, work.inbox().await);
+        if let Ok(Queue { operation: Some((_, operation)), .. }) = queue.await
             && stops(work, &operation).await.unwrap_or_default()
         {
             return;

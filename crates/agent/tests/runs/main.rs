@@ -12,6 +12,7 @@ mod limits;
 mod listeners;
 mod lost;
 mod parked;
+mod queued;
 mod recorded;
 mod scripted;
 mod sends;

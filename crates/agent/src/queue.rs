@@ -1,0 +1,135 @@
+//! The queue of a chat: what waits in the ledger behind the inbox cursor.
+//!
+//! A run takes in the messages that fit half its budget, in the ledger's order, and leaves the rest to the next
+//! run. Nothing more than that is read, so ten thousand waiting messages cost each run what it takes of them.
+//! An operation has its turn when all that stands before it was taken in.
+
+use ship_context::input_budget;
+use ship_message::json::Json;
+use ship_store::{Chat, Entry, Head, LedgerBody, LedgerLine, LedgerSeq, NewMessage, ReadError};
+
+use crate::contexts::{Operation, operation_of};
+use crate::inbound::message_of;
+use crate::names::{Names, question_in};
+use crate::run::{Inner, LEDGER_PAGE, is_message};
+use crate::scales::rough;
+
+/// What a provider adds to each message: who says it, and when.
+const MESSAGE_TOKENS: u64 = 16;
+
+/// What of the ledger is to be done next.
+#[derive(Default)]
+pub(crate) struct Queue {
+    /// The lines that come next: messages that fit half a budget, at least one if any waits, and what stands
+    /// between them.
+    pub(crate) lines: Vec<LedgerLine>,
+    /// The operation behind them.
+    pub(crate) operation: Option<(LedgerLine, Operation)>,
+}
+
+impl Queue {
+    /// Reads the queue behind the inbox cursor.
+    pub(crate) async fn read(
+        agent: &Inner,
+        chat: &dyn Chat,
+        inbox: Option<LedgerSeq>,
+    ) -> Result<Self, ReadError> {
+        let page = chat.ledger_after(inbox, LEDGER_PAGE).await?;
+        Self::read_on(agent, chat, page).await
+    }
+
+    /// Reads the queue that begins with a page of lines.
+    pub(crate) async fn read_on(
+        agent: &Inner,
+        chat: &dyn Chat,
+        mut page: Vec<LedgerLine>,
+    ) -> Result<Self, ReadError> {
+        let mut queue = Self::default();
+        let mut room = Room::of(agent);
+        loop {
+            let is_last = page.len() < LEDGER_PAGE;
+            for line in page {
+                if let Some(operation) = operation_of(&line) {
+                    queue.operation = Some((line, operation));
+                    return Ok(queue);
+                }
+                if !room.takes(&line) {
+                    return Ok(queue);
+                }
+                queue.lines.push(line);
+            }
+            if is_last {
+                return Ok(queue);
+            }
+            page = chat.ledger_after(queue.lines.last().map(|line| line.seq), LEDGER_PAGE).await?;
+        }
+    }
+
+    /// Whether nothing is to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.operation.is_none() && !self.lines.iter().any(is_message)
+    }
+}
+
+/// Reads all lines behind `after` and up to `last`, however many they are.
+pub(crate) async fn lines_up_to(
+    chat: &dyn Chat,
+    mut after: Option<LedgerSeq>,
+    last: Option<LedgerSeq>,
+) -> Result<Vec<LedgerLine>, ReadError> {
+    let mut lines = Vec::new();
+    while after < last {
+        let page = chat.ledger_after(after, LEDGER_PAGE).await?;
+        let Some(end) = page.last().map(|line| line.seq) else { break };
+        after = Some(end);
+        lines.extend(page.into_iter().filter(|line| Some(line.seq) <= last));
+    }
+    Ok(lines)
+}
+
+/// How much a run takes in.
+struct Room {
+    tokens: u64,
+    is_begun: bool,
+}
+
+impl Room {
+    fn of(agent: &Inner) -> Self {
+        let rules = &agent.rules;
+        let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
+        Self { tokens: budget / 2, is_begun: false }
+    }
+
+    /// Whether a line fits. The first message always does: nothing else would ever take it in.
+    fn takes(&mut self, line: &LedgerLine) -> bool {
+        let LedgerBody::Entry(entry) = &line.body else { return true };
+        if !is_message(line) {
+            return true;
+        }
+        let tokens = rough(entry.entry.str("text").unwrap_or_default()) + MESSAGE_TOKENS;
+        let fits = tokens <= self.tokens || !self.is_begun;
+        self.is_begun = true;
+        self.tokens = self.tokens.saturating_sub(tokens);
+        fits
+    }
+}
+
+/// The messages that lines of the ledger become in a context, in order, each with its place in the ledger.
+pub(crate) fn questions<'a>(
+    names: &dyn Names,
+    head: &Head,
+    lines: impl Iterator<Item = &'a LedgerLine>,
+) -> Vec<NewMessage> {
+    let question = |(nth, line): (usize, &LedgerLine)| {
+        let LedgerBody::Entry(entry) = &line.body else { return None };
+        let id = question_in(names, head, line.seq, nth);
+        let Json::Object(message) = message_of(entry, id).into_json() else { return None };
+        Some(NewMessage { message, rev: 0, inbox: Some(line.seq) })
+    };
+    lines.filter(|line| is_message(line)).enumerate().filter_map(question).collect()
+}
+
+/// The entries that put messages into a context.
+pub(crate) fn entries(questions: Vec<NewMessage>) -> Vec<Entry> {
+    questions.into_iter().map(Entry::from).collect()
+}
