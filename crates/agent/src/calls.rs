@@ -134,7 +134,7 @@ async fn run_one(
     }
     if !tool.is_safe_to_repeat() {
         // On disk before the effect: after a crash nobody would know whether it happened.
-        let begun = JournalLine::Begun { at }.into_object();
+        let begun = progress.timed(JournalLine::Begun { at });
         work.lane.journal(vec![begun], Synced::Now).await?;
     }
     let view = work.context().await;

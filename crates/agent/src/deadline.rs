@@ -1,39 +1,42 @@
-//! How long a run may work, counted from when it began.
+//! How long a run may work.
 //!
-//! A run that was killed or that waited for somebody does not get its time anew: the journal tells when it
-//! began. The time that it waited does not count, because it held up nobody meanwhile.
+//! Only the time counts in which a process works on the run: the journal tells with each line how long that was,
+//! and whoever goes on counts from there. So a run that was killed does not get its time anew, and neither the
+//! night before it is gone on with nor a person who thinks about an answer uses it up. What was done since the
+//! last line is not known after a kill, and does not count.
 
 use std::time::Duration;
 
-use ship_context::{Journal, JournalLine};
+use ship_context::Journal;
 use ship_provider::ProviderError;
-use ship_store::Synced;
 use tokio::time::Instant;
 
-use crate::run::RunError;
 use crate::step::Progress;
 use crate::work::Work;
 
-/// Goes on with a run: tells the journal if it had waited, and gives the moment at which it must end and how
-/// long it has waited.
-pub(crate) async fn go_on(work: &Work, journal: &Journal) -> Result<(Instant, i64), RunError> {
-    let now = work.agent.clock.now();
-    let mut waited_ms = journal.waited_ms;
-    if let Some(since) = journal.waits_since {
-        waited_ms += now.millis().saturating_sub(since.millis()).max(0);
-        let line = JournalLine::GoesOn { since: now }.into_object();
-        work.lane.journal(vec![line], Synced::Later).await?;
-    }
-    let started = journal.start.started.unwrap_or(now);
-    let worked_ms = now.millis().saturating_sub(started.millis()).saturating_sub(waited_ms);
-    let worked = Duration::from_millis(u64::try_from(worked_ms).unwrap_or(0));
-    Ok((Instant::now() + work.agent.rules.run_deadline.saturating_sub(worked), waited_ms))
+/// How long a run has worked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkingTime {
+    /// In other processes, or before it was parked.
+    before: Duration,
+    since: Instant,
 }
 
-/// Stops the count while the run waits for somebody.
-pub(crate) async fn wait(work: &Work) -> Result<(), RunError> {
-    let line = JournalLine::Waits { since: work.agent.clock.now() }.into_object();
-    Ok(work.lane.journal(vec![line], Synced::Later).await?)
+impl WorkingTime {
+    /// Goes on with what a journal tells.
+    pub(crate) fn go_on(journal: &Journal) -> Self {
+        Self { before: Duration::from_millis(journal.worked_ms), since: Instant::now() }
+    }
+
+    pub(crate) fn millis(&self) -> u64 {
+        let worked = self.before + self.since.elapsed();
+        u64::try_from(worked.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The moment at which a run must end that may work for so long.
+    pub(crate) fn end_of(&self, allowed: Duration) -> Instant {
+        self.since + allowed.saturating_sub(self.before)
+    }
 }
 
 pub(crate) fn is_over(progress: &Progress) -> bool {

@@ -155,7 +155,7 @@ impl Held {
             }
             Recovery::Continue(journal) | Recovery::Parked(journal) => {
                 let work = self.work(about, &view, &journal).await;
-                let mut progress = Progress::new(&work, journal).await?;
+                let mut progress = Progress::new(&work, journal).await;
                 if let Some(call) = progress.promised_switch(&work) {
                     // What was promised before is done before; then this is looked at again.
                     return switch(&work, &mut progress, &call).await;

@@ -25,7 +25,7 @@ pub(crate) async fn settle(
     work.read_again().await?;
     let journal = Journal {
         message: so_far,
-        waited_ms: progress.waited_ms,
+        worked_ms: progress.time.millis(),
         ..Journal::of(progress.start.clone())
     };
     let next = journal.after_settling(count);

@@ -15,6 +15,7 @@ use crate::asking::Asking;
 use crate::contexts::{
     goes_round, operate_midway, stopped_by_somebody, stops, switch, switching_call,
 };
+use crate::deadline::WorkingTime;
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
@@ -39,8 +40,7 @@ pub(crate) struct Progress {
     fit: Fit,
     pub(crate) start: ship_context::RunStart,
     pub(crate) deadline: Instant,
-    /// How long it has waited for somebody, in milliseconds.
-    pub(crate) waited_ms: i64,
+    pub(crate) time: WorkingTime,
     /// Why the answer that has just come ended.
     pub(crate) finish_reason: Option<FinishReason>,
     /// Why the answer is not what it should be, for its metadata.
@@ -64,7 +64,7 @@ pub(crate) async fn run(
     journal: Journal,
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
-    let mut progress = Progress::new(work, journal).await?;
+    let mut progress = Progress::new(work, journal).await;
     work.tell(&RunEvent::Chunk(Chunk::Start {
         message_id: Some(progress.start.message_id.clone()),
         message_metadata: None,
@@ -88,7 +88,7 @@ pub(crate) async fn run(
         match next {
             Next::Done => break Outcome::Done,
             Next::Switch(call) => switch(work, &mut progress, &call).await?,
-            Next::Parked => return park(work, &progress).await,
+            Next::Parked => return Ok(park(work, &progress)),
             Next::Calls => {
                 if calls::run(work, &mut progress, stop).await? == calls::Ran::Stopped {
                     break Outcome::Stopped;
@@ -189,11 +189,11 @@ async fn boundary(work: &Arc<Work>, progress: &mut Progress) -> Result<Goes, Run
 
 impl Progress {
     /// A run as its journal tells it.
-    pub(crate) async fn new(work: &Work, journal: Journal) -> Result<Self, RunError> {
-        let (deadline, waited_ms) = deadline::go_on(work, &journal).await?;
-        Ok(Self {
-            deadline,
-            waited_ms,
+    pub(crate) async fn new(work: &Work, journal: Journal) -> Self {
+        let time = WorkingTime::go_on(&journal);
+        Self {
+            deadline: time.end_of(work.agent.rules.run_deadline),
+            time,
             journaled: journal.message.parts().len(),
             assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
             logged: seen_before(work).await,
@@ -202,7 +202,7 @@ impl Progress {
             start: journal.start,
             finish_reason: journal.finish_reason,
             mark: None,
-        })
+        }
     }
 
     /// Goes on with another message, which a journal was begun for.
@@ -243,17 +243,23 @@ impl Progress {
         let mut lines = self.new_lines();
         if is_odd(reason) {
             let at = self.journaled;
-            lines.push(JournalLine::Ended { at, reason }.into_object());
+            lines.push(self.timed(JournalLine::Ended { at, reason }));
         }
         self.finish_reason = Some(reason);
         self.journal_lines(work, lines).await
     }
 
     fn new_lines(&mut self) -> Vec<Object> {
+        let time = self.time;
         let parts = self.assembler.message().parts();
-        let lines = (self.journaled..parts.len()).map(|at| line(parts, at)).collect();
+        let lines = (self.journaled..parts.len()).map(|at| line(parts, at, time)).collect();
         self.journaled = parts.len();
         lines
+    }
+
+    /// A line of the journal, with the time that the run has worked.
+    pub(crate) fn timed(&self, line: JournalLine) -> Object {
+        line.into_object_after(self.time.millis())
     }
 
     async fn journal_lines(&self, work: &Work, lines: Vec<Object>) -> Result<(), RunError> {
@@ -270,13 +276,14 @@ impl Progress {
         at: usize,
         when: Synced,
     ) -> Result<(), RunError> {
-        let line = line(self.assembler.message().parts(), at);
+        let time = self.time;
+        let line = line(self.assembler.message().parts(), at, time);
         Ok(work.lane.journal(vec![line], when).await?)
     }
 }
 
-fn line(parts: &[UiPart], at: usize) -> Object {
-    JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object()
+fn line(parts: &[UiPart], at: usize, time: WorkingTime) -> Object {
+    JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object_after(time.millis())
 }
 
 /// A chunk that does not fit is the provider's mistake; the message stays as it was.
@@ -393,12 +400,11 @@ pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
 }
 
 /// A run that waits stays in its journal, and the lane is free.
-async fn park(work: &Work, progress: &Progress) -> Result<Outcome, RunError> {
-    deadline::wait(work).await?;
+fn park(work: &Work, progress: &Progress) -> Outcome {
     work.tell(&RunEvent::Ended {
         run_id: progress.start.run_id.clone(),
         message_id: progress.start.message_id.clone(),
         outcome: Outcome::Parked,
     });
-    Ok(Outcome::Parked)
+    Outcome::Parked
 }

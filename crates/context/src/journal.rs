@@ -2,8 +2,9 @@
 //!
 //! The first line tells which run it is, since when, and which message it is writing. Every further line says
 //! what one part of that message now is, that the call in it is about to take effect, that an answer ended
-//! before it was complete, or that the run waits for somebody. The journal is not the truth about anything
-//! that ended: the message in the context log is, and its line ends the run.
+//! before it was complete; and each tells how long the run had worked by then, which no clock and no pause can
+//! change. The journal is not the truth about anything that ended: the message in the context log is, and its
+//! line ends the run.
 //!
 //! A run that outgrows its model's window is settled: what it has so far goes into the log as a message, and
 //! the run goes on in another one, with a journal of its own. See [`Earlier`].
@@ -27,7 +28,7 @@ pub struct RunStart {
     pub request_id: String,
     /// The last ledger entry that it had read when it began.
     pub inbox: Option<LedgerSeq>,
-    /// When it began: its deadline counts from here, whoever goes on with it. Unknown in older journals.
+    /// When it began. Unknown in older journals.
     pub started: Option<Timestamp>,
     /// What tells its system blocks from those of another run: a digest for each name.
     pub blocks: Object,
@@ -61,16 +62,6 @@ pub enum JournalLine {
         /// Why it ended.
         reason: FinishReason,
     },
-    /// The run waits for somebody since then.
-    Waits {
-        /// Since when.
-        since: Timestamp,
-    },
-    /// The run goes on, after it had waited.
-    GoesOn {
-        /// Since when.
-        since: Timestamp,
-    },
     /// The run has ended; its message is in the log.
     End,
 }
@@ -86,10 +77,8 @@ pub struct Journal {
     pub begun: BTreeSet<usize>,
     /// Why the last answer ended, if that is known and nothing has come after it.
     pub finish_reason: Option<FinishReason>,
-    /// How long the run has waited for somebody, in milliseconds.
-    pub waited_ms: i64,
-    /// Since when it waits.
-    pub waits_since: Option<Timestamp>,
+    /// How long the run had worked when the last line was written, in milliseconds.
+    pub worked_ms: u64,
     /// Whether the run has said that it ended.
     pub ended: bool,
 }
@@ -128,6 +117,9 @@ impl RunStart {
     }
 }
 
+/// In a line: how long the run had worked when it was written, in milliseconds.
+const WORKED: &str = "workedMs";
+
 /// The time that a line tells.
 fn moment(object: &Object) -> Option<Timestamp> {
     let millis = object.get("ts").and_then(Json::as_number)?;
@@ -135,11 +127,15 @@ fn moment(object: &Object) -> Option<Timestamp> {
 }
 
 impl JournalLine {
+    /// The line, and how long the run has worked by now.
+    pub fn into_object_after(self, worked_ms: u64) -> Object {
+        let mut object = self.into_object();
+        object.set(WORKED, worked_ms);
+        object
+    }
+
     /// The line.
     pub fn into_object(self) -> Object {
-        let timed = |kind: &str, since: Timestamp| {
-            Object::from([("kind", Json::from(kind)), ("ts", Json::from(since.millis() as f64))])
-        };
         match self {
             Self::Part { at, part } => Object::from([
                 ("kind", Json::from("part")),
@@ -154,8 +150,6 @@ impl JournalLine {
                 ("at", Json::from(at as u64)),
                 ("finishReason", reason.name().into()),
             ]),
-            Self::Waits { since } => timed("waits", since),
-            Self::GoesOn { since } => timed("goesOn", since),
             Self::End => Object::from([("kind", "end")]),
         }
     }
@@ -169,8 +163,6 @@ impl JournalLine {
                 at: at()?,
                 reason: FinishReason::named(object.str("finishReason")?)?,
             }),
-            "waits" => Some(Self::Waits { since: moment(object)? }),
-            "goesOn" => Some(Self::GoesOn { since: moment(object)? }),
             "end" => Some(Self::End),
             _ => None,
         }
@@ -183,12 +175,11 @@ impl Journal {
         let parts = start.parts.iter().cloned().map(UiPart::from_json).collect();
         let message = UiMessage::new(start.message_id.clone(), Role::Assistant, parts);
         Self {
-            waited_ms: start.earlier.waited_ms,
+            worked_ms: start.earlier.worked_ms,
             start,
             message,
             begun: BTreeSet::new(),
             finish_reason: None,
-            waits_since: None,
             ended: false,
         }
     }
@@ -198,11 +189,15 @@ impl Journal {
     pub fn read(lines: &[Object]) -> Option<Self> {
         let (first, rest) = lines.split_first()?;
         let mut journal = Self::of(RunStart::from_object(first)?);
-        for line in rest {
-            let Some(line) = JournalLine::from_object(line) else { break };
+        // Older programs told when a run waited, and nothing of how long it worked.
+        let is_pause = |line: &&Object| matches!(line.str("kind"), Some("waits" | "goesOn"));
+        for object in rest.iter().filter(|line| !is_pause(line)) {
+            let Some(line) = JournalLine::from_object(object) else { break };
             if !journal.take(line) {
                 break;
             }
+            let worked = object.get(WORKED).and_then(Json::as_u64).unwrap_or_default();
+            journal.worked_ms = journal.worked_ms.max(worked);
         }
         Some(journal)
     }
@@ -227,12 +222,6 @@ impl Journal {
             JournalLine::Begun { at } => drop(self.begun.insert(at)),
             JournalLine::Ended { at, reason } => {
                 self.finish_reason = (at == parts.len()).then_some(reason);
-            }
-            JournalLine::Waits { since } => self.waits_since = Some(since),
-            JournalLine::GoesOn { since } => {
-                if let Some(before) = self.waits_since.take() {
-                    self.waited_ms += since.millis().saturating_sub(before.millis()).max(0);
-                }
             }
             JournalLine::End => self.ended = true,
         }
@@ -264,10 +253,6 @@ mod tests {
         Journal::read(&objects).unwrap()
     }
 
-    fn at(millis: i64) -> Timestamp {
-        Timestamp::from_millis(millis)
-    }
-
     fn text(at: usize) -> JournalLine {
         JournalLine::Part { at, part: UiPart::text("x").into_json() }
     }
@@ -278,15 +263,21 @@ mod tests {
     }
 
     #[test]
-    fn the_time_that_a_run_has_waited_is_the_sum_of_its_waits() {
-        let journal = read(vec![
-            JournalLine::Waits { since: at(2000) },
-            JournalLine::GoesOn { since: at(2500) },
-            JournalLine::Waits { since: at(4000) },
-            JournalLine::GoesOn { since: at(5000) },
-            JournalLine::Waits { since: at(9000) },
-        ]);
-        assert_eq!((journal.waited_ms, journal.waits_since), (1500, Some(at(9000))));
+    fn the_last_line_tells_how_long_a_run_has_worked() {
+        let stamped = |line: JournalLine, ms| line.into_object_after(ms);
+        let mut objects = vec![start().to_object(), stamped(text(1), 700), stamped(text(2), 900)];
+        assert_eq!(Journal::read(&objects).unwrap().worked_ms, 900);
+        // A person's answer is written by whoever heard it.
+        objects.push(text(2).into_object());
+        assert_eq!(Journal::read(&objects).unwrap().worked_ms, 900);
+    }
+
+    #[test]
+    fn a_journal_of_an_older_program_is_read_to_its_end() {
+        let waits = |kind: &str| Object::from([("kind", Json::from(kind)), ("ts", 5u64.into())]);
+        let end = JournalLine::End.into_object();
+        let lines = [start().to_object(), waits("waits"), waits("goesOn"), end];
+        assert!(Journal::read(&lines).unwrap().ended);
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub struct Earlier {
     pub said: String,
     /// How often it has switched to another context.
     pub switches: u64,
-    /// How long it has waited for somebody, in milliseconds.
-    pub waited_ms: i64,
+    /// How long it has worked, in milliseconds.
+    pub worked_ms: u64,
 }
 
 impl Earlier {
@@ -40,7 +40,7 @@ impl Earlier {
                 ("steps", self.steps.into()),
                 ("sends", self.sends.into()),
                 ("switches", self.switches.into()),
-                ("waitedMs", Json::from(self.waited_ms as f64)),
+                ("workedMs", self.worked_ms.into()),
             ]);
             object.set("said", self.said.as_str());
             object.into()
@@ -49,18 +49,17 @@ impl Earlier {
 
     pub(crate) fn from_json(json: &Json) -> Self {
         let number = |key: &str| json.get(key).and_then(Json::as_u64).unwrap_or_default();
-        let waited = json.get("waitedMs").and_then(Json::as_number).unwrap_or_default();
         Self {
             messages: number("messages"),
             steps: number("steps"),
             sends: number("sends"),
             switches: number("switches"),
             said: json.get("said").and_then(Json::as_str).unwrap_or_default().to_owned(),
-            waited_ms: waited as i64,
+            worked_ms: number("workedMs"),
         }
     }
 
-    fn and(&self, parts: &[UiPart], waited_ms: i64) -> Self {
+    fn and(&self, parts: &[UiPart], worked_ms: u64) -> Self {
         let is_step = |part: &&UiPart| matches!(part, UiPart::StepStart(_));
         let is_sent = |part: &&UiPart| matches!(part, UiPart::Tool(tool) if tool.name() == Some("chat_send") && tool.output().is_some());
         let said = UiMessage::new("", ship_message::Role::Assistant, parts.to_vec()).text();
@@ -70,7 +69,7 @@ impl Earlier {
             sends: self.sends + parts.iter().filter(is_sent).count() as u64,
             said: joined(&self.said, &said),
             switches: self.switches,
-            waited_ms,
+            worked_ms,
         }
     }
 }
@@ -93,7 +92,6 @@ impl Journal {
         let call = self.message.parts().iter().rev().find(is_call).cloned();
         let mut next = self.after_settling(self.message.parts().len());
         next.finish_reason = None;
-        next.waits_since = None;
         next.begun.clear();
         next.start.earlier.switches += u64::from(call_id.is_some());
         next.start.switched = call_id.map(str::to_owned);
@@ -101,7 +99,7 @@ impl Journal {
             next.start.parts =
                 vec![UiPart::StepStart(StepStartPart::new()).into_json(), call.into_json()];
         }
-        Self { waited_ms: self.waited_ms, ..Self::of(next.start) }
+        Self::of(next.start)
     }
 
     /// The journal with which the run goes on once its first `count` parts are settled.
@@ -110,17 +108,12 @@ impl Journal {
         let count = count.min(parts.len());
         let start = RunStart {
             message_id: next_id(&self.start),
-            earlier: self.start.earlier.and(&parts[..count], self.waited_ms),
+            earlier: self.start.earlier.and(&parts[..count], self.worked_ms),
             parts: parts[count..].iter().cloned().map(UiPart::into_json).collect(),
             ..self.start.clone()
         };
         let begun = self.begun.iter().filter_map(|at| at.checked_sub(count)).collect();
-        Self {
-            begun,
-            finish_reason: self.finish_reason,
-            waits_since: self.waits_since,
-            ..Self::of(start)
-        }
+        Self { begun, finish_reason: self.finish_reason, ..Self::of(start) }
     }
 }
 
@@ -180,7 +173,7 @@ mod tests {
         ];
         journal.message.parts_mut().extend(parts);
         journal.begun = BTreeSet::from([2, 5]);
-        journal.waited_ms = 40;
+        journal.worked_ms = 40;
         journal
     }
 
@@ -197,13 +190,13 @@ mod tests {
             sends: 1,
             said: "first".to_owned(),
             switches: 0,
-            waited_ms: 40,
+            worked_ms: 40,
         };
         assert_eq!(next.start.earlier, earlier);
-        assert_eq!(next.waited_ms, 40);
+        assert_eq!(next.worked_ms, 40);
         let read = Journal::read(&[next.start.to_object()]).unwrap();
         assert_eq!((&read.start, &read.message), (&next.start, &next.message));
-        assert_eq!(read.waited_ms, 40);
+        assert_eq!(read.worked_ms, 40);
     }
 
     #[test]

@@ -244,7 +244,7 @@ async fn go_on(
 ) -> Result<(), RunError> {
     let journal = Journal {
         message: progress.assembler.message().clone(),
-        waited_ms: progress.waited_ms,
+        worked_ms: progress.time.millis(),
         ..Journal::of(progress.start.clone())
     };
     let next = journal.after_switching(call_id);

@@ -78,32 +78,29 @@ async fn a_tool_that_hangs_is_ended_at_the_deadline_of_the_run() {
     assert!(test.context().await[1].contains(&format!("[effect {LATE}]")));
 }
 
-#[tokio::test]
-async fn a_run_that_is_gone_on_with_after_a_crash_has_no_more_time_than_before() {
-    let minute = 60_000;
-    for (away_ms, goes_on) in [(29 * minute, true), (31 * minute, false)] {
-        let script = [calls(&[Says::Call("1", "look", "{}")]), step(&[], End::Hangs)];
-        let setup = Setup::scripted(&script);
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_killed_has_the_time_left_that_it_has_not_worked() {
+    let minutes = |count: u64| Duration::from_secs(60 * count);
+    // A call that hangs takes twenty minutes of the clock that runs are timed by.
+    let hang = |id| calls(&[Says::Call(id, "look", r#"{"do":"hang"}"#)]);
+    for (allowed, goes_on) in [(minutes(50), true), (minutes(30), false)] {
+        let mut setup = Setup::scripted(&[hang("1"), step(&[], End::Hangs)]);
+        setup.rules.tool_deadline = minutes(20);
+        setup.rules.run_deadline = allowed;
         let test = setup.agent();
         assert!(test.accept("hi").await);
-        // Dropped while the model hangs, as when the process is killed.
-        let stop = Stop::default();
-        let hangs = test.agent.run(&test.chat, &stop);
-        let asked = async {
-            while test.model.requests.lock().unwrap().len() < 2 {
-                tokio::task::yield_now().await;
-            }
-        };
         tokio::select! {
-            outcome = hangs => panic!("the model hangs: {outcome:?}"),
-            () = asked => {}
+            outcome = test.run() => panic!("the model hangs: {outcome:?}"),
+            // Killed while it does.
+            () = tokio::time::sleep(minutes(25)) => {}
         }
+        assert_eq!(test.model.requests.lock().unwrap().len(), 2);
         drop(test);
-        setup.clock.advance(away_ms);
-        let script = vec![calls(&[Says::Call("1", "look", "{}")]), text("Here I am.")];
+        setup.clock.advance(24 * 3_600_000);
+        let script = vec![hang("1"), hang("2"), text("Here I am.")];
         let test = Setup { script, ..setup }.agent();
         match goes_on {
-            true => assert_eq!(test.run().await, Some(Outcome::Done)),
+            true => assert_eq!(test.run().await, Some(Outcome::Done), "a day without a process"),
             false => failed_with(test.run().await, LATE),
         }
     }
