@@ -1,11 +1,12 @@
 //! `context.history.archiveOnCompact: false`: what a compaction seals is purged.
 //!
 //! The log is sealed as always, so that a crash loses nothing, and then its lines go. The head of the new log
-//! says that this is due; whoever takes the lane after a crash in between does it.
+//! says that this is due; after a crash in between, the next holder of the lane does it.
 
 use ship_message::json::Json;
-use ship_store::{Chat, Head, Lane};
+use ship_store::{Body, Chat, Head, Lane, Line, View};
 
+use super::{COMPACTED, SEALED_GENERATION};
 use crate::run::RunError;
 
 /// What purges, as the tombstone tells it.
@@ -19,11 +20,27 @@ pub(super) fn set_due(head: &mut Head, is_due: bool) {
 }
 
 /// Purges what a compaction that was cut off has left to purge. What is purged already stays so.
+///
+/// Heads are copied by every later operation, and what they carry with them: so only the compaction that sealed the
+/// log before this one says that it is that log's turn.
 pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(), RunError> {
     let Some(view) = chat.view().await? else { return Ok(()) };
     let is_due = view.head.carry.get(DUE).and_then(Json::as_bool) == Some(true);
-    if let Some(sealed) = view.head.sealed.as_ref().filter(|_| is_due) {
+    if let Some(sealed) = view.head.sealed.as_ref().filter(|_| is_due && began_by_compaction(&view))
+    {
         lane.purge(sealed, BY).await?;
     }
     Ok(())
+}
+
+/// Whether a compaction began the log of this view.
+fn began_by_compaction(view: &View) -> bool {
+    let sealed_by = |line: &Line| match &line.body {
+        Body::Event(event) if event.event == COMPACTED => {
+            event.data.get(SEALED_GENERATION)?.as_u64()
+        }
+        _ => None,
+    };
+    let before = view.position.generation.get().checked_sub(1);
+    before.is_some() && view.lines.iter().any(|line| sealed_by(line) == before)
 }

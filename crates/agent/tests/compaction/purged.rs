@@ -1,6 +1,6 @@
 //! `archiveOnCompact: false`: what was compacted is purged, also when the agent is killed before that.
 
-use ship_agent::{Outcome, Rules, Shown, Undone};
+use ship_agent::{Operated, Operation, Outcome, Rules, Shown, Undone};
 use ship_testkit::sim::{Fault, SimDisk};
 
 use crate::local::{Local, Setup};
@@ -73,4 +73,22 @@ async fn an_agent_killed_before_it_has_purged_does_so_when_it_is_back() {
         assert_eq!(living.messages().await.last().unwrap().text(), "Aye.", "killed at {at}");
     }
     assert!(late > 3, "{late} were killed between the two");
+}
+
+#[tokio::test]
+async fn only_the_log_that_was_compacted_is_purged_whatever_is_left_later() {
+    let setup = grown().await;
+    assert_eq!(setup.local().say("and now?").await, Some(Outcome::Done));
+    let new = Operation::New { title: None, reason: None };
+    let load = Operation::Load { which: "-".to_owned() };
+    for operation in [Operation::Fork { at: None, to: None }, new, load, Operation::Undo] {
+        // Each time another process: what is left to purge is done by the first run of an agent.
+        let local = setup.local();
+        let done = local.agent.operate(&chat(), operation.clone(), "test").await.unwrap();
+        assert!(matches!(done, Operated::Done(_)), "{operation:?}: {done:?}");
+        let text = format!("after {}", operation.name());
+        assert_eq!(setup.local().say(&text).await, Some(Outcome::Done));
+    }
+    let purged = purged(&setup.local()).await;
+    assert_eq!(purged.iter().filter(|purged| **purged).count(), 1, "{purged:?}");
 }
