@@ -3,7 +3,7 @@
 //! What any verb may meet (a full disk, a busy right, a newer format) is a [`StorageError`] inside it.
 //! Every message is one line that names the thing and says what to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use crate::{ChatKey, Gen, LedgerSeq, MessageId, Position, Purged, Seq, Timestamp};
@@ -195,6 +195,17 @@ impl StorageError {
             Self::Refused { .. } => "storage_refused",
             Self::Denied { .. } => "storage_denied",
             Self::Io { .. } => "storage_io",
+        }
+    }
+
+    /// Tells of an earlier write that failed, if the disk still fails.
+    pub(crate) fn after_failure(self, path: &Path, cause: String) -> Self {
+        match self {
+            Self::Damaged { .. }
+            | Self::Newer { .. }
+            | Self::OtherChat { .. }
+            | Self::NotPlain { .. } => self,
+            _ => Self::Unsettled { path: path.to_owned(), cause },
         }
     }
 

@@ -196,6 +196,17 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
 /// What people write can look like a line, checksum and all, so nothing behind a bad byte is believed: lines
 /// are taken from the beginning, one directly behind the other, and the rest is bad.
 fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: &mut Vec<usize>) {
+    let nul_len = bytes[start..end].iter().take_while(|&&byte| byte == 0).count();
+    let behind = (nul_len > 0).then(|| decode(&bytes[start + nul_len..end])).flatten();
+    if let Some(line) = behind {
+        // A hole where a write never reached the disk, and what another process wrote behind it. It is a line: what
+        // people write stands inside of braces or quotes, which the rest of its line closes, so no content of a line
+        // can be all that is left of it.
+        let offset = start + nul_len;
+        items.push(Item::Bad(Bad { offset: start, end: offset, torn: true, lines: 1 }));
+        items.push(Item::Line(Found { offset, len: end - offset, line }));
+        return;
+    }
     let stretch = without_return(&bytes[start..end]);
     // A byte that became a newline inside a line would make its content the beginning of the next.
     let after_bad = matches!(items.last(), Some(Item::Bad(_)));
@@ -467,6 +478,16 @@ mod tests {
         bytes[ends[0]..ends[0] + 20].fill(0);
         let scan = scan(&bytes, Some(1));
         assert_eq!((scan.good_len, scan.damage.len(), seqs(&scan)), (ends[0], 0, vec![1]));
+    }
+
+    #[test]
+    fn a_line_that_another_process_wrote_behind_a_hole_is_read() {
+        let (mut bytes, ends) = log(&[1, 2, 1]);
+        bytes[ends[0]..ends[1]].fill(0);
+        let found = scan(&bytes, Some(1));
+        assert_eq!((seqs(&found), found.good_len), (vec![1, 4], bytes.len()));
+        let hole = Damage { offset: ends[0], len: ends[1] - ends[0], fault: Fault::Unreadable };
+        assert_eq!(found.damage, [hole]);
     }
 
     #[test]

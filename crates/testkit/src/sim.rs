@@ -70,13 +70,31 @@ pub enum Named {
 #[derive(Clone)]
 pub struct SimDisk {
     disk: MemoryDisk,
+    /// The changes that all processes made.
+    ops: Arc<Mutex<Vec<Op>>>,
     state: Arc<Mutex<State>>,
+}
+
+/// Calls that would change the disk and fail, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// How many calls that change the disk work before.
+    pub after: usize,
+    /// How many fail.
+    pub len: usize,
+    /// The error of the system.
+    pub code: i32,
+    /// Whether a write that fails is done by half.
+    pub tears: bool,
 }
 
 #[derive(Default)]
 struct State {
     calls: usize,
-    ops: Vec<Op>,
+    /// How many calls were made that would change the disk.
+    changes: usize,
+    /// Where in those the failing ones are.
+    window: Option<(usize, Window)>,
     plan: Option<(usize, Fault)>,
     /// The error that every change fails with, while the disk is full or read-only.
     no_writes: Option<i32>,
@@ -92,7 +110,24 @@ struct State {
 impl SimDisk {
     /// Makes an empty disk on which nothing goes wrong.
     pub fn new() -> Self {
-        Self { disk: MemoryDisk::new(), state: Arc::default() }
+        Self { disk: MemoryDisk::new(), ops: Arc::default(), state: Arc::default() }
+    }
+
+    /// Returns the disk as another process has it, for which nothing goes wrong. Both note their changes in one list.
+    #[must_use]
+    pub fn other_process(&self) -> Self {
+        Self { state: Arc::default(), ..self.clone() }
+    }
+
+    /// Fails calls that change the disk, from now on.
+    pub fn fail_changes(&self, window: Window) {
+        let mut state = self.lock();
+        state.window = Some((state.changes, window));
+    }
+
+    /// How many calls were made that would change the disk.
+    pub fn changes(&self) -> usize {
+        self.lock().changes
     }
 
     /// Makes an empty disk on which `fault` happens at call number `at`.
@@ -110,7 +145,8 @@ impl SimDisk {
 
     /// Lets nothing go wrong any more.
     pub fn heal(&self) {
-        self.lock().plan = None;
+        let mut state = self.lock();
+        (state.plan, state.window) = (None, None);
     }
 
     /// Fails everything that would change the disk with this error, or lets it work again.
@@ -149,6 +185,26 @@ impl SimDisk {
         self.lock().no_writes.map_or(Ok(()), |code| Err(io::Error::from_raw_os_error(code)))
     }
 
+    /// Counts a call that changes the disk, and fails it in its window.
+    fn changing(&self) -> Result<(), Window> {
+        let mut state = self.lock();
+        state.changes += 1;
+        let change = state.changes - 1;
+        let fails = |&(from, window): &(usize, Window)| {
+            let first = from + window.after;
+            (first..first + window.len).contains(&change)
+        };
+        state.window.filter(fails).map_or(Ok(()), |(_, window)| Err(window))
+    }
+
+    fn change(&self) -> io::Result<()> {
+        self.changing().map_err(|window| io::Error::from_raw_os_error(window.code))
+    }
+
+    fn note(&self, op: Option<Op>) {
+        self.ops.lock().unwrap_or_else(PoisonError::into_inner).extend(op);
+    }
+
     /// Starts another process on the disk as the killed one left it.
     pub fn revive(&self) {
         let mut state = self.lock();
@@ -162,12 +218,12 @@ impl SimDisk {
 
     /// Returns the changes so far.
     pub fn ops(&self) -> Vec<Op> {
-        self.lock().ops.clone()
+        self.ops.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many changes there are so far.
     pub fn ops_len(&self) -> usize {
-        self.lock().ops.len()
+        self.ops.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Whether the process was killed.
@@ -215,8 +271,8 @@ impl SimDisk {
     ) -> io::Result<T> {
         let fault = self.count()?;
         let done = run()?;
+        self.note(op(&done));
         let mut state = self.lock();
-        state.ops.extend(op(&done));
         match fault {
             Some(Fault::KillAfter | Fault::Torn) => {
                 state.dead = true;
@@ -248,6 +304,7 @@ impl Disk for SimDisk {
         let makes = matches!(mode, Mode::Create | Mode::Lock) && !there;
         if makes {
             self.writable()?;
+            self.change()?;
         }
         let open = || {
             let file = self.disk.open(path, mode)?;
@@ -263,12 +320,14 @@ impl Disk for SimDisk {
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {
         self.writable()?;
+        self.change()?;
         let op = |_: &()| Some(Op::Name(path.to_owned(), Named::Folder));
         self.call(|| self.disk.make_folder(path), op)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.writable()?;
+        self.change()?;
         let link = || {
             self.disk.link(from, to)?;
             Ok(self.disk.look(to)?.file.1)
@@ -278,6 +337,7 @@ impl Disk for SimDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.writable()?;
+        self.change()?;
         let rename = || {
             self.disk.rename(from, to)?;
             Ok(self.disk.look(to)?.file.1)
@@ -287,11 +347,13 @@ impl Disk for SimDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
+        self.change()?;
         self.call(|| self.disk.remove(path), |_| Some(Op::Remove(path.to_owned())))
     }
 
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
         self.writable()?;
+        self.change()?;
         let op = |_: &()| Some(Op::Name(path.to_owned(), Named::Link(target.to_owned())));
         self.call(|| self.disk.symlink(target, path), op)
     }
@@ -305,6 +367,7 @@ impl Disk for SimDisk {
     }
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        self.change()?;
         self.call(|| self.disk.sync_folder(path), |_| Some(Op::SyncFolder(path.to_owned())))
     }
 }
@@ -332,14 +395,19 @@ impl DiskFile for SimFile {
         if let Some(code) = self.sim.lock().torn_writes {
             fault = Some(Fault::FailHalf(code));
         }
+        match self.sim.changing() {
+            Err(window) if window.tears => fault = Some(Fault::FailHalf(window.code)),
+            Err(window) => return Err(io::Error::from_raw_os_error(window.code)),
+            Ok(()) => {}
+        }
         let done = match fault {
             Some(Fault::Torn | Fault::Short | Fault::FailHalf(_)) => &bytes[..bytes.len() / 2],
             _ => bytes,
         };
         let offset = usize::try_from(self.file.look()?.len).unwrap_or(usize::MAX);
         self.file.write(done)?;
+        self.sim.note(Some(Op::Write(self.number, offset, done.to_vec())));
         let mut state = self.sim.lock();
-        state.ops.push(Op::Write(self.number, offset, done.to_vec()));
         match fault {
             Some(Fault::KillAfter | Fault::Torn) => {
                 state.dead = true;
@@ -360,6 +428,7 @@ impl DiskFile for SimFile {
         if let Some(code) = self.sim.lock().torn_writes {
             return Err(io::Error::from_raw_os_error(code));
         }
+        self.sim.change()?;
         let cut = usize::try_from(len).unwrap_or(usize::MAX);
         self.sim.call(|| self.file.truncate(len), |_| Some(Op::Truncate(self.number, cut)))
     }
@@ -370,12 +439,13 @@ impl DiskFile for SimFile {
             std::thread::sleep(time);
         }
         let failure = self.sim.lock().next_sync.take();
+        let failure = failure.map(io::Error::from_raw_os_error).or(self.sim.change().err());
         let synced = match failure {
-            Some(code) => Err(io::Error::from_raw_os_error(code)),
+            Some(error) => Err(error),
             None => self.sim.call(|| self.file.sync(), |_| Some(Op::Sync(self.number))),
         };
         if synced.is_err() {
-            self.sim.lock().ops.push(Op::SyncFailed(self.number));
+            self.sim.note(Some(Op::SyncFailed(self.number)));
         }
         synced
     }

@@ -349,8 +349,7 @@ impl ChatFiles {
     }
 
     pub(crate) fn view(&self) -> Result<Option<View>, ReadError> {
-        let believed = self.context.believed_len();
-        let view = self.seen.read(&self.env, &self.paths.live, believed)?;
+        let view = self.seen.read(&self.env, &self.paths.live)?;
         if view.is_none() {
             self.check_first()?;
         }

@@ -141,15 +141,13 @@ impl ChatFiles {
         Ok((path, source))
     }
 
-    /// The live log, as far as it is believed.
+    /// The live log.
     fn live_source(&self) -> Result<(PathBuf, Source), RotateError> {
         let path = self.paths.live.clone();
-        let believed = self.context.believed_len();
-        let Some((_, mut bytes)) = self.env.read(&path)? else {
+        let Some((_, bytes)) = self.env.read(&path)? else {
             self.check_first()?;
             return Ok((path, Source { range: None, lines: Vec::new(), damaged: 0 }));
         };
-        bytes.truncate(believed.and_then(|len| usize::try_from(len).ok()).unwrap_or(usize::MAX));
         let source = Source::new(&path, scan(&bytes, None), None)?;
         Ok((path, source))
     }

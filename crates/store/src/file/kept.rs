@@ -33,18 +33,12 @@ struct Kept {
 }
 
 impl KeptView {
-    /// Reads a log as a view; `None` if there is no file. Nothing beyond `believed` bytes is believed.
-    pub(crate) fn read(
-        &self,
-        env: &Env,
-        path: &Path,
-        believed: Option<u64>,
-    ) -> Result<Option<View>, StorageError> {
-        let Some((look, mut bytes)) = env.read(path)? else {
+    /// Reads a log as a view; `None` if there is no file.
+    pub(crate) fn read(&self, env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
+        let Some((look, bytes)) = env.read(path)? else {
             self.forget();
             return Ok(None);
         };
-        bytes.truncate(believed.and_then(|len| usize::try_from(len).ok()).unwrap_or(usize::MAX));
         let mut state = self.lock();
         if let Some(mut kept) = state.take()
             && kept.follow(env, look, &bytes).is_some()

@@ -6,8 +6,10 @@
 //! adopts from others is synced before anything is acknowledged on top of it.
 //!
 //! When a write or a sync fails, the bytes behind the last good length may or may not be on disk, and
-//! no later sync can be trusted to tell. They are cut off, and the cut is synced. Until that has worked
-//! the file takes no writes.
+//! no later sync can be trusted to tell. They are cut off at once, and the cut is synced. If that fails too,
+//! other processes may read those bytes, sync them and append behind them as soon as the write right is free.
+//! So the next write reads again what is there: whole batches are kept, whoever wrote them, and published as
+//! a new file; only what is torn is cut. Until that has worked the file takes no writes.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -18,6 +20,9 @@ use crate::disk::{DiskFile, Look, Mode};
 use crate::line::{Draft, RawLine};
 use crate::scan::{Fault, Numbers, Scan, scan_behind};
 use crate::{FORMAT_VERSION, Problem, ProblemKind, StorageError};
+
+/// How many bytes of the end of a log tell it from another: more than the checksum of its last line.
+const ENDING_LEN: usize = 64;
 
 /// What the owner of a log keeps in memory of its lines.
 pub(crate) trait Fold: Default + Send {
@@ -44,7 +49,7 @@ pub(crate) struct LogFile<F> {
 
 struct State<F> {
     known: Option<Known<F>>,
-    /// Why nothing behind `known.len` is to be believed.
+    /// The failure after which the file could not be cut back. It stays until the file was read again.
     failed: Option<String>,
     /// Whether a sync of what is good, or of its name, failed, so that no later one can be believed
     /// either: the good part is to be published anew.
@@ -61,6 +66,9 @@ pub(crate) struct Known<F> {
     pub(crate) file: (u64, u64),
     /// The length of the good part.
     pub(crate) len: u64,
+    /// How the good part ends. The system gives the number of a removed file to a new one, so that the number
+    /// alone does not tell that the file is the same.
+    ending: Vec<u8>,
     /// Whether the good part is on disk.
     synced: bool,
     /// Whether lines were added since the last sync that need not be on disk yet.
@@ -104,13 +112,6 @@ impl<F: Fold> LogFile<F> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.known = None;
         Ok(Writing { log: self, state, file: self.env.open(&self.path, Mode::Append)? })
-    }
-
-    /// How much of the file is believed, while a failed write has not been taken back; `None` if all of it.
-    pub(crate) fn believed_len(&self) -> Option<u64> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.failed.as_ref()?;
-        state.known.as_ref().map(|known| known.len)
     }
 
     /// Asks what was last known of the file, which may have changed since. `None` if nothing is, or while
@@ -168,29 +169,29 @@ impl<F: Fold> Writing<'_, F> {
                 false => Ok(()),
             };
         };
-        let mut look = file.look().map_err(self.log.failed("look at"))?;
-        let same = self.state.known.as_ref().filter(|known| known.file == look.file);
-        if let (Some(known), Some(cause)) = (same, &self.state.failed) {
-            let (len, cause) = (known.len, cause.clone());
-            self.cut_back(len)
-                .map_err(|_| StorageError::Unsettled { path: self.log.path.clone(), cause })?;
-            look.len = len;
+        let look = file.look().map_err(self.log.failed("look at"))?;
+        let settled = self.catch_up(look).and_then(|()| self.sync_adopted());
+        match (settled, self.state.failed.take()) {
+            (Err(error), Some(cause)) => {
+                self.state.failed = Some(cause.clone());
+                Err(error.after_failure(&self.log.path, cause))
+            }
+            (settled, _) => settled,
         }
-        self.state.failed = None;
-        self.catch_up(look)?;
-        self.sync_adopted()
     }
 
     /// Reads what is new since the last look.
     fn catch_up(&mut self, look: Look) -> Result<(), StorageError> {
         let from = match &self.state.known {
-            Some(known) if known.file == look.file && look.len == known.len => return Ok(()),
-            Some(known) if known.file == look.file && look.len > known.len => known.len,
+            Some(known) if self.is_known(known, look)? => known.len,
             Some(_) | None => {
                 self.state.known = None;
                 0
             }
         };
+        if self.known().is_some() && from == look.len {
+            return Ok(());
+        }
         let file = self.file.as_ref().expect("a file that was looked at is open");
         let bytes = read_from(&**file, from, look.len).map_err(self.log.failed("read"))?;
         let behind = self.known().map(Known::numbers);
@@ -199,23 +200,31 @@ impl<F: Fold> Writing<'_, F> {
             check_head(&self.log.path, &scan)?;
         }
         self.set_aside(&bytes, &scan, from)?;
-        let ended = self.end_last_line(&bytes[..scan.good_len])?;
-        self.adopt(scan, look, from);
-        if let Some(known) = &mut self.state.known {
-            known.len += ended;
-        }
+        let mut good = bytes;
+        good.truncate(scan.good_len);
+        self.end_last_line(&mut good)?;
+        self.adopt(scan, &good, look, from);
         Ok(())
     }
 
-    /// Gives the last line its newline, should it have lost it, so that the next is a line of its own. Returns
-    /// how much longer the file is.
-    fn end_last_line(&self, good: &[u8]) -> Result<u64, StorageError> {
+    /// Whether the file is the one that is known, with nothing but more behind its good part.
+    fn is_known(&self, known: &Known<F>, look: Look) -> Result<bool, StorageError> {
+        if known.file != look.file || look.len < known.len {
+            return Ok(false);
+        }
+        let len = known.ending.len() as u64;
+        Ok(self.read(Span { offset: known.len - len, len })? == known.ending)
+    }
+
+    /// Gives the last line its newline, should it have lost it, so that the next is a line of its own.
+    fn end_last_line(&self, good: &mut Vec<u8>) -> Result<(), StorageError> {
         let Some(file) = self.file.as_ref().filter(|_| !good.is_empty() && !good.ends_with(b"\n"))
         else {
-            return Ok(0);
+            return Ok(());
         };
         write_all(&**file, b"\n").map_err(self.log.failed("write"))?;
-        Ok(1)
+        good.push(b'\n');
+        Ok(())
     }
 
     /// Copies to the quarantine what is damaged, and moves there what is torn.
@@ -236,11 +245,12 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    fn adopt(&mut self, scan: Scan, look: Look, from: u64) {
+    fn adopt(&mut self, scan: Scan, good: &[u8], look: Look, from: u64) {
         let first_seq = scan.lines.first().map_or(0, |found| found.line.seq);
         let known = self.state.known.get_or_insert_with(|| Known {
             file: look.file,
             len: 0,
+            ending: Vec::new(),
             synced: false,
             loose: false,
             first_seq,
@@ -249,7 +259,8 @@ impl<F: Fold> Writing<'_, F> {
             damaged: 0,
             fold: F::default(),
         });
-        known.len = from + scan.good_len as u64;
+        known.len = from;
+        known.grow(good);
         known.damaged += scan.damage.len();
         known.synced = false;
         known.given = scan.given;
@@ -292,10 +303,14 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    fn cut_back(&self, len: u64) -> Result<(), StorageError> {
+    /// Cuts the file to a length, durably. What is behind it must have been read under the same write right.
+    fn cut_back(&mut self, len: u64) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
         file.truncate(len).map_err(self.log.failed("cut"))?;
-        file.sync().map_err(self.log.failed("sync"))
+        let synced = file.sync();
+        // What was to be synced with the cut may be good in memory alone.
+        self.state.unsyncable |= synced.is_err();
+        synced.map_err(self.log.failed("sync"))
     }
 
     /// Appends lines as one batch, all or nothing. Returns the number of the first.
@@ -319,18 +334,20 @@ impl<F: Fold> Writing<'_, F> {
         }
         let known = self.state.known.as_mut().expect("an append follows a look at the log");
         known.loose = !sync;
-        known.len += bytes.len() as u64;
+        known.grow(&bytes);
         known.last_seq = first + count - 1;
         known.given = known.last_seq;
         known.take_in(&bytes, &spans);
         Ok(first)
     }
 
-    /// Cuts off what a failed append may have left; if that fails too, nothing is written until it works.
+    /// Cuts off what a failed append may have left. If that fails too, the next write looks at what became of it:
+    /// a whole batch stays, and no sync of this file is believed any more.
     fn take_back(&mut self, cause: &StorageError) {
         let len = self.state.known.as_ref().map_or(0, |known| known.len);
         if self.cut_back(len).is_err() {
             self.state.failed = Some(cause.to_string());
+            self.state.unsyncable = true;
         }
     }
 
@@ -356,19 +373,19 @@ impl<F: Fold> Writing<'_, F> {
         synced?;
         self.file = env.open(&self.log.path, Mode::Append)?;
         let last_seq = first + drafts.len() as u64 - 1;
-        let (len, synced, loose) = (bytes.len() as u64, true, false);
-        let (damaged, fold) = (0, F::default());
         let mut known = Known {
             file: look.file,
-            len,
-            synced,
-            loose,
+            len: 0,
+            ending: Vec::new(),
+            synced: true,
+            loose: false,
             first_seq: first,
             last_seq,
             given: last_seq,
-            damaged,
-            fold,
+            damaged: 0,
+            fold: F::default(),
         };
+        known.grow(&bytes);
         known.take_in(&bytes, &spans);
         self.state.known = Some(known);
         Ok(())
@@ -461,6 +478,14 @@ impl<F> Known<F> {
     /// The number of the next line.
     pub(crate) fn next_seq(&self) -> u64 {
         self.given + 1
+    }
+
+    /// Takes in that the good part goes on with these bytes.
+    fn grow(&mut self, bytes: &[u8]) {
+        self.len += bytes.len() as u64;
+        let end = &bytes[bytes.len().saturating_sub(ENDING_LEN)..];
+        self.ending.extend_from_slice(end);
+        self.ending.drain(..self.ending.len().saturating_sub(ENDING_LEN));
     }
 
     fn numbers(&self) -> Numbers {
