@@ -129,6 +129,23 @@ pub enum RunError {
     },
 }
 
+impl RunError {
+    /// Returns what the files refused, if that is why.
+    pub fn storage(&self) -> Option<&StorageError> {
+        match self {
+            Self::Open(OpenError::Storage(error))
+            | Self::Lane(LaneError::Storage(error))
+            | Self::Read(ReadError::Storage(error))
+            | Self::Accept(AcceptError::Storage(error))
+            | Self::Append(AppendError::Storage(error))
+            | Self::Rotate(RotateError::Storage(error))
+            | Self::Purge(PurgeError::Storage(error))
+            | Self::Storage(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 impl KnownTools for Inner {
     fn is_safe_to_repeat(&self, name: &str) -> bool {
         self.tools.get(name).is_some_and(|tool| tool.is_safe_to_repeat())

@@ -1,11 +1,13 @@
 //! What went wrong, for people and for programs.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use ship_agent::{Named, OpenAgentError, RunError};
 use ship_message::json::{Json, Object};
-use ship_project::Secrets;
-use ship_store::{AcceptError, Refused};
+use ship_project::{InitError, Secrets};
+use ship_store::{
+    AcceptError, ChatKeyError, ListError, OpenError, ReadError, Refused, StorageError,
+};
 
 use crate::output;
 use crate::style::Style;
@@ -78,6 +80,15 @@ impl Failure {
         let has = bytes.map_or("more".to_owned(), |bytes| format!("{bytes} bytes"));
         let message = format!("your message has {has}, and `limits.messageBytes` allows {max}");
         Self::new(REFUSED, message).hint("shorten it, or raise the limit in ship.json")
+    }
+
+    /// Input that is no text. `unsent` names what of it was not sent for that.
+    pub(crate) fn not_utf8(offset: u64, unsent: &str) -> Self {
+        let message = format!(
+            "standard input is not UTF-8: no character begins at byte {offset} (the first is 0); {unsent}"
+        );
+        Self::new("not_utf8", message)
+            .hint("convert it first, for example with `iconv -f latin1 -t utf-8`")
     }
 
     /// Says as well that what the person wrote is not lost.
@@ -180,15 +191,8 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-macro_rules! from_errors {
-    ($($error:ty => $code:literal)*) => {$(
-        impl From<$error> for Failure {
-            fn from(error: $error) -> Self {
-                Self::from_error($code, &error)
-            }
-        }
-    )*};
-}
+/// What a store refused that has no code of its own.
+const STORAGE: &str = "storage";
 
 /// A message that cannot be accepted, because it is too long for example.
 const REFUSED: &str = "refused";
@@ -200,7 +204,7 @@ impl From<RunError> for Failure {
                 Self::too_long(Some(bytes), max as u64)
             }
             RunError::Accept(AcceptError::Refused(_)) => Self::from_error(REFUSED, &error),
-            _ => Self::from_error("run", &error),
+            _ => Self::from_error(error.storage().map_or("run", StorageError::code), &error),
         }
     }
 }
@@ -219,17 +223,68 @@ impl From<OpenAgentError> for Failure {
                     None => failure,
                 }
             }
+            OpenAgentError::Store(OpenError::Storage(storage)) => {
+                Self::from_error(storage.code(), &error)
+            }
             _ => Self::from_error("agent", &error),
         }
     }
 }
 
-from_errors! {
-    ship_store::ListError => "storage"
-    ship_store::OpenError => "storage"
-    ship_store::ReadError => "storage"
-    ship_store::ChatKeyError => "chat_key"
-    ship_project::InitError => "init"
+impl From<ChatKeyError> for Failure {
+    fn from(error: ChatKeyError) -> Self {
+        Self::from_error("chat_key", &error)
+    }
+}
+
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Self {
+        Self::from_error(error.code(), &error)
+    }
+}
+
+impl From<ListError> for Failure {
+    fn from(error: ListError) -> Self {
+        match error {
+            ListError::Storage(error) => error.into(),
+            _ => Self::from_error(STORAGE, &error),
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Storage(error) => error.into(),
+            _ => Self::from_error(STORAGE, &error),
+        }
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Storage(error) => error.into(),
+            _ => Self::from_error(STORAGE, &error),
+        }
+    }
+}
+
+impl From<InitError> for Failure {
+    fn from(error: InitError) -> Self {
+        let cause = std::error::Error::source(&error);
+        let cause = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        // The same codes as for the files of a chat.
+        let code = match cause.map(std::io::Error::kind) {
+            Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) => {
+                "storage_full"
+            }
+            Some(ErrorKind::ReadOnlyFilesystem) => "storage_readonly",
+            Some(ErrorKind::PermissionDenied) => "storage_denied",
+            _ => "init",
+        };
+        Self::from_error(code, &error)
+    }
 }
 
 impl From<ship_project::LoadError> for Failure {
@@ -241,5 +296,29 @@ impl From<ship_project::LoadError> for Failure {
         };
         let wrongs = error.problems().iter().map(wrong).collect();
         Self { code: "config", wrongs, offered: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_learns_which_kind_of_disk_stopped_a_command() {
+        let read_only = || StorageError::ReadOnly {
+            path: "a".into(),
+            source: ErrorKind::ReadOnlyFilesystem.into(),
+        };
+        let failures: [Failure; 6] = [
+            RunError::Accept(AcceptError::Storage(read_only())).into(),
+            RunError::Open(OpenError::Storage(read_only())).into(),
+            RunError::Storage(read_only()).into(),
+            OpenAgentError::Store(OpenError::Storage(read_only())).into(),
+            ListError::Storage(read_only()).into(),
+            ReadError::Storage(read_only()).into(),
+        ];
+        for failure in failures {
+            assert_eq!(failure.code, "storage_readonly", "{failure:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod markdown;
 mod output;
+mod process;
 mod session;
 mod style;
 mod table;
@@ -31,13 +32,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let runtime = process::runtime()?;
     if let Command::Init { folder } = &arguments.command {
         return commands::init::run(arguments, folder.as_deref());
     }
     let session = Session::open(arguments)?;
-    // One thread is enough: what blocks is done on threads of its own.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::from_error("system", &error))?;
     let result = runtime.block_on(command(&session, &arguments.command));
     // A thread that waits for a line nobody will type must not hold up the end. Everything that was
     // accepted is on disk by now.

@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use rustix::io::Errno;
+
 use crate::{ChatKey, Gen, LedgerSeq, MessageId, Position, Purged, Seq, Timestamp};
 
 /// One of the two rights to a chat.
@@ -71,8 +73,8 @@ pub enum StorageError {
     /// Somebody else has the right that is needed.
     #[error("{0}")]
     Busy(Box<Busy>),
-    /// No space, no inodes, or a quota.
-    #[error("no space left to write {}; free some space (and inodes), then try again", path.display())]
+    /// No space, no inodes, a quota, or the limit on the size of files.
+    #[error("no space left to write {}; {}, then try again", path.display(), make_space(source))]
     Full {
         /// What could not be written.
         path: PathBuf,
@@ -149,6 +151,16 @@ pub enum StorageError {
         /// What the system said.
         source: io::Error,
     },
+    /// The process, or the system, has as many files open as it may.
+    #[error("too many files are open to {doing} {}; close some or raise the limit with `ulimit -n 256`, then try again", path.display())]
+    OpenFiles {
+        /// What we did.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Anything else the system said.
     #[error("failed to {doing} {}; check the disk, then try again", path.display())]
     Io {
@@ -173,11 +185,12 @@ impl StorageError {
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, source },
             io::ErrorKind::NotADirectory => Self::NotPlain { path, expected: "folder" },
             io::ErrorKind::IsADirectory => Self::NotPlain { path, expected: "file" },
-            // What O_NOFOLLOW answers to a symbolic link.
-            _ if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-                Self::NotPlain { path, expected: "file" }
-            }
-            _ => Self::Io { doing, path, source },
+            _ => match source.raw_os_error().map(Errno::from_raw_os_error) {
+                // What O_NOFOLLOW answers to a symbolic link.
+                Some(Errno::LOOP) => Self::NotPlain { path, expected: "file" },
+                Some(Errno::MFILE | Errno::NFILE) => Self::OpenFiles { doing, path, source },
+                _ => Self::Io { doing, path, source },
+            },
         }
     }
 
@@ -194,6 +207,7 @@ impl StorageError {
             Self::Unsettled { .. } => "storage_unsettled",
             Self::Refused { .. } => "storage_refused",
             Self::Denied { .. } => "storage_denied",
+            Self::OpenFiles { .. } => "storage_open_files",
             Self::Io { .. } => "storage_io",
         }
     }
@@ -240,10 +254,22 @@ impl StorageError {
             Self::Denied { doing, path, source } => {
                 Self::Denied { doing, path: path.clone(), source: copy(source) }
             }
+            Self::OpenFiles { doing, path, source } => {
+                Self::OpenFiles { doing, path: path.clone(), source: copy(source) }
+            }
             Self::Io { doing, path, source } => {
                 Self::Io { doing, path: path.clone(), source: copy(source) }
             }
         }
+    }
+}
+
+/// Says what makes room again after an error that told there is none.
+fn make_space(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::FileTooLarge => "raise the limit on the size of files (`ulimit -f`)",
+        io::ErrorKind::QuotaExceeded => "free some of your quota",
+        _ => "free some space (and inodes)",
     }
 }
 
@@ -552,5 +578,23 @@ mod tests {
         assert!(denied.starts_with("this account may not read a/b.jsonl; "), "{denied}");
         assert!(!denied.contains("disk"), "{denied}");
         assert_eq!(told(io::ErrorKind::Other).0, "storage_io");
+    }
+
+    #[test]
+    fn full_read_only_and_other_disks_have_codes_of_their_own() {
+        for (errno, code, remedy) in [
+            (Errno::NOSPC, "storage_full", "free some space"),
+            (Errno::DQUOT, "storage_full", "your quota"),
+            (Errno::FBIG, "storage_full", "`ulimit -f`"),
+            (Errno::ROFS, "storage_readonly", "mount it writable"),
+            (Errno::ACCESS, "storage_denied", "give it the permission"),
+            (Errno::MFILE, "storage_open_files", "`ulimit -n 256`"),
+            (Errno::IO, "storage_io", "check the disk"),
+        ] {
+            let error = StorageError::io("write", "a/b.jsonl", errno.into());
+            assert_eq!(error.code(), code, "{errno:?}");
+            assert_eq!(error.share().code(), code, "{errno:?}");
+            assert!(error.to_string().contains(remedy), "{error}");
+        }
     }
 }

@@ -24,6 +24,9 @@ pub enum ChatKeyError {
     /// There is nothing to name.
     #[error("a chat key must not be empty; use something like `terminal:main`")]
     Empty,
+    /// White space alone cannot be told from nothing in lists and logs.
+    #[error("a chat key must not be blank, and {0:?} is; use something like `terminal:main`")]
+    Blank(String),
     /// `.` and `..` mean folders to too many programs.
     #[error("`{0}` cannot be a chat key, because it names a folder; use something like `chat:{0}`")]
     Dots(String),
@@ -60,6 +63,7 @@ impl FromStr for ChatKey {
                 start: text.chars().take(40).collect(),
                 bytes: text.len(),
             }),
+            _ if text.trim().is_empty() => Err(ChatKeyError::Blank(text.to_owned())),
             _ if text.chars().any(char::is_control) => Err(ChatKeyError::Control(text.to_owned())),
             _ => Ok(Self(text.to_owned())),
         }
@@ -232,6 +236,9 @@ mod tests {
             (&"k".repeat(1000), true),
             (&"k".repeat(1001), false),
             ("", false),
+            (" ", false),
+            ("\u{3000}\u{a0}", false),
+            (" a ", true),
             (".", false),
             ("..", false),
             ("a\nb", false),

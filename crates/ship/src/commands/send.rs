@@ -156,6 +156,7 @@ fn read_stdin(session: &Session) -> Result<String, Failure> {
     if bytes.len() as u64 > limit {
         return Err(Failure::too_long(None, limit));
     }
-    // What is not UTF-8 is replaced once, here; everything behind keeps the text as it is.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    String::from_utf8(bytes)
+        .map_err(|error| error.utf8_error().valid_up_to() as u64)
+        .map_err(|offset| Failure::not_utf8(offset, "nothing was sent"))
 }

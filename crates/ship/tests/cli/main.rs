@@ -8,6 +8,7 @@ mod damage;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod harness;
 mod init;
+mod limits;
 mod pipes;
 mod print;
 mod questions;

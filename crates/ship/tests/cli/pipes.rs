@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use crate::harness::{TestShip, echo, talk};
+use crate::harness::{TestShip, echo, talk, text};
 
 #[test]
 fn piped_lines_are_answered_one_by_one_and_the_end_is_no_failure() {
@@ -27,12 +27,17 @@ fn closed_standard_input_is_an_empty_one() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_replaced_and_answered() {
+fn input_that_is_no_text_is_refused_with_the_place_of_its_first_bad_byte() {
     let ship = TestShip::new();
-    let _ = ship.piped(&["chat"], b"caf\xe9\n").text();
-    let _ = ship.piped(&["send", "-"], b"\xff\xfe").text();
-    let said = ship.said();
-    assert_eq!((said[0].1.as_str(), said[2].1.as_str()), ("caf\u{fffd}", "\u{fffd}\u{fffd}"));
+    let error = ship.piped(&["send", "--json", "-"], b"caf\xe9 au lait").error();
+    assert_eq!(text(&error, "code"), "not_utf8");
+    let message = text(&error, "message");
+    assert!(message.contains("byte 3 ") && message.contains("nothing was sent"), "{message}");
+    assert_eq!(ship.said(), []);
+
+    let refused = ship.piped(&["chat"], b"tea\ncaf\xe9\nmilk\n");
+    assert!(refused.complaint().contains("byte 7 "), "{}", refused.err());
+    assert_eq!(ship.said(), talk(&[("user", "tea"), ("assistant", &echo("tea"))]));
 }
 
 #[test]

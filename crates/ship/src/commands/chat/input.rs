@@ -36,14 +36,14 @@ pub(super) enum Input {
         history: PathBuf,
         aside: Aside,
     },
-    /// Lines of so many bytes at most.
-    Pipe(u64),
+    /// Lines of `limit` bytes at most, of which some were read that had `read` bytes.
+    Pipe { limit: u64, read: u64 },
 }
 
 impl Input {
     pub(super) fn open(session: &Session, completions: Completions) -> Result<Self, Failure> {
         if !io::stdin().is_terminal() {
-            return Ok(Self::Pipe(session.message_bytes_max()));
+            return Ok(Self::Pipe { limit: session.message_bytes_max(), read: 0 });
         }
         let config = Config::builder().completion_type(CompletionType::List).build();
         let mut editor: Editor<Completions, FileHistory> =
@@ -68,7 +68,7 @@ impl Input {
     pub(super) fn aside(&self) -> Aside {
         match self {
             Self::Terminal { aside, .. } => aside.clone(),
-            Self::Pipe(_) => Aside(None),
+            Self::Pipe { .. } => Aside(None),
         }
     }
 
@@ -85,16 +85,23 @@ impl Input {
     /// Editing blocks, so it has a thread of its own.
     async fn next(&mut self, prompt: &'static str, remember: Remember) -> Result<Typed, Failure> {
         match self {
-            Self::Pipe(limit) => {
+            Self::Pipe { limit, read } => {
                 let limit = *limit;
-                let read = tokio::task::spawn_blocking(move || {
+                let reading = tokio::task::spawn_blocking(move || {
                     read_piped_line(&mut io::stdin().lock(), limit)
                         .map_err(|error| Failure::from_error("input", &error))
                 });
-                tokio::select! {
-                    line = read => line.map_err(|error| Failure::from_error("input", &error))?,
-                    _ = tokio::signal::ctrl_c() => Ok(Typed::End),
-                }
+                let line = tokio::select! {
+                    line = reading => line.map_err(|error| Failure::from_error("input", &error))??,
+                    _ = tokio::signal::ctrl_c() => return Ok(Typed::End),
+                };
+                let before = std::mem::replace(read, *read + line.bytes);
+                line.typed.map_err(|NotUtf8 { offset }| {
+                    Failure::not_utf8(
+                        before + offset,
+                        "that line was not sent, nor what follows it",
+                    )
+                })
             }
             Self::Terminal { editor, history, .. } => {
                 let Some(mut taken) = editor.take() else { return Ok(Typed::End) };
@@ -142,25 +149,40 @@ impl Aside {
     }
 }
 
-/// Reads a line, and of one that is too long no more than shows that it is.
-fn read_piped_line(input: &mut impl BufRead, limit: u64) -> io::Result<Typed> {
+/// A line of a pipe.
+struct PipedLine {
+    typed: Result<Typed, NotUtf8>,
+    /// How much was read, its end included.
+    bytes: u64,
+}
+
+/// A line that is no text from this byte of it on.
+#[derive(Debug)]
+struct NotUtf8 {
+    offset: u64,
+}
+
+/// Reads a line, and keeps of one that is too long no more than shows that it is.
+fn read_piped_line(input: &mut impl BufRead, limit: u64) -> io::Result<PipedLine> {
     let mut bytes = Vec::new();
     // The end of a line is no part of it.
     input.take(limit + 2).read_until(b'\n', &mut bytes)?;
+    let read = bytes.len() as u64;
+    let line = |typed| Ok(PipedLine { typed, bytes: read });
     if bytes.is_empty() {
-        return Ok(Typed::End);
+        return line(Ok(Typed::End));
     }
     let is_whole = bytes.ends_with(b"\n");
-    let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    if line.len() as u64 > limit {
-        if !is_whole {
-            input.skip_until(b'\n')?;
-        }
-        return Ok(Typed::TooLong);
+    let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    if text.len() as u64 > limit {
+        let rest = if is_whole { 0 } else { input.skip_until(b'\n')? as u64 };
+        return Ok(PipedLine { typed: Ok(Typed::TooLong), bytes: read + rest });
     }
-    // What is not UTF-8 is replaced once, here; everything behind keeps the text as it is.
-    Ok(Typed::Line(String::from_utf8_lossy(line).into_owned()))
+    match std::str::from_utf8(text) {
+        Ok(text) => line(Ok(Typed::Line(text.to_owned()))),
+        Err(error) => line(Err(NotUtf8 { offset: error.valid_up_to() as u64 })),
+    }
 }
 
 #[cfg(test)]
@@ -171,7 +193,7 @@ mod tests {
         let mut input = input.as_bytes();
         let mut lines = Vec::new();
         loop {
-            match read_piped_line(&mut input, limit).unwrap() {
+            match read_piped_line(&mut input, limit).unwrap().typed.unwrap() {
                 Typed::Line(line) => lines.push(Some(line)),
                 Typed::TooLong => lines.push(None),
                 Typed::Interrupted | Typed::End => return lines,
@@ -189,5 +211,14 @@ mod tests {
         assert_eq!(lines("abcdefghij\nab", 4), [None, some("ab")]);
         assert_eq!(lines("abcdefghij", 4), [None]);
         assert_eq!(lines("\nabcd", 4), [some(""), some("abcd")]);
+    }
+
+    #[test]
+    fn the_bytes_of_lines_add_up_to_the_place_of_a_bad_one() {
+        let mut input = &b"abc\r\nabcdefghij\nab\xe9\n"[..];
+        let mut read = || read_piped_line(&mut input, 4).unwrap();
+        let before = read().bytes + read().bytes;
+        let bad = read().typed.err().expect("latin-1 is not UTF-8");
+        assert_eq!(before + bad.offset, 18);
     }
 }

@@ -1,0 +1,47 @@
+//! What the program asks of the system before it does anything else.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::process::Signal;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::Failure;
+
+/// The files that a command may have open at once, besides the three that it was started with.
+const OPEN_FILES: usize = 16;
+
+/// Builds the runtime of a command, in a process that can do its work.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    check_open_files()?;
+    // One thread is enough: what blocks is done on threads of its own.
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::from_error("system", &error))?;
+    survive_file_size_limit(&runtime)?;
+    Ok(runtime)
+}
+
+/// Refuses to begin where a file more or less decides how far a command comes. The runtime would panic there, and
+/// an agent would be without those of its texts that could not be opened.
+fn check_open_files() -> Result<(), Failure> {
+    let stdin = io::stdin();
+    let opened: Vec<OwnedFd> =
+        (0..OPEN_FILES).map_while(|_| stdin.as_fd().try_clone_to_owned().ok()).collect();
+    if opened.len() == OPEN_FILES {
+        return Ok(());
+    }
+    let message = format!(
+        "only {} more files can be opened at once, and ship needs {OPEN_FILES}",
+        opened.len()
+    );
+    Err(Failure::new("open_files", message).hint("raise the limit with `ulimit -n 256`"))
+}
+
+/// Lets a write beyond the limit on the size of files fail. Without a handler the signal ends the process.
+fn survive_file_size_limit(runtime: &Runtime) -> Result<(), Failure> {
+    let _inside = runtime.enter();
+    let kind = SignalKind::from_raw(Signal::XFSZ.as_raw());
+    // The handler stays when its stream is dropped.
+    signal(kind).map(drop).map_err(|error| Failure::from_error("system", &error))
+}
