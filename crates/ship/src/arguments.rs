@@ -18,7 +18,9 @@ const EXAMPLES: &str = "Examples:
   ship send 'what is in here?'   one message, one answer
   ship history --last 5          what was said
   ship context new               leave this context and go on clean; ship undo takes it back
-  ship inspect                   what the model would be sent now";
+  ship inspect                   what the model would be sent now
+
+Exit codes: 0 done, 1 not done, 2 wrong usage, 3 a frozen process holds the chat (what you sent is kept)";
 
 /// Turn a folder into an agent that never loses the thread.
 #[derive(Parser)]

@@ -5,6 +5,7 @@ pub(crate) mod chats;
 pub(crate) mod compact;
 pub(crate) mod config;
 pub(crate) mod context;
+pub(crate) mod frozen;
 pub(crate) mod history;
 pub(crate) mod init;
 pub(crate) mod inspect;

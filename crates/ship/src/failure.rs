@@ -1,6 +1,7 @@
 //! What went wrong, for people and for programs.
 
 use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
 
 use ship_agent::{Named, OpenAgentError, RunError};
 use ship_message::json::{Json, Object};
@@ -91,6 +92,19 @@ impl Failure {
             .hint("convert it first, for example with `iconv -f latin1 -t utf-8`")
     }
 
+    /// A chat whose holder is frozen: the only failure that waiting or a signal to that process mends.
+    pub(crate) fn frozen(message: String) -> Self {
+        Self::new(FROZEN, message)
+    }
+
+    /// What the process ends with.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self.code {
+            FROZEN => ExitCode::from(3),
+            _ => ExitCode::FAILURE,
+        }
+    }
+
     /// Says as well that what the person wrote is not lost.
     pub(crate) fn kept(mut self) -> Self {
         if let Some(wrong) = self.wrongs.last_mut() {
@@ -111,6 +125,11 @@ impl Failure {
             named.title = secrets.mask(&named.title).into_owned();
         }
         self
+    }
+
+    /// Whether a frozen process holds the chat.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.code == FROZEN
     }
 
     /// Whether what was handed in is at fault, and everything else works.
@@ -190,6 +209,9 @@ impl From<std::io::Error> for Failure {
             .hint("see where it goes, and whether there is room")
     }
 }
+
+/// A frozen process holds the chat.
+const FROZEN: &str = "frozen";
 
 /// What a store refused that has no code of its own.
 const STORAGE: &str = "storage";

@@ -25,8 +25,9 @@ fn main() -> ExitCode {
         // Whoever read the output has seen enough, as in `ship history | head -1`.
         Err(failure) if failure.is_reader_gone() => ExitCode::SUCCESS,
         Err(failure) => {
+            let code = failure.exit_code();
             failure.without(&session::environment_secrets()).print(arguments.json);
-            ExitCode::FAILURE
+            code
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ship_agent::{Agent, chosen_model};
 use ship_context::contexts::Bounds;
 use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
-use ship_store::{ChatKey, Clock, Store, SystemClock, chat_folder};
+use ship_store::{ChatKey, Clock, Store, SystemClock, Timestamp, chat_folder};
 
 use crate::arguments::{Arguments, DEFAULT_CHAT};
 use crate::failure::Failure;
@@ -66,6 +66,10 @@ impl Session {
 
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Failure> {
         Ok(Agent::store(&self.project, Arc::clone(&self.clock))?)
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// How long the text of a message may be.

@@ -13,6 +13,8 @@ use std::path::Path;
 pub use memory::MemoryDisk;
 pub use real::RealDisk;
 
+use crate::Timestamp;
+
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -66,6 +68,10 @@ pub trait Disk: Send + Sync {
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()>;
     /// Looks at a path without following it.
     fn look(&self, path: &Path) -> io::Result<Look>;
+    /// Returns when a file was last written; `None` on a disk that does not keep that.
+    fn modified(&self, _path: &Path) -> io::Result<Option<Timestamp>> {
+        Ok(None)
+    }
     /// Returns the names in a folder, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Makes the names in a folder last.

@@ -39,6 +39,28 @@ pub struct Holder {
     pub purpose: String,
 }
 
+/// What can be told of the process that holds a lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneHolder {
+    /// As the holder noted it.
+    pub holder: Holder,
+    /// Whether its process is known to be stopped, as by Ctrl-Z.
+    pub is_stopped: bool,
+    /// When it last wrote: the context log, the journal, the records of requests, or its note in the lane. The
+    /// ledger does not count, because it grows with every message that another process accepts.
+    pub last_write: Option<Timestamp>,
+}
+
+impl LaneHolder {
+    /// Returns whether nothing will come of waiting: the process is stopped, or has written nothing for longer than
+    /// `deadline_ms`, in which each tool and each step should have ended.
+    pub fn is_frozen(&self, now: Timestamp, deadline_ms: u64) -> bool {
+        let quiet_ms = self.last_write.map(|wrote| now.millis().saturating_sub(wrote.millis()));
+        let deadline_ms = i64::try_from(deadline_ms).unwrap_or(i64::MAX);
+        self.is_stopped || quiet_ms.is_some_and(|quiet_ms| quiet_ms > deadline_ms)
+    }
+}
+
 /// A right that somebody else held for as long as we waited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy {
@@ -578,6 +600,24 @@ mod tests {
         assert!(denied.starts_with("this account may not read a/b.jsonl; "), "{denied}");
         assert!(!denied.contains("disk"), "{denied}");
         assert_eq!(told(io::ErrorKind::Other).0, "storage_io");
+    }
+
+    #[test]
+    fn a_holder_is_frozen_when_it_is_stopped_or_was_quiet_for_too_long() {
+        let wrote = |millis| Some(Timestamp::from_millis(millis));
+        let now = Timestamp::from_millis(10_000);
+        for (is_stopped, last_write, frozen) in [
+            (false, wrote(9_000), false),
+            (false, wrote(8_999), true),
+            (true, wrote(9_999), true),
+            // A clock that was set back, and a disk that keeps no times, tell nothing.
+            (false, wrote(99_000), false),
+            (false, None, false),
+        ] {
+            let holder = Holder { pid: 1, since: now, purpose: "run".to_owned() };
+            let holder = LaneHolder { holder, is_stopped, last_write };
+            assert_eq!(holder.is_frozen(now, 1_000), frozen, "{holder:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod context;
 mod elsewhere;
 mod env;
 mod group;
+mod holder;
 mod journal;
 mod kept;
 mod keys;

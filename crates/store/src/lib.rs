@@ -49,8 +49,8 @@ pub use entry::{
     Problem, ProblemKind, Rotated, Rotation, View,
 };
 pub use error::{
-    AcceptError, AppendError, BlobError, Busy, Holder, LaneError, ListError, OpenError, PurgeError,
-    ReadError, Refused, Right, RotateError, StorageError,
+    AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, ListError, OpenError,
+    PurgeError, ReadError, Refused, Right, RotateError, StorageError,
 };
 pub use file::FileStore;
 pub use ids::{

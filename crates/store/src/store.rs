@@ -16,9 +16,9 @@ use ship_message::json::{Json, Object};
 
 use crate::{
     AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Entry, LaneError,
-    LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Place, Position, Problem,
-    PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq,
-    StorageError, Timestamp, View,
+    LaneHolder, LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Place, Position,
+    Problem, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog, SealedName,
+    Seq, StorageError, Timestamp, View,
 };
 
 /// What an operation of the store gives, later.
@@ -58,6 +58,12 @@ pub trait Chat: Send + Sync {
 
     /// Takes the lane if it is free, and waits for nobody.
     fn lane_now(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError>;
+
+    /// Looks at the process that noted last that it holds the lane; `None` if there is no note, or if the store has
+    /// no processes to tell of.
+    fn lane_holder(&self) -> Answer<'_, Option<LaneHolder>, ReadError> {
+        Box::pin(async { Ok(None) })
+    }
 
     /// Adds an entry to the ledger. The same key again is the same entry. Needs no lane.
     fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError>;

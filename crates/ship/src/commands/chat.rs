@@ -13,9 +13,10 @@ use std::time::Duration;
 use ship_agent::{Agent, Answer, Operated, Operation, Outcome, RunError};
 
 use super::context::{self, Asked};
+use super::frozen::{FrozenHolder, is_elsewhere};
 use super::interrupt::{Interrupt, unless_left};
 use super::news::News;
-use super::turn::{Ended, Kept, Turn, Waiting, is_elsewhere};
+use super::turn::{Ended, Kept, Turn, Waiting};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -239,7 +240,7 @@ impl Chat<'_> {
     /// Does what is left to do, unless somebody else is at it: the person need not wait for that.
     async fn left_to_do(&self) -> Result<Option<Outcome>, Failure> {
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
-        let mut waiting = Waiting::new(self.agent.listen(&self.session.chat));
+        let mut waiting = Waiting::new(self.session, self.agent.listen(&self.session.chat));
         let running = waiting.told(self.agent.run_now(&self.session.chat, &interrupt.stop));
         match interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()? {
             None => {
@@ -247,8 +248,14 @@ impl Chat<'_> {
                 self.note("(what was left to do is left for the next time)")?;
             }
             // What is typed here is accepted all the same.
-            Some(Err(error)) if is_elsewhere(&error) => self
-                .note("Another ship is at work in this chat; what you say is kept and answered.")?,
+            Some(Err(error)) if is_elsewhere(&error) => {
+                match FrozenHolder::of(self.session).await? {
+                    Some(frozen) => self.tell(frozen.failure("what you say is kept"))?,
+                    None => self.note(
+                        "Another ship is at work in this chat; what you say is kept and answered.",
+                    )?,
+                }
+            }
             Some(Err(error)) => return Err(error.into()),
             Some(Ok(outcome)) => return Ok(outcome),
         }
@@ -273,7 +280,16 @@ impl Chat<'_> {
             Err(failure) => return Err(failure),
         };
         let running = turn.run(accepted, &interrupt);
-        match interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()?.transpose()? {
+        let ended = interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()?;
+        let ended = match ended.transpose() {
+            // A person can see to the other process and go on here; a pipe would only wait at each line.
+            Err(failure) if failure.is_frozen() && self.input.is_interactive() => {
+                self.tell(failure)?;
+                return Ok(Next::Listen);
+            }
+            ended => ended?,
+        };
+        match ended {
             None => {
                 screen.cut()?;
                 self.note("(your message is kept)")?;

@@ -8,6 +8,7 @@ use ship_agent::{Listener, Planned, RunEvent, Undone};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 
+use super::frozen::or_frozen;
 use super::turn::{Notice, notice};
 use crate::failure::Failure;
 use crate::output;
@@ -38,7 +39,8 @@ pub(crate) async fn run(session: &Session, asked: Asked) -> Result<ExitCode, Fai
 async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failure> {
     let agent = session.agent()?;
     let listener = agent.listen(&session.chat);
-    let compacted = told(listener, agent.compact(&session.chat, wishes)).await?;
+    let compacted = told(listener, agent.compact(&session.chat, wishes));
+    let compacted = or_frozen(session, compacted).await?;
     if session.json {
         let compacted = compacted.map_or(Json::Null, |compacted| compacted.to_object().into());
         return output::json(&Object::from([("compacted", compacted)]).into());
@@ -93,7 +95,8 @@ async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T 
 
 async fn plan(session: &Session) -> Result<(), Failure> {
     let agent = session.agent()?;
-    let Some(planned) = agent.plan_compaction(&session.chat).await? else {
+    let planned = agent.plan_compaction(&session.chat);
+    let Some(planned) = or_frozen(session, planned).await? else {
         if session.json {
             return output::json(&Object::from([("planned", Json::Null)]).into());
         }
@@ -145,7 +148,8 @@ fn when_last(last: &Json) -> Option<String> {
 }
 
 async fn undo(session: &Session) -> Result<(), Failure> {
-    let undone = session.agent()?.undo_compaction(&session.chat).await?;
+    let agent = session.agent()?;
+    let undone = or_frozen(session, agent.undo_compaction(&session.chat)).await?;
     if undone == Undone::Purged {
         let sentence = "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
         return Err(Failure::new("purged", sentence)

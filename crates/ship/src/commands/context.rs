@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use ship_agent::{Agent, Changed, Contexts, Named, NotDone, Operated, Operation};
 use ship_message::json::{Json, Object};
 
+use super::frozen::FrozenHolder;
 use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
 use crate::output;
@@ -74,6 +75,17 @@ async fn contexts(session: &Session, agent: &Agent) -> Result<Option<Contexts>, 
     Ok(contexts)
 }
 
+/// Fails if an operation waits for a process that is frozen.
+async fn refuse_frozen(session: &Session, operated: &Operated) -> Result<(), Failure> {
+    if !matches!(operated, Operated::Queued) {
+        return Ok(());
+    }
+    match FrozenHolder::of(session).await? {
+        Some(frozen) => Err(frozen.failure("what you asked for is kept, and not done yet")),
+        None => Ok(()),
+    }
+}
+
 /// Tells what came of an operation, to somebody at a shell or to a program.
 pub(super) async fn tell(
     session: &Session,
@@ -81,6 +93,7 @@ pub(super) async fn tell(
     operation: &Operation,
     operated: Operated,
 ) -> Result<(), Failure> {
+    refuse_frozen(session, &operated).await?;
     match operated {
         Operated::NotDone(not_done) => Err(failure(session, not_done)),
         Operated::Queued if session.json => output::json(&Json::Object(Object::from([
@@ -110,6 +123,7 @@ pub(super) async fn tell_in_chat(
     operation: &Operation,
     operated: Operated,
 ) -> Result<(), Failure> {
+    refuse_frozen(session, &operated).await?;
     let note = |line: &str| output::line(&dim_line(line));
     match operated {
         Operated::Queued => note(QUEUED),

@@ -3,13 +3,14 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use ship_agent::{Agent, Inbound, Listener, Outcome, RunError, question_id};
+use ship_agent::{Agent, Inbound, Listener, Outcome, question_id};
 use ship_context::contexts::{MOVED, is_reference};
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
-use ship_store::{ChatKey, LaneError, LedgerSeq, StorageError, Store, View};
+use ship_store::{ChatKey, LedgerSeq, Store, View};
 use tokio::time::Instant;
 
+use super::frozen::{FrozenHolder, is_elsewhere};
 use super::interrupt::{Interrupt, break_line};
 use crate::failure::Failure;
 use crate::output;
@@ -85,7 +86,7 @@ impl<'a> Turn<'a> {
         if by.was_asked() {
             return Ok(Ended::Left);
         }
-        let mut waiting = Waiting::new(self.agent.listen(self.chat()));
+        let mut waiting = Waiting::new(self.session, self.agent.listen(self.chat()));
         loop {
             match waiting.told(self.agent.run(self.chat(), &by.stop)).await {
                 Ok(outcome @ Some(_)) => return Ok(Ended::Here(outcome)),
@@ -103,7 +104,10 @@ impl<'a> Turn<'a> {
                     if by.was_asked() {
                         return Ok(Ended::Left);
                     }
-                    waiting.tell("another process is at work in this chat; it answers you too");
+                    if let Some(frozen) = waiting.tell_who_works().await? {
+                        let kept = "your message is kept, but there is no answer yet";
+                        return Err(frozen.failure(kept));
+                    }
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
                 Err(error) => return Err(Failure::from(error).kept()),
@@ -166,21 +170,43 @@ fn has_moved(message: &Object, question: &str) -> bool {
 }
 
 /// Tells the person once, on standard error, what a run that does not begin waits for.
-pub(crate) struct Waiting {
+pub(crate) struct Waiting<'a> {
+    session: &'a Session,
     listener: Listener,
     until: Instant,
-    is_told: bool,
+    told: Told,
 }
 
-impl Waiting {
-    pub(crate) fn new(listener: Listener) -> Self {
-        Self { listener, until: Instant::now() + WAIT_UNTOLD, is_told: false }
+/// What the person was told of the process that is waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    AtWork,
+    Frozen,
+}
+
+impl<'a> Waiting<'a> {
+    pub(crate) fn new(session: &'a Session, listener: Listener) -> Self {
+        Self { session, listener, until: Instant::now() + WAIT_UNTOLD, told: Told::Nothing }
     }
 
-    fn tell(&mut self, sentence: &str) {
-        if !std::mem::replace(&mut self.is_told, true) {
-            output::notice(sentence);
+    /// Tells who has the chat after the time of one `lock.waitMs`. Gives a holder that was frozen all that time.
+    async fn tell_who_works(&mut self) -> Result<Option<FrozenHolder>, Failure> {
+        let frozen = FrozenHolder::of(self.session).await?;
+        if frozen.is_some() && self.told == Told::Frozen {
+            return Ok(frozen);
         }
+        self.tell(frozen, "another process is at work in this chat; it answers you too");
+        Ok(None)
+    }
+
+    fn tell(&mut self, frozen: Option<FrozenHolder>, otherwise: &str) {
+        match &frozen {
+            Some(frozen) if self.told != Told::Frozen => output::notice(&frozen.sentence()),
+            None if self.told == Told::Nothing => output::notice(otherwise),
+            Some(_) | None => {}
+        }
+        self.told = if frozen.is_some() { Told::Frozen } else { Told::AtWork };
     }
 
     /// Waits for a run. One that tells anything has begun, and needs no word from us.
@@ -189,18 +215,15 @@ impl Waiting {
         loop {
             tokio::select! {
                 result = &mut running => return result,
-                Some(_) = self.listener.next() => self.is_told = true,
-                () = tokio::time::sleep_until(self.until), if !self.is_told => {
-                    self.tell("waiting for this chat; another process may be at work in it");
+                Some(_) = self.listener.next() => self.told = Told::AtWork,
+                () = tokio::time::sleep_until(self.until), if self.told == Told::Nothing => {
+                    // What cannot be looked at is told by the run itself.
+                    let frozen = FrozenHolder::of(self.session).await.ok().flatten();
+                    self.tell(frozen, "waiting for this chat; another process may be at work in it");
                 }
             }
         }
     }
-}
-
-/// Whether an error says only that another process runs the chat.
-pub(crate) fn is_elsewhere(error: &RunError) -> bool {
-    matches!(error, RunError::Lane(LaneError::Storage(StorageError::Busy(_))))
 }
 
 /// Whether somebody is answered by a message: not by what was fetched for the answer, nor by what a run had said

@@ -164,7 +164,13 @@ impl Ran {
     /// The error that `--json` gave, having failed.
     #[track_caller]
     pub(crate) fn error(&self) -> Json {
-        assert_eq!(self.code(), 1, "stdout: {}\nstderr: {}", self.out(), self.err());
+        self.error_with(1)
+    }
+
+    /// The error that `--json` gave, having failed with this code.
+    #[track_caller]
+    pub(crate) fn error_with(&self, code: i32) -> Json {
+        assert_eq!(self.code(), code, "stdout: {}\nstderr: {}", self.out(), self.err());
         let printed = Json::parse(self.out().trim_end()).expect("one JSON value");
         assert_eq!(keys(&printed), ["error"]);
         let error = printed.get("error").unwrap().clone();
@@ -220,10 +226,17 @@ impl Running {
 
     /// Presses Ctrl-C.
     pub(crate) fn press_ctrl_c(&self) {
-        let pid = self.child.id().to_string();
-        assert!(
-            Command::new("/bin/sh").args(["-c", "kill -INT $0", &pid]).status().unwrap().success()
-        );
+        self.signal("INT");
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.pid());
+        assert!(Command::new("/bin/sh").args(["-c", &kill]).status().unwrap().success());
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Presses Ctrl-C, and gives how it ended and what it had printed.

@@ -1,6 +1,14 @@
 //! Several programs on one chat.
 
-use crate::harness::{TestShip, array, echo, number, text};
+use crate::harness::{Running, TestShip, array, echo, number, text};
+
+/// A chat that has the lane until it is read on: its answer is more than a pipe holds.
+fn at_work(ship: &TestShip) -> Running {
+    let mut chat = ship.start(&["chat"]);
+    chat.say(&"long ".repeat(100_000));
+    chat.until("You said:");
+    chat
+}
 
 /// Waits until a message is accepted that nobody answers yet.
 fn until_queued(ship: &TestShip) {
@@ -25,11 +33,9 @@ fn ctrl_c_leaves_a_message_that_somebody_else_answers_and_loses_nothing() {
 
 #[test]
 fn a_send_beside_a_chat_at_work_is_accepted_and_follows_the_answer() {
-    let ship = TestShip::new();
-    // The answer is more than a pipe holds, so this one has the chat until it is read on.
-    let mut chat = ship.start(&["chat"]);
-    chat.say(&"long ".repeat(100_000));
-    chat.until("You said:");
+    // However often it has waited for the lane.
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 1 } }");
+    let mut chat = at_work(&ship);
 
     let mut send = ship.start(&["send", "beside"]);
     until_queued(&ship);
@@ -95,4 +101,62 @@ fn whoever_asked_gets_the_answer_to_their_own_question() {
     for text in ["second", "third"] {
         assert_eq!(ship.run(&["send", text]).text(), format!("{}\n", echo(text)));
     }
+}
+
+#[test]
+fn a_send_behind_a_stopped_process_names_it_and_keeps_the_message() {
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 50 } }");
+    let mut chat = at_work(&ship);
+    chat.signal("STOP");
+
+    let send = ship.run(&["send", "--json", "beside"]);
+    let error = send.error_with(3);
+    assert_eq!(text(&error, "code"), "frozen");
+    let message = text(&error, "message");
+    let holder = format!("process {} has held this chat since ", chat.pid());
+    assert!(
+        message.contains(&holder) && message.contains(" for `run` and is stopped"),
+        "{message}"
+    );
+    assert!(message.contains("your message is kept"), "{message}");
+    assert!(text(&error, "hint").contains(&format!("`kill -CONT {}`", chat.pid())), "{error}");
+    assert!(send.err().contains(&holder), "{}", send.err());
+
+    chat.signal("CONT");
+    chat.until(&echo("beside"));
+    chat.finish();
+    assert_eq!(ship.said().len(), 4);
+}
+
+#[test]
+fn no_command_waits_for_ever_behind_a_stopped_process() {
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 50 } }");
+    let mut chat = at_work(&ship);
+    chat.signal("STOP");
+    for arguments in [&["context", "new"][..], &["compact"], &["compact", "--undo"]] {
+        let ran = ship.run(&[arguments, &["--json"]].concat());
+        let message = text(&ran.error_with(3), "message");
+        assert!(message.contains("is stopped"), "{arguments:?}: {message}");
+    }
+    let piped = ship.piped(&["chat"], "beside\n");
+    assert_eq!(piped.code(), 3, "{}", piped.err());
+    assert!(piped.err().contains("your message is kept"), "{}", piped.err());
+
+    chat.signal("CONT");
+    chat.until(&echo("beside"));
+    chat.finish();
+}
+
+#[test]
+fn a_send_behind_a_process_that_has_written_nothing_for_too_long_keeps_the_message() {
+    let settings =
+        "{ \"lock\": { \"waitMs\": 20 }, \"context\": { \"run\": { \"toolDeadlineMs\": 1 } } }";
+    let ship = TestShip::with_settings(settings);
+    let mut chat = at_work(&ship);
+    let error = ship.run(&["send", "--json", "beside"]).error_with(3);
+    let message = text(&error, "message");
+    assert!(message.contains("has written nothing for "), "{message}");
+
+    chat.until(&echo("beside"));
+    chat.finish();
 }

@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, FileType, FlockOperation, Mode as Bits, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Disk, DiskFile, Look, Mode, Node};
+use crate::Timestamp;
 
 const FILE_BITS: Bits = Bits::from_raw_mode(0o600);
 const FOLDER_BITS: Bits = Bits::from_raw_mode(0o700);
@@ -125,6 +126,13 @@ impl Disk for RealDisk {
     fn look(&self, path: &Path) -> io::Result<Look> {
         let (parent, name) = self.parent(path)?;
         Ok(describe(&rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    fn modified(&self, path: &Path) -> io::Result<Option<Timestamp>> {
+        let (parent, name) = self.parent(path)?;
+        let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let millis = stat.st_mtime * 1000 + stat.st_mtime_nsec as i64 / 1_000_000;
+        Ok(Some(Timestamp::from_millis(millis)))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {

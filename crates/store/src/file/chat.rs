@@ -19,14 +19,14 @@ use super::log::{LogFile, first_line};
 use super::lookup::KnownKey;
 use super::right::{Attempt, Held, RightFile};
 use super::rotate::{self, sealed_path};
-use super::{prepare, verify};
+use super::{holder, prepare, verify};
 use crate::name::folder_name;
 use crate::scan::scan;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
-    Entry, FORMAT_VERSION, Gen, LedgerLine, LedgerSeq, NewEntry, OpenError, Position, Problem,
-    ProblemKind, ReadError, Refused, Right, RotateError, Rotated, Rotation, Seq, StorageError,
-    Synced, View,
+    Entry, FORMAT_VERSION, Gen, LaneHolder, LedgerLine, LedgerSeq, NewEntry, OpenError, Position,
+    Problem, ProblemKind, ReadError, Refused, Right, RotateError, Rotated, Rotation, Seq,
+    StorageError, Synced, View,
 };
 
 /// The folders of a chat, below its own.
@@ -302,6 +302,19 @@ impl ChatFiles {
             true => Ok(()),
             false => Err(PromoteError::NoEntry(LedgerSeq::new(promoted))),
         }
+    }
+
+    /// Looks at the holder of the lane. Changes nothing.
+    pub(crate) fn lane_holder(&self) -> Result<Option<LaneHolder>, ReadError> {
+        let Some(holder) = self.lane.holder()? else { return Ok(None) };
+        let lane = self.paths.chat.join("lane");
+        let is_stopped =
+            self.env.look(&lane)?.is_some_and(|look| holder::is_stopped(holder.pid, look.file));
+        let mut last_write = None;
+        for path in [&lane, &self.paths.live, &self.run.path, &self.requests.path] {
+            last_write = last_write.max(self.env.modified(path)?);
+        }
+        Ok(Some(LaneHolder { holder, is_stopped, last_write }))
     }
 
     /// Rotates the context log; `others` opens the chats that lines are copied from.

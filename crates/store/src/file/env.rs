@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::disk::{Disk, DiskFile, Look, Mode, Node};
-use crate::{Durability, Options, StorageError};
+use crate::{Durability, Options, StorageError, Timestamp};
 
 /// The disk and the options of a store.
 pub(crate) struct Env {
@@ -76,6 +76,12 @@ impl Env {
     /// Looks at a path; `None` if there is nothing.
     pub(crate) fn look(&self, path: &Path) -> Result<Option<Look>, StorageError> {
         found(self.disk.look(path)).map_err(|error| StorageError::io("look at", path, error))
+    }
+
+    /// Returns when a file was last written; `None` if it is not there or the disk does not tell.
+    pub(crate) fn modified(&self, path: &Path) -> Result<Option<Timestamp>, StorageError> {
+        let modified = found(self.disk.modified(path));
+        Ok(modified.map_err(|error| StorageError::io("look at", path, error))?.flatten())
     }
 
     /// Opens a file; `None` if it is not there.

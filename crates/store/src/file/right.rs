@@ -1,7 +1,7 @@
 //! The two rights: a lock on a file that is never replaced, and in it a note of who holds it.
 //!
 //! The lock ends with its process, so there is no stale lock and nobody guesses by age. The note is for
-//! people alone: it says who is in the way, and nothing depends on it.
+//! people: it says who is in the way, and whether a right can be had never depends on it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -132,7 +132,7 @@ impl RightFile {
     }
 
     /// Who has the right, as the note tells.
-    fn holder(&self) -> Result<Option<Holder>, StorageError> {
+    pub(crate) fn holder(&self) -> Result<Option<Holder>, StorageError> {
         let file = self.env.open(&self.path, Mode::Read)?;
         Ok(file.and_then(|file| read_note(&*file)))
     }

@@ -15,9 +15,9 @@ use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
 use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
-    ChatState, ContextId, Delivery, Derived, DerivedState, Entry, Lane, LaneError, LedgerLine,
-    LedgerSeq, ListError, MessageId, NewEntry, OpenError, Options, Place, Position, Problem,
-    ProblemKind, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog,
+    ChatState, ContextId, Delivery, Derived, DerivedState, Entry, Lane, LaneError, LaneHolder,
+    LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Options, Place, Position,
+    Problem, ProblemKind, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog,
     SealedName, Seq, StorageError, Store, Synced, View,
 };
 
@@ -249,6 +249,10 @@ impl Chat for FileChat {
             let held = this.chat.try_lane(&purpose, Attempt::Only)?;
             Ok(this.held(held.expect("whoever does not get it the only time is refused")))
         })
+    }
+
+    fn lane_holder(&self) -> Answer<'_, Option<LaneHolder>, ReadError> {
+        self.run(ChatFiles::lane_holder)
     }
 
     fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError> {

@@ -1,0 +1,37 @@
+//! What the system tells of the process that holds a lane.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+/// Whether a process of this machine is stopped, as by Ctrl-Z, while it has `file` open (its device and number).
+///
+/// A pid of another machine or container may be that of an unrelated process here, and a system without `/proc`
+/// tells nothing: in both cases the answer is no.
+pub(super) fn is_stopped(pid: u32, file: (u64, u64)) -> bool {
+    let state = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
+    let state = state.as_deref().and_then(state_of);
+    matches!(state, Some('T' | 't')) && has_open(pid, file)
+}
+
+/// The state of a process. Its name stands before it in brackets, and may hold brackets itself.
+fn state_of(stat: &str) -> Option<char> {
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+fn has_open(pid: u32, file: (u64, u64)) -> bool {
+    let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    let is_file = |path| fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == file);
+    open.flatten().any(|entry| is_file(entry.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_stands_behind_the_name_whatever_the_name_is() {
+        assert_eq!(state_of("42 (ship) T 1 42"), Some('T'));
+        assert_eq!(state_of("42 (a) R b) S 1 42"), Some('S'));
+        assert_eq!(state_of(""), None);
+    }
+}
