@@ -109,10 +109,13 @@ async fn played(years_before: impl Fn(usize) -> i64) -> Vec<String> {
     seen
 }
 
+/// How a test names a clock, and the years that it jumps before each step.
+type Jump = (&'static str, fn(usize) -> i64);
+
 #[tokio::test]
 async fn jumps_of_a_year_either_way_change_nothing_but_the_times_shown() {
     let undisturbed = played(|_| 0).await;
-    let jumps: [(&str, fn(usize) -> i64); 6] = [
+    let jumps: [Jump; 6] = [
         ("forward and back", |nth| if nth % 2 == 0 { 1 } else { -1 }),
         ("back and forward", |nth| if nth % 2 == 0 { -1 } else { 1 }),
         ("forward before every third step", |nth| i64::from(nth % 3 == 0)),
