@@ -6,8 +6,8 @@ use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, Body, Chat, ChatState, ContextId, Head, LedgerLine, LedgerSeq, Line, NewMessage,
-    OnDamage, Piece, Rotation, Seq, View,
+    About, Body, Chat, ChatState, ContextId, Head, LedgerLine, LedgerSeq, Line, NewMessage, Piece,
+    Rotation, Seq, View,
 };
 
 use crate::began::Began;
@@ -241,7 +241,7 @@ impl Held {
         Began::carry(&mut head, "first message", now);
         let before = said_before(&self.agent, &head, lines);
         let pieces = before.into_iter().map(Piece::New).collect();
-        let rotation = Rotation { expected: None, head, pieces, damage: OnDamage::Refuse };
+        let rotation = Rotation { expected: None, head, pieces };
         self.lane.rotate(rotation).await?;
         self.read_view().await
     }

@@ -14,8 +14,7 @@ use ship_agent::{
 use ship_message::json::{Array, Json, Object};
 use ship_provider::Offline;
 use ship_store::{
-    About, ChatKey, Durability, Entry, FileStore, OnDamage, Options, Piece, Rotation, Seq, Store,
-    SystemClock,
+    About, ChatKey, Durability, Entry, FileStore, Options, Piece, Rotation, Seq, Store, SystemClock,
 };
 use ship_testkit::chat::first_context;
 
@@ -104,7 +103,6 @@ impl Aged {
                     expected: Some(view.position.generation),
                     head: view.head,
                     pieces: vec![Piece::KeepFrom(from)],
-                    damage: OnDamage::Refuse,
                 };
                 end = lane.rotate(rotation).await.map_err(failed)?.position;
             }

@@ -112,7 +112,6 @@ async fn rotate(chat: &dyn Chat, lane: &dyn Lane, keep: u64) -> io::Result<Posit
         expected: Some(view.position.generation),
         head: view.head,
         pieces: vec![Piece::KeepFrom(from)],
-        damage: ship_store::OnDamage::Refuse,
     };
     Ok(lane.rotate(rotation).await.map_err(failed)?.position)
 }

@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use ship_message::json::{Array, Json, Object};
 use ship_store::{
-    About, AppendError, Chat, Clock as _, ContextId, FileStore, Head, OnDamage, Options, Piece,
-    Position, ProblemKind, Rotation, Store, SystemClock, View,
+    About, AppendError, Chat, Clock as _, ContextId, FileStore, Head, Options, Piece, Position,
+    ProblemKind, Rotation, Store, SystemClock, View,
 };
 
 const USAGE: &str = "usage: soak write DIR [--n N] [--chats K] [--rotate EVERY] [--tag T]
@@ -199,7 +199,7 @@ fn first_context() -> Rotation {
     let now = SystemClock.now();
     let random = u64::from(std::process::id()) ^ now.millis().unsigned_abs();
     let head = Head::new(ContextId::new(now, random));
-    Rotation { expected: None, head, pieces: Vec::new(), damage: OnDamage::Refuse }
+    Rotation { expected: None, head, pieces: Vec::new() }
 }
 
 /// Keeps the last few messages and adds a new one.
@@ -210,7 +210,6 @@ fn rotation(view: &View, message: Object) -> Rotation {
         expected: Some(view.position.generation),
         head: view.head.clone(),
         pieces: vec![Piece::KeepFrom(from), Piece::New(message.into())],
-        damage: OnDamage::Refuse,
     }
 }
 

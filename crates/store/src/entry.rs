@@ -245,8 +245,6 @@ pub struct Rotation {
     pub head: Head,
     /// What it then holds, in this order.
     pub pieces: Vec<Piece>,
-    /// What to do when lines of the old log are damaged.
-    pub damage: OnDamage,
 }
 
 /// A part of the log that a rotation publishes.
@@ -286,15 +284,6 @@ pub enum Piece {
     New(Entry),
 }
 
-/// Whether a rotation may leave damaged lines behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnDamage {
-    /// Refuse, so that nobody compacts over a hole without knowing.
-    Refuse,
-    /// Somebody has looked at it. The damaged log is sealed as it is, and the new one is whole.
-    LookedAt,
-}
-
 /// What a rotation has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotated {
@@ -302,6 +291,8 @@ pub struct Rotated {
     pub position: Position,
     /// The name under which the old log is sealed; `None` if there was none.
     pub sealed: Option<SealedName>,
+    /// What cannot be read of the logs that lines were copied from, apart from the live one.
+    pub damage: Vec<Problem>,
 }
 
 /// Something that is not as it should be.

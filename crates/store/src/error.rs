@@ -523,27 +523,6 @@ pub enum RotateError {
         /// The entry that was named.
         entry: LedgerSeq,
     },
-    /// Lines are damaged, and a rotation would hide it.
-    #[error(
-        "the live log of chat `{chat}` is damaged in {count} place(s); see what is wrong there, then say that you have seen it"
-    )]
-    Damaged {
-        /// The chat.
-        chat: ChatKey,
-        /// How many places.
-        count: usize,
-    },
-    /// Lines shall be copied from a log that is damaged.
-    #[error(
-        "{} is damaged in {count} place(s), and lines of it shall be copied; see what is wrong there, then say that you have seen it",
-        path.display()
-    )]
-    DamagedSource {
-        /// The log.
-        path: PathBuf,
-        /// How many places.
-        count: usize,
-    },
     /// Lines shall be copied from a chat that is not there.
     #[error("there is no chat `{0}` to copy from; see `ship chats`")]
     NoChat(ChatKey),

@@ -23,6 +23,7 @@ mod lookup;
 mod open;
 mod prepare;
 mod purge;
+mod quarantine;
 mod recent;
 mod right;
 mod rotate;

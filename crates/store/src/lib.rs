@@ -10,14 +10,14 @@
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! use ship_message::json::{Json, Object};
-//! use ship_store::{About, ContextId, FileStore, Head, OnDamage, Options, Rotation, Store, Timestamp};
+//! use ship_store::{About, ContextId, FileStore, Head, Options, Rotation, Store, Timestamp};
 //!
 //! let store = FileStore::in_memory(Options::default());
 //! let chat = store.create(&"terminal:main".parse()?, About::default()).await?;
 //! let lane = chat.lane("example").await?;
 //!
 //! let context = ContextId::new(Timestamp::from_millis(0), 42);
-//! let first = Rotation { expected: None, head: Head::new(context), pieces: vec![], damage: OnDamage::Refuse };
+//! let first = Rotation { expected: None, head: Head::new(context), pieces: vec![] };
 //! let begun = lane.rotate(first).await?;
 //!
 //! let Json::Object(hello) = Json::parse(r#"{"id":"m1","role":"user","parts":[]}"#)? else { unreachable!() };
@@ -45,8 +45,8 @@ mod store;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use entry::{
-    Body, Checkpoint, Entry, FORMAT_VERSION, Head, Line, NewEvent, NewMessage, OnDamage, Piece,
-    Problem, ProblemKind, Rotated, Rotation, View,
+    Body, Checkpoint, Entry, FORMAT_VERSION, Head, Line, NewEvent, NewMessage, Piece, Problem,
+    ProblemKind, Rotated, Rotation, View,
 };
 pub use error::{
     AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, ListError, OpenError,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ship_store::{
-    About, AppendError, FileStore, LedgerSeq, OnDamage, OpenError, Options, ProblemKind, ReadError,
+    About, AppendError, FileStore, LedgerSeq, OpenError, Options, ProblemKind, ReadError,
     RotateError, Seq, StorageError, Store,
 };
 use ship_testkit::chat::{
@@ -96,7 +96,7 @@ fn a_torn_tail_is_read_past_by_readers_and_cut_into_quarantine_by_a_writer() {
 }
 
 #[test]
-fn damage_in_the_middle_is_quarantined_and_named_and_the_chat_is_not_compacted_over_it() {
+fn damage_in_the_middle_is_quarantined_and_named_and_a_rotation_goes_on_without_it() {
     let project = Project::with(&["m1", "m2", "m3"]);
     let mut lost = Vec::new();
     project.change(|bytes| {
@@ -112,15 +112,16 @@ fn damage_in_the_middle_is_quarantined_and_named_and_the_chat_is_not_compacted_o
         let view = chat.view().await.unwrap().unwrap();
         assert_eq!(view.problems[0].kind, ProblemKind::Damage);
         lane.append(vec![message("m4", "m4").into()], view.position).await.unwrap();
-        assert_eq!(project.quarantined(), [lost]);
+        assert_eq!(project.quarantined(), std::slice::from_ref(&lost));
 
-        let mut rotation = compaction(&view, Vec::new(), Seq::new(1));
-        let refused = lane.rotate(rotation.clone()).await;
-        assert!(matches!(refused, Err(RotateError::Damaged { count: 1, .. })), "{refused:?}");
-        rotation.damage = OnDamage::LookedAt;
-        lane.rotate(rotation).await.unwrap();
+        let rotated = lane.rotate(compaction(&view, Vec::new(), Seq::new(1))).await.unwrap();
         assert_eq!(ids(&*chat).await, ["m1", "m3", "m4"]);
         assert!(chat.view().await.unwrap().unwrap().problems.is_empty());
+        // The damaged log is whole in the archive, and is named there.
+        let problems = chat.verify().await.unwrap();
+        let [problem] = &problems[..] else { panic!("{problems:?}") };
+        assert!(problem.file.contains(rotated.sealed.unwrap().as_str()), "{problem:?}");
+        assert_eq!(project.quarantined(), [lost]);
     });
 }
 

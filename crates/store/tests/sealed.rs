@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use ship_message::json::Object;
 use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
 use ship_store::{
-    Derived, DerivedState, FileStore, MessageId, NewMessage, OnDamage, Piece, ProblemKind,
-    PurgeError, ReadError, RotateError, Rotation, SealedName, StorageError, Store,
+    Derived, DerivedState, FileStore, MessageId, NewMessage, Piece, ProblemKind, PurgeError,
+    ReadError, Rotation, SealedName, StorageError, Store,
 };
 use ship_testkit::chat::{Begun, entry, ids, message, options};
 use ship_testkit::sim::{Op, SimDisk};
@@ -22,6 +22,8 @@ use ship_testkit::sweep::block_on;
 
 const ARCHIVE: &str = ".ship/chat/a/messages/archive";
 const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
+
+const QUARANTINE: &str = ".ship/chat/a/quarantine";
 
 fn on(disk: &MemoryDisk) -> FileStore {
     FileStore::on_disk(Box::new(disk.clone()), options())
@@ -173,26 +175,26 @@ fn a_damaged_log_is_purged_like_any_other() {
 }
 
 #[test]
-fn lines_are_copied_from_a_damaged_log_once_somebody_has_looked_at_it() {
+fn the_readable_lines_of_a_damaged_log_are_copied_and_the_damage_is_told() {
     let disk = MemoryDisk::new();
     block_on(async {
         let (begun, log) = sealed(&on(&disk)).await;
         damage(&disk, &log, 2);
         let view = begun.chat.view().await.unwrap().unwrap();
         let (first, last) = log.range();
-        let rotation = |damage| Rotation {
+        let rotation = Rotation {
             expected: Some(view.position.generation),
             head: view.head.clone(),
             pieces: vec![Piece::Sealed { log: log.clone(), first, last }],
-            damage,
         };
-        let refused = begun.lane.rotate(rotation(OnDamage::Refuse)).await;
-        let Err(RotateError::DamagedSource { path: told, count: 1 }) = refused else {
-            panic!("{refused:?}")
-        };
-        assert_eq!((told, ids(&*begun.chat).await), (path(&log), vec!["s1".to_owned()]));
-        begun.lane.rotate(rotation(OnDamage::LookedAt)).await.unwrap();
+        let before = bytes(&disk, &path(&log));
+        let rotated = begun.lane.rotate(rotation).await.unwrap();
         assert_eq!(ids(&*begun.chat).await, ["m1", "m3"]);
+        let [told] = &rotated.damage[..] else { panic!("{:?}", rotated.damage) };
+        assert_eq!(Path::new(&told.file), path(&log));
+        assert_eq!(bytes(&disk, &path(&log)), before);
+        let kept = disk.contents().into_keys().filter(|path| path.starts_with(QUARANTINE));
+        assert_eq!(kept.filter(|path| path != Path::new(QUARANTINE)).count(), 1);
     });
 }
 
@@ -210,8 +212,8 @@ fn a_copied_line_that_is_ahead_of_the_inbox_cursor_does_not_move_it() {
         let view = other.chat.view().await.unwrap().unwrap();
         let (first, last) = log.range();
         let pieces = vec![Piece::Sealed { log, first, last }];
-        let (expected, damage) = (Some(view.position.generation), OnDamage::Refuse);
-        let rotation = Rotation { expected, head: view.head, pieces, damage };
+        let expected = Some(view.position.generation);
+        let rotation = Rotation { expected, head: view.head, pieces };
         other.lane.rotate(rotation).await.unwrap();
         let view = other.chat.view().await.unwrap().unwrap();
         assert_eq!((view.inbox, view.lines.len()), (None, 3));
@@ -219,7 +221,7 @@ fn a_copied_line_that_is_ahead_of_the_inbox_cursor_does_not_move_it() {
 }
 
 #[test]
-fn a_sealed_log_that_was_cut_is_damaged_too() {
+fn a_sealed_log_that_was_cut_is_copied_as_far_as_it_goes_and_told() {
     let disk = MemoryDisk::new();
     block_on(async {
         let (begun, log) = sealed(&on(&disk)).await;
@@ -228,10 +230,13 @@ fn a_sealed_log_that_was_cut_is_damaged_too() {
         let view = begun.chat.view().await.unwrap().unwrap();
         let (first, last) = (log.range().0, log.range().1);
         let pieces = vec![Piece::Sealed { log, first, last }];
-        let (expected, damage) = (Some(view.position.generation), OnDamage::Refuse);
-        let rotation = Rotation { expected, head: view.head, pieces, damage };
-        let refused = begun.lane.rotate(rotation).await;
-        assert!(matches!(refused, Err(RotateError::DamagedSource { count: 1, .. })), "{refused:?}");
+        let expected = Some(view.position.generation);
+        let rotation = Rotation { expected, head: view.head, pieces };
+        let rotated = begun.lane.rotate(rotation).await.unwrap();
+        assert_eq!(ids(&*begun.chat).await, ["m1", "m2"]);
+        assert_ne!(rotated.damage, []);
+        let told: Vec<_> = begun.chat.verify().await.unwrap();
+        assert!(told.iter().any(|told| told.message.contains("should end with")), "{told:?}");
     });
 }
 
@@ -354,9 +359,8 @@ fn opening_reading_and_rotating_open_no_sealed_log_but_those_they_name() {
         let log = logs[3].name.clone();
         let (first, last) = log.range();
         let pieces = vec![Piece::Sealed { log: log.clone(), first, last }];
-        let (expected, damage) = (Some(view.position.generation), OnDamage::Refuse);
-        let rotated =
-            lane.rotate(Rotation { expected, head: view.head, pieces, damage }).await.unwrap();
+        let expected = Some(view.position.generation);
+        let rotated = lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
         assert_eq!(
             Seen::take_opened(&seen),
             [path(&log), path(&rotated.sealed.unwrap())],

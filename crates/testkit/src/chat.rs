@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ship_message::json::{Array, Json, Object};
 use ship_store::{
-    About, Chat, ContextId, Entry, Head, Lane, LedgerBody, NewEntry, OnDamage, Options, Piece,
-    Position, Rotation, Seq, Store, Timestamp,
+    About, Chat, ContextId, Entry, Head, Lane, LedgerBody, NewEntry, Options, Piece, Position,
+    Rotation, Seq, Store, Timestamp,
 };
 
 use crate::clock::ManualClock;
@@ -41,7 +41,7 @@ pub fn entry(key: &str, text: &str) -> NewEntry {
 /// Returns the rotation that begins a chat's first context.
 pub fn first_context() -> Rotation {
     let head = Head::new(ContextId::new(Timestamp::from_millis(1_770_286_500_000), 1));
-    Rotation { expected: None, head, pieces: Vec::new(), damage: OnDamage::Refuse }
+    Rotation { expected: None, head, pieces: Vec::new() }
 }
 
 /// Returns the rotation that keeps all lines from `from` on behind something new.
@@ -49,7 +49,7 @@ pub fn compaction(view: &ship_store::View, new: Vec<Entry>, from: Seq) -> Rotati
     let mut pieces: Vec<Piece> = new.into_iter().map(Piece::New).collect();
     pieces.push(Piece::KeepFrom(from));
     let (expected, head) = (Some(view.position.generation), view.head.clone());
-    Rotation { expected, head, pieces, damage: OnDamage::Refuse }
+    Rotation { expected, head, pieces }
 }
 
 /// A chat whose first context has begun, its lane held.

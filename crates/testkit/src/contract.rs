@@ -100,9 +100,9 @@ pub mod promises {
     use ship_message::json::{Array, Json, Object};
     use ship_store::{
         About, AcceptError, AppendError, Body, Checkpoint, Delivery, DeliveryState, Derived,
-        DerivedState, Entry, LaneError, LedgerBody, LedgerSeq, NewEvent, NewMessage, OnDamage,
-        Piece, ReadError, Refused, RotateError, Rotation, SealedName, Seq, StorageError, Store,
-        Synced, Timestamp,
+        DerivedState, Entry, LaneError, LedgerBody, LedgerSeq, NewEvent, NewMessage, Piece,
+        ReadError, Refused, RotateError, Rotation, SealedName, Seq, StorageError, Store, Synced,
+        Timestamp,
     };
 
     use crate::chat::{
@@ -663,7 +663,6 @@ pub mod promises {
             expected: Some(begun.position.generation),
             head: begun.chat.view().await.unwrap().unwrap().head,
             pieces: vec![Piece::Keep(Seq::new(4), Seq::new(4)), Piece::New(event("e9"))],
-            damage: OnDamage::Refuse,
         };
         begun.lane.rotate(rotation).await.unwrap();
         assert_eq!(begun.chat.verify().await.unwrap(), []);

@@ -6,7 +6,7 @@ use ship_context::compact::{Cut, Rung, Summary, open_request, summary_message};
 use ship_context::input_budget;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{Body, NewEvent, OnDamage, Piece, Rotation, SealedName, Seq, View};
+use ship_store::{Body, NewEvent, Piece, Rotation, SealedName, Seq, View};
 
 use super::carried::{PRUNED, WARNED};
 use super::plan::Plan;
@@ -123,12 +123,7 @@ impl Plan {
         purge::set_due(&mut head, !work.agent.rules.archive_on_compact);
         let rotated = work
             .lane
-            .rotate(Rotation {
-                expected: Some(self.view.position.generation),
-                head,
-                pieces,
-                damage: OnDamage::Refuse,
-            })
+            .rotate(Rotation { expected: Some(self.view.position.generation), head, pieces })
             .await?;
         work.agent.drafts.forget(work.chat.key());
         compacted.purged = purge_originals(work, rotated.sealed.as_ref()).await?;

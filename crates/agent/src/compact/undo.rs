@@ -7,8 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use ship_context::compact::Pruned;
 use ship_store::{
-    Body, ChatKey, Entry, Line, NewEvent, NewMessage, OnDamage, Piece, ReadError, Rotation, Seq,
-    View,
+    Body, ChatKey, Entry, Line, NewEvent, NewMessage, Piece, ReadError, Rotation, Seq, View,
 };
 
 use super::carried::{Carried, PRUNED, pruned_by_head};
@@ -113,7 +112,7 @@ async fn publish(
     let mut head = folded(view);
     carried.write_to(&mut head, &work.loaded_skills().await);
     let expected = Some(view.position.generation);
-    work.lane.rotate(Rotation { expected, head, pieces, damage: OnDamage::Refuse }).await?;
+    work.lane.rotate(Rotation { expected, head, pieces }).await?;
     if let Some(view) = work.chat.view().await? {
         meta::write(work, &view, None).await;
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_context::contexts::is_reference_line;
 use ship_message::json::{Json, Object};
-use ship_store::{Body, Line, NewEvent, OnDamage, Piece, Rotation, Seq, View};
+use ship_store::{Body, Line, NewEvent, Piece, Rotation, Seq, View};
 
 use super::operation::{NotDone, Operated};
 use super::shelf::Shelf;
@@ -104,7 +104,7 @@ impl Turning<'_> {
         let pieces = pieces.into_iter().map(|(first, last)| Piece::Keep(first, last)).collect();
         let expected = Some(self.view.head.generation);
         let head = folded(self.view);
-        let rotation = Rotation { expected, head, pieces, damage: OnDamage::Refuse };
+        let rotation = Rotation { expected, head, pieces };
         self.ground.lane.rotate(rotation).await?;
         self.taken_back("What was shown for reference is taken back.".to_owned()).await
     }

@@ -5,7 +5,7 @@
 
 use ship_message::json::Json;
 use ship_store::{
-    About, Body, Chat, ChatKey, LaneError, Line, OnDamage, Piece, Rotation, Seq, StorageError, View,
+    About, Body, Chat, ChatKey, LaneError, Line, Piece, Rotation, Seq, StorageError, View,
 };
 
 use super::named::Named;
@@ -88,7 +88,7 @@ impl Turning<'_> {
             last,
         };
         let pieces = spans(&view.lines, stays).into_iter().map(piece).collect();
-        Ok(Rotation { expected: None, head, pieces, damage: OnDamage::Refuse })
+        Ok(Rotation { expected: None, head, pieces })
     }
 
     /// Whether the other chat has the very copy that was asked for.

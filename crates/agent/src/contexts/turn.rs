@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use ship_context::contexts::switch_line;
 use ship_message::json::{Json, Object};
-use ship_store::{
-    Body, Line, MessageId, NewEvent, OnDamage, Piece, RotateError, Rotation, Seq, View,
-};
+use ship_store::{Body, Line, MessageId, NewEvent, Piece, RotateError, Rotation, Seq, View};
 
 use super::current::{has_anything, left_messages};
 use super::named::Named;
@@ -103,9 +101,6 @@ pub(super) fn not_done(error: RunError) -> Result<NotDone, RunError> {
         RunError::Read(_) | RunError::Open(_) | RunError::Rotate(RotateError::Source(_)) => {
             Ok(NotDone::because(error.to_string()))
         }
-        RunError::Rotate(RotateError::DamagedSource { .. } | RotateError::Damaged { .. }) => {
-            Ok(NotDone::because(error.to_string()))
-        }
         error => Err(error),
     }
 }
@@ -174,7 +169,7 @@ impl Turning<'_> {
         pieces.push(Piece::New(self.event(SWITCHED, data, None).into()));
         pieces.extend(taken.into_iter().map(|seq| Piece::Keep(seq, seq)));
         let expected = Some(self.view.head.generation);
-        Rotation { expected, head, pieces, damage: OnDamage::Refuse }
+        Rotation { expected, head, pieces }
     }
 
     pub(super) fn event(&self, name: &str, data: Object, about: Option<MessageId>) -> NewEvent {

@@ -207,7 +207,7 @@ impl Lane for ConversationLane {
             let position = context
                 .compact(|seq| stays(pieces, seq), &summary)
                 .map_err(|error| failed(context.place(), io::Error::other(error)))?;
-            Ok(Rotated { position, sealed: None })
+            Ok(Rotated { position, sealed: None, damage: Vec::new() })
         }))
     }
 

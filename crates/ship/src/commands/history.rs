@@ -260,8 +260,8 @@ mod tests {
     use std::sync::Arc;
 
     use ship_store::{
-        Clock, ContextId, FileStore, Head, MessageId, NewMessage, OnDamage, Options, Piece,
-        Position, Rotation, Timestamp,
+        Clock, ContextId, FileStore, Head, MessageId, NewMessage, Options, Piece, Position,
+        Rotation, Timestamp,
     };
     use ship_testkit::chat::{Begun, entry, message, options};
     use ship_testkit::clock::ManualClock;
@@ -313,8 +313,7 @@ mod tests {
                 }
             };
             let head = Head::new(ContextId::new(Timestamp::from_millis(0), generation.get() + 2));
-            let rotation =
-                Rotation { expected: Some(generation), head, pieces, damage: OnDamage::Refuse };
+            let rotation = Rotation { expected: Some(generation), head, pieces };
             self.begun.position = self.begun.lane.rotate(rotation).await.unwrap().position;
         }
 
@@ -324,7 +323,7 @@ mod tests {
             let last = view.line_of(&MessageId::new(id).unwrap()).unwrap();
             let pieces = vec![Piece::Keep(view.lines[0].seq, last)];
             let expected = Some(self.begun.position.generation);
-            let rotation = Rotation { expected, head: view.head, pieces, damage: OnDamage::Refuse };
+            let rotation = Rotation { expected, head: view.head, pieces };
             self.begun.position = self.begun.lane.rotate(rotation).await.unwrap().position;
         }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use ship_message::json::Json;
-use ship_store::{FileStore, OnDamage, Options, Piece, Rotation, Store as _};
+use ship_store::{FileStore, Options, Piece, Rotation, Store as _};
 
 /// A fresh machine with one project on it.
 pub(crate) struct TestShip {
@@ -102,7 +102,6 @@ impl TestShip {
                 expected: Some(view.position.generation),
                 head: view.head,
                 pieces: vec![Piece::KeepFrom(first_kept)],
-                damage: OnDamage::Refuse,
             };
             chat.lane("a test").await.unwrap().rotate(rotation).await.unwrap();
         });

@@ -11,8 +11,11 @@ use super::chat::ChatFiles;
 use super::rotate::sealed_path;
 use super::{purge, view};
 use crate::line::Kind;
-use crate::scan::{Found, scan};
-use crate::{Head, MessageId, Place, ReadError, SealedLog, SealedName, Seq, StorageError, View};
+use crate::scan::{Found, Scan, scan};
+use crate::{
+    Head, MessageId, Place, Problem, ProblemKind, ReadError, SealedLog, SealedName, Seq,
+    StorageError, View,
+};
 
 impl ChatFiles {
     /// The names in `messages/archive/` that are those of sealed logs, the oldest first.
@@ -159,6 +162,25 @@ impl ChatFiles {
         let lines = scan(&bytes, None).lines;
         Ok(lines.iter().find(is_it).map(|found| Seq::new(found.line.seq)))
     }
+}
+
+/// Tells that a sealed log ends before the last line that its name tells of.
+pub(crate) fn missing_end(
+    path: &Path,
+    bytes: &[u8],
+    scan: &Scan,
+    (_, last): (Seq, Seq),
+) -> Option<Problem> {
+    let found = scan.lines.last().map_or(0, |found| found.line.seq);
+    (found < last.get()).then(|| Problem {
+        file: path.display().to_string(),
+        offset: bytes.len() as u64,
+        kind: ProblemKind::Damage,
+        message: format!(
+            "it should end with line {last}, and line {found} is the last that is read"
+        ),
+        remedy: "compare with a copy; the lines before are read".to_owned(),
+    })
 }
 
 /// Whether a pattern stands in bytes. Its last byte is compared first, which is enough for nearly all places.

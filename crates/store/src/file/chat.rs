@@ -323,7 +323,7 @@ impl ChatFiles {
         rotation: Rotation,
         others: &OtherChats<'_>,
     ) -> Result<Rotated, RotateError> {
-        let mut elsewhere = Elsewhere::new(self, others, rotation.damage);
+        let mut elsewhere = Elsewhere::new(self, others);
         let ready = rotate::prepare(&self.env, rotation, &mut elsewhere)?;
         let right = self.right("rotate")?;
         let mut writing = self.context.writing(&right)?;
@@ -335,11 +335,12 @@ impl ChatFiles {
             PromoteError::Storage(error) => error.into(),
         })?;
         let archive = &self.paths.archive;
+        let damage = elsewhere.quarantine_damage(&self.paths.chat.join("quarantine"))?;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
         // Nobody reads that log again.
         self.seen.forget();
         self.link_active();
-        Ok(rotated)
+        Ok(Rotated { damage, ..rotated })
     }
 
     /// For people and scripts; nothing of ours reads it. Fails where it is there already.
@@ -450,8 +451,7 @@ impl ChatFiles {
         after: Option<LedgerSeq>,
     ) -> Result<Option<LedgerSeq>, ReadError> {
         let known = self.ledger.last_known(|known| Some(KnownKey::of(known, key)));
-        let believed = self.ledger.believed_len();
-        Ok(self.reading().entry_of(key, after, known, believed)?)
+        Ok(self.reading().entry_of(key, after, known)?)
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, ReadError> {

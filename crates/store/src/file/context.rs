@@ -48,7 +48,7 @@ impl Fold for ContextFold {
         } else if let Some(id) = line.body.str("id").and_then(MessageId::new) {
             let place = Place { seq: line.seq, rev: line.rev, span };
             let known = self.places.entry(id).or_insert(place);
-            if line.rev == known.rev + 1 {
+            if line.rev > known.rev {
                 *known = Place { seq: known.seq, ..place };
             }
         }

@@ -8,14 +8,15 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::archive::missing_end;
 use super::chat::ChatFiles;
-use super::log::check_head;
-use super::purge;
+use super::log::{check_head, problems};
 use super::rotate::sealed_path;
 use super::view::collapse;
+use super::{purge, quarantine};
 use crate::line::RawLine;
-use crate::scan::{Scan, scan};
-use crate::{ChatKey, OnDamage, Refused, RotateError, SealedName, Seq, StorageError};
+use crate::scan::{Damage, Found, Scan, scan};
+use crate::{ChatKey, Problem, ProblemKind, Refused, RotateError, SealedName, Seq, StorageError};
 
 /// Opens another chat; `None` if there is none of that key.
 pub(crate) type OtherChats<'a> =
@@ -25,14 +26,13 @@ pub(crate) type OtherChats<'a> =
 pub(crate) struct Elsewhere<'a> {
     chat: &'a ChatFiles,
     others: &'a OtherChats<'a>,
-    damage: OnDamage,
     /// What was read so far: several pieces may be of one log.
     read: HashMap<(ChatKey, Option<SealedName>), Source>,
 }
 
 impl<'a> Elsewhere<'a> {
-    pub(crate) fn new(chat: &'a ChatFiles, others: &'a OtherChats<'a>, damage: OnDamage) -> Self {
-        Self { chat, others, damage, read: HashMap::new() }
+    pub(crate) fn new(chat: &'a ChatFiles, others: &'a OtherChats<'a>) -> Self {
+        Self { chat, others, read: HashMap::new() }
     }
 
     /// Whether a chat is the one that is rotated.
@@ -79,40 +79,66 @@ impl<'a> Elsewhere<'a> {
             }
         };
         let from = other.as_deref().unwrap_or(self.chat);
-        let (path, source) = match log {
-            Some(name) => from.sealed_source(name)?,
-            None => from.live_source()?,
-        };
-        match source.damaged {
-            0 => Ok(source),
-            _ if self.damage == OnDamage::LookedAt => Ok(source),
-            count => Err(RotateError::DamagedSource { path, count }),
+        match log {
+            Some(name) => from.sealed_source(name),
+            None => from.live_source(),
         }
+    }
+
+    /// Copies the damaged bytes of this chat's logs to its quarantine, and tells all that is damaged. What is
+    /// another chat's is left to the repair of that chat.
+    pub(crate) fn quarantine_damage(self, folder: &Path) -> Result<Vec<Problem>, StorageError> {
+        let mut found = Vec::new();
+        for ((chat, _), source) in self.read {
+            if chat == self.chat.key {
+                for (offset, bytes) in &source.bad {
+                    quarantine::keep(&self.chat.env, folder, &source.path, *offset, bytes)?;
+                }
+            }
+            found.extend(source.problems);
+        }
+        Ok(found)
     }
 }
 
 /// The lines of one log behind its head, each id once, in the order of their numbers.
+#[derive(Default)]
 struct Source {
+    path: PathBuf,
     range: Option<(Seq, Seq)>,
     lines: Vec<RawLine>,
-    /// In how many places lines are missing.
-    damaged: usize,
+    /// What cannot be read.
+    problems: Vec<Problem>,
+    /// The bytes of it, and where they are.
+    bad: Vec<(u64, Vec<u8>)>,
 }
 
 impl Source {
     /// Reads a log that should have the lines `range`, if that is known.
-    fn new(path: &Path, scan: Scan, range: Option<(Seq, Seq)>) -> Result<Self, StorageError> {
-        let end = |found: Option<&crate::scan::Found>| found.map(|found| Seq::new(found.line.seq));
+    fn new(
+        path: &Path,
+        bytes: &[u8],
+        scan: Scan,
+        range: Option<(Seq, Seq)>,
+    ) -> Result<Self, StorageError> {
+        let end = |found: Option<&Found>| found.map(|found| Seq::new(found.line.seq));
         let found = end(scan.lines.first()).zip(end(scan.lines.last()));
         let headless = match check_head(path, &scan) {
             Ok(()) => false,
             Err(StorageError::Damaged { .. }) => true,
             Err(error) => return Err(error),
         };
-        let cut = range.is_some_and(|range| found.map(|found| found.1) != Some(range.1));
-        let damaged = scan.damage.len() + usize::from(headless) + usize::from(cut);
+        let mut problems = problems(path, bytes, &scan, 0);
+        problems.retain(|problem| problem.kind != ProblemKind::Glued);
+        problems.extend(range.and_then(|range| missing_end(path, bytes, &scan, range)));
+        let bad = |damage: &Damage| {
+            let stretch = &bytes[damage.offset..damage.offset + damage.len];
+            (damage.offset as u64, stretch.to_vec())
+        };
+        let bad = scan.damage.iter().map(bad).collect();
         let lines = scan.lines.into_iter().skip(usize::from(!headless)).map(|found| found.line);
-        Ok(Self { range: range.or(found), lines: collapse(lines), damaged })
+        let (path, range) = (path.to_owned(), range.or(found));
+        Ok(Self { path, range, lines: collapse(lines), problems, bad })
     }
 
     fn lines(&self, first: Seq, last: Seq) -> Result<&[RawLine], Refused> {
@@ -128,7 +154,7 @@ impl Source {
 }
 
 impl ChatFiles {
-    fn sealed_source(&self, name: &SealedName) -> Result<(PathBuf, Source), RotateError> {
+    fn sealed_source(&self, name: &SealedName) -> Result<Source, RotateError> {
         let path = sealed_path(&self.paths.archive, name);
         let Some((_, bytes)) = self.env.read(&path)? else {
             return Err(self.no_sealed_log(name).into());
@@ -137,18 +163,17 @@ impl ChatFiles {
         if let Some(purged) = purge::in_scan(&scan) {
             return Err(self.purged_log(name, purged).into());
         }
-        let source = Source::new(&path, scan, Some(name.range()))?;
-        Ok((path, source))
+        Ok(Source::new(&path, &bytes, scan, Some(name.range()))?)
     }
 
     /// The live log.
-    fn live_source(&self) -> Result<(PathBuf, Source), RotateError> {
+    fn live_source(&self) -> Result<Source, RotateError> {
         let path = self.paths.live.clone();
         let Some((_, bytes)) = self.env.read(&path)? else {
             self.check_first()?;
-            return Ok((path, Source { range: None, lines: Vec::new(), damaged: 0 }));
+            return Ok(Source { path, ..Source::default() });
         };
-        let source = Source::new(&path, scan(&bytes, None), None)?;
-        Ok((path, source))
+        let scan = scan(&bytes, None);
+        Ok(Source::new(&path, &bytes, scan, None)?)
     }
 }

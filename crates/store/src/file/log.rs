@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::env::{Env, read_from, write_all};
+use super::quarantine;
 use super::right::Held;
 use crate::disk::{DiskFile, Look, Mode};
 use crate::line::{Draft, RawLine};
@@ -78,7 +79,6 @@ pub(crate) struct Known<F> {
     pub(crate) last_seq: u64,
     /// The highest number that may have been given, to a line that can be read or to one that cannot.
     pub(crate) given: u64,
-    pub(crate) damaged: usize,
     pub(crate) fold: F,
 }
 
@@ -229,10 +229,13 @@ impl<F: Fold> Writing<'_, F> {
 
     /// Copies to the quarantine what is damaged, and moves there what is torn.
     fn set_aside(&mut self, bytes: &[u8], scan: &Scan, from: u64) -> Result<(), StorageError> {
-        let problems = problems(&self.log.path, bytes, scan, from);
-        for damage in scan.damage.iter().filter(|damage| damage.fault == Fault::Unreadable) {
-            let bad = &bytes[damage.offset..damage.offset + damage.len];
-            self.log.quarantine(from + damage.offset as u64, bad)?;
+        let mut problems = problems(&self.log.path, bytes, scan, from);
+        for damage in &scan.damage {
+            let (offset, end) = (from + damage.offset as u64, damage.offset + damage.len);
+            // What was copied before was told before.
+            if !self.log.quarantine(offset, &bytes[damage.offset..end])? {
+                problems.retain(|told| (told.kind, told.offset) != (ProblemKind::Damage, offset));
+            }
         }
         let torn = &bytes[scan.good_len..];
         if !torn.is_empty() {
@@ -256,12 +259,10 @@ impl<F: Fold> Writing<'_, F> {
             first_seq,
             last_seq: 0,
             given: 0,
-            damaged: 0,
             fold: F::default(),
         });
         known.len = from;
         known.grow(good);
-        known.damaged += scan.damage.len();
         known.synced = false;
         known.given = scan.given;
         for found in scan.lines {
@@ -382,7 +383,6 @@ impl<F: Fold> Writing<'_, F> {
             first_seq: first,
             last_seq,
             given: last_seq,
-            damaged: 0,
             fold: F::default(),
         };
         known.grow(&bytes);
@@ -509,18 +509,9 @@ impl<F> LogFile<F> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Keeps bytes that a repair found or takes away, durably, before it does.
-    fn quarantine(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
-        self.env.ensure_folder(&self.quarantine)?;
-        let folder = self.folder().file_name().unwrap_or_default().to_string_lossy();
-        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let crc = crc32c::crc32c(bytes);
-        let path = self.quarantine.join(format!("{folder}-{file}-{offset}-{crc:08x}.bin"));
-        // The name tells the content, so a repair that was interrupted finds what it left.
-        match self.env.look(&path)? {
-            Some(look) if look.len == bytes.len() as u64 => self.env.sync_folder(&self.quarantine),
-            Some(_) | None => self.env.replace(&path, bytes),
-        }
+    /// Keeps bytes that a repair found or takes away, durably, before it does. Tells whether they are new there.
+    fn quarantine(&self, offset: u64, bytes: &[u8]) -> Result<bool, StorageError> {
+        quarantine::keep(&self.env, &self.quarantine, &self.path, offset, bytes)
     }
 }
 

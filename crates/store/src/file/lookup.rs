@@ -29,15 +29,13 @@ impl KnownKey {
 
 impl Reading<'_> {
     /// Finds the entry of a key, if it is in the live ledger or in a sealed one that goes on behind `after`.
-    /// Nothing beyond `believed` bytes of the live ledger is believed.
     pub(crate) fn entry_of(
         &self,
         key: &str,
         after: Option<LedgerSeq>,
         known: Option<KnownKey>,
-        believed: Option<u64>,
     ) -> Result<Option<LedgerSeq>, StorageError> {
-        if let Some(seq) = self.live_entry_of(key, known, believed)? {
+        if let Some(seq) = self.live_entry_of(key, known)? {
             return Ok(Some(seq));
         }
         let next = after.map_or(0, LedgerSeq::get).saturating_add(1);
@@ -63,13 +61,12 @@ impl Reading<'_> {
         &self,
         key: &str,
         known: Option<KnownKey>,
-        believed: Option<u64>,
     ) -> Result<Option<LedgerSeq>, StorageError> {
         let path = live(self.folder);
         let failed = |error| StorageError::io("read", &path, error);
         let Some(file) = self.env.open(&path, Mode::Read)? else { return Ok(None) };
         let look = file.look().map_err(failed)?;
-        let len = believed.map_or(look.len, |believed| believed.min(look.len));
+        let len = look.len;
         let is_it = |line: &RawLine| entry_key(line) == Some(key);
         let mut from = 0;
         if let Some(known) = known.filter(|known| known.file == look.file && known.len <= len) {

@@ -16,8 +16,8 @@ use super::view::{collapse, view};
 use crate::line::{Draft, RawLine};
 use crate::scan::scan;
 use crate::{
-    ChatKey, Gen, Head, LedgerSeq, OnDamage, Piece, Position, Refused, RotateError, Rotated,
-    Rotation, SealedName, Seq, StorageError,
+    ChatKey, Gen, Head, LedgerSeq, Piece, Position, Refused, RotateError, Rotated, Rotation,
+    SealedName, Seq, StorageError,
 };
 
 impl From<PrepareError> for RotateError {
@@ -34,7 +34,6 @@ pub(crate) struct Ready {
     expected: Option<Gen>,
     head: Head,
     pieces: Vec<ReadyPiece>,
-    damage: OnDamage,
 }
 
 enum ReadyPiece {
@@ -62,7 +61,7 @@ pub(crate) fn prepare(
     rotation: Rotation,
     elsewhere: &mut Elsewhere<'_>,
 ) -> Result<Ready, RotateError> {
-    let Rotation { expected, head, pieces, damage } = rotation;
+    let Rotation { expected, head, pieces } = rotation;
     let ready = |piece| {
         Ok(match piece {
             Piece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
@@ -82,7 +81,7 @@ pub(crate) fn prepare(
         })
     };
     let pieces = pieces.into_iter().map(ready).collect::<Result<_, RotateError>>()?;
-    Ok(Ready { expected, head, pieces, damage })
+    Ok(Ready { expected, head, pieces })
 }
 
 /// Rotates the log that `writing` holds; sealed logs go to `archive`.
@@ -97,10 +96,6 @@ pub(crate) fn rotate(
     let found = known.map(|known| known.fold.generation());
     if found != ready.expected {
         return Err(RotateError::Moved { chat: chat.clone(), expected: ready.expected, found });
-    }
-    let count = known.map_or(0, |known| known.damaged);
-    if count > 0 && ready.damage == OnDamage::Refuse {
-        return Err(RotateError::Damaged { chat: chat.clone(), count });
     }
     let now = env.options.now();
     let last = known.map_or(0, |known| known.last_seq);
@@ -118,7 +113,8 @@ pub(crate) fn rotate(
     let sealed_path = sealed.as_ref().map(|name| sealed_path(archive, name));
     writing.publish(&drafts, first, sealed_path.as_deref())?;
     let seq = Seq::new(first + drafts.len() as u64 - 1);
-    Ok(Rotated { position: Position { generation: head.generation, seq }, sealed })
+    let position = Position { generation: head.generation, seq };
+    Ok(Rotated { position, sealed, damage: Vec::new() })
 }
 
 /// Where a sealed log is.

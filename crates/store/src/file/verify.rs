@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ship_message::json::Json;
 
+use super::archive::missing_end;
 use super::chat::ChatFiles;
 use super::env::UNFINISHED;
 use super::keys::ledger_path;
@@ -120,6 +121,9 @@ fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>,
             found.push(problem(&path, ProblemKind::Missing, "a sealed log is missing", remedy));
         }
         log(chat, &path, found)?;
+        if let Some((_, bytes)) = chat.env.read(&path)? {
+            found.extend(missing_end(&path, &bytes, &scan(&bytes, None), name.range()));
+        }
         before = match chat.sealed_head(&path)? {
             Some(head) => head.sealed.filter(|older| older.range().1 < name.range().0),
             None => chat.sealed_before(Some(name.range().0))?,

@@ -17,14 +17,15 @@ use crate::{
     StorageError, View,
 };
 
-/// The lines of a log, each id once, in its newest revision at its first place.
+/// The lines of a log, each id once, in its newest revision at its first place. A later revision counts, also
+/// over one that cannot be read.
 pub(crate) fn collapse(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut collapsed: Vec<RawLine> = Vec::new();
     for line in lines {
         let id = line.body.str("id").unwrap_or_default().to_owned();
         match places.get(&id).map(|&at| &mut collapsed[at]) {
-            Some(known) if line.rev == known.rev + 1 => *known = RawLine { seq: known.seq, ..line },
+            Some(known) if line.rev > known.rev => *known = RawLine { seq: known.seq, ..line },
             Some(_) => {}
             None => {
                 places.insert(id, collapsed.len());

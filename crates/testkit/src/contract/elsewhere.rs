@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ship_store::{
-    About, Chat, Entry, Lane, LedgerSeq, NewMessage, OnDamage, Piece, ReadError, Refused,
-    RotateError, Rotation, SealedName, Seq, Store, View,
+    About, Chat, Entry, Lane, LedgerSeq, NewMessage, Piece, ReadError, Refused, RotateError,
+    Rotation, SealedName, Seq, Store, View,
 };
 
 use crate::chat::{Begun, entry, first_context, id, ids, message, text};
@@ -25,8 +25,8 @@ fn promoted(id: &str, place: LedgerSeq) -> Entry {
 /// Replaces the active log by these pieces.
 async fn rotate(begun: &mut Begun, pieces: Vec<Piece>) -> Result<SealedName, RotateError> {
     let view = begun.chat.view().await.unwrap().unwrap();
-    let (expected, damage) = (Some(view.position.generation), OnDamage::Refuse);
-    let rotated = begun.lane.rotate(Rotation { expected, head: view.head, pieces, damage }).await?;
+    let expected = Some(view.position.generation);
+    let rotated = begun.lane.rotate(Rotation { expected, head: view.head, pieces }).await?;
     begun.position = rotated.position;
     Ok(rotated.sealed.expect("a log was sealed"))
 }

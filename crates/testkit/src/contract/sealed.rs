@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ship_message::json::Object;
 use ship_store::{
-    Chat, ContextId, Derived, DerivedState, MessageId, OnDamage, Piece, Place, PurgeError, Purged,
-    ReadError, RotateError, Rotation, SealedName, Seq, Store, Timestamp,
+    Chat, ContextId, Derived, DerivedState, MessageId, Piece, Place, PurgeError, Purged, ReadError,
+    RotateError, Rotation, SealedName, Seq, Store, Timestamp,
 };
 
 use crate::chat::{Begun, entry, ids, message};
@@ -120,7 +120,6 @@ pub async fn what_was_purged_is_never_copied(store: &dyn Store) {
         expected: Some(view.position.generation),
         head: view.head,
         pieces: vec![Piece::Sealed { log: all[0].clone(), first, last }],
-        damage: OnDamage::LookedAt,
     };
     let refused = begun.lane.rotate(rotation).await;
     let Err(RotateError::Source(ReadError::Purged { name, .. })) = refused else {

@@ -1,8 +1,6 @@
 //! The steps of a sweep that copy lines from elsewhere, and that purge.
 
-use ship_store::{
-    About, Chat, FileStore, Lane, OnDamage, Piece, Rotation, SealedLog, Seq, Store, View,
-};
+use ship_store::{About, Chat, FileStore, Lane, Piece, Rotation, SealedLog, Seq, Store, View};
 
 use super::{FORK, Refused, Thing, as_said, confirm, said, was_said};
 use crate::chat::{first_context, message};
@@ -17,8 +15,8 @@ pub(super) async fn undo(chat: &dyn Chat, lane: &dyn Lane, id: &str) -> Result<(
     let (first, last) = log.range();
     let new = Piece::New(message(id, &said(id, false)).into());
     let pieces = vec![Piece::Sealed { log, first, last }, Piece::KeepFrom(Seq::FIRST), new];
-    let (expected, damage) = (Some(view.position.generation), OnDamage::Refuse);
-    lane.rotate(Rotation { expected, head: view.head, pieces, damage }).await?;
+    let expected = Some(view.position.generation);
+    lane.rotate(Rotation { expected, head: view.head, pieces }).await?;
     Ok(())
 }
 

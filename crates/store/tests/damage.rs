@@ -1,0 +1,90 @@
+//! A damaged line costs that line and nothing else.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test, a panic that shows the error is the best report"
+)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ship_store::disk::{Disk, MemoryDisk, Mode};
+use ship_store::{Chat, FileStore, NewMessage, Store};
+use ship_testkit::chat::{Begun, ids, message, options, text};
+use ship_testkit::sweep::block_on;
+
+const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
+
+fn on(disk: &MemoryDisk) -> FileStore {
+    FileStore::on_disk(Box::new(disk.clone()), options())
+}
+
+async fn opened(disk: &MemoryDisk) -> Arc<dyn Chat> {
+    on(disk).open(&"a".parse().unwrap()).await.unwrap().unwrap()
+}
+
+fn bytes(disk: &MemoryDisk, path: &str) -> Vec<u8> {
+    disk.contents().remove(Path::new(path)).unwrap().unwrap()
+}
+
+fn put(disk: &MemoryDisk, path: &str, bytes: &[u8]) {
+    let _ = disk.remove(Path::new(path));
+    disk.open(Path::new(path), Mode::Create).unwrap().write(bytes).unwrap();
+}
+
+/// Flips a bit in the line that holds `text`.
+fn damage(disk: &MemoryDisk, path: &str, text: &str) {
+    let mut found = bytes(disk, path);
+    let at = found.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
+    found[at] ^= 1;
+    put(disk, path, &found);
+}
+
+async fn revise(begun: &mut Begun, rev: u64, text: &str) {
+    let revised = NewMessage { message: message("m1", text), rev, inbox: None };
+    begun.position = begun.lane.append(vec![revised.into()], begun.position).await.unwrap();
+}
+
+#[test]
+fn a_later_revision_counts_over_one_that_cannot_be_read() {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        begun.say("m1").await;
+        revise(&mut begun, 1, "second").await;
+        revise(&mut begun, 2, "third").await;
+        begun.say("m2").await;
+    });
+    damage(&disk, LIVE, "second");
+    block_on(async {
+        let chat = opened(&disk).await;
+        let texts = async || -> Vec<String> {
+            chat.view().await.unwrap().unwrap().messages().map(text).collect()
+        };
+        assert_eq!(texts().await, ["third", "m2"]);
+        let lane = chat.lane("test").await.unwrap();
+        let position = chat.view().await.unwrap().unwrap().position;
+        let mut begun = Begun { chat: Arc::clone(&chat), lane, position };
+        revise(&mut begun, 3, "fourth").await;
+        assert_eq!(texts().await, ["fourth", "m2"]);
+        begun.compact("s1", begun.position.seq).await;
+        assert_eq!(ids(&*chat).await, ["s1"]);
+    });
+}
+
+#[test]
+fn damage_is_told_once_however_often_the_chat_is_opened() {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        for id in ["m1", "m2", "m3"] {
+            begun.say(id).await;
+        }
+    });
+    damage(&disk, LIVE, "\"m2\"");
+    block_on(async {
+        assert_eq!(opened(&disk).await.repair().await.unwrap().len(), 1);
+        assert_eq!(opened(&disk).await.repair().await.unwrap(), []);
+        assert_eq!(opened(&disk).await.verify().await.unwrap().len(), 1);
+    });
+}
