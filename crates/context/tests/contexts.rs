@@ -1,9 +1,9 @@
 //! Leaving a context and coming back, as a model sees it; and the same with histories of every kind.
 
 use ship_context::contexts::{
-    ArchivedAs, Bounds, Candidate, Fetched, Found, InView, Index, Known, Mode, Room, Snapshot,
-    SnapshotLimits, SwitchedRun, Switching, after_switch, anything_said, current_messages, find,
-    listing, own_messages, place_references, recalled, switch_output,
+    ArchivedAs, Bounds, Candidate, Fetched, Found, InView, Index, IndexItem, Known, Mode, Room,
+    Snapshot, SnapshotLimits, SwitchedRun, Switching, after_switch, anything_said,
+    current_messages, find, listing, own_messages, place_references, recalled, switch_output,
 };
 use ship_context::{Limits, shown_to_model};
 use ship_message::json::{Json, Object};
@@ -145,7 +145,9 @@ fn the_list_shows_the_active_context_apart_from_those_that_were_left() {
         Known { context: &active, created_at: Timestamp::from_millis(1), title: Some("Now") };
     let active = Snapshot::active(&[said("u1", "hi")], known, RECENT);
     let left = archive(&id("c_20260205_a"), &[said("u1", "Plan the trip.")], 10);
-    let index = Index::of([&left, &active]);
+    let mut index = Index::default();
+    assert_eq!(IndexItem::of(&active), None, "it was not left");
+    index.add(IndexItem::of(&left).expect("it was left"));
     assert_eq!(
         listing(&active, &index, None).to_string(),
         r#"{"active":{"contextId":"c_20260205_b","title":"Now","createdAt":1,"updatedAt":1,"messageCount":1},"items":[{"contextId":"c_20260205_a","title":"Plan the trip","createdAt":0,"archivedAt":10,"messageCount":1,"summaryPreview":"Asked first: Plan the trip."}]}"#

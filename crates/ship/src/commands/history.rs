@@ -255,8 +255,6 @@ async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a chat that cannot be read fails the test")]
-
     use std::sync::Arc;
 
     use ship_store::{

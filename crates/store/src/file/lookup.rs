@@ -66,10 +66,10 @@ impl Reading<'_> {
         let failed = |error| StorageError::io("read", &path, error);
         let Some(file) = self.env.open(&path, Mode::Read)? else { return Ok(None) };
         let look = file.look().map_err(failed)?;
-        let len = look.len;
         let is_it = |line: &RawLine| entry_key(line) == Some(key);
         let mut from = 0;
-        if let Some(known) = known.filter(|known| known.file == look.file && known.len <= len) {
+        if let Some(known) = known.filter(|known| known.file == look.file && known.len <= look.len)
+        {
             for span in known.spans {
                 let line = read_line(&*file, span).map_err(failed)?;
                 if let Some(line) = line.filter(is_it) {
@@ -78,7 +78,7 @@ impl Reading<'_> {
             }
             from = known.len;
         }
-        let bytes = read_from(&*file, from, len).map_err(failed)?;
+        let bytes = read_from(&*file, from, look.len).map_err(failed)?;
         let mut lines = scan(&bytes, None).lines.into_iter().map(|found| found.line);
         Ok(lines.find(is_it).map(|line| LedgerSeq::new(line.seq)))
     }
