@@ -23,6 +23,7 @@ use ship_store::{NewEvent, RotateError};
 pub use asked::{Compacted, Planned};
 pub(crate) use carried::{Carried, pruned};
 pub(crate) use draft::Drafts;
+pub(crate) use meta::sealed_by_last_compaction;
 pub(crate) use purge::finish_purge;
 pub(crate) use size::LogSize;
 pub use undo::Undone;

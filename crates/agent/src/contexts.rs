@@ -9,6 +9,7 @@
 //! - `place` finds a checkpoint or a message in whatever log holds it.
 //! - `target` makes the log that an operation publishes, `turn` publishes it, and `shelf` keeps what is known of
 //!   archived contexts. `stays` is what leaves no context, `elsewhere` what goes to another chat.
+//! - `last_operation` finds what an undo takes back, and `back` takes back what was done without leaving the context.
 //! - `first` is what a chat's first context begins with.
 //! - `current` tells what the person waits for: it goes along wherever an operation leads.
 //! - `called` answers a model's calls, and `round` ends a run that does nothing but switch; `look` shows what is
@@ -22,6 +23,7 @@ mod called;
 mod current;
 mod elsewhere;
 mod first;
+mod last_operation;
 mod look;
 mod midway;
 mod named;
@@ -41,6 +43,7 @@ pub use operation::{Changed, NotDone, Operated, Operation};
 pub(crate) use asked::{operate_at_rest, operation_of};
 pub(crate) use called::{ContextCall, answer_call, place_said};
 pub(crate) use first::said_before;
+pub(crate) use last_operation::{UNDO, carry_last_operation};
 pub(crate) use look::began;
 pub(crate) use midway::{operate_midway, stopped_by_somebody, stops, switch, switching_call};
 pub(crate) use operation::Ground;

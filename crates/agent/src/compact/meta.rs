@@ -122,6 +122,21 @@ fn last_rotation(view: &View) -> Option<&NewEvent> {
     })
 }
 
+/// Finds the log that the last compaction of a view sealed; none when it is gone.
+pub(crate) async fn sealed_by_last_compaction(
+    chat: &dyn Chat,
+    view: &View,
+) -> Result<Option<SealedName>, ReadError> {
+    let event = view.lines.iter().rev().find_map(|line| match &line.body {
+        Body::Event(event) if super::is_undoable(event) => Some(event),
+        Body::Event(_) | Body::Message(_) => None,
+    });
+    match event {
+        Some(event) => sealed_by(chat, view, event).await,
+        None => Ok(None),
+    }
+}
+
 /// The log that a compaction sealed; none when it is gone.
 pub(super) async fn sealed_by(
     chat: &dyn Chat,

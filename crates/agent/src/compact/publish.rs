@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::summarise::{Older, Summed, summarise};
 use super::{COMPACTED, Compacted, Room, SEALED_GENERATION, Why, meta, purge};
 use crate::RunNote;
-use crate::contexts::folded;
+use crate::contexts::{carry_last_operation, folded};
 use crate::run::RunError;
 use crate::step::notice;
 use crate::work::Work;
@@ -114,6 +114,7 @@ impl Plan {
         carried.cool_until = summed.cool_until;
         let mut head = folded(&self.view);
         carried.write_to(&mut head, &work.loaded_skills().await);
+        carry_last_operation(&mut head, &self.view, cut.kept.len() + 1);
         let entry = message.to_json().as_object().cloned().unwrap_or_default();
         let mut data = compacted.to_object();
         data.set("cost", summed.cost.to_object());

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 
 use ship_context::compact::Pruned;
 use ship_store::{
-    Body, ChatKey, Entry, Line, NewEvent, NewMessage, Piece, ReadError, Rotation, Seq, View,
+    Body, ChatKey, Entry, Head, Line, NewEvent, NewMessage, Piece, ReadError, Rotation, Seq, View,
 };
 
 use super::carried::{Carried, PRUNED, pruned_by_head};
 use super::{COMPACTED, meta};
-use crate::contexts::folded;
+use crate::contexts::{UNDO, folded};
 use crate::run::{Agent, RunError};
 use crate::work::Work;
 
@@ -70,7 +70,7 @@ async fn show_again(work: &Work, view: &View, event: Seq) -> Result<(), RunError
     let pieces = others.map(|line| Piece::Keep(line.seq, line.seq)).collect();
     let mut carried = Carried::of(view);
     carried.pruned = pruned_by_head(&view.head);
-    publish(work, view, carried, pieces).await
+    publish(work, view, &view.head, carried, pieces).await
 }
 
 /// Writes the log anew with the lines of the sealed one. What was said since stands behind them, and a message
@@ -95,14 +95,16 @@ async fn bring_back(
     let pieces = originals.chain(since).collect();
     let mut carried = Carried::of(view);
     carried.pruned = pruned_by_head(&before.head);
-    publish(work, view, carried, pieces).await?;
+    publish(work, view, &before.head, carried, pieces).await?;
     let back = before.lines.iter().filter(|line| !now.contains_key(id(line)));
     Ok(back.filter(|line| matches!(line.body, Body::Message(_))).count())
 }
 
+/// Publishes the log. `before` is the head of the lines that it begins with.
 async fn publish(
     work: &Work,
     view: &View,
+    before: &Head,
     mut carried: Carried,
     pieces: Vec<Piece>,
 ) -> Result<(), RunError> {
@@ -110,6 +112,10 @@ async fn publish(
     carried.tokens = work.agent.scales.to_object();
     carried.raised = true;
     let mut head = folded(view);
+    // The lines that gave titles and made checkpoints are back too, so the head has those from before them.
+    head.title.clone_from(&before.title);
+    head.checkpoints.clone_from(&before.checkpoints);
+    head.carry.set_or_remove(UNDO, before.carry.get(UNDO).cloned());
     carried.write_to(&mut head, &work.loaded_skills().await);
     let expected = Some(view.position.generation);
     work.lane.rotate(Rotation { expected, head, pieces }).await?;

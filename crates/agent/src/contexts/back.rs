@@ -2,61 +2,66 @@
 
 use std::sync::Arc;
 
-use ship_context::contexts::is_reference_line;
 use ship_message::json::{Json, Object};
-use ship_store::{Body, Line, NewEvent, Piece, Rotation, Seq, View};
+use ship_store::{Body, Checkpoint, Line, MessageId, NewEvent, Piece, Rotation, View};
 
-use super::operation::{NotDone, Operated};
+use super::last_operation::{
+    AT, CheckpointChange, LastOperation, Places, UNSHOWN, WAS, id_of, is_just_compacted,
+    last_operation, place_to_json,
+};
+use super::operation::{NotDone, Operated, Operation};
 use super::shelf::Shelf;
 use super::target::spans;
 use super::title::{CHECKPOINT, OF, RENAMED, folded};
-use super::turn::{OPERATED, SWITCHED, Turning};
-use crate::run::RunError;
+use super::turn::{OPERATED, Turning};
+use crate::compact::sealed_by_last_compaction;
+use crate::run::{Inner, RunError};
 
-/// The last thing that was done in a context without leaving it, if nothing else was done since.
-pub(super) fn last_in_place(view: &View) -> Option<&Arc<Line>> {
-    for line in view.lines.iter().rev() {
-        match &line.body {
-            Body::Event(event) => match event.event.as_str() {
-                SWITCHED => return None,
-                RENAMED | CHECKPOINT => return Some(line),
-                OPERATED if is_copy(event) => return Some(line),
-                _ => {}
-            },
-            Body::Message(message) => {
-                let run = message.get("metadata").and_then(|metadata| metadata.get("runId"));
-                if is_reference_line(message) && run.is_none() {
-                    return Some(line);
-                }
-            }
-        }
-    }
-    None
+/// Why an undo does nothing behind a compaction. It does not undo the compaction itself: that gives the whole
+/// window free and could not be redone by another undo.
+const JUST_COMPACTED: &str = "The last thing that happened here was a compaction, and `/compact --undo` takes \
+                              that back. Nothing has changed.";
+const SHOWN_AGAIN: &str = "What was shown for reference is shown again.";
+
+/// Whether an undo would leave the context as it is, or change it without leaving it.
+pub(super) fn undo_stays(agent: &Inner, view: &View) -> bool {
+    names_compaction(agent, view) || last_operation(view) != LastOperation::Switch
 }
 
-/// Whether an event tells of a copy that another chat has got.
-fn is_copy(event: &NewEvent) -> bool {
-    let field = |key: &str| event.data.get(key);
-    field("op").and_then(Json::as_str) == Some("fork")
-        && field("to").is_some()
-        && field("done").and_then(Json::as_bool) == Some(true)
+/// Whether an undo names the undoing of a compaction. Where originals are purged, that could not be done.
+fn names_compaction(agent: &Inner, view: &View) -> bool {
+    agent.rules.archive_on_compact && is_just_compacted(view)
+}
+
+fn not_done(sentence: impl Into<String>) -> Result<Option<Operated>, RunError> {
+    Ok(Some(Operated::NotDone(NotDone::because(sentence))))
 }
 
 impl Turning<'_> {
-    /// Takes it back; none when the last thing that was done was a switch. Taken back twice it is there again,
-    /// but for what was shown, which can be shown again.
+    /// Takes back the last operation; none when that was a switch. Taken back twice it is there again.
     pub(super) async fn undo_in_place(&self) -> Result<Option<Operated>, RunError> {
-        let Some(line) = last_in_place(self.view) else { return Ok(None) };
-        let (event, told) = match &line.body {
-            Body::Message(_) => return self.unshow(line.seq).await.map(Some),
-            Body::Event(event) if event.event == RENAMED => self.renamed_before(line.seq),
-            Body::Event(event) if event.event == CHECKPOINT => self.checkpoint_back(event),
-            Body::Event(event) => {
-                let to = event.data.get("to").and_then(Json::as_str).unwrap_or_default();
-                let sentence = format!(
+        if names_compaction(self.ground.agent, self.view) {
+            return not_done(JUST_COMPACTED);
+        }
+        let (event, told) = match last_operation(self.view) {
+            LastOperation::Switch => return Ok(None),
+            LastOperation::Renamed { before } => self.renamed(before),
+            LastOperation::Checkpoint(change) => match self.checkpoint_back(change).await? {
+                Some(back) => back,
+                None => {
+                    return not_done(
+                        "The log that this checkpoint was in is gone. Nothing has changed.",
+                    );
+                }
+            },
+            LastOperation::Shown { id } => return self.unshow(&id).await,
+            LastOperation::Unshown { id, after } => {
+                return self.show_again(&id, after.as_deref()).await;
+            }
+            LastOperation::Copied { to } => {
+                return not_done(format!(
                     "The copy in `{to}` is a chat of its own, and stays. Nothing has changed."
-                );
-                return Ok(Some(Operated::NotDone(NotDone::because(sentence))));
+                ));
             }
         };
         self.ground.lane.append(vec![event.into()], self.view.position).await?;
@@ -70,11 +75,8 @@ impl Turning<'_> {
         Ok(self.stays("undo", shelf.active(view).title().to_owned(), told))
     }
 
-    /// The title that the context had before a line.
-    fn renamed_before(&self, seq: Seq) -> (NewEvent, String) {
-        let mut before = self.view.clone();
-        before.lines.retain(|line| line.seq < seq);
-        let title = folded(&before).title;
+    /// Gives the context a title that it had before.
+    fn renamed(&self, title: Option<String>) -> (NewEvent, String) {
         let told = match &title {
             Some(title) => format!("This context is “{title}” again."),
             None => "The title is taken back.".to_owned(),
@@ -83,29 +85,101 @@ impl Turning<'_> {
         (self.event(RENAMED, Object::from([("title", title)]), None), told)
     }
 
-    /// Takes a checkpoint back, or puts it back where it was.
-    fn checkpoint_back(&self, event: &NewEvent) -> (NewEvent, String) {
-        let name = event.data.get("name").and_then(Json::as_str).unwrap_or_default();
-        let of = event.data.get(OF).and_then(Json::as_str).unwrap_or(&event.id);
-        let mut data = Object::from([("name", name), (OF, of)]);
-        let told = match event.data.get("removed").is_some() {
+    /// Takes a checkpoint back, or puts it back where it was; none when the log of that place is gone.
+    async fn checkpoint_back(
+        &self,
+        change: CheckpointChange,
+    ) -> Result<Option<(NewEvent, String)>, RunError> {
+        let name = change.name.as_str();
+        let mut data = Object::from([("name", name), (OF, &change.of)]);
+        let told = match change.is_removed {
             true => format!("The checkpoint “{name}” is back where it was."),
             false => {
                 data.set("removed", true);
                 format!("The checkpoint “{name}” is taken back.")
             }
         };
-        (self.event(CHECKPOINT, data, event.ref_msg_id.clone()), told)
+        if let Some(Places { at, was }) = change.places {
+            let Some(at) = self.in_its_log(at).await? else { return Ok(None) };
+            data.set(AT, place_to_json(&at));
+            if let Some(was) = was {
+                let was = self.in_its_log(was).await?;
+                data.set_or_remove(WAS, was.as_ref().map(place_to_json));
+            }
+        }
+        Ok(Some((self.event(CHECKPOINT, data, change.message), told)))
+    }
+
+    /// Names the log of a place that was in the live one when the last compaction sealed that.
+    async fn in_its_log(&self, place: Checkpoint) -> Result<Option<Checkpoint>, RunError> {
+        if place.sealed.is_some() {
+            return Ok(Some(place));
+        }
+        let sealed = sealed_by_last_compaction(self.ground.chat, self.view).await?;
+        Ok(sealed.map(|log| Checkpoint { sealed: Some(log), ..place }))
     }
 
     /// Publishes this context without something that was shown.
-    async fn unshow(&self, gone: Seq) -> Result<Operated, RunError> {
-        let pieces = spans(&self.view.lines, |line| line.seq != gone);
-        let pieces = pieces.into_iter().map(|(first, last)| Piece::Keep(first, last)).collect();
+    async fn unshow(&self, id: &str) -> Result<Option<Operated>, RunError> {
+        let lines = &self.view.lines;
+        let Some(at) = lines.iter().position(|line| id_of(line) == id) else {
+            return not_done(
+                "What was shown for reference is in the summary by now; `/compact --undo` brings the originals \
+                 back, and then it can be taken back. Nothing has changed.",
+            );
+        };
+        let is_message = |line: &&Arc<Line>| matches!(line.body, Body::Message(_));
+        let after = lines[..at].iter().rev().find(is_message).map(|line| id_of(line));
+        let mut data = Object::from([(OF, id)]);
+        data.set_or_remove("after", after.map(Json::from));
+        let mut pieces = kept(lines, |line| id_of(line) != id);
+        pieces.push(Piece::New(self.event(UNSHOWN, data, None).into()));
+        self.publish_in_place(pieces).await?;
+        self.taken_back("What was shown for reference is taken back.".to_owned()).await.map(Some)
+    }
+
+    /// Publishes this context with something that was shown and taken back, where it stood.
+    async fn show_again(
+        &self,
+        id: &str,
+        after: Option<&str>,
+    ) -> Result<Option<Operated>, RunError> {
+        let found = match MessageId::new(id) {
+            Some(id) => self.ground.chat.find(&id, None).await?,
+            None => None,
+        };
+        let Some((log, seq)) = found.and_then(|place| Some((place.log?, place.seq))) else {
+            return not_done(
+                "What was shown is gone; it can be recalled anew. Nothing has changed.",
+            );
+        };
+        let lines = &self.view.lines;
+        let behind = |after: &str| lines.iter().position(|line| id_of(line) == after);
+        let at = after.map_or(0, |after| behind(after).map_or(lines.len(), |at| at + 1));
+        let is_kept =
+            |line: &Line| !matches!(&line.body, Body::Event(event) if event.event == UNSHOWN);
+        let mut pieces = kept(&lines[..at], is_kept);
+        pieces.push(Piece::Sealed { log, first: seq, last: seq });
+        pieces.extend(kept(&lines[at..], is_kept));
+        // The ledger must be read past the entry that asked for it by the same write.
+        let mut data = Operation::Undo.to_object();
+        data.set("line", SHOWN_AGAIN);
+        data.set("done", true);
+        pieces.push(Piece::New(self.event(OPERATED, data, None).into()));
+        self.publish_in_place(pieces).await?;
+        self.taken_back(SHOWN_AGAIN.to_owned()).await.map(Some)
+    }
+
+    async fn publish_in_place(&self, pieces: Vec<Piece>) -> Result<(), RunError> {
         let expected = Some(self.view.head.generation);
         let head = folded(self.view);
         let rotation = Rotation { expected, head, pieces };
         self.ground.lane.rotate(rotation).await?;
-        self.taken_back("What was shown for reference is taken back.".to_owned()).await
+        Ok(())
     }
+}
+
+/// The lines that stay, as pieces of the next log.
+fn kept(lines: &[Arc<Line>], stays: impl Fn(&Line) -> bool) -> Vec<Piece> {
+    spans(lines, stays).into_iter().map(|(first, last)| Piece::Keep(first, last)).collect()
 }

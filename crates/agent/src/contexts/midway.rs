@@ -15,7 +15,7 @@ use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, ToolState, U
 use ship_store::{LedgerLine, Synced};
 
 use super::asked::tell;
-use super::back::last_in_place;
+use super::back::undo_stays;
 use super::current::current_ids;
 use super::operation::{Ground, Moving, Operated, Operation};
 use super::turn::{is_refused, operate, operate_asked};
@@ -140,7 +140,7 @@ pub(crate) async fn stops(work: &Work, operation: &Operation) -> Result<bool, Ru
 /// Whether what an undo takes back is in the context that the run is in.
 async fn is_in_place(work: &Work) -> Result<bool, RunError> {
     let view = work.chat.view().await?;
-    Ok(view.is_some_and(|view| last_in_place(&view).is_some()))
+    Ok(view.is_some_and(|view| undo_stays(&work.agent, &view)))
 }
 
 /// Waits until a person has asked for something that ends this run: whoever wants to be elsewhere does not wait

@@ -6,6 +6,7 @@ use ship_context::contexts::{title_of, turns, view_messages};
 use ship_message::json::Json;
 use ship_store::{Body, Checkpoint, Head, SealedName, Timestamp, View};
 
+use super::last_operation::{AT, WAS, place_from_json};
 use super::{CONTINUES, OPERATION};
 use crate::began::Began;
 
@@ -25,6 +26,13 @@ pub(crate) fn folded(view: &View) -> Head {
         match event.event.as_str() {
             RENAMED => {
                 head.title = event.data.get("title").and_then(Json::as_str).map(str::to_owned)
+            }
+            CHECKPOINT if event.data.get(AT).is_some() => {
+                let Some(name) = event.data.get("name").and_then(Json::as_str) else { continue };
+                let is_removed = event.data.get("removed").is_some();
+                let place = event.data.get(if is_removed { WAS } else { AT });
+                head.checkpoints.retain(|known| known.name != name);
+                head.checkpoints.extend(place.and_then(|place| place_from_json(name, place)));
             }
             CHECKPOINT if event.data.get(OF).is_none() && !gone.contains(event.id.as_str()) => {
                 let Some(name) = event.data.get("name").and_then(Json::as_str) else { continue };

@@ -17,3 +17,4 @@ mod random;
 mod rounds;
 mod seen;
 mod tools;
+mod undo;

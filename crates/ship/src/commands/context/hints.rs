@@ -9,8 +9,9 @@ const AT_THE_END: [(&str, &str, &str); 2] = [
 ];
 
 /// Hints in the middle of a line.
-const WITHIN: [(&str, &str); 2] = [
+const WITHIN: [(&str, &str); 3] = [
     ("`/checkpoint NAME`", "`ship checkpoint NAME`"),
+    ("`/compact --undo`", "`ship compact --undo`"),
     ("`/context rename`", "`ship context rename`"),
 ];
 

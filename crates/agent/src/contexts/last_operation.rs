@@ -1,0 +1,263 @@
+//! What an undo takes back: the last operation of a context, also when a compaction has summed up its line since.
+//!
+//! An operation that stays in its context is a line of the log. A compaction keeps no such lines, so the head that
+//! it writes carries what the last of them was.
+
+use ship_context::contexts::is_reference_line;
+use ship_message::json::{Json, Object};
+use ship_store::{Body, Checkpoint, Head, Line, MessageId, NewEvent, SealedName, Seq, View};
+
+use super::title::{CHECKPOINT, OF, RENAMED, folded};
+use super::turn::{OPERATED, SWITCHED};
+use crate::compact::{COMPACTED, is_undoable};
+
+/// What a head carries: the last operation as it was when the log before was compacted.
+pub(crate) const UNDO: &str = "undo";
+/// The event that tells of a reference that was taken back.
+pub(super) const UNSHOWN: &str = "unshown";
+/// In an event or a carried operation about a checkpoint: where it is, and where its name was before.
+pub(super) const AT: &str = "at";
+pub(super) const WAS: &str = "was";
+
+/// The last thing that was done to a context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LastOperation {
+    /// The operation that published the context, if there was one.
+    Switch,
+    /// A title; the one before it.
+    Renamed { before: Option<String> },
+    /// A checkpoint that was made, or taken back.
+    Checkpoint(CheckpointChange),
+    /// An archived context that was shown for reference.
+    Shown { id: String },
+    /// A reference that was taken back, and the message that it stood behind.
+    Unshown { id: String, after: Option<String> },
+    /// A copy that another chat has got.
+    Copied { to: String },
+}
+
+/// A checkpoint that was made, or taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CheckpointChange {
+    pub(super) name: String,
+    /// The event that made it.
+    pub(super) of: String,
+    pub(super) is_removed: bool,
+    pub(super) message: Option<MessageId>,
+    /// Where it is and where its name was before, when the event that made it is not in the log any more.
+    pub(super) places: Option<Places>,
+}
+
+/// Where a checkpoint is, and where its name was before. A place without a log is in the one that the last
+/// compaction sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Places {
+    pub(super) at: Checkpoint,
+    pub(super) was: Option<Checkpoint>,
+}
+
+/// Finds the last operation, however many compactions ago it was.
+pub(super) fn last_operation(view: &View) -> LastOperation {
+    let carried = view.head.carry.get(UNDO);
+    for line in view.lines.iter().rev() {
+        if is_switch(line) {
+            return LastOperation::Switch;
+        }
+        match (of_line(view, line), carried) {
+            (Some(LastOperation::Shown { id }), Some(carried)) if is_older(carried, &id) => {}
+            (Some(found), _) => return found,
+            (None, _) => {}
+        }
+    }
+    carried.and_then(from_json).unwrap_or(LastOperation::Switch)
+}
+
+/// Whether nothing was said or done since the context was compacted.
+pub(super) fn is_just_compacted(view: &View) -> bool {
+    for line in view.lines.iter().rev() {
+        match &line.body {
+            Body::Event(event) if event.event == COMPACTED => {
+                // Left-out outputs are told at the end of the log, a summary at its beginning.
+                return !is_undoable(event) || is_as_published(view);
+            }
+            Body::Event(_) if is_switch(line) || of_line(view, line).is_some() => return false,
+            Body::Event(_) => {}
+            Body::Message(_) if is_as_published(view) => {}
+            Body::Message(_) => return false,
+        }
+    }
+    false
+}
+
+/// Whether the log has no more messages than its compaction has published.
+fn is_as_published(view: &View) -> bool {
+    let published = view.head.carry.get(UNDO).and_then(|undo| undo.get("messages")?.as_u64());
+    published == Some(view.messages().count() as u64)
+}
+
+/// Makes a head carry the last operation, because the lines that tell of it are summed up. `messages` is how many
+/// the new log begins with.
+pub(crate) fn carry_last_operation(head: &mut Head, view: &View, messages: usize) {
+    let last = match last_operation(view) {
+        LastOperation::Checkpoint(change) => LastOperation::Checkpoint(change.placed_in(view)),
+        last => last,
+    };
+    let mut undo = to_object(&last);
+    undo.set("messages", messages as u64);
+    // References that stay in the log were shown before the last operation.
+    let is_last = |id: &str| matches!(&last, LastOperation::Shown { id: last } if last == id);
+    let shown = view.lines.iter().filter(|line| is_shown(line)).map(|line| id_of(line));
+    let older: Vec<Json> = shown.filter(|id| !is_last(id)).map(Json::from).collect();
+    undo.set_or_remove("older", (!older.is_empty()).then(|| Json::from(older)));
+    head.carry.set(UNDO, undo);
+}
+
+fn is_older(carried: &Json, id: &str) -> bool {
+    let older = carried.get("older").and_then(Json::as_array).unwrap_or_default();
+    older.iter().any(|known| known.as_str() == Some(id))
+}
+
+fn is_switch(line: &Line) -> bool {
+    matches!(&line.body, Body::Event(event) if event.event == SWITCHED)
+}
+
+/// Whether a line is a reference that a person asked for: those of the model and of a group's talk are not.
+fn is_shown(line: &Line) -> bool {
+    let Body::Message(message) = &line.body else { return false };
+    let run = message.get("metadata").and_then(|metadata| metadata.get("runId"));
+    is_reference_line(message) && run.is_none() && line.inbox.is_some()
+}
+
+pub(super) fn id_of(line: &Line) -> &str {
+    match &line.body {
+        Body::Message(message) => message.str("id").unwrap_or_default(),
+        Body::Event(event) => &event.id,
+    }
+}
+
+/// The operation that a line tells of, if it is one that stays in the context.
+fn of_line(view: &View, line: &Line) -> Option<LastOperation> {
+    let event = match &line.body {
+        Body::Message(_) => {
+            return is_shown(line).then(|| LastOperation::Shown { id: id_of(line).to_owned() });
+        }
+        Body::Event(event) => event,
+    };
+    let text = |key: &str| event.data.get(key).and_then(Json::as_str).map(str::to_owned);
+    match event.event.as_str() {
+        RENAMED => Some(LastOperation::Renamed { before: before(view, line.seq).title }),
+        CHECKPOINT => Some(LastOperation::Checkpoint(checkpoint_change(event)?)),
+        UNSHOWN => Some(LastOperation::Unshown { id: text(OF)?, after: text("after") }),
+        OPERATED if is_copy(event) => {
+            Some(LastOperation::Copied { to: text("to").unwrap_or_default() })
+        }
+        _ => None,
+    }
+}
+
+/// The head as it was before a line.
+fn before(view: &View, seq: Seq) -> Head {
+    let mut before = view.clone();
+    before.lines.retain(|line| line.seq < seq);
+    folded(&before)
+}
+
+fn checkpoint_change(event: &NewEvent) -> Option<CheckpointChange> {
+    let name = event.data.get("name").and_then(Json::as_str)?;
+    let place = |key: &str| event.data.get(key).and_then(|json| place_from_json(name, json));
+    Some(CheckpointChange {
+        name: name.to_owned(),
+        of: event.data.get(OF).and_then(Json::as_str).unwrap_or(&event.id).to_owned(),
+        is_removed: event.data.get("removed").is_some(),
+        message: event.ref_msg_id.clone(),
+        places: place(AT).map(|at| Places { at, was: place(WAS) }),
+    })
+}
+
+/// Whether an event tells of a copy that another chat has got.
+fn is_copy(event: &NewEvent) -> bool {
+    let field = |key: &str| event.data.get(key);
+    field("op").and_then(Json::as_str) == Some("fork")
+        && field("to").is_some()
+        && field("done").and_then(Json::as_bool) == Some(true)
+}
+
+impl CheckpointChange {
+    /// The same with its places, as a log tells them that has the event that made it.
+    fn placed_in(&self, view: &View) -> Self {
+        let made = view.lines.iter().find(|line| id_of(line) == self.of);
+        let Some(made) = made.filter(|_| self.places.is_none()) else { return self.clone() };
+        let (name, message) = (self.name.clone(), self.message.clone());
+        let at = Checkpoint { name, sealed: None, seq: made.seq, message };
+        let was = before(view, made.seq).checkpoints.into_iter().find(|it| it.name == self.name);
+        Self { places: Some(Places { at, was }), ..self.clone() }
+    }
+}
+
+pub(super) fn place_to_json(place: &Checkpoint) -> Json {
+    let sealed = place.sealed.as_ref().map_or(Json::Null, |log| log.as_str().into());
+    let mut object = Object::from([("sealed", sealed), ("seq", place.seq.get().into())]);
+    object.set_or_remove("messageId", place.message.as_ref().map(|id| id.as_str().into()));
+    object.into()
+}
+
+pub(super) fn place_from_json(name: &str, json: &Json) -> Option<Checkpoint> {
+    let text = |key: &str| json.get(key).and_then(Json::as_str);
+    Some(Checkpoint {
+        name: name.to_owned(),
+        sealed: text("sealed").and_then(SealedName::parse),
+        seq: Seq::new(json.get("seq")?.as_u64()?),
+        message: text("messageId").and_then(MessageId::new),
+    })
+}
+
+fn to_object(last: &LastOperation) -> Object {
+    let object = |op: &str, fields: &[(&'static str, Option<&str>)]| {
+        let mut object = Object::from([("op", op)]);
+        for (key, value) in fields {
+            object.set_or_remove(*key, value.map(Json::from));
+        }
+        object
+    };
+    match last {
+        LastOperation::Switch => object("switch", &[]),
+        LastOperation::Renamed { before } => object("rename", &[("title", before.as_deref())]),
+        LastOperation::Shown { id } => object("recall", &[(OF, Some(id))]),
+        LastOperation::Unshown { id, after } => {
+            object(UNSHOWN, &[(OF, Some(id)), ("after", after.as_deref())])
+        }
+        LastOperation::Copied { to } => object("fork", &[("to", Some(to))]),
+        LastOperation::Checkpoint(change) => {
+            let mut object =
+                object("checkpoint", &[("name", Some(&change.name)), (OF, Some(&change.of))]);
+            object.set_or_remove("removed", change.is_removed.then(|| Json::from(true)));
+            if let Some(places) = &change.places {
+                object.set(AT, place_to_json(&places.at));
+                object.set_or_remove(WAS, places.was.as_ref().map(place_to_json));
+            }
+            object
+        }
+    }
+}
+
+fn from_json(json: &Json) -> Option<LastOperation> {
+    let text = |key: &str| json.get(key).and_then(Json::as_str).map(str::to_owned);
+    Some(match text("op")?.as_str() {
+        "rename" => LastOperation::Renamed { before: text("title") },
+        "recall" => LastOperation::Shown { id: text(OF)? },
+        UNSHOWN => LastOperation::Unshown { id: text(OF)?, after: text("after") },
+        "fork" => LastOperation::Copied { to: text("to")? },
+        "checkpoint" => {
+            let name = text("name")?;
+            let place = |key: &str| json.get(key).and_then(|json| place_from_json(&name, json));
+            LastOperation::Checkpoint(CheckpointChange {
+                of: text(OF)?,
+                is_removed: json.get("removed").is_some(),
+                message: place(AT).and_then(|at| at.message),
+                places: place(AT).map(|at| Places { at, was: place(WAS) }),
+                name,
+            })
+        }
+        _ => LastOperation::Switch,
+    })
+}
