@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use ship_store::{AcceptError, Busy, FileStore, LaneError, Right, StorageError, Store};
 use ship_testkit::chat::{entry, options};
+use ship_testkit::shim::{Fault, counted_calls, shim};
 use ship_testkit::sweep::block_on;
 
 /// The example, built now: cargo builds it for some ways of running tests and not for others, and an old
@@ -37,32 +38,6 @@ fn soak_program() -> &'static Path {
     })
 }
 
-/// Compiles the shim once; `None` if there is no C compiler.
-fn shim() -> Option<&'static Path> {
-    static SHIM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    SHIM.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shim/faults.c");
-        let library = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("faults-{}.so", std::process::id()));
-        let built = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .args([&library, &source])
-            .arg("-ldl")
-            .status();
-        match built {
-            Ok(status) => {
-                assert!(status.success(), "the shim does not compile");
-                Some(library)
-            }
-            Err(error) => {
-                eprintln!("skipped: there is no C compiler to make the shim with ({error})");
-                None
-            }
-        }
-    })
-    .as_deref()
-}
-
 fn soak(words: &[&str]) -> Command {
     let mut command = Command::new(soak_program());
     command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -70,10 +45,7 @@ fn soak(words: &[&str]) -> Command {
 }
 
 fn with_fault(mut command: Command, shim: &Path, what: &str, at: usize, only: &str) -> Command {
-    command.env("LD_PRELOAD", shim).env("FAULT_DO", what).env("FAULT_AT", at.to_string());
-    if !only.is_empty() {
-        command.env("FAULT_ONLY", only);
-    }
+    Fault { what, at, only, ..Fault::default() }.put_into(&mut command, shim);
     command
 }
 
@@ -168,8 +140,7 @@ fn calls(shim: &Path) -> usize {
     let writer = soak(&["write", dir, "--n", "8", "--rotate", "4", "--tag", "a"]);
     let output = with_fault(writer, shim, "", 0, "").output().expect("soak runs");
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    let count = told.lines().find_map(|line| line.strip_prefix("CALLS ")?.parse().ok());
-    let count: usize = count.unwrap_or_else(|| panic!("the shim does not count: {told}"));
+    let count = counted_calls(&told).unwrap_or_else(|| panic!("the shim does not count: {told}"));
     assert!(count > 100, "{count}");
     count
 }

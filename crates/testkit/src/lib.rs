@@ -13,6 +13,7 @@ pub mod histories;
 pub mod llm;
 pub mod power;
 pub mod random;
+pub mod shim;
 pub mod sim;
 pub mod sweep;
 pub mod texts;
