@@ -16,6 +16,7 @@ pub mod ship;
 pub mod store;
 pub mod store_soak;
 pub mod tokens;
+pub mod two_processes_soak;
 
 mod processor;
 mod talk;

@@ -17,3 +17,4 @@ pub mod shim;
 pub mod sim;
 pub mod sweep;
 pub mod texts;
+pub mod two_processes;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ship_bench::{
     build_tests, compact_soak, contexts_soak, message_soak, provider_soak, store_soak,
+    two_processes_soak,
 };
 
 const SECONDS: u64 = 60;
@@ -36,7 +37,8 @@ fn main() -> ExitCode {
 }
 
 /// Gives two sevenths of the time each to the store and to the requests, and one each to the messages, to
-/// compactions and to contexts.
+/// compactions and to contexts. Every window of failing calls is run, however long that
+/// takes.
 fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     build_tests()?;
     let start = Instant::now();
@@ -51,11 +53,14 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     println!("compactions: {compacted:?}");
     let contexts = contexts_soak::soak(seed, after(7))?;
     println!("contexts: {contexts:?}");
+    let two = two_processes_soak::soak(seed)?;
+    println!("two processes: {}", two.map_or("skipped".to_owned(), |counts| counts.to_string()));
     Ok(format!(
         "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
          {} histories judged in both formats, {} property cases, {} cases beside npm, \
          {} turns in {} outgrown chats with {} kills and {} compactions undone, \
-         {} lives of chats with several contexts",
+         {} lives of chats with several contexts, \
+         {} windows of failing calls in one of two processes",
         store.scripts,
         store.faults,
         store.disks,
@@ -67,7 +72,8 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
         compacted.chats,
         compacted.kills,
         compacted.undone,
-        contexts.lives
+        contexts.lives,
+        two.map_or(0, |counts| counts.cases)
     ))
 }
 

@@ -1,0 +1,82 @@
+//! A `ship chat` that is spoken to line by line.
+
+use super::case_runner::CaseRunner;
+use super::fault_case::BrokenPromise;
+use super::ship_process::{ProcessOutput, ProcessState, ShipProcess};
+use crate::shim::counted_calls;
+
+/// A chat that goes on. Behind each line comes a command that there is not: the word about that ends the response.
+pub(super) struct ChatSession {
+    process: ShipProcess,
+    lines: usize,
+    heard: (usize, usize),
+    ended: Option<bool>,
+}
+
+/// What a chat printed about one line.
+pub(super) struct LineResponse {
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl LineResponse {
+    /// Whether it tells of a failure and nothing else.
+    pub(super) fn is_failure(&self) -> bool {
+        self.stdout.trim_start().starts_with("{\"error\"")
+            || self.stdout.trim().is_empty() && self.stderr.contains("ship: ")
+    }
+}
+
+impl ChatSession {
+    pub(super) fn new(process: ShipProcess) -> Self {
+        Self { process, lines: 0, heard: (0, 0), ended: None }
+    }
+
+    pub(super) fn process(&self) -> &ShipProcess {
+        &self.process
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Says a line and waits for the response.
+    pub(super) fn line(
+        &mut self,
+        runner: &mut CaseRunner<'_>,
+        line: &str,
+    ) -> Result<LineResponse, BrokenPromise> {
+        self.lines += 1;
+        // Letters only: anything else is a message.
+        let mark = format!("/mark{}", "k".repeat(self.lines));
+        self.process.say(&format!("{line}\n{mark}\n"));
+        let mark = format!("There is no command {mark};");
+        let state =
+            runner.wait(&mut self.process, |process| process.printed().stdout.contains(&mark))?;
+        if let ProcessState::Ended(status) = state {
+            self.ended = Some(status.success());
+        }
+        let ProcessOutput { stdout, stderr } = self.process.printed();
+        let (from, to) = (self.heard.0, stdout.find(&mark).unwrap_or(stdout.len()));
+        let new = LineResponse {
+            stdout: stdout[from..to].to_owned(),
+            stderr: stderr[self.heard.1..].to_owned(),
+        };
+        let behind = stdout[to..].find('\n').map_or(stdout.len(), |end| to + end + 1);
+        self.heard = (behind, stderr.len());
+        Ok(new)
+    }
+
+    /// Ends its input. It must be content. Returns how many calls it made, if it counted them.
+    pub(super) fn end(mut self, runner: &mut CaseRunner<'_>) -> Result<usize, BrokenPromise> {
+        self.process.end_input();
+        let state = runner.wait(&mut self.process, |_| false)?;
+        let stderr = self.process.printed().stderr;
+        match state {
+            ProcessState::Ended(status) if status.success() => {
+                Ok(counted_calls(&stderr).unwrap_or_default())
+            }
+            _ => Err(BrokenPromise(format!("the chat ended with a failure: {stderr}"))),
+        }
+    }
+}
