@@ -308,6 +308,64 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub remedy: String,
+    /// What a repair does about it.
+    pub repair: RepairEffect,
+    /// Whether a person has seen this very place, by a repair.
+    pub known: bool,
+}
+
+impl Problem {
+    /// Makes a problem of a whole file.
+    pub fn new(
+        file: impl Into<String>,
+        kind: ProblemKind,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Self {
+            file: file.into(),
+            offset: 0,
+            kind,
+            message: message.into(),
+            remedy: remedy.into(),
+            repair: kind.repair(),
+            known: false,
+        }
+    }
+
+    /// Says where in the file it is.
+    #[must_use]
+    pub fn at(self, offset: u64) -> Self {
+        Self { offset, ..self }
+    }
+
+    /// Says that a repair heals it.
+    #[must_use]
+    pub(crate) fn healed_by_repair(self) -> Self {
+        Self { repair: RepairEffect::Heals, ..self }
+    }
+}
+
+/// What a repair does about a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepairEffect {
+    /// It is gone afterwards.
+    Heals,
+    /// It cannot be healed, and is known from then on.
+    MarksKnown,
+    /// Only a person can do something about it.
+    Nothing,
+}
+
+impl RepairEffect {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Heals => "heals",
+            Self::MarksKnown => "marks_known",
+            Self::Nothing => "nothing",
+        }
+    }
 }
 
 /// What kind of thing is not as it should be.
@@ -335,6 +393,17 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    /// Returns what a repair does about problems of this kind, where nothing else is said.
+    fn repair(self) -> RepairEffect {
+        match self {
+            Self::TornTail | Self::Leftover => RepairEffect::Heals,
+            Self::Damage | Self::Glued | Self::Missing | Self::Blob | Self::Unreferenced => {
+                RepairEffect::MarksKnown
+            }
+            Self::Newer | Self::NotPlain => RepairEffect::Nothing,
+        }
+    }
+
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -140,7 +140,7 @@ pub enum StorageError {
         wanted: ChatKey,
     },
     /// A file that should be there is missing, empty, or cannot be understood at all.
-    #[error("{} is damaged: {what}; restore it from a copy, or move it aside to go on without it", path.display())]
+    #[error("{} is damaged: {what}; `ship repair` goes on with what can be read, or restore it from a copy", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -381,7 +381,9 @@ pub enum ReadError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// No such sealed log.
-    #[error("chat `{chat}` has no sealed log `{name}`; name one that is in its archive")]
+    #[error(
+        "chat `{chat}` has no sealed log `{name}`; restore it from a copy, or go on without it"
+    )]
     NoSealedLog {
         /// The chat.
         chat: ChatKey,

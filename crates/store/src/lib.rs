@@ -46,7 +46,7 @@ mod store;
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use entry::{
     Body, Checkpoint, Entry, FORMAT_VERSION, Head, Line, NewEvent, NewMessage, Piece, Problem,
-    ProblemKind, Rotated, Rotation, View,
+    ProblemKind, RepairEffect, Rotated, Rotation, View,
 };
 pub use error::{
     AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, ListError, OpenError,

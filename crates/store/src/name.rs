@@ -34,6 +34,23 @@ pub(crate) fn folder_name(key: &ChatKey) -> String {
     format!("{}~{}", &encoded[..cut], &digest[..32])
 }
 
+/// Returns the key that a folder may be named after; whether it is must be told by [`folder_name`].
+pub(crate) fn decoded_name(folder: &str) -> Option<ChatKey> {
+    let mut bytes = Vec::with_capacity(folder.len());
+    let mut rest = folder.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()?.parse().ok()
+}
+
 fn encode_uri_component(text: &str) -> String {
     use std::fmt::Write as _;
     let mut encoded = String::with_capacity(text.len());

@@ -191,6 +191,10 @@ pub trait Chat: Send + Sync {
 
     /// Sets aside what is torn or left over and says what it did. Deletes nothing that was acknowledged.
     fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError>;
+
+    /// Writes down that a person has seen these problems, which cannot be healed: from then on a verification
+    /// shows them as known.
+    fn acknowledge(&self, problems: Vec<Problem>) -> Answer<'_, (), StorageError>;
 }
 
 /// The right to run the agent on a chat. It ends when this is dropped.

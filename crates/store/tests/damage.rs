@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ship_store::disk::{Disk, MemoryDisk, Mode};
-use ship_store::{Chat, FileStore, NewMessage, Store};
+use ship_store::{Chat, FileStore, NewMessage, Problem, Store};
 use ship_testkit::chat::{Begun, ids, message, options, text};
 use ship_testkit::sweep::block_on;
 
@@ -86,5 +86,56 @@ fn damage_is_told_once_however_often_the_chat_is_opened() {
         assert_eq!(opened(&disk).await.repair().await.unwrap().len(), 1);
         assert_eq!(opened(&disk).await.repair().await.unwrap(), []);
         assert_eq!(opened(&disk).await.verify().await.unwrap().len(), 1);
+    });
+}
+
+fn known(problems: &[Problem]) -> Vec<bool> {
+    problems.iter().map(|problem| problem.known).collect()
+}
+
+#[test]
+fn what_a_person_has_seen_is_known_in_the_sealed_log_too_and_a_new_injury_is_not() {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        for id in ["m1", "m2", "m3", "m4"] {
+            begun.say(id).await;
+        }
+    });
+    damage(&disk, LIVE, "\"m2\"");
+    let sealed = block_on(async {
+        let chat = opened(&disk).await;
+        chat.repair().await.unwrap();
+        let problems = chat.verify().await.unwrap();
+        assert_eq!(known(&problems), [false]);
+        chat.acknowledge(problems).await.unwrap();
+        assert_eq!(known(&opened(&disk).await.verify().await.unwrap()), [true]);
+        let seen = bytes(&disk, ".ship/chat/a/quarantine/seen.jsonl");
+        let seen = String::from_utf8(seen).unwrap();
+        assert!(seen.starts_with(r#"{"file":"messages/history.jsonl","offset":"#), "{seen}");
+        assert_eq!(seen.matches("\"crc\":").count(), 1, "{seen}");
+
+        let lane = chat.lane("test").await.unwrap();
+        let position = chat.view().await.unwrap().unwrap().position;
+        let mut begun = Begun { chat: Arc::clone(&chat), lane, position };
+        begun.compact("s1", begun.position.seq).await;
+        let problems = chat.verify().await.unwrap();
+        assert_eq!(known(&problems), [true]);
+        problems[0].file.clone()
+    });
+    damage(&disk, &sealed, "\"m3\"");
+    block_on(async {
+        assert_eq!(known(&opened(&disk).await.verify().await.unwrap()), [true, false]);
+    });
+    // Other bytes at a place that was seen.
+    damage(&disk, &sealed, "type");
+    let damaged = bytes(&disk, &sealed);
+    let mut lines = damaged.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec);
+    let mut lines: Vec<Vec<u8>> = lines.by_ref().collect();
+    lines[2][40] ^= 2;
+    put(&disk, &sealed, &lines.concat());
+    block_on(async {
+        let problems = opened(&disk).await.verify().await.unwrap();
+        assert!(known(&problems).iter().all(|known| !known), "{problems:?}");
     });
 }

@@ -163,6 +163,10 @@ impl Chat for ConversationChat {
     fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError> {
         self.memory.repair()
     }
+
+    fn acknowledge(&self, problems: Vec<Problem>) -> Answer<'_, (), StorageError> {
+        self.memory.acknowledge(problems)
+    }
 }
 
 /// The text of a piece that is a new message.

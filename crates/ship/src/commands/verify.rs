@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, Problem, ProblemKind, Store, chat_folder};
+use ship_store::{ChatKey, Problem, ProblemKind, RepairEffect, Store, chat_folder};
 
 use crate::failure::Failure;
 use crate::output;
@@ -26,7 +26,8 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
             },
         }
     }
-    let ok = problems.is_empty();
+    // What a person has seen and cannot be healed is no news.
+    let ok = problems.iter().all(|problem| problem.known);
     if session.json {
         let problems: Vec<Json> = problems.iter().map(to_json).collect();
         output::json(&Json::Object(Object::from([
@@ -44,43 +45,60 @@ async fn problems_of(store: &dyn Store, key: &ChatKey) -> Result<Vec<Problem>, F
     Ok(chat.verify().await?)
 }
 
-fn unreadable(key: &ChatKey, failure: Failure) -> Problem {
-    Problem {
-        file: chat_folder(key).display().to_string(),
-        offset: 0,
-        kind: ProblemKind::Damage,
-        message: failure.sentence(),
-        remedy: failure.remedy().unwrap_or("restore it from a copy").to_owned(),
-    }
+/// A chat that cannot even be looked at, as a problem.
+pub(super) fn unreadable(key: &ChatKey, failure: Failure) -> Problem {
+    let file = chat_folder(key).display().to_string();
+    let remedy = failure.remedy().unwrap_or("restore it from a copy");
+    let problem = Problem::new(file, ProblemKind::Damage, failure.sentence(), remedy);
+    Problem { repair: RepairEffect::Nothing, ..problem }
 }
 
-fn to_json(problem: &Problem) -> Json {
+pub(super) fn to_json(problem: &Problem) -> Json {
     Json::Object(Object::from([
         ("file", Json::from(problem.file.as_str())),
         ("offset", problem.offset.into()),
         ("kind", problem.kind.as_str().into()),
         ("message", problem.message.as_str().into()),
         ("remedy", problem.remedy.as_str().into()),
+        ("known", problem.known.into()),
     ]))
 }
 
 fn print(problems: &[Problem], chats: usize) -> Result<(), Failure> {
     let style = Style::of_stdout();
     for problem in problems {
-        let place = match problem.offset {
-            0 => problem.file.clone(),
-            offset => format!("{} at byte {offset}", problem.file),
-        };
-        let kind = style.red(&problem.kind.as_str().replace('_', " "));
-        let line = format!("{kind} {}: {}", style.bold(&place), output::visible(&problem.message));
-        output::line(&table::wrapped(&line, 2))?;
-        let line = format!("  {} {}", style.dim("hint:"), output::visible(&problem.remedy));
-        output::line(&table::wrapped(&line, 8))?;
+        print_problem(problem, style)?;
     }
-    output::line(&match (problems.len(), chats) {
-        (0, 1) => "1 chat, nothing wrong.".to_owned(),
-        (0, chats) => format!("{chats} chats, nothing wrong."),
-        (1, _) => "1 problem.".to_owned(),
-        (count, _) => format!("{count} problems."),
+    let known = problems.iter().filter(|problem| problem.known).count();
+    output::line(&match (problems.len(), known, chats) {
+        (0, _, 1) => "1 chat, nothing wrong.".to_owned(),
+        (0, _, chats) => format!("{chats} chats, nothing wrong."),
+        (1, 1, _) => "1 problem, known.".to_owned(),
+        (1, _, _) => "1 problem.".to_owned(),
+        (count, 0, _) => format!("{count} problems."),
+        (count, known, _) if count == known => format!("{count} problems, all known."),
+        (count, known, _) => format!("{count} problems, {known} of them known."),
     })
+}
+
+/// Prints a problem and what to do about it.
+pub(super) fn print_problem(problem: &Problem, style: Style) -> Result<(), Failure> {
+    if problem.known {
+        let line = format!("{} {}", line(problem, style), style.dim("(known)"));
+        return output::line(&table::wrapped(&line, 2));
+    }
+    output::line(&table::wrapped(&line(problem, style), 2))?;
+    let hint = format!("  {} {}", style.dim("hint:"), output::visible(&problem.remedy));
+    output::line(&table::wrapped(&hint, 8))
+}
+
+/// Where a problem is and what it is, in one line.
+pub(super) fn line(problem: &Problem, style: Style) -> String {
+    let place = match problem.offset {
+        0 => problem.file.clone(),
+        offset => format!("{} at byte {offset}", problem.file),
+    };
+    let kind = problem.kind.as_str().replace('_', " ");
+    let kind = if problem.known { style.dim(&kind) } else { style.red(&kind) };
+    format!("{kind} {}: {}", style.bold(&place), output::visible(&problem.message))
 }

@@ -172,15 +172,11 @@ pub(crate) fn missing_end(
     (_, last): (Seq, Seq),
 ) -> Option<Problem> {
     let found = scan.lines.last().map_or(0, |found| found.line.seq);
-    (found < last.get()).then(|| Problem {
-        file: path.display().to_string(),
-        offset: bytes.len() as u64,
-        kind: ProblemKind::Damage,
-        message: format!(
-            "it should end with line {last}, and line {found} is the last that is read"
-        ),
-        remedy: "compare with a copy; the lines before are read".to_owned(),
-    })
+    let message =
+        format!("it should end with line {last}, and line {found} is the last that is read");
+    let remedy = "compare with a copy; the lines before are read";
+    let problem = Problem::new(path.display().to_string(), ProblemKind::Damage, message, remedy);
+    (found < last.get()).then(|| problem.at(bytes.len() as u64))
 }
 
 /// Whether a pattern stands in bytes. Its last byte is compared first, which is enough for nearly all places.

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ship_message::json::{Json, Object};
 
@@ -18,20 +18,22 @@ use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
 use super::log::{LogFile, first_line};
 use super::lookup::KnownKey;
 use super::right::{Attempt, Held, RightFile};
-use super::rotate::{self, sealed_path};
-use super::{holder, prepare, verify};
+use super::rotate;
+use super::{holder, prepare, quarantine, verify};
 use crate::name::folder_name;
-use crate::scan::scan;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
-    Entry, FORMAT_VERSION, Gen, LaneHolder, LedgerLine, LedgerSeq, NewEntry, OpenError, Position,
-    Problem, ProblemKind, ReadError, Refused, Right, RotateError, Rotated, Rotation, Seq,
+    Entry, FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerLine, LedgerSeq, NewEntry, OpenError,
+    Position, Problem, ReadError, Refused, Right, RotateError, Rotated, Rotation, Seq,
     StorageError, Synced, View,
 };
 
 /// The folders of a chat, below its own.
 const FOLDERS: [&str; 6] =
     ["conversations", "messages", "messages/archive", "contexts", "contexts/archive", "memory"];
+
+/// How many lines of the ledger are looked at for what a chat is about.
+const ABOUT_LINES: usize = 20;
 
 /// Where the files of a chat are.
 #[derive(Debug, Clone)]
@@ -42,6 +44,7 @@ pub(crate) struct Paths {
     pub(crate) messages: PathBuf,
     pub(crate) archive: PathBuf,
     pub(crate) live: PathBuf,
+    pub(crate) quarantine: PathBuf,
 }
 
 impl Paths {
@@ -53,6 +56,7 @@ impl Paths {
             conversations: chat.join("conversations"),
             archive: messages.join("archive"),
             live: messages.join("history.jsonl"),
+            quarantine: chat.join("quarantine"),
             messages,
             chat,
         }
@@ -82,15 +86,15 @@ pub(crate) struct ChatFiles {
     lane: Arc<RightFile>,
     pub(crate) context: LogFile<ContextFold>,
     seen: KeptView,
-    ledger: LogFile<LedgerFold>,
-    run: Journal,
-    requests: Journal,
+    pub(super) ledger: LogFile<LedgerFold>,
+    pub(super) run: Journal,
+    pub(super) requests: Journal,
     batches: Group<Batch, Result<Position, AppendError>>,
     additions: Group<Addition, Result<Accepted, AcceptError>>,
     /// Whether this process has synced the folders, which another may have made just before it died.
     adopted: AtomicBool,
     /// Repairs that are not of a log.
-    notes: Mutex<Vec<Problem>>,
+    pub(super) notes: Mutex<Vec<Problem>>,
 }
 
 impl ChatFiles {
@@ -100,7 +104,7 @@ impl ChatFiles {
             let path = paths.chat.join(name);
             Arc::new(RightFile::new(Arc::clone(&env), key.clone(), right, path))
         };
-        let quarantine = paths.chat.join("quarantine");
+        let quarantine = paths.quarantine.clone();
         let journal =
             |name| Journal::new(Arc::clone(&env), paths.messages.join(name), quarantine.clone());
         let ledger = paths.conversations.join("history.jsonl");
@@ -199,15 +203,64 @@ impl ChatFiles {
     }
 
     fn make_about(&self, about: &About) -> Result<(), StorageError> {
-        match self.read_about()? {
+        match self.whole_about()? {
             // Its name may not last, though it is there: only a new one can be made to.
             Some(known) if self.env.is_doubted(&self.paths.chat) => self.write_about(&known),
             Some(_) => Ok(()),
-            None => {
-                self.check_logs()?;
-                self.write_about(about)
+            None => self.write_about_anew(about),
+        }
+    }
+
+    /// Returns what `chat.json` says; `None` also if it is empty or half written.
+    pub(crate) fn whole_about(&self) -> Result<Option<About>, StorageError> {
+        match self.read_about() {
+            Err(StorageError::Damaged { .. }) => Ok(None),
+            read => read,
+        }
+    }
+
+    /// Returns what the chat is about; `None` if there is no such chat. One that has lost its `chat.json` is
+    /// there as long as its logs are.
+    pub(crate) fn find_about(&self) -> Result<Option<About>, StorageError> {
+        if let Some(about) = self.whole_about()? {
+            return Ok(Some(about));
+        }
+        if !self.has_logs()? {
+            return Ok(None);
+        }
+        self.check_logs()?;
+        Ok(Some(self.about_in_ledger()))
+    }
+
+    pub(crate) fn has_logs(&self) -> Result<bool, StorageError> {
+        let live = [self.paths.live.clone(), ledger::live(&self.paths.conversations)];
+        for path in live {
+            if self.env.look(&path)?.is_some_and(|look| look.len > 0) {
+                return Ok(true);
             }
         }
+        let archives = ledger::newest_archive(&self.env, &self.paths.conversations)?;
+        Ok(archives > 0 || !self.sealed_names()?.is_empty())
+    }
+
+    /// Returns what the newest entry of the ledger tells of the chat.
+    pub(super) fn about_in_ledger(&self) -> About {
+        let channel = |line: &LedgerLine| match &line.body {
+            LedgerBody::Entry(entry) => entry.entry.str("channel").map(str::to_owned),
+            LedgerBody::Delivery(_) => None,
+        };
+        // What is wrong with the ledger is told where that is looked at.
+        let lines = self.ledger_before(None, ABOUT_LINES).unwrap_or_default();
+        About { channel: lines.iter().rev().find_map(channel), target: None }
+    }
+
+    /// Writes `chat.json` where there is none or none that can be read. What was there is kept aside.
+    pub(super) fn write_about_anew(&self, about: &About) -> Result<(), StorageError> {
+        self.check_logs()?;
+        if let Some((_, bytes)) = self.env.read(&self.paths.about)? {
+            quarantine::keep(&self.env, &self.paths.quarantine, &self.paths.about, 0, &bytes)?;
+        }
+        self.write_about(about)
     }
 
     /// Refuses to make a chat of logs that belong to another.
@@ -335,7 +388,7 @@ impl ChatFiles {
             PromoteError::Storage(error) => error.into(),
         })?;
         let archive = &self.paths.archive;
-        let damage = elsewhere.quarantine_damage(&self.paths.chat.join("quarantine"))?;
+        let damage = elsewhere.quarantine_damage(&self.paths.quarantine)?;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
         // Nobody reads that log again.
         self.seen.forget();
@@ -344,7 +397,7 @@ impl ChatFiles {
     }
 
     /// For people and scripts; nothing of ours reads it. Fails where it is there already.
-    fn link_active(&self) {
+    pub(super) fn link_active(&self) {
         let link = self.paths.chat.join("contexts/active.jsonl");
         let _ = self.env.disk.symlink("../messages/history.jsonl", &link);
     }
@@ -388,7 +441,7 @@ impl ChatFiles {
     fn add(&self, waiting: Vec<Addition>) -> Vec<Result<Accepted, AcceptError>> {
         let count = waiting.len();
         let right = self.right("accept");
-        let writing = right.and_then(|right| Ok((self.ledger.writing(&right)?, right)));
+        let writing = right.and_then(|right| Ok((self.ledger_to_write(&right)?, right)));
         match writing {
             Ok((writing, _right)) => {
                 let (env, folder) = (&*self.env, &*self.paths.conversations);
@@ -402,7 +455,7 @@ impl ChatFiles {
     }
 
     /// How far the context has promoted entries of the ledger.
-    fn promoted(&self) -> Result<Option<LedgerSeq>, StorageError> {
+    pub(super) fn promoted(&self) -> Result<Option<LedgerSeq>, StorageError> {
         match self.view() {
             Ok(view) => Ok(view.and_then(|view| view.inbox)),
             Err(ReadError::Storage(error)) => Err(error),
@@ -500,17 +553,8 @@ impl ChatFiles {
     }
 
     pub(crate) fn derived(&self, which: &Derived) -> Result<Option<DerivedState>, ReadError> {
-        let Some((_, bytes)) = self.env.read(&self.paths.derived(which))? else { return Ok(None) };
-        let Ok(Json::Object(mut value)) = Json::parse_bytes(&bytes) else { return Ok(None) };
-        let source = value.remove("source");
-        let number = |name: &str| source.as_ref()?.get(name)?.as_u64();
-        let state = || {
-            let position =
-                Position { generation: Gen::new(number("gen")?), seq: Seq::new(number("seq")?) };
-            let crc = u32::try_from(number("crc")?).ok()?;
-            Some(DerivedState { value, position, crc })
-        };
-        Ok(state())
+        let read = self.env.read(&self.paths.derived(which))?;
+        Ok(read.and_then(|(_, bytes)| derived_state(&bytes)))
     }
 
     pub(crate) fn put_derived(
@@ -523,6 +567,7 @@ impl ChatFiles {
         source.set("gen", position.generation.get());
         source.set("seq", position.seq.get());
         source.set("crc", u64::from(crc));
+        source.set("sum", checksum(&value));
         value.set("source", source);
         let _right = self.right("put_derived")?;
         let text = format!("{}\n", Json::from(value));
@@ -543,85 +588,26 @@ impl ChatFiles {
     }
 
     pub(crate) fn verify(&self) -> Result<Vec<Problem>, ReadError> {
-        Ok(verify::chat(self)?)
-    }
-
-    /// Notes that a log got a new head.
-    fn mended(&self, log: &Path) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(Problem {
-            file: log.display().to_string(),
-            offset: 0,
-            kind: ProblemKind::Damage,
-            message: "the log had lost its head; a new one goes on where it ended".to_owned(),
-            remedy: "nothing to do: the damaged log is kept as it was".to_owned(),
-        });
-    }
-
-    /// Gives the context log a head, and if nothing of it can be read, the lines of the newest sealed log.
-    fn repair_context(&self, right: &Held) -> Result<(), StorageError> {
-        let (live, archive) = (&self.paths.live, &self.paths.archive);
-        let missing = self.env.look(live)?.is_none() && !self.sealed_names()?.is_empty();
-        if !missing && !headless(self.context.writing(right))? {
-            return Ok(());
-        }
-        let writing = self.context.replacing(right)?;
-        let read = self.env.read(live)?.is_some_and(|(_, b)| !scan(&b, None).lines.is_empty());
-        let mut newest = self.sealed_names()?.into_iter().rev();
-        let from = match read {
-            true => None,
-            false => newest.find(|name| {
-                self.sealed_head(&sealed_path(archive, name)).is_ok_and(|head| head.is_some())
-            }),
-        };
-        match from {
-            Some(name) => {
-                let aside = self.paths.chat.join("quarantine");
-                rotate::begin_again(&self.env, writing, &self.key, archive, name, &aside)?;
-            }
-            None => rotate::mend(&self.env, writing, &self.key, live, archive)?,
-        }
-        self.mended(live);
-        Ok(())
-    }
-
-    /// Brings every log up to date, which cuts what is torn, and takes leftovers away.
-    pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
-        let right = self.right("repair")?;
-        self.repair_context(&right)?;
-        self.link_active();
-        if self.ledger_lost()? || headless(self.ledger.writing(&right))? {
-            let (env, folder) = (&*self.env, &*self.paths.conversations);
-            let writing = self.ledger.replacing(&right)?;
-            let (chat, promoted) = (&self.key, || self.promoted());
-            let mut adding = Adding { env, chat, folder, writing, promoted: &promoted };
-            adding.mend(&self.paths.chat.join("quarantine"))?;
-            self.mended(&self.paths.conversations.join("history.jsonl"));
-        }
-        for log in [&self.run, &self.requests] {
-            if headless(log.writing(&right))? {
-                journal::mend(log, &right, &self.paths.chat.join("quarantine"))?;
-                self.mended(&log.path);
-            }
-        }
-        for leftover in verify::leftovers(self)? {
-            self.env.remove(Path::new(&leftover.file))?;
-            self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(leftover);
-        }
-        let mut notes =
-            std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-        notes.extend(self.context.take_notes());
-        notes.extend(self.ledger.take_notes());
-        notes.extend(self.run.take_notes());
-        notes.extend(self.requests.take_notes());
-        Ok(notes)
+        let mut problems = verify::chat(self)?;
+        self.mark_known(&mut problems)?;
+        Ok(problems)
     }
 }
 
-/// Whether a log cannot be written because it does not begin with a head.
-fn headless<T>(writing: Result<T, StorageError>) -> Result<bool, StorageError> {
-    match writing {
-        Ok(_) => Ok(false),
-        Err(StorageError::Damaged { .. }) => Ok(true),
-        Err(error) => Err(error),
-    }
+/// Reads the bytes of a derived file; `None` if a byte of it is wrong.
+pub(super) fn derived_state(bytes: &[u8]) -> Option<DerivedState> {
+    let Ok(Json::Object(mut value)) = Json::parse_bytes(bytes) else { return None };
+    let source = value.remove("source");
+    let number = |name: &str| source.as_ref()?.get(name)?.as_u64();
+    let position = Position { generation: Gen::new(number("gen")?), seq: Seq::new(number("seq")?) };
+    let crc = u32::try_from(number("crc")?).ok()?;
+    // Files of older programs have none.
+    let sum = source.as_ref().and_then(|source| source.get("sum")?.as_str());
+    let is_whole = sum.is_none_or(|sum| sum == checksum(&value));
+    is_whole.then_some(DerivedState { value, position, crc })
+}
+
+/// The checksum of what a derived file says.
+fn checksum(value: &Object) -> String {
+    format!("{:08x}", crc32c::crc32c(Json::from(value.clone()).to_string().as_bytes()))
 }

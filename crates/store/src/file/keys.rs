@@ -106,6 +106,11 @@ impl Keys {
         Ok(Some(Self::new(number, sealed_at, pairs.collect())))
     }
 
+    /// Whether these are the bytes of such a file.
+    pub(crate) fn is_whole(bytes: &[u8]) -> bool {
+        Self::parse(0, bytes).is_some()
+    }
+
     fn parse(number: u64, bytes: &[u8]) -> Option<Self> {
         let (content, crc) = bytes.split_last_chunk::<4>()?;
         let rest = content.strip_prefix(MAGIC)?;

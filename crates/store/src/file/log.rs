@@ -441,6 +441,17 @@ impl<F: Fold> Writing<'_, F> {
         Ok(begins == bytes)
     }
 
+    /// Moves the log itself into the quarantine, so that there is none. Tells whether there was one.
+    pub(crate) fn set_file_aside(&mut self) -> Result<bool, StorageError> {
+        if self.file.is_none() {
+            return Ok(false);
+        }
+        self.put_away(&self.log.path)?;
+        self.state.known = None;
+        self.file = None;
+        Ok(true)
+    }
+
     /// Moves a file into the quarantine, durably.
     fn put_away(&self, path: &Path) -> Result<(), StorageError> {
         let (env, folder) = (&self.log.env, path.parent().unwrap_or(Path::new("")));
@@ -551,12 +562,9 @@ pub(crate) fn check_head(path: &Path, scan: &Scan) -> Result<(), StorageError> {
 
 /// Tells what a scan found wrong.
 pub(crate) fn problems(path: &Path, bytes: &[u8], scan: &Scan, from: u64) -> Vec<Problem> {
-    let problem = |offset: usize, kind, message: String, remedy: &str| Problem {
-        file: path.display().to_string(),
-        offset: from + offset as u64,
-        kind,
-        message,
-        remedy: remedy.to_owned(),
+    let problem = |offset: usize, kind, message: String, remedy: &str| {
+        let file = path.display().to_string();
+        Problem::new(file, kind, message, remedy).at(from + offset as u64)
     };
     let damage = scan.damage.iter().map(|damage| {
         let message = match damage.fault {

@@ -228,13 +228,9 @@ pub(crate) fn resolve(
             (Ok(_), None) => {}
             (Err(BlobError::Storage(error)), _) => return Err(error),
             (Err(error @ (BlobError::Missing(_) | BlobError::Damaged(_))), _) => {
-                problems.push(Problem {
-                    file: file.to_owned(),
-                    offset: 0,
-                    kind: ProblemKind::Blob,
-                    message: format!("line {} at {pointer}: {error}", line.seq),
-                    remedy: "restore the blob from a copy; the line shows a preview".to_owned(),
-                });
+                let message = format!("line {} at {pointer}: {error}", line.seq);
+                let remedy = "restore the blob from a copy; the line shows a preview";
+                problems.push(Problem::new(file, ProblemKind::Blob, message, remedy));
             }
         }
     }

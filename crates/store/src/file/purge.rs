@@ -77,7 +77,8 @@ impl ChatFiles {
             self.env.replace(&path, &bytes)?;
             return Ok(purged);
         }
-        let head = self.head_to_keep(&path, &bytes, &scan)?.ok_or_else(|| self.not_sealed(name))?;
+        let head = self.head_to_keep(&path, &bytes, &scan, name.range().0)?;
+        let head = head.ok_or_else(|| self.not_sealed(name))?;
         let lines = scan.lines.iter().filter(|found| found.line.event() != Some("head"));
         let purged =
             Purged { ts: self.env.options.now(), lines: lines.count() as u64, by: by.to_owned() };
@@ -92,6 +93,7 @@ impl ChatFiles {
         path: &Path,
         bytes: &[u8],
         scan: &Scan,
+        first: Seq,
     ) -> Result<Option<Draft>, StorageError> {
         match check_head(path, scan) {
             Ok(()) => {
@@ -106,9 +108,11 @@ impl ChatFiles {
                 Ok(line.filter(|line| owner(line) == Some(true)).map(RawLine::into_draft))
             }
             Err(StorageError::Damaged { .. }) => {
-                let view = view::view_of(&self.env, path, bytes)?.view;
-                let first = scan.lines.first().map_or(0, |found| found.line.seq);
-                Ok(Some(head_line(&view.head, &self.key, first, self.env.options.now())))
+                let head = match scan.lines.is_empty() {
+                    true => view::recovered_head(&self.env, path, first.get())?,
+                    false => view::view_of(&self.env, path, bytes)?.view.head,
+                };
+                Ok(Some(head_line(&head, &self.key, first.get(), self.env.options.now())))
             }
             Err(error) => Err(error),
         }

@@ -12,7 +12,7 @@ use super::elsewhere::Elsewhere;
 use super::env::Env;
 use super::log::{Known, Writing};
 use super::prepare::{self, PrepareError, Prepared};
-use super::view::{collapse, view};
+use super::view::{collapse, recovered_head, view};
 use crate::line::{Draft, RawLine};
 use crate::scan::scan;
 use crate::{
@@ -160,17 +160,22 @@ pub(crate) fn begin_again(
     aside: &Path,
 ) -> Result<(), StorageError> {
     let path = sealed_path(archive, &name);
-    let Some(view) = view(env, &path)? else { return Ok(()) };
-    let Some((_, bytes)) = env.read(&path)? else { return Ok(()) };
+    let head = match view(env, &path) {
+        Ok(Some(view)) => {
+            let generation = view.head.generation.next();
+            Head { generation, inbox: view.inbox, ..view.head }
+        }
+        // Nothing of it can be read, and all that is known is its name.
+        Ok(None) | Err(StorageError::Damaged { .. }) => {
+            recovered_head(env, &path, name.range().0.get())?
+        }
+        Err(error) => return Err(error),
+    };
+    let bytes = env.read(&path)?.map(|(_, bytes)| bytes).unwrap_or_default();
     let now = env.options.now();
     let scan = scan(&bytes, None);
     let next = scan.given.max(name.range().1.get()) + 1;
-    let head = Head {
-        generation: view.head.generation.next(),
-        sealed: Some(name),
-        inbox: view.inbox,
-        ..view.head
-    };
+    let head = Head { sealed: Some(name), ..head };
     let lines = scan.lines.into_iter().map(|found| found.line);
     // What was purged stays gone, and only its head goes on.
     let kept = lines.filter(|line| line.event() != Some("head") && !line.is_tombstone());

@@ -9,16 +9,17 @@ use ship_message::json::{Json, Object};
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::env::Env;
+use super::log::first_line;
 use super::open::OpenChats;
 use super::right::{Attempt, Held};
 use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
-use crate::name::folder_name;
+use crate::name::{decoded_name, folder_name};
 use crate::{
     About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
     ChatState, ContextId, Delivery, Derived, DerivedState, Entry, Lane, LaneError, LaneHolder,
     LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Options, Place, Position,
-    Problem, ProblemKind, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog,
-    SealedName, Seq, StorageError, Store, Synced, View,
+    Problem, ProblemKind, PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated,
+    Rotation, SealedLog, SealedName, Seq, StorageError, Store, Synced, View,
 };
 
 /// How long at most between two looks at a lane that another has.
@@ -60,7 +61,7 @@ impl FileStore {
     /// The chat of a key; `None` if there is none.
     fn existing(&self, key: &ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> {
         let chat = self.chat(key);
-        if chat.read_about()?.is_none() {
+        if chat.find_about()?.is_none() {
             self.open.forget(key);
             return Ok(None);
         }
@@ -91,34 +92,49 @@ impl FileStore {
             |path: &Path| Ok::<u64, StorageError>(self.env.look(path)?.map_or(0, |look| look.len));
         let (context_bytes, ledger_bytes) =
             (size(&paths.live)?, size(&paths.conversations.join("history.jsonl"))?);
-        let Some((_, bytes)) = self.env.read(&paths.about)? else {
+        let about = self.env.read(&paths.about)?.map(|(_, bytes)| Json::parse_bytes(&bytes).ok());
+        let is_missing = about.is_none();
+        let named = about.flatten().and_then(|about| about.get("chatKey")?.as_str()?.parse().ok());
+        let key: ChatKey = match named {
+            Some(key) if folder_name(&key) != folder => {
+                let message = format!("it names chat `{key}`, whose folder is another");
+                return Ok(Some(unreadable(paths, ProblemKind::Damage, &message)));
+            }
+            Some(key) => key,
             // A chat is there once its `chat.json` is; one that has said something has lost it.
-            let message = "it is missing, though the chat has logs";
-            let lost = context_bytes > 0 || ledger_bytes > 0;
-            return Ok(lost.then(|| unreadable(paths, ProblemKind::Missing, message)));
+            None if is_missing && context_bytes == 0 && ledger_bytes == 0 => return Ok(None),
+            None => match self.key_of(folder, paths)? {
+                Some(key) => key,
+                None => {
+                    let message = "it is missing or holds no chat key, and neither does a log";
+                    return Ok(Some(unreadable(paths, ProblemKind::Missing, message)));
+                }
+            },
         };
-        let about = Json::parse_bytes(&bytes).ok();
-        let key = about.and_then(|about| about.get("chatKey")?.as_str()?.parse::<ChatKey>().ok());
-        let Some(key) = key else {
-            return Ok(Some(unreadable(paths, ProblemKind::Damage, "it holds no chat key")));
-        };
-        if folder_name(&key) != folder {
-            let message = format!("it names chat `{key}`, whose folder is another");
-            return Ok(Some(unreadable(paths, ProblemKind::Damage, &message)));
-        }
         let journal_bytes = size(&paths.messages.join("run.jsonl"))?;
         Ok(Some(ChatLook { key: Ok(key), context_bytes, ledger_bytes, journal_bytes }))
+    }
+
+    /// The key of a chat that has lost its `chat.json`: the head of a log has it, and a short one is the name of
+    /// the folder.
+    fn key_of(&self, folder: &str, paths: &Paths) -> Result<Option<ChatKey>, StorageError> {
+        let is_it = |key: &ChatKey| folder_name(key) == folder;
+        for path in [&paths.live, &paths.conversations.join("history.jsonl")] {
+            let head = first_line(&self.env, path)?;
+            let key =
+                head.and_then(|line| line.body.get("data")?.get("chatKey")?.as_str()?.parse().ok());
+            if let Some(key) = key.filter(is_it) {
+                return Ok(Some(key));
+            }
+        }
+        Ok(decoded_name(folder).filter(is_it))
     }
 }
 
 fn unreadable(paths: &Paths, kind: ProblemKind, message: &str) -> ChatLook {
-    let problem = Problem {
-        file: paths.about.display().to_string(),
-        offset: 0,
-        kind,
-        message: message.to_owned(),
-        remedy: "restore it from a copy; `chat.json` tells which chat this is".to_owned(),
-    };
+    let remedy = "restore it from a copy; `chat.json` tells which chat this is";
+    let problem = Problem::new(paths.about.display().to_string(), kind, message, remedy);
+    let problem = Problem { repair: RepairEffect::Nothing, ..problem };
     ChatLook { key: Err(problem), context_bytes: 0, ledger_bytes: 0, journal_bytes: 0 }
 }
 
@@ -175,7 +191,7 @@ impl Store for FileStore {
     fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError> {
         let (store, mut chat) = (self.clone(), self.chat(key));
         blocking(move || {
-            let there = chat.read_about()?.is_some();
+            let there = chat.whole_about()?.is_some();
             if !there {
                 // What was known is of a chat that is gone.
                 let key = chat.key.clone();
@@ -228,7 +244,7 @@ impl Chat for FileChat {
     }
 
     fn about(&self) -> Answer<'_, About, ReadError> {
-        self.run(|chat| Ok(chat.read_about()?.unwrap_or_default()))
+        self.run(|chat| Ok(chat.find_about()?.unwrap_or_default()))
     }
 
     fn set_about(&self, about: About) -> Answer<'_, (), OpenError> {
@@ -331,7 +347,7 @@ impl Chat for FileChat {
             let view = chat.view()?;
             let inbox = view.as_ref().and_then(|view| view.inbox);
             Ok(ChatState {
-                about: chat.read_about()?.unwrap_or_default(),
+                about: chat.find_about()?.unwrap_or_default(),
                 view,
                 new_lines: chat.ledger_after(inbox, limit)?,
                 journal: chat.journal()?,
@@ -365,6 +381,10 @@ impl Chat for FileChat {
 
     fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError> {
         self.run(ChatFiles::repair)
+    }
+
+    fn acknowledge(&self, problems: Vec<Problem>) -> Answer<'_, (), StorageError> {
+        self.run(move |chat| chat.acknowledge(&problems))
     }
 }
 

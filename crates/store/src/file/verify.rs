@@ -6,15 +6,19 @@ use std::path::Path;
 use ship_message::json::Json;
 
 use super::archive::missing_end;
-use super::chat::ChatFiles;
+use super::chat::{ChatFiles, derived_state};
 use super::env::UNFINISHED;
-use super::keys::ledger_path;
+use super::keys::{Keys, ledger_path};
 use super::log::{check_head, problems};
 use super::rotate::sealed_path;
-use super::{blobs, ledger};
+use super::{blobs, journal, ledger};
 use crate::disk::Node;
 use crate::scan::scan;
-use crate::{LedgerBody, LedgerLine, NewEntry, Problem, ProblemKind, StorageError};
+use crate::{LedgerBody, LedgerLine, NewEntry, Problem, ProblemKind, RepairEffect, StorageError};
+use LogState::{Live, Sealed};
+
+/// What to do about a file that can be made anew.
+const ANEW: &str = "`ship repair` goes on with what can be read, and so does the next message; or restore it from a copy";
 
 /// Where files are written aside before they get their names.
 const WRITTEN_IN: [&str; 7] = [
@@ -42,12 +46,12 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     match chat.read_about() {
         Ok(Some(_)) => {}
         Ok(None) => {
-            let remedy = "restore it from a copy; it tells which chat this is";
-            found.push(problem(&chat.paths.about, ProblemKind::Missing, "it is missing", remedy));
+            let missing = problem(&chat.paths.about, ProblemKind::Missing, "it is missing", ANEW);
+            found.push(missing.healed_by_repair());
         }
         Err(error) => found.push(of_error(&chat.paths.about, &error)),
     }
-    log(chat, &chat.paths.live, &mut found)?;
+    log(chat, &chat.paths.live, Live, &mut found)?;
     let referenced = sealed(chat, &mut found)?;
     for name in chat.sealed_names()?.iter().filter(|name| !referenced.contains(name.as_str())) {
         let path = sealed_path(&chat.paths.archive, name);
@@ -65,8 +69,9 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     if chat.ledger_lost().unwrap_or(false) {
         let path = ledger::live(&chat.paths.conversations);
         let remedy =
-            "restore it from a copy; the next run goes on above the numbers that were given";
-        found.push(problem(&path, ProblemKind::Missing, &ledger::lost(), remedy));
+            "restore it from a copy; the next message goes on above the numbers that were given";
+        found
+            .push(problem(&path, ProblemKind::Missing, &ledger::lost(), remedy).healed_by_repair());
     }
     for number in ledger::sealed_before(&chat.env, &chat.paths.conversations)? {
         let path = ledger_path(&chat.paths.conversations, number);
@@ -77,12 +82,17 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     }
     for name in chat.env.list(&chat.paths.conversations)? {
         if name.ends_with(".jsonl") {
-            log(chat, &chat.paths.conversations.join(name), &mut found)?;
+            let state = if name == "history.jsonl" { Live } else { Sealed };
+            log(chat, &chat.paths.conversations.join(name), state, &mut found)?;
         }
     }
     for name in ["run.jsonl", "requests.jsonl"] {
-        log(chat, &chat.paths.messages.join(name), &mut found)?;
+        log(chat, &chat.paths.messages.join(name), Live, &mut found)?;
     }
+    for path in journal::sealed(&chat.requests, &chat.paths.archive)? {
+        log(chat, &path, Sealed, &mut found)?;
+    }
+    found.extend(unreadable_derived(chat)?);
     found.extend(leftovers(chat)?);
     Ok(found)
 }
@@ -112,7 +122,8 @@ fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>,
     if chat.env.look(&chat.paths.live)?.is_none() && before.is_some() {
         let message = "the live log is missing, though there are sealed ones";
         let remedy = "restore it from a copy; the next run goes on from the newest sealed log";
-        found.push(problem(&chat.paths.live, ProblemKind::Missing, message, remedy));
+        let missing = problem(&chat.paths.live, ProblemKind::Missing, message, remedy);
+        found.push(missing.healed_by_repair());
     }
     while let Some(name) = before.take() {
         let path = sealed_path(&chat.paths.archive, &name);
@@ -120,7 +131,7 @@ fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>,
             let remedy = "restore it from a copy";
             found.push(problem(&path, ProblemKind::Missing, "a sealed log is missing", remedy));
         }
-        log(chat, &path, found)?;
+        log(chat, &path, Sealed, found)?;
         if let Some((_, bytes)) = chat.env.read(&path)? {
             found.extend(missing_end(&path, &bytes, &scan(&bytes, None), name.range()));
         }
@@ -133,8 +144,20 @@ fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>,
     Ok(names)
 }
 
+/// Whether a log is written, or never changes any more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LogState {
+    Live,
+    Sealed,
+}
+
 /// Checks one log, and that the blobs it refers to are there.
-fn log(chat: &ChatFiles, path: &Path, found: &mut Vec<Problem>) -> Result<(), StorageError> {
+fn log(
+    chat: &ChatFiles,
+    path: &Path,
+    state: LogState,
+    found: &mut Vec<Problem>,
+) -> Result<(), StorageError> {
     let bytes = match chat.env.read(path) {
         Ok(Some((_, bytes))) => bytes,
         Ok(None) => return Ok(()),
@@ -145,18 +168,34 @@ fn log(chat: &ChatFiles, path: &Path, found: &mut Vec<Problem>) -> Result<(), St
     };
     let scan = scan(&bytes, None);
     if let Err(error) = check_head(path, &scan) {
-        found.push(of_error(path, &error));
+        found.push(match (&error, state) {
+            (StorageError::Damaged { .. }, Sealed) => {
+                let remedy = "restore it from a copy; what can be read of it is read";
+                Problem {
+                    repair: RepairEffect::MarksKnown,
+                    ..problem(path, ProblemKind::Damage, &what(&error), remedy)
+                }
+            }
+            _ => of_error(path, &error),
+        });
     }
-    found.extend(problems(path, &bytes, &scan, 0));
+    let told = problems(path, &bytes, &scan, 0).into_iter();
+    found.extend(told.map(|told| match (told.kind, state) {
+        // Nobody writes a sealed log any more, so nobody cuts it.
+        (ProblemKind::TornTail, Sealed) => {
+            let remedy = "compare with a copy; the lines before are read";
+            problem(path, ProblemKind::Damage, &told.message, remedy).at(told.offset)
+        }
+        _ => told,
+    }));
     for line in &scan.lines {
         for (_, blob) in line.line.blobs.iter().flat_map(|blobs| blobs.iter()) {
             let sha256 = blob.get("sha256").and_then(Json::as_str).unwrap_or_default();
             if let Err(error) = blobs::get(&chat.env, sha256) {
                 let remedy = "restore `.ship/blobs` from a copy; the line shows a preview";
                 let message = format!("line {}: {error}", line.line.seq);
-                let offset = line.offset as u64;
-                let kind = ProblemKind::Blob;
-                found.push(Problem { offset, ..problem(path, kind, &message, remedy) });
+                let told = problem(path, ProblemKind::Blob, &message, remedy);
+                found.push(told.at(line.offset as u64));
             }
         }
     }
@@ -192,20 +231,48 @@ fn of_error(path: &Path, error: &StorageError) -> Problem {
         StorageError::Denied { .. } => {
             (ProblemKind::Damage, "give this account the permission to read it")
         }
-        _ => (ProblemKind::Damage, "restore it from a copy, or move it aside to go on without it"),
+        StorageError::Damaged { .. } => (ProblemKind::Damage, ANEW),
+        _ => (ProblemKind::Damage, "check the disk, then look again"),
     };
-    // What to do stands behind the semicolon of an error, and in a field of its own here.
+    let told = problem(path, kind, &what(error), remedy);
+    match error {
+        StorageError::Damaged { .. } => told.healed_by_repair(),
+        _ => Problem { repair: RepairEffect::Nothing, ..told },
+    }
+}
+
+/// What is wrong. What to do stands behind the semicolon of an error, and in a field of its own here.
+fn what(error: &StorageError) -> String {
     let message = error.to_string();
-    let message = message.rsplit_once("; ").map_or(message.as_str(), |(what, _)| what);
-    problem(path, kind, message, remedy)
+    message.rsplit_once("; ").map_or(message.as_str(), |(what, _)| what).to_owned()
+}
+
+/// Derived files that cannot be read. Whatever needs one makes it anew.
+pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
+    let contexts = chat.paths.chat.join("contexts");
+    let mut paths = vec![chat.paths.messages.join("meta.json"), contexts.join("index.json")];
+    let archived = contexts.join("archive");
+    let names = chat.env.list(&archived)?.into_iter().filter(|name| name.ends_with(".json"));
+    paths.extend(names.map(|name| archived.join(name)));
+    let names = chat.env.list(&chat.paths.conversations)?.into_iter();
+    let keys = names.filter(|name| name.ends_with(".keys"));
+    paths.extend(keys.map(|name| chat.paths.conversations.join(name)));
+    let mut found = Vec::new();
+    for path in paths {
+        let Some((_, bytes)) = chat.env.read(&path)? else { continue };
+        let is_whole = match path.extension().is_some_and(|extension| extension == "keys") {
+            true => Keys::is_whole(&bytes),
+            false => derived_state(&bytes).is_some(),
+        };
+        if !is_whole {
+            let message = "it cannot be read; it is made again from the logs when it is needed";
+            let remedy = "nothing to do: `ship repair` takes it away";
+            found.push(problem(&path, ProblemKind::Damage, message, remedy).healed_by_repair());
+        }
+    }
+    Ok(found)
 }
 
 fn problem(path: &Path, kind: ProblemKind, message: &str, remedy: &str) -> Problem {
-    Problem {
-        file: path.display().to_string(),
-        offset: 0,
-        kind,
-        message: message.to_owned(),
-        remedy: remedy.to_owned(),
-    }
+    Problem::new(path.display().to_string(), kind, message, remedy)
 }

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ship_message::json::Json;
-
 use super::env::Env;
 use super::log::{check_head, problems};
 use super::prepare;
@@ -60,7 +58,10 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<Seen, Stor
     let mut whole = checked.is_ok() && scan.is_whole(bytes);
     let (head, skip) = match checked {
         // What a newer program wrote is read as far as we understand it.
-        Ok(()) | Err(StorageError::Newer { .. }) => (known_head(path, &scan)?, 1),
+        Ok(()) | Err(StorageError::Newer { .. }) => match known_head(&scan) {
+            Some(head) => (head, 1),
+            None => (recovered_head(env, path, scan.lines[0].line.seq)?, 1),
+        },
         // The lines are whole, and the logs before this one tell most of what the head said.
         Err(_) if !scan.lines.is_empty() => (recovered_head(env, path, scan.lines[0].line.seq)?, 0),
         Err(error) => return Err(error),
@@ -76,13 +77,12 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<Seen, Stor
         let seq = raw.seq;
         match to_line(raw) {
             Some(line) => lines.push(Arc::new(line)),
-            None => found.push(Problem {
-                file: file.clone(),
-                offset: 0,
-                kind: ProblemKind::Damage,
-                message: format!("line {seq} is whole, but its event lacks a field"),
-                remedy: "see what wrote it; the lines around it are read".to_owned(),
-            }),
+            None => found.push(Problem::new(
+                file.as_str(),
+                ProblemKind::Damage,
+                format!("line {seq} is whole, but its event lacks a field"),
+                "see what wrote it; the lines around it are read",
+            )),
         }
     }
     whole &= found.is_empty();
@@ -91,16 +91,13 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<Seen, Stor
     Ok(Seen { view, whole })
 }
 
-fn known_head(path: &Path, scan: &Scan) -> Result<Head, StorageError> {
-    let data = scan.lines[0].line.body.get("data").and_then(Json::as_object);
-    data.and_then(Head::from_data).ok_or_else(|| StorageError::Damaged {
-        path: path.to_owned(),
-        what: "its head lacks a context id or a generation".to_owned(),
-    })
+/// What the head says; `None` if it lacks a context id or a generation.
+fn known_head(scan: &Scan) -> Option<Head> {
+    Head::from_data(scan.lines[0].line.body.get("data")?.as_object()?)
 }
 
 /// What the head of a log must have said, from the newest sealed log before its line `first`.
-fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head, StorageError> {
+pub(crate) fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head, StorageError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let archive = match folder.ends_with("archive") {
         true => folder.to_owned(),
@@ -111,7 +108,15 @@ fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head, StorageErr
     let before = sealed.filter(|name| name.range().1.get() < first).max_by_key(SealedName::range);
     let lost = ContextId::new(crate::Timestamp::from_millis(0), 0);
     let Some(name) = before else { return Ok(Head::new(lost)) };
-    let Some(old) = view(env, &sealed_path(&archive, &name))? else { return Ok(Head::new(lost)) };
+    let old = match view(env, &sealed_path(&archive, &name)) {
+        Ok(Some(old)) => old,
+        // All that is left of that log is its name.
+        Ok(None) | Err(StorageError::Damaged { .. }) => {
+            let generation = crate::Gen::new(0).next();
+            return Ok(Head { generation, sealed: Some(name), ..Head::new(lost) });
+        }
+        Err(error) => return Err(error),
+    };
     Ok(Head {
         generation: old.head.generation.next(),
         sealed: Some(name),

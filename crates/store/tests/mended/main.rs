@@ -20,9 +20,9 @@ use std::time::Duration;
 use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
 use ship_store::{
-    About, AcceptError, Chat, Delivery, DeliveryState, Durability, FileStore, LedgerLine,
-    LedgerSeq, NewMessage, OpenError, Options, Piece, ProblemKind, Refused, RotateError, Seq,
-    StorageError, Store, Synced, Timestamp,
+    About, Chat, Delivery, DeliveryState, Durability, FileStore, LedgerLine, LedgerSeq, NewMessage,
+    OpenError, Options, Piece, ProblemKind, Refused, RotateError, Seq, StorageError, Store, Synced,
+    Timestamp,
 };
 use ship_testkit::chat::{
     Begun, compaction, entry, everything, id, ids, ledger_keys, message, options,

@@ -1,0 +1,146 @@
+//! Repair: what is torn, lost or unreadable is set aside, and the chat goes on from what can be read.
+
+use std::path::Path;
+use std::sync::PoisonError;
+
+use super::chat::ChatFiles;
+use super::ledger::{Adding, LedgerFold};
+use super::log::Writing;
+use super::right::Held;
+use super::rotate::{self, sealed_path};
+use super::{journal, verify};
+use crate::scan::scan;
+use crate::{Problem, ProblemKind, SealedName, StorageError};
+
+impl ChatFiles {
+    /// Brings every log up to date, which cuts what is torn, makes anew what is lost, and takes leftovers away.
+    /// Tells what it did.
+    pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
+        let right = self.right("repair")?;
+        self.repair_about()?;
+        self.repair_context(&right)?;
+        self.link_active();
+        self.repair_ledger(&right)?;
+        for log in [&self.run, &self.requests] {
+            if is_unreadable(log.writing(&right))? {
+                journal::mend(log, &right, &self.paths.quarantine)?;
+                self.note_new_head(&log.path);
+            }
+        }
+        let removed = [verify::unreadable_derived(self)?, verify::leftovers(self)?];
+        for problem in removed.into_iter().flatten() {
+            self.env.remove(Path::new(&problem.file))?;
+            self.note(problem);
+        }
+        let mut notes =
+            std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        notes.extend(self.context.take_notes());
+        notes.extend(self.ledger.take_notes());
+        notes.extend(self.run.take_notes());
+        notes.extend(self.requests.take_notes());
+        Ok(notes)
+    }
+
+    /// Returns the ledger, ready to be added to. One that is gone or has lost its head is mended first: no message
+    /// is refused for that.
+    pub(super) fn ledger_to_write(
+        &self,
+        right: &Held,
+    ) -> Result<Writing<'_, LedgerFold>, StorageError> {
+        match self.ledger.writing(right) {
+            Ok(writing) if writing.known().is_some() => return Ok(writing),
+            Ok(_) | Err(StorageError::Damaged { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        self.repair_context(right)?;
+        self.repair_ledger(right)?;
+        self.ledger.writing(right)
+    }
+
+    /// Writes `chat.json` again, should it be missing or unreadable.
+    fn repair_about(&self) -> Result<(), StorageError> {
+        if self.whole_about()?.is_some() || !self.has_logs()? {
+            return Ok(());
+        }
+        self.write_about_anew(&self.about_in_ledger())?;
+        let message = "it was missing or could not be read, and was written again";
+        self.note(told(
+            &self.paths.about,
+            message,
+            "nothing to do: the logs tell which chat it is",
+        ));
+        Ok(())
+    }
+
+    /// Gives the context log a head, and if nothing of it can be read, the lines of the newest sealed log.
+    fn repair_context(&self, right: &Held) -> Result<(), StorageError> {
+        let (live, archive) = (&self.paths.live, &self.paths.archive);
+        let sealed = match self.env.look(live)?.is_none() {
+            true => self.sealed_names()?,
+            false if !is_unreadable(self.context.writing(right))? => return Ok(()),
+            false => self.sealed_names()?,
+        };
+        let is_read = self.env.read(live)?.is_some_and(|(_, b)| !scan(&b, None).lines.is_empty());
+        if is_read {
+            let writing = self.context.replacing(right)?;
+            rotate::mend(&self.env, writing, &self.key, live, archive)?;
+            self.note_new_head(live);
+            return Ok(());
+        }
+        let Some(name) = self.readable_sealed(&sealed) else {
+            // The next run begins a context behind what the ledger says was answered.
+            if self.context.replacing(right)?.set_file_aside()? {
+                let message = "nothing of it can be read, and it was set aside";
+                self.note(told(live, message, "nothing to do: the next message begins a context"));
+            }
+            return Ok(());
+        };
+        let (writing, aside) = (self.context.replacing(right)?, &self.paths.quarantine);
+        rotate::begin_again(&self.env, writing, &self.key, archive, name, aside)?;
+        self.note_new_head(live);
+        Ok(())
+    }
+
+    /// The newest sealed log that can be read; if none can, the newest; `None` if there is none.
+    fn readable_sealed(&self, sealed: &[SealedName]) -> Option<SealedName> {
+        let head = |name: &SealedName| self.sealed_head(&sealed_path(&self.paths.archive, name));
+        let readable = sealed.iter().rev().find(|name| head(name).is_ok_and(|head| head.is_some()));
+        readable.or(sealed.last()).cloned()
+    }
+
+    /// Seals a ledger that has lost its head, and begins one in the place of a ledger that is gone.
+    fn repair_ledger(&self, right: &Held) -> Result<(), StorageError> {
+        if !self.ledger_lost()? && !is_unreadable(self.ledger.writing(right))? {
+            return Ok(());
+        }
+        let (env, folder) = (&*self.env, &*self.paths.conversations);
+        let writing = self.ledger.replacing(right)?;
+        let (chat, promoted) = (&self.key, || self.promoted());
+        let mut adding = Adding { env, chat, folder, writing, promoted: &promoted };
+        adding.mend(&self.paths.quarantine)?;
+        self.note_new_head(&self.paths.conversations.join("history.jsonl"));
+        Ok(())
+    }
+
+    fn note(&self, problem: Problem) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
+    }
+
+    fn note_new_head(&self, log: &Path) {
+        let message = "the log had lost its head; a new one goes on where it ended";
+        self.note(told(log, message, "nothing to do: the damaged log is kept as it was"));
+    }
+}
+
+fn told(file: &Path, message: &str, remedy: &str) -> Problem {
+    Problem::new(file.display().to_string(), ProblemKind::Damage, message, remedy)
+}
+
+/// Whether a log cannot be written because it does not begin with a head.
+fn is_unreadable<T>(writing: Result<T, StorageError>) -> Result<bool, StorageError> {
+    match writing {
+        Ok(_) => Ok(false),
+        Err(StorageError::Damaged { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
+}

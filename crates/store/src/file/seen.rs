@@ -1,0 +1,147 @@
+//! What a person has seen: the places that cannot be healed, in `quarantine/seen.jsonl`.
+//!
+//! A place is a file, an offset and the checksum of the line there. A new injury is at another place or leaves
+//! other bytes, so it is not among them.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use ship_message::json::{Json, Object};
+
+use super::chat::ChatFiles;
+use super::env::read_from;
+use crate::disk::Mode;
+use crate::{Problem, ProblemKind, RepairEffect, StorageError};
+
+/// A place that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct SeenPlace {
+    /// Relative to the folder of the chat.
+    file: String,
+    offset: u64,
+    crc: u32,
+    kind: String,
+}
+
+impl SeenPlace {
+    fn read(line: &[u8]) -> Option<Self> {
+        let line = Json::parse_bytes(line).ok()?;
+        let text = |key: &str| line.get(key)?.as_str();
+        Some(Self {
+            file: text("file")?.to_owned(),
+            offset: line.get("offset")?.as_u64()?,
+            crc: u32::from_str_radix(text("crc")?, 16).ok()?,
+            kind: text("kind")?.to_owned(),
+        })
+    }
+
+    fn to_line(&self, ts: &str) -> String {
+        let mut object = Object::from([("file", Json::from(self.file.as_str()))]);
+        object.set("offset", self.offset);
+        object.set("crc", format!("{:08x}", self.crc));
+        object.set("kind", self.kind.as_str());
+        object.set("ts", ts);
+        format!("{}\n", Json::from(object))
+    }
+
+    /// The same place under the name that the file had before it was sealed.
+    fn before_sealing(&self) -> Option<Self> {
+        let (folder, name) = self.file.rsplit_once('/')?;
+        let live = match folder {
+            "messages/archive" if name.starts_with("requests-") => "messages/requests.jsonl",
+            "messages/archive" => "messages/history.jsonl",
+            "conversations" if name.starts_with("archive-") => "conversations/history.jsonl",
+            _ => return None,
+        };
+        Some(Self { file: live.to_owned(), ..self.clone() })
+    }
+}
+
+impl ChatFiles {
+    /// Marks the problems that a person has seen.
+    pub(crate) fn mark_known(&self, problems: &mut [Problem]) -> Result<(), StorageError> {
+        let markable =
+            problems.iter_mut().filter(|problem| problem.repair == RepairEffect::MarksKnown);
+        let mut markable = markable.peekable();
+        if markable.peek().is_none() {
+            return Ok(());
+        }
+        let seen: HashSet<SeenPlace> = self.seen_places()?.into_iter().collect();
+        for problem in markable {
+            let place = self.place(problem)?;
+            let before = place.before_sealing();
+            problem.known = seen.contains(&place) || before.is_some_and(|it| seen.contains(&it));
+        }
+        Ok(())
+    }
+
+    /// Writes down that a person has seen these problems. Those that a repair heals are not among them.
+    pub(crate) fn acknowledge(&self, problems: &[Problem]) -> Result<(), StorageError> {
+        let _right = self.right("acknowledge")?;
+        let path = self.seen_path();
+        let mut bytes = self.env.read(&path)?.map(|(_, bytes)| bytes).unwrap_or_default();
+        if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        let mut seen: HashSet<SeenPlace> = self.seen_places()?.into_iter().collect();
+        let ts = self.env.options.now().to_string();
+        let mut is_changed = false;
+        for problem in problems.iter().filter(|problem| problem.repair == RepairEffect::MarksKnown)
+        {
+            let place = self.place(problem)?;
+            if seen.insert(place.clone()) {
+                bytes.extend(place.to_line(&ts).into_bytes());
+                is_changed = true;
+            }
+        }
+        if !is_changed {
+            return Ok(());
+        }
+        self.env.ensure_folder(&self.paths.quarantine)?;
+        self.env.replace(&path, &bytes)
+    }
+
+    fn seen_path(&self) -> PathBuf {
+        self.paths.quarantine.join("seen.jsonl")
+    }
+
+    /// Reads the list. A line that cannot be read is of a place that is not known any more.
+    fn seen_places(&self) -> Result<Vec<SeenPlace>, StorageError> {
+        let Some((_, bytes)) = self.env.read(&self.seen_path())? else { return Ok(Vec::new()) };
+        Ok(bytes.split(|&byte| byte == b'\n').filter_map(SeenPlace::read).collect())
+    }
+
+    fn place(&self, problem: &Problem) -> Result<SeenPlace, StorageError> {
+        let path = Path::new(&problem.file);
+        let crc = self.line_checksum(path, problem.offset)?;
+        // The line is as it was, whatever became of its blobs.
+        let crc = match problem.kind {
+            ProblemKind::Blob => crc32c::crc32c_append(crc, problem.message.as_bytes()),
+            _ => crc,
+        };
+        let file = path.strip_prefix(&self.paths.chat).unwrap_or(path);
+        Ok(SeenPlace {
+            file: file.display().to_string(),
+            offset: problem.offset,
+            crc,
+            kind: problem.kind.as_str().to_owned(),
+        })
+    }
+
+    /// The checksum of what stands at a place, up to the end of the line; 0 if there is no such file.
+    fn line_checksum(&self, path: &Path, offset: u64) -> Result<u32, StorageError> {
+        const BLOCK: u64 = 64 * 1024;
+        let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(0) };
+        let (mut crc, mut from) = (0, offset);
+        loop {
+            let block = read_from(&*file, from, from + BLOCK)
+                .map_err(|error| StorageError::io("read", path, error))?;
+            let newline = block.iter().position(|&byte| byte == b'\n');
+            crc = crc32c::crc32c_append(crc, &block[..newline.unwrap_or(block.len())]);
+            if newline.is_some() || block.is_empty() {
+                return Ok(crc);
+            }
+            from += block.len() as u64;
+        }
+    }
+}
