@@ -1,14 +1,15 @@
 //! Runs: one entry point for everything that an agent does.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use ship_context::{Journal, KnownTools};
 use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
     About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, Lane, LaneError, LedgerLine,
-    LedgerSeq, OpenError, PurgeError, ReadError, Refused, RotateError, StorageError, Store,
+    LedgerSeq, OpenError, Problem, PurgeError, ReadError, Refused, RotateError, StorageError,
+    Store,
 };
 use tokio::sync::Mutex;
 
@@ -76,6 +77,8 @@ pub(crate) struct Inner {
     pub(crate) recorded: Arc<Recorded>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
+    /// What was repaired or found damaged, until the edge asks.
+    pub(crate) repairs: Arc<std::sync::Mutex<Vec<Problem>>>,
     /// The warnings that the log has.
     pub(crate) warned: Arc<Mutex<HashSet<String>>>,
 }
@@ -177,6 +180,7 @@ impl Agent {
             drafts: Arc::default(),
             recorded: Arc::default(),
             repaired: Arc::default(),
+            repairs: Arc::default(),
             warned: Arc::default(),
         };
         Self::of(inner)
@@ -257,6 +261,11 @@ impl Agent {
         }
     }
 
+    /// Returns what was repaired or found damaged since the last call. The log has it too.
+    pub fn take_repairs(&self) -> Vec<Problem> {
+        std::mem::take(&mut *self.inner.repairs.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Answers what a parked run waits for, and goes on with it.
     ///
     /// # Errors
@@ -314,21 +323,29 @@ impl Inner {
         if !new {
             return Ok(());
         }
-        for problem in chat.repair().await? {
-            let fields = vec![
-                ("file", Json::from(problem.file)),
-                ("offset", problem.offset.into()),
-                ("problem", problem.kind.as_str().into()),
-                ("message", problem.message.into()),
-                ("remedy", problem.remedy.into()),
-            ];
-            self.log.write(chat.key(), RunNote { kind: "repair", fields, ..RunNote::default() });
-        }
+        self.note_repairs(chat.key(), chat.repair().await?);
         // What is known of archived contexts is made again if it is missing.
         if let Some(view) = chat.view().await? {
             Shelf::open(self, chat, &view).await?;
         }
         finish_purge(chat, lane).await
+    }
+}
+
+impl Inner {
+    /// Tells the log what was repaired or found damaged, and keeps it for the edge.
+    pub(crate) fn note_repairs(&self, chat: &ChatKey, problems: Vec<Problem>) {
+        for problem in &problems {
+            let fields = vec![
+                ("file", Json::from(problem.file.as_str())),
+                ("offset", problem.offset.into()),
+                ("problem", problem.kind.as_str().into()),
+                ("message", problem.message.as_str().into()),
+                ("remedy", problem.remedy.as_str().into()),
+            ];
+            self.log.write(chat, RunNote { kind: "repair", fields, ..RunNote::default() });
+        }
+        self.repairs.lock().unwrap_or_else(PoisonError::into_inner).extend(problems);
     }
 }
 

@@ -172,6 +172,13 @@ pub(crate) enum Command {
     Undo,
     /// Look for damage in every chat; changes nothing
     Verify,
+    /// Heal what can be healed in every chat; what cannot is known to `ship verify` from then on
+    #[command(after_help = "Examples:\n  ship repair --dry-run\n  ship repair")]
+    Repair {
+        /// Only tell what would be done
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Print every setting in force and where it came from
     Config,
     /// Print what the agent did, line by line

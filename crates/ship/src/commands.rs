@@ -12,6 +12,7 @@ pub(crate) mod inspect;
 pub(crate) mod interrupt;
 pub(crate) mod logs;
 pub(crate) mod news;
+pub(crate) mod repair;
 pub(crate) mod send;
 pub(crate) mod turn;
 pub(crate) mod verify;

@@ -39,6 +39,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let session = Session::open(arguments)?;
     let result = runtime.block_on(command(&session, &arguments.command));
+    session.tell_repairs();
     // A thread that waits for a line nobody will type must not hold up the end. Everything that was
     // accepted is on disk by now.
     runtime.shutdown_background();
@@ -76,6 +77,7 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
         Command::Rewind { to } => operate(session, Operation::Rewind { to: to.clone() }).await,
         Command::Undo => operate(session, Operation::Undo).await,
         Command::Verify => commands::verify::run(session).await,
+        Command::Repair { dry_run } => commands::repair::run(session, *dry_run).await,
         Command::Config => commands::config::run(session),
         Command::Logs { follow, request } => {
             commands::logs::run(session, *follow, request.as_deref()).await

@@ -1,12 +1,13 @@
 //! What every command but `init` begins with: the project, the chat, and the store.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ship_agent::{Agent, chosen_model};
 use ship_context::contexts::Bounds;
 use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
-use ship_store::{ChatKey, Clock, Store, SystemClock, Timestamp, chat_folder};
+use ship_store::{ChatKey, Clock, ProblemKind, Store, SystemClock, Timestamp, chat_folder};
 
 use crate::arguments::{Arguments, DEFAULT_CHAT};
 use crate::failure::Failure;
@@ -19,6 +20,8 @@ pub(crate) struct Session {
     /// What a command needs behind it to mean the same project and chat, with a space before it.
     pub(crate) same: String,
     clock: Arc<dyn Clock>,
+    /// The agent, once a command has asked for it.
+    agent: OnceCell<Agent>,
 }
 
 impl Session {
@@ -45,6 +48,7 @@ impl Session {
             json: arguments.json,
             same: same(arguments),
             clock: Arc::new(SystemClock),
+            agent: OnceCell::new(),
         })
     }
 
@@ -61,7 +65,22 @@ impl Session {
                 format!("{problem}{}; the agent is not shown it", because.unwrap_or_default());
             output::warning(&self.project.secrets().mask(&told));
         }
-        Ok(Agent::open(&self.project, Arc::clone(&self.clock))?)
+        let agent = Agent::open(&self.project, Arc::clone(&self.clock))?;
+        Ok(self.agent.get_or_init(|| agent).clone())
+    }
+
+    /// Tells the person in one line what was repaired or found damaged on the way.
+    pub(crate) fn tell_repairs(&self) {
+        let repairs = self.agent.get().map(Agent::take_repairs).unwrap_or_default();
+        let Some(first) = repairs.iter().find(|problem| problem.kind != ProblemKind::Leftover)
+        else {
+            return;
+        };
+        let more = match repairs.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        output::warning(&format!("{}: {}{more}; see `ship verify`", first.file, first.message));
     }
 
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Failure> {

@@ -4,7 +4,7 @@
 //! says that this is due; after a crash in between, the next holder of the lane does it.
 
 use ship_message::json::Json;
-use ship_store::{Body, Chat, Head, Lane, Line, View};
+use ship_store::{Body, Chat, Head, Lane, Line, PurgeError, View};
 
 use super::{COMPACTED, SEALED_GENERATION};
 use crate::run::RunError;
@@ -19,7 +19,8 @@ pub(super) fn set_due(head: &mut Head, is_due: bool) {
     head.carry.set_or_remove(DUE, is_due.then(|| Json::from(true)));
 }
 
-/// Purges what a compaction that was cut off has left to purge. What is purged already stays so.
+/// Purges what a compaction that was cut off has left to purge. What is purged already stays so, and
+/// what is gone needs no purge.
 ///
 /// Heads are copied by every later operation, and what they carry with them: so only the compaction that sealed the
 /// log before this one says that it is that log's turn.
@@ -28,7 +29,10 @@ pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(),
     let is_due = view.head.carry.get(DUE).and_then(Json::as_bool) == Some(true);
     if let Some(sealed) = view.head.sealed.as_ref().filter(|_| is_due && began_by_compaction(&view))
     {
-        lane.purge(sealed, BY).await?;
+        match lane.purge(sealed, BY).await {
+            Ok(_) | Err(PurgeError::NotSealed { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }

@@ -118,7 +118,8 @@ async fn publish(
     head.carry.set_or_remove(UNDO, before.carry.get(UNDO).cloned());
     carried.write_to(&mut head, &work.loaded_skills().await);
     let expected = Some(view.position.generation);
-    work.lane.rotate(Rotation { expected, head, pieces }).await?;
+    let rotated = work.lane.rotate(Rotation { expected, head, pieces }).await?;
+    work.agent.note_repairs(work.chat.key(), rotated.damage);
     if let Some(view) = work.chat.view().await? {
         meta::write(work, &view, None).await;
     }

@@ -13,14 +13,14 @@ use ship_context::contexts::{
 use ship_context::input_budget;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, View};
+use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, ProblemKind, View};
 
 use super::current::{current_ids, has_anything};
 use super::look::{SHARE, Shown, put};
 use super::operation::{Moving, NotDone, Operated, Operation};
 use super::place::Spot;
 use super::shelf::Shelf;
-use super::turn::operate;
+use super::turn::{left_out_sentence, operate};
 use crate::run::{LEDGER_PAGE, RunError};
 use crate::work::Work;
 
@@ -141,9 +141,19 @@ impl Called<'_> {
                         return Ok(Err(NotDone::no_context(which, offered).with_offers()));
                     }
                 };
+                let Some(log) = snapshot.sealed() else {
+                    return Ok(Err(NotDone::no_context(which, Vec::new()).with_offers()));
+                };
+                // What cannot be had is not promised.
+                let view = self.work.chat.sealed_view(&log).await?;
+                let left_out = damaged_places(&view);
                 let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
                 let loaded = (snapshot.context().clone(), snapshot.title().to_owned());
-                self.promise(&shelf, loaded, count).await
+                let answered = self.promise(&shelf, loaded, count).await?;
+                Ok(answered.map(|output| match left_out {
+                    0 => output,
+                    places => with_note(output, &left_out_sentence(places)),
+                }))
             }
         }
     }
@@ -264,6 +274,20 @@ impl Called<'_> {
         }
         Ok(lines)
     }
+}
+
+/// How many places of a log cannot be read.
+fn damaged_places(view: &View) -> usize {
+    view.problems.iter().filter(|problem| problem.kind == ProblemKind::Damage).count()
+}
+
+/// Adds a sentence to the note of an output.
+fn with_note(mut output: Json, sentence: &str) -> Json {
+    if let Some(output) = output.as_object_mut() {
+        let note = output.str("note").map_or_else(String::new, |note| format!("{note} "));
+        output.set("note", format!("{note}{sentence}"));
+    }
+    output
 }
 
 fn shown_above(what: &str, mode: &str) -> Json {

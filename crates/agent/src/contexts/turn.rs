@@ -94,7 +94,7 @@ pub(crate) async fn operate_asked(
     Ok(operated)
 }
 
-/// What cannot be read where an operation leads, because it was purged or damaged, is told to who asked for it,
+/// What cannot be read at all where an operation leads, because it was purged or lost, is told to who asked for it,
 /// and is no failure of the chat: that would fail again whenever somebody runs it.
 pub(super) fn not_done(error: RunError) -> Result<NotDone, RunError> {
     match error {
@@ -134,9 +134,14 @@ impl Turning<'_> {
             shelf.keep(&snapshot, view).await?;
         }
         shelf.write(now_active.position, now_active.crc).await?;
+        let left_out = rotated.damage.len();
+        agent.note_repairs(chat.key(), rotated.damage);
         let active = shelf.active(&now_active);
         let active = Named { context: active.context().clone(), title: active.title().to_owned() };
-        let line = told(wanted, is_kept.then_some(&left), &active.title);
+        let mut line = told(wanted, is_kept.then_some(&left), &active.title);
+        if left_out > 0 {
+            line.push_str(&format!(" {}", left_out_sentence(left_out)));
+        }
         Ok(Operated::Done(Changed {
             operation: wanted.name().to_owned(),
             left: is_kept.then_some(left),
@@ -181,6 +186,17 @@ impl Turning<'_> {
             ref_msg_id: about,
             inbox: self.moving.inbox,
         }
+    }
+}
+
+/// Says that a log could not be read everywhere.
+pub(super) fn left_out_sentence(places: usize) -> String {
+    match places {
+        1 => "One place in its log cannot be read and is left out; `ship verify` names it."
+            .to_owned(),
+        places => format!(
+            "{places} places in its log cannot be read and are left out; `ship verify` names them."
+        ),
     }
 }
 

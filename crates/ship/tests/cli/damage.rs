@@ -19,7 +19,7 @@ fn verify_is_content_with_a_whole_chat_and_names_damage() {
     let json = Json::parse(ran.out().trim_end()).unwrap();
     assert_eq!(keys(&json), ["ok", "problems"]);
     let problem = &array(&json, "problems")[0];
-    assert_eq!(keys(problem), ["file", "offset", "kind", "message", "remedy"]);
+    assert_eq!(keys(problem), ["file", "offset", "kind", "message", "remedy", "known"]);
     let plain = ship.run(&["verify"]);
     assert_eq!(plain.code(), 1);
     assert!(plain.out().contains("hint: "), "{}", plain.out());
@@ -61,8 +61,124 @@ fn one_bad_chat_hides_no_other() {
         assert_eq!(keys(&json), ["ok", "problems"]);
         for problem in array(&json, "problems") {
             let told = format!("{} {}", text(problem, "message"), text(problem, "remedy"));
-            assert!(!told.contains("ship verify") && !told.contains("ship repair"), "{told}");
+            assert!(!told.contains("ship verify"), "{told}");
             assert!(text(problem, "file").contains("terminal%3Abad"), "{problem}");
         }
+    }
+}
+
+/// The folder of the chat that is meant when none is named.
+fn chat_folder(ship: &TestShip) -> std::path::PathBuf {
+    ship.root().join(".ship/chat/terminal%3Amain")
+}
+
+fn flip(path: &std::path::Path, from: &str, to: &str) {
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+fn a_flipped_byte_costs_its_line_and_repair_makes_it_known() {
+    let ship = TestShip::new();
+    for text in ["apples", "pears", "plums"] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    flip(&chat_folder(&ship).join("messages/history.jsonl"), "pears", "bears");
+    let new = ship.run(&["context", "new", "--title", "Dinner"]);
+    assert_eq!(new.code(), 0, "{}", new.err());
+    assert!(new.err().contains("cannot be read as lines"), "{}", new.err());
+    let back = ship.run(&["context", "load", "-"]);
+    assert!(back.out().contains("One place in its log cannot be read"), "{}", back.out());
+    let said: Vec<String> = ship.said().into_iter().map(|(_, text)| text).collect();
+    assert!(said.iter().any(|text| text == "apples") && said.iter().any(|text| text == "plums"));
+    let _ = ship.run(&["send", "cherries"]).text();
+
+    assert_eq!(ship.run(&["verify"]).code(), 1);
+    let planned = ship.run(&["repair", "--dry-run"]);
+    assert_eq!(planned.code(), 0, "{}", planned.err());
+    assert!(planned.out().contains("(would be known from now on)"), "{}", planned.out());
+    assert_eq!(ship.run(&["verify"]).code(), 1, "a dry run changes nothing");
+    let repaired = ship.run(&["repair"]);
+    assert_eq!(repaired.code(), 0, "{}", repaired.err());
+    assert!(
+        repaired.out().ends_with("0 healed, 1 marked as known, 0 left.\n"),
+        "{}",
+        repaired.out()
+    );
+    let verified = ship.run(&["verify"]);
+    assert_eq!(verified.code(), 0);
+    assert!(verified.out().ends_with("1 problem, known.\n"), "{}", verified.out());
+    let json = ship.run(&["verify", "--json"]).json();
+    assert_eq!(array(&json, "problems")[0].get("known"), Some(&Json::Bool(true)));
+}
+
+#[test]
+fn a_damaged_live_log_is_replaced_by_a_whole_one_when_it_is_repaired() {
+    let ship = TestShip::new();
+    for text in ["apples", "pears"] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    let live = chat_folder(&ship).join("messages/history.jsonl");
+    flip(&live, "apples", "opples");
+    let _ = ship.run(&["repair"]).text();
+    assert!(!std::fs::read_to_string(&live).unwrap().contains("opples"));
+    assert_eq!(ship.run(&["verify"]).code(), 0);
+    let _ = ship.run(&["send", "plums"]).text();
+    assert_eq!(ship.run(&["verify"]).code(), 0);
+    assert_eq!(ship.run(&["repair"]).text(), "Nothing to repair.\n");
+}
+
+#[test]
+fn a_file_that_is_gone_empty_or_half_written_stops_no_message() {
+    let files = [
+        "chat.json",
+        "messages/history.jsonl",
+        "conversations/history.jsonl",
+        "messages/run.jsonl",
+        "messages/requests.jsonl",
+    ];
+    let injuries: [(&str, fn(&std::path::Path)); 3] = [
+        ("deleted", |path| std::fs::remove_file(path).unwrap()),
+        ("emptied", |path| std::fs::write(path, "").unwrap()),
+        ("cut", |path| {
+            let bytes = std::fs::read(path).unwrap();
+            std::fs::write(path, &bytes[..20]).unwrap();
+        }),
+    ];
+    for file in files {
+        for (name, injure) in injuries {
+            let ship = TestShip::new();
+            let _ = ship.run(&["send", "hello"]).text();
+            injure(&chat_folder(&ship).join(file));
+            for command in [&["history"][..], &["chats"], &["inspect"], &["context", "list"]] {
+                let ran = ship.run(command);
+                let told = ran.err();
+                assert!(ran.code() == 0 || told.contains("ship repair"), "{file} {name}: {told}");
+            }
+            let sent = ship.run(&["send", "again"]);
+            assert_eq!(sent.code(), 0, "{file} {name}: {}", sent.err());
+            assert!(sent.out().contains("again"), "{file} {name}: {}", sent.out());
+            let repaired = ship.run(&["repair"]);
+            assert_eq!(repaired.code(), 0, "{file} {name}: {} {}", repaired.out(), repaired.err());
+            let verified = ship.run(&["verify"]);
+            assert_eq!(verified.code(), 0, "{file} {name}: {}", verified.out());
+        }
+    }
+}
+
+#[test]
+fn repair_heals_what_refused_a_command() {
+    for file in ["chat.json", "messages/history.jsonl", "conversations/history.jsonl"] {
+        let ship = TestShip::new();
+        let _ = ship.run(&["send", "hello"]).text();
+        std::fs::write(chat_folder(&ship).join(file), "").unwrap();
+        let repaired = ship.run(&["repair", "--json"]);
+        assert_eq!(repaired.code(), 0, "{file}: {}", repaired.out());
+        let json = repaired.json();
+        assert_eq!(keys(&json), ["ok", "dryRun", "found", "left"]);
+        assert_eq!(text(&array(&json, "found")[0], "repair"), "heals", "{json}");
+        assert_eq!(ship.run(&["verify"]).code(), 0, "{file}");
+        assert_eq!(ship.run(&["history"]).code(), 0, "{file}");
     }
 }

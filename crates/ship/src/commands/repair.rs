@@ -1,0 +1,134 @@
+//! `ship repair`: goes on with what can be read, and marks what cannot be healed as known.
+
+use std::process::ExitCode;
+
+use ship_agent::RunError;
+use ship_message::json::{Json, Object};
+use ship_store::{
+    Chat, ChatKey, Piece, Problem, ProblemKind, RepairEffect, Rotation, Seq, Store, chat_folder,
+};
+
+use super::verify;
+use crate::failure::Failure;
+use crate::output;
+use crate::session::Session;
+use crate::style::Style;
+use crate::table;
+
+/// What was wrong in all chats, and what still is.
+#[derive(Default)]
+struct Report {
+    chats: usize,
+    /// What was not known before.
+    found: Vec<Problem>,
+    /// What only a person can do something about.
+    left: Vec<Problem>,
+}
+
+pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Failure> {
+    let store = session.store()?;
+    let mut report = Report::default();
+    for look in store.chats().await? {
+        report.chats += 1;
+        match look.key {
+            Err(problem) => report.left.push(problem),
+            Ok(key) => {
+                if let Err(failure) = look_after(&*store, &key, dry_run, &mut report).await {
+                    report.left.push(verify::unreadable(&key, failure));
+                }
+            }
+        }
+    }
+    let ok = report.left.is_empty();
+    match session.json {
+        true => print_json(&report, dry_run)?,
+        false => print(&report, dry_run)?,
+    }
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn look_after(
+    store: &dyn Store,
+    key: &ChatKey,
+    dry_run: bool,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let Some(chat) = store.open(key).await? else { return Ok(()) };
+    let found = chat.verify().await?;
+    let (left, found): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .filter(|problem| !problem.known)
+        .partition(|problem| problem.repair == RepairEffect::Nothing);
+    if dry_run || found.is_empty() {
+        report.left.extend(left);
+        report.found.extend(found);
+        return Ok(());
+    }
+    repair(&*chat, key, &found).await?;
+    report.found.extend(found);
+    report.left.extend(chat.verify().await?.into_iter().filter(|problem| !problem.known));
+    Ok(())
+}
+
+/// Heals what can be healed, and marks the rest as known. Nothing of a chat in which something runs is changed.
+async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[Problem]) -> Result<(), RunError> {
+    let lane = chat.lane_now("repair").await?;
+    chat.repair().await?;
+    let live = chat_folder(key).join("messages/history.jsonl").display().to_string();
+    let is_damaged =
+        found.iter().any(|found| found.file == live && found.kind == ProblemKind::Damage);
+    // The readable lines go on in a whole log, and the damaged one is kept in the archive.
+    if let Some(view) = chat.view().await?.filter(|view| is_damaged && !view.problems.is_empty()) {
+        let (expected, pieces) =
+            (Some(view.position.generation), vec![Piece::KeepFrom(Seq::new(0))]);
+        lane.rotate(Rotation { expected, head: view.head, pieces }).await?;
+    }
+    let cannot_be_healed = chat.verify().await?;
+    Ok(chat.acknowledge(cannot_be_healed).await?)
+}
+
+fn print_json(report: &Report, dry_run: bool) -> Result<(), Failure> {
+    let list = |problems: &[Problem]| -> Vec<Json> { problems.iter().map(to_json).collect() };
+    output::json(&Json::Object(Object::from([
+        ("ok", Json::Bool(report.left.is_empty())),
+        ("dryRun", dry_run.into()),
+        ("found", list(&report.found).into()),
+        ("left", list(&report.left).into()),
+    ])))
+}
+
+fn to_json(problem: &Problem) -> Json {
+    let mut json = verify::to_json(problem);
+    if let Some(object) = json.as_object_mut() {
+        object.set("repair", problem.repair.as_str());
+    }
+    json
+}
+
+fn print(report: &Report, dry_run: bool) -> Result<(), Failure> {
+    let style = Style::of_stdout();
+    for problem in &report.found {
+        let done = match (problem.repair, dry_run) {
+            (RepairEffect::Heals, false) => "healed",
+            (RepairEffect::Heals, true) => "would be healed",
+            (RepairEffect::MarksKnown | RepairEffect::Nothing, false) => "known from now on",
+            (RepairEffect::MarksKnown | RepairEffect::Nothing, true) => {
+                "would be known from now on"
+            }
+        };
+        let line = format!("{} {}", verify::line(problem, style), style.dim(&format!("({done})")));
+        output::line(&table::wrapped(&line, 2))?;
+    }
+    for problem in &report.left {
+        verify::print_problem(problem, style)?;
+    }
+    let count = |effect| report.found.iter().filter(|found| found.repair == effect).count();
+    let (healed, known) = (count(RepairEffect::Heals), count(RepairEffect::MarksKnown));
+    output::line(&match (report.found.len() + report.left.len(), dry_run) {
+        (0, _) => "Nothing to repair.".to_owned(),
+        (_, true) => format!("{healed} to heal, {known} to mark as known. Nothing was changed."),
+        (_, false) => {
+            format!("{healed} healed, {known} marked as known, {} left.", report.left.len())
+        }
+    })
+}
