@@ -155,6 +155,18 @@ pub enum StorageError {
         /// What failed.
         cause: String,
     },
+    /// A log could not be kept under a second name, so nothing was changed.
+    #[error("{} cannot be kept as {}, so nothing was changed: this file system has no hard links ({linking}), and a copy failed too: {copying}", path.display(), sealed.display())]
+    CannotSeal {
+        /// The log.
+        path: PathBuf,
+        /// Its second name.
+        sealed: PathBuf,
+        /// Why it could not be linked.
+        linking: String,
+        /// Why it could not be copied, and what to do.
+        copying: String,
+    },
     /// What was handed in for this file is at fault.
     #[error("nothing was written to {}: {refused}", path.display())]
     Refused {
@@ -227,6 +239,7 @@ impl StorageError {
             Self::OtherChat { .. } => "storage_other_chat",
             Self::Damaged { .. } => "storage_damaged",
             Self::Unsettled { .. } => "storage_unsettled",
+            Self::CannotSeal { .. } => "storage_cannot_seal",
             Self::Refused { .. } => "storage_refused",
             Self::Denied { .. } => "storage_denied",
             Self::OpenFiles { .. } => "storage_open_files",
@@ -240,7 +253,8 @@ impl StorageError {
             Self::Damaged { .. }
             | Self::Newer { .. }
             | Self::OtherChat { .. }
-            | Self::NotPlain { .. } => self,
+            | Self::NotPlain { .. }
+            | Self::CannotSeal { .. } => self,
             _ => Self::Unsettled { path: path.to_owned(), cause },
         }
     }
@@ -270,6 +284,12 @@ impl StorageError {
             Self::Unsettled { path, cause } => {
                 Self::Unsettled { path: path.clone(), cause: cause.clone() }
             }
+            Self::CannotSeal { path, sealed, linking, copying } => Self::CannotSeal {
+                path: path.clone(),
+                sealed: sealed.clone(),
+                linking: linking.clone(),
+                copying: copying.clone(),
+            },
             Self::Refused { path, refused } => {
                 Self::Refused { path: path.clone(), refused: refused.clone() }
             }

@@ -155,6 +155,22 @@ fn sweep(what: &[&str], every: usize) {
 }
 
 #[test]
+fn a_process_on_a_file_system_without_hard_links_writes_and_rotates() {
+    let Some(shim) = shim() else { return };
+    let folder = folder();
+    let dir = folder.path().to_str().expect("utf-8");
+    let mut said = Said::default();
+    let writer = soak(&["write", dir, "--n", "8", "--rotate", "4", "--tag", "a"]);
+    let output =
+        with_fault(writer, shim, "eperm-forever", 1, "linkat").output().expect("soak runs");
+    let calls = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!calls.contains("CALLS 0"), "no link was tried: {calls}");
+    said.hear(&text(&output));
+    assert!(said.done && !text(&output).contains("NACK"), "{}", text(&output));
+    said.judge(dir, "without hard links");
+}
+
+#[test]
 fn a_process_killed_before_any_file_call_loses_nothing_acknowledged() {
     sweep(&["kill-before"], 1);
 }

@@ -1,7 +1,7 @@
 //! Something goes wrong at every call, and the power goes after every change: nothing acknowledged is
 //! lost, nothing is there twice, and the chat opens again.
 
-use ship_testkit::sim::Fault;
+use ship_testkit::sim::{Fault, Lasts};
 use ship_testkit::sweep::{
     Script, Tally, all_faults, block_on, calls, faults, power_cuts, second_lives,
 };
@@ -55,4 +55,27 @@ fn a_fault_while_lines_are_copied_or_purged_loses_nothing() {
 fn what_a_second_process_copies_or_purges_survives_a_power_cut() {
     let start = before_branching();
     passed(block_on(second_lives(&Script::branches(), |at| at >= start)), 50);
+}
+
+/// A script that seals twice, on a disk without hard links.
+fn sealing() -> Script {
+    Script::short().up_to(10).without_links()
+}
+
+#[test]
+fn a_power_cut_while_a_log_is_sealed_by_a_copy_loses_nothing() {
+    passed(block_on(power_cuts(&sealing())), 150);
+}
+
+#[test]
+fn a_fault_while_a_log_is_sealed_by_a_copy_loses_nothing() {
+    let start = block_on(calls(&Script::short().up_to(3).without_links()));
+    let kinds = [Fault::KillAfter, Fault::Torn, Fault::Fail(5, Lasts::Once), Fault::FailHalf(28)];
+    passed(block_on(faults(&sealing(), &kinds, |at| at >= start)), 100);
+}
+
+#[test]
+fn what_a_second_process_seals_by_a_copy_survives_a_power_cut() {
+    let start = block_on(calls(&Script::short().up_to(3).without_links()));
+    passed(block_on(second_lives(&sealing(), |at| at >= start)), 50);
 }

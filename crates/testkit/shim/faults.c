@@ -1,7 +1,8 @@
 /* Lets the n-th file call of a program go wrong: LD_PRELOAD this.
  *
  *   FAULT_AT      which call, counted from 1
- *   FAULT_DO      kill-before, kill-after, torn, short, eio, eio-forever, enospc, enospc-forever, stop,
+ *   FAULT_DO      kill-before, kill-after, torn, short, eio, eio-forever, enospc, enospc-forever,
+ *                 eperm-forever, stop,
  *                 half (ENOSPC behind a first write that is done by half), late (EIO though the call was done)
  *   FAULT_WINDOW  how many calls in a row fail, for eio, enospc, half and late; one if unset
  *   FAULT_THEN    stop: the program stops before the first call behind the window
@@ -74,6 +75,7 @@ static enum act decide(const char *function, const char *name) {
     if (wanted == 0 || call < wanted) return GO;
     if (is("eio-forever")) return errno = EIO, FAIL;
     if (is("enospc-forever")) return errno = ENOSPC, FAIL;
+    if (is("eperm-forever")) return errno = EPERM, FAIL;
     if (is("eio") || is("enospc") || is("half") || is("late")) return window(function, call, wanted);
     if (call > wanted) return GO;
     if (is("kill-before")) die();

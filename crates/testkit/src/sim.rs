@@ -98,6 +98,10 @@ struct State {
     plan: Option<(usize, Fault)>,
     /// The error that every change fails with, while the disk is full or read-only.
     no_writes: Option<i32>,
+    /// The error that every link fails with, on a disk that has none.
+    no_links: Option<i32>,
+    /// A folder that takes no new names, and the error that says so.
+    closed: Option<(PathBuf, i32)>,
     /// The error that every write fails with after half of it, and every cut at once.
     torn_writes: Option<i32>,
     sync_time: Duration,
@@ -157,6 +161,26 @@ impl SimDisk {
     /// Does every write by half and then fails it, and cuts nothing; or lets it work again.
     pub fn tear_writes(&self, code: Option<i32>) {
         self.lock().torn_writes = code;
+    }
+
+    /// Fails every hard link with this error.
+    pub fn refuse_links(&self, code: i32) {
+        self.lock().no_links = Some(code);
+    }
+
+    /// Fails everything that would give a name in this folder.
+    pub fn close_folder(&self, folder: &Path, code: i32) {
+        self.lock().closed = Some((folder.to_owned(), code));
+    }
+
+    /// Fails a change that gives a name, if its folder takes none.
+    fn nameable(&self, path: &Path) -> io::Result<()> {
+        match &self.lock().closed {
+            Some((folder, code)) if path.parent() == Some(folder) => {
+                Err(io::Error::from_raw_os_error(*code))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Fails the next sync of a file, once.
@@ -303,6 +327,7 @@ impl Disk for SimDisk {
         let there = self.disk.look(path).is_ok();
         let makes = matches!(mode, Mode::Create | Mode::Lock) && !there;
         if makes {
+            self.nameable(path)?;
             self.writable()?;
             self.change()?;
         }
@@ -328,7 +353,12 @@ impl Disk for SimDisk {
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.writable()?;
         self.change()?;
+        self.nameable(to)?;
+        let refused = self.lock().no_links;
         let link = || {
+            if let Some(code) = refused {
+                return Err(io::Error::from_raw_os_error(code));
+            }
             self.disk.link(from, to)?;
             Ok(self.disk.look(to)?.file.1)
         };
@@ -338,6 +368,7 @@ impl Disk for SimDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.writable()?;
         self.change()?;
+        self.nameable(to)?;
         let rename = || {
             self.disk.rename(from, to)?;
             Ok(self.disk.look(to)?.file.1)

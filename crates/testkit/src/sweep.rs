@@ -23,6 +23,8 @@ use crate::power;
 use crate::sim::{Fault, Lasts, SimDisk};
 
 const CHAT: &str = "telegram-chat--100123";
+/// What the system says where files cannot have a second name.
+const EPERM: i32 = 1;
 /// The chat that is forked from it.
 const FORK: &str = "terminal:fork";
 
@@ -45,6 +47,8 @@ pub enum Step {
     Purge(String),
     /// Begins another chat with a copy of the live log, and says this there.
     Fork(String),
+    /// Takes hard links away from the disk.
+    RefuseLinks,
 }
 
 /// What a step makes durable.
@@ -119,6 +123,13 @@ impl Script {
         ])
     }
 
+    /// Returns the same steps on a disk that has no hard links.
+    #[must_use]
+    pub fn without_links(mut self) -> Self {
+        self.0.insert(0, Step::RefuseLinks);
+        self
+    }
+
     /// Returns the first so many steps.
     #[must_use]
     pub fn up_to(&self, steps: usize) -> Self {
@@ -130,6 +141,10 @@ impl Script {
         let mut record = Record::default();
         let mut writer = Writer { store: on(disk.clone()), chat: None };
         for step in &self.0 {
+            if matches!(step, Step::RefuseLinks) {
+                disk.refuse_links(EPERM);
+                continue;
+            }
             let first = record.tried.len();
             let things = things(step);
             record.tried.extend(things.into_iter().map(|thing| Tried { thing, acked: None }));
@@ -158,6 +173,7 @@ fn things(step: &Step) -> Vec<Thing> {
         Step::Journal(part) => vec![Thing::Part(part.clone())],
         Step::Purge(by) => vec![Thing::Purge(by.clone())],
         Step::Fork(id) => vec![Thing::Fork(id.clone())],
+        Step::RefuseLinks => Vec::new(),
     }
 }
 
@@ -222,6 +238,7 @@ impl Writer {
             Step::Undo(id) => branches::undo(&*chat, &*lane, id).await?,
             Step::Purge(by) => branches::purge(&*chat, &*lane, by).await?,
             Step::Fork(id) => branches::fork(&self.store, &*chat, id).await?,
+            Step::RefuseLinks => {}
         }
         Ok(())
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ship_context::contexts::switch_line;
 use ship_message::json::{Json, Object};
-use ship_store::{Body, Line, MessageId, NewEvent, Piece, RotateError, Rotation, Seq, View};
+use ship_store::{
+    Body, Line, MessageId, NewEvent, Piece, RotateError, Rotation, Seq, StorageError, View,
+};
 
 use super::current::{has_anything, left_messages};
 use super::named::Named;
@@ -101,6 +103,9 @@ pub(super) fn not_done(error: RunError) -> Result<NotDone, RunError> {
         RunError::Read(_) | RunError::Open(_) | RunError::Rotate(RotateError::Source(_)) => {
             Ok(NotDone::because(error.to_string()))
         }
+        RunError::Rotate(RotateError::Storage(StorageError::CannotSeal { .. })) => {
+            Ok(NotDone::because(error.to_string()))
+        }
         error => Err(error),
     }
 }
@@ -122,7 +127,13 @@ impl Turning<'_> {
         let left = Named { context: view.head.context.clone(), title: snapshot.title().to_owned() };
         let mut about = operation(wanted.name(), reason, now, view.head.generation.next());
         about.set_or_remove("drops", (!is_kept).then(|| Json::from(true)));
-        let rotated = lane.rotate(self.rotation(wanted, target, about, &left)).await?;
+        let rotated = match lane.rotate(self.rotation(wanted, target, about, &left)).await {
+            // It will not work later either, and whatever waits behind it must be answered.
+            Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
+                return Ok(Operated::NotDone(NotDone::because(error.to_string())));
+            }
+            rotated => rotated?,
+        };
         let now_active = chat.view().await?;
         let now_active =
             now_active.ok_or_else(|| RunError::Vanished { chat: chat.key().clone() })?;

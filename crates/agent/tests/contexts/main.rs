@@ -18,3 +18,4 @@ mod rounds;
 mod seen;
 mod tools;
 mod undo;
+mod unsealable;

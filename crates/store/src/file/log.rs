@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use super::env::{Env, read_from, write_all};
+use super::env::{Env, UNFINISHED, read_from, write_all};
 use super::quarantine;
 use super::right::Held;
 use crate::disk::{DiskFile, Look, Mode};
@@ -391,7 +391,7 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Gives the whole file a second name, durably.
+    /// Gives the whole file a second name, durably; a copy gets it where files cannot have two.
     fn seal(&mut self, sealed: &Path) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
         if let Err(error) = file.sync() {
@@ -405,7 +405,7 @@ impl<F: Fold> Writing<'_, F> {
             // A sync of that name failed: only a new one can be made to last.
             Some(name) if env.is_doubted(folder) => {
                 env.remove(&name)?;
-                env.disk.link(&self.log.path, sealed).map_err(failed)?;
+                self.link_or_copy(&**file, sealed)?;
             }
             Some(name) if name == sealed => {}
             // An interrupted rotation left a second name; it becomes the right one.
@@ -414,11 +414,55 @@ impl<F: Fold> Writing<'_, F> {
                 if self.is_left_over(sealed)? {
                     self.put_away(sealed)?;
                 }
-                env.disk.link(&self.log.path, sealed).map_err(failed)?;
+                self.link_or_copy(&**file, sealed)?;
             }
         }
         env.sync_folder(folder)?;
         env.trust(folder);
+        Ok(())
+    }
+
+    /// Gives the file a second name. Where the file system has no hard links, a copy is written, synced and renamed.
+    fn link_or_copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
+        let Err(error) = self.log.env.disk.link(&self.log.path, sealed) else { return Ok(()) };
+        if !means_no_links(&error) {
+            return Err(StorageError::io("seal as", sealed, error));
+        }
+        self.copy(file, sealed).map_err(|copying| StorageError::CannotSeal {
+            path: self.log.path.clone(),
+            sealed: sealed.to_owned(),
+            linking: error.to_string(),
+            copying: copying.to_string(),
+        })
+    }
+
+    fn copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
+        let env = &self.log.env;
+        if env.look(sealed)?.is_some() {
+            let exists = std::io::ErrorKind::AlreadyExists.into();
+            return Err(StorageError::io("seal as", sealed, exists));
+        }
+        let len = file.look().map_err(self.log.failed("look at"))?.len;
+        let bytes = read_from(file, 0, len).map_err(self.log.failed("read"))?;
+        env.replace(sealed, &bytes)?;
+        self.put_away_earlier_copies(sealed)
+    }
+
+    /// Moves the copies of this log into the quarantine that interrupted sealings left under other names, and removes
+    /// those that were never finished. Such a name has the number of the first line too.
+    fn put_away_earlier_copies(&self, sealed: &Path) -> Result<(), StorageError> {
+        let Some(first) = self.known().map(|known| format!("-{}-", known.first_seq)) else {
+            return Ok(());
+        };
+        let folder = sealed.parent().unwrap_or(Path::new(""));
+        for name in self.log.env.list(folder)?.iter().filter(|name| name.contains(&first)) {
+            let path = folder.join(name);
+            if name.ends_with(UNFINISHED) {
+                self.log.env.remove(&path)?;
+            } else if path != sealed && self.is_left_over(&path)? {
+                self.put_away(&path)?;
+            }
+        }
         Ok(())
     }
 
@@ -524,6 +568,15 @@ impl<F> LogFile<F> {
     fn quarantine(&self, offset: u64, bytes: &[u8]) -> Result<bool, StorageError> {
         quarantine::keep(&self.env, &self.quarantine, &self.path, offset, bytes)
     }
+}
+
+/// Whether an error says that files cannot have a second name here: FAT, some network and FUSE file systems, a
+/// folder on another volume, a kernel that protects hard links, or a file with too many names.
+fn means_no_links(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let codes =
+        [Errno::PERM, Errno::XDEV, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS, Errno::MLINK];
+    codes.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
 }
 
 /// Writes lines under the numbers from `first` on; returns the bytes and where each line will be.

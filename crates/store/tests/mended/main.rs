@@ -8,6 +8,7 @@
 mod blobs;
 mod chats;
 mod ledger;
+mod sealing;
 mod syncs;
 mod tails;
 
@@ -27,8 +28,9 @@ use ship_store::{
 use ship_testkit::chat::{
     Begun, compaction, entry, everything, id, ids, ledger_keys, message, options,
 };
+use ship_testkit::clock::ManualClock;
 use ship_testkit::power;
-use ship_testkit::sim::{Op, SimDisk};
+use ship_testkit::sim::{Op, SimDisk, Window};
 use ship_testkit::sweep::block_on;
 
 const EIO: i32 = 5;
