@@ -49,7 +49,8 @@ async fn with_one_message(disk: &MemoryDisk) -> LedgerSeq {
 
 #[test]
 fn a_chat_whose_about_file_is_lost_is_listed_read_and_given_another() {
-    for remains in [None, Some(&b""[..]), Some(b"{\"v\":1,\"chatK")] {
+    let other = b"{\"v\":1,\"chatKey\":\"b\"}\n";
+    for remains in [None, Some(&b""[..]), Some(b"{\"v\":1,\"chatK"), Some(other)] {
         let disk = MemoryDisk::new();
         block_on(async {
             with_one_message(&disk).await;

@@ -138,8 +138,13 @@ impl ChatFiles {
             return Err(StorageError::Damaged { path: path.clone(), what });
         };
         if owner != self.key.as_str() {
-            let (owner, wanted) = (owner.to_owned(), self.key.clone());
-            return Err(StorageError::OtherChat { path: path.clone(), owner, wanted });
+            let (path, owner, wanted) = (path.clone(), owner.to_owned(), self.key.clone());
+            // The folder of another chat, copied or renamed, has its logs, too.
+            if self.log_owners()?.iter().any(|(_, owner)| owner == wanted.as_str()) {
+                let what = format!("it names chat `{owner}`, and the logs beside it this one");
+                return Err(StorageError::Damaged { path, what });
+            }
+            return Err(StorageError::OtherChat { path, owner, wanted });
         }
         let channel = object.str("channel").map(str::to_owned);
         Ok(Some(About { channel, target: object.get("target").cloned() }))
@@ -265,15 +270,25 @@ impl ChatFiles {
 
     /// Refuses to make a chat of logs that belong to another.
     fn check_logs(&self) -> Result<(), StorageError> {
+        let owners = self.log_owners()?;
+        match owners.into_iter().find(|(_, owner)| owner != self.key.as_str()) {
+            Some((path, owner)) => {
+                Err(StorageError::OtherChat { path, owner, wanted: self.key.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the chats that the heads of the live logs name.
+    fn log_owners(&self) -> Result<Vec<(PathBuf, String)>, StorageError> {
+        let mut owners = Vec::new();
         for path in [self.paths.live.clone(), ledger::live(&self.paths.conversations)] {
             let head = first_line(&self.env, &path)?;
             let owner = head
                 .and_then(|line| Some(line.body.get("data")?.get("chatKey")?.as_str()?.to_owned()));
-            if let Some(owner) = owner.filter(|owner| owner != self.key.as_str()) {
-                return Err(StorageError::OtherChat { path, owner, wanted: self.key.clone() });
-            }
+            owners.extend(owner.map(|owner| (path, owner)));
         }
-        Ok(())
+        Ok(owners)
     }
 
     pub(crate) fn set_about(&self, about: &About) -> Result<(), OpenError> {

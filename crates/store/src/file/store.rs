@@ -96,10 +96,13 @@ impl FileStore {
         let is_missing = about.is_none();
         let named = about.flatten().and_then(|about| about.get("chatKey")?.as_str()?.parse().ok());
         let key: ChatKey = match named {
-            Some(key) if folder_name(&key) != folder => {
-                let message = format!("it names chat `{key}`, whose folder is another");
-                return Ok(Some(unreadable(paths, ProblemKind::Damage, &message)));
-            }
+            Some(key) if folder_name(&key) != folder => match self.key_in_logs(folder, paths)? {
+                Some(key) => key,
+                None => {
+                    let message = format!("it names chat `{key}`, whose folder is another");
+                    return Ok(Some(unreadable(paths, ProblemKind::Damage, &message)));
+                }
+            },
             Some(key) => key,
             // A chat is there once its `chat.json` is; one that has said something has lost it.
             None if is_missing && context_bytes == 0 && ledger_bytes == 0 => return Ok(None),
@@ -118,16 +121,21 @@ impl FileStore {
     /// The key of a chat that has lost its `chat.json`: the head of a log has it, and a short one is the name of
     /// the folder.
     fn key_of(&self, folder: &str, paths: &Paths) -> Result<Option<ChatKey>, StorageError> {
-        let is_it = |key: &ChatKey| folder_name(key) == folder;
+        let in_logs = self.key_in_logs(folder, paths)?;
+        Ok(in_logs.or_else(|| decoded_name(folder).filter(|key| folder_name(key) == folder)))
+    }
+
+    /// The key that belongs to this folder, as the head of a log has it.
+    fn key_in_logs(&self, folder: &str, paths: &Paths) -> Result<Option<ChatKey>, StorageError> {
         for path in [&paths.live, &paths.conversations.join("history.jsonl")] {
             let head = first_line(&self.env, path)?;
-            let key =
+            let key: Option<ChatKey> =
                 head.and_then(|line| line.body.get("data")?.get("chatKey")?.as_str()?.parse().ok());
-            if let Some(key) = key.filter(is_it) {
+            if let Some(key) = key.filter(|key| folder_name(key) == folder) {
                 return Ok(Some(key));
             }
         }
-        Ok(decoded_name(folder).filter(is_it))
+        Ok(None)
     }
 }
 

@@ -10,9 +10,12 @@ fn one_bad_chat_is_told_and_the_others_are_listed() {
         for key in ["a", "b", "c", "d"] {
             Begun::new(&store, key).await;
         }
-        // No `chat.json`, one of another chat, and a stray file.
+        // No `chat.json`, all files of another chat, and a stray file.
         disk.remove(Path::new(".ship/chat/b/chat.json")).unwrap();
-        put(&disk, Path::new(".ship/chat/c/chat.json"), b"{\"v\":1,\"chatKey\":\"x\"}\n");
+        for file in ["chat.json", "messages/history.jsonl"] {
+            let of_another = bytes(&disk, &format!(".ship/chat/a/{file}"));
+            put(&disk, Path::new(&format!(".ship/chat/c/{file}")), &of_another);
+        }
         put(&disk, Path::new(".ship/chat/.DS_Store"), b"x");
         let chats = store.chats().await.unwrap();
         let told: Vec<String> = chats
