@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ship_context::input_budget;
 use ship_message::UiMessage;
 use ship_message::json::{Array, Json};
 use ship_provider::{Answered, ProviderError, Recipe, Sequence, Sink};
@@ -91,7 +90,7 @@ impl<'a> Asking<'a> {
             system: weights.system.iter().sum(),
             tools: weights.tools.iter().sum(),
             messages: weights.messages.iter().sum(),
-            budget: input_budget(rules.input_tokens_max, window, rules.max_tokens),
+            budget: agent.budget_tokens(),
             window,
             is_rough: !is_counted,
         };

@@ -118,6 +118,7 @@ async fn once(work: &Arc<Work>, request: &Prepared, why: &Why) -> Result<Room, R
         Planning::Settle(count) => return Ok(Room::Settle(count)),
         Planning::No(sentence) => return Ok(Room::None(sentence)),
     };
+    plan.warn_once(work).await;
     if plan.is_content(why) && !work.log_is_full().await {
         return Ok(Room::Enough(plan.load.total()));
     }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use ship_context::compact::Pruned;
 use ship_context::contexts::place_references;
-use ship_context::{Journal, Recovery, SystemBlock, input_budget, recover};
+use ship_context::{Journal, Recovery, SystemBlock, recover};
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{Sequence, ToolSpec};
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody, ReadError};
 
 use crate::began::Began;
+use crate::budget::Trigger;
 use crate::compact::{Carried, pruned};
 use crate::inbound::message_of;
 use crate::lost::Unread;
@@ -41,8 +42,8 @@ pub struct NextRequest {
     pub tools: Vec<ToolSpec>,
     /// What each of them takes, in tokens.
     pub tokens: PieceTokens,
-    /// How many tokens of a request are too many, so that the history is summarised.
-    pub budget_tokens: u64,
+    /// When the context is compacted by itself.
+    pub trigger: Trigger,
     /// How many tokens the model takes, if that is known.
     pub window_tokens: Option<u64>,
     /// How the active context began; none before the first message.
@@ -123,9 +124,8 @@ impl Agent {
             Some(open) => agent.stable(&**open, &request, &tokens, &found.pruned).await?,
             None => Stable::of_first(),
         };
+        let trigger = agent.trigger(found.is_raised, &request);
         let Prepared { blocks, shown: messages, tools, .. } = request;
-        let window_tokens = agent.window_tokens();
-        let rules = &agent.rules;
         Ok(NextRequest {
             tokens,
             blocks,
@@ -133,8 +133,8 @@ impl Agent {
             queued: found.queued.len(),
             parked: found.parked,
             tools,
-            budget_tokens: input_budget(rules.input_tokens_max, window_tokens, rules.max_tokens),
-            window_tokens,
+            trigger,
+            window_tokens: agent.window_tokens(),
             began: found.began,
             stable,
         })
@@ -213,6 +213,8 @@ struct Found {
     pruned: Pruned,
     /// What the log's head carries of how the provider counts.
     carried: Option<Object>,
+    /// Whether a person has undone a compaction, so that the whole window may be used.
+    is_raised: bool,
 }
 
 impl Found {
@@ -249,6 +251,7 @@ impl Found {
             began: view.as_ref().map(|view| crate::contexts::began(agent, view)),
             parked,
             pruned: view.as_ref().map(pruned).unwrap_or_default(),
+            is_raised: view.as_ref().is_some_and(|view| Carried::of(view).raised),
             carried: view.as_ref().map(|view| Carried::of(view).tokens),
         })
     }

@@ -38,6 +38,7 @@
 
 mod asking;
 mod began;
+mod budget;
 mod calls;
 mod compact;
 mod contexts;
@@ -77,6 +78,7 @@ mod warnings;
 mod work;
 
 pub use began::Began;
+pub use budget::Trigger;
 pub use compact::{Compacted, Planned, Undone};
 pub use contexts::{Changed, Contexts, Named, NotDone, Operated, Operation};
 pub use conversation::{ConversationError, Reply};

@@ -4,7 +4,6 @@
 //! run. Nothing more than that is read, so ten thousand waiting messages cost each run what it takes of them.
 //! An operation has its turn when all that stands before it was taken in.
 
-use ship_context::input_budget;
 use ship_message::json::Json;
 use ship_store::{Chat, Entry, Head, LedgerBody, LedgerLine, LedgerSeq, NewMessage, ReadError};
 
@@ -95,9 +94,7 @@ struct Room {
 
 impl Room {
     fn of(agent: &Inner) -> Self {
-        let rules = &agent.rules;
-        let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
-        Self { tokens: budget / 2, is_begun: false }
+        Self { tokens: agent.budget_tokens() / 2, is_begun: false }
     }
 
     /// Whether a line fits. The first message always does: nothing else would ever take it in.

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use ship_context::compact::Pruned;
-use ship_context::{
-    Limits, SystemBlock, file_tokens_at_most, input_budget, shown_to_model, surely_fits,
-};
+use ship_context::{Limits, SystemBlock, file_tokens_at_most, shown_to_model, surely_fits};
 use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{Answered, ProviderError, Recipe, Request, ToolSpec};
@@ -54,8 +52,7 @@ impl Prepared {
     /// Whether it is so small that nobody need count it, which takes a vocabulary. A token is a byte at least
     /// and two in anything but noise; should a provider count more, its own word makes room.
     pub(crate) fn is_small(&self, agent: &Inner) -> bool {
-        let rules = &agent.rules;
-        let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
+        let budget = agent.budget_tokens();
         // What is counted may be more for the provider, and so may what is not.
         let budget = (budget as f64 / agent.scales.rate_at_least_one()) as u64;
         let system: usize = self.system.iter().map(String::len).sum();

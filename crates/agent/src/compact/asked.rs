@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{Cut, Goal, Rung};
+use ship_context::compact::{Cut, Rung};
 use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
-use super::plan::{Planning, budget, plan};
+use super::plan::{Planning, plan};
 use super::{Room, Why, make_room, prepared};
+use crate::budget::Trigger;
 use crate::run::{Agent, RunError};
 use crate::work::Work;
 
@@ -52,8 +53,8 @@ pub struct Planned {
     pub tokens_now: u64,
     /// What of that cannot shrink: system, tools, and the open request if there is one.
     pub floor: u64,
-    /// A larger one is compacted.
-    pub trigger: u64,
+    /// A larger one is compacted by itself.
+    pub trigger: Trigger,
     /// What it would take at most.
     pub target: u64,
     /// How many messages would become a summary.
@@ -70,11 +71,12 @@ impl Planned {
         Object::from([
             ("tokensNow", Json::from(self.tokens_now)),
             ("floor", self.floor.into()),
-            ("trigger", self.trigger.into()),
+            ("trigger", self.trigger.tokens.map_or(Json::Null, Json::from)),
             ("target", self.target.into()),
             ("messages", (self.messages as u64).into()),
             ("kept", (self.kept as u64).into()),
             ("outputs", (self.outputs as u64).into()),
+            ("warning", self.trigger.warning.as_deref().map_or(Json::Null, Json::from)),
         ])
     }
 }
@@ -120,13 +122,11 @@ impl Agent {
             cut =
                 Cut { older: Vec::new(), kept: (0..plan.said.len()).collect(), is_smaller: false };
         }
-        // When it comes by itself, which a person who has undone one has put off.
-        let budget = budget(&work.agent, &plan.carried, &Why::Trigger, plan.load.total());
-        let by_itself = Goal::new(plan.load.fixed, 0, &budget);
         Ok(Some(Planned {
             tokens_now: plan.load.total(),
             floor: plan.goal.floor,
-            trigger: by_itself.map_or(plan.goal.trigger, |goal| goal.trigger),
+            // A person who has undone a compaction has put it off.
+            trigger: work.agent.trigger(plan.carried.raised, &request),
             target: plan.goal.target,
             messages: if prunes { 0 } else { cut.older.len() },
             kept: if prunes { plan.said.len() } else { cut.kept.len() },

@@ -6,7 +6,6 @@ use ship_context::compact::{
     Budget, Cut, Goal, Pruned, TooBig, Weighed, cut, is_summary, prunable,
 };
 use ship_context::contexts::is_reference;
-use ship_context::input_budget;
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::View;
@@ -29,8 +28,8 @@ pub(super) struct Plan {
     pub(super) open: Vec<bool>,
     pub(super) load: Load,
     pub(super) goal: Goal,
-    /// What system and tools take, where they and the open request fill the budget.
-    pub(super) filled_by: Option<(u64, u64)>,
+    /// What system and tools take, in a sentence, where they and the open request fill the budget.
+    pub(super) filled_by: Option<String>,
     /// Outputs to leave out, and what the messages weigh then.
     pub(super) pruned: Pruned,
     pub(super) weights: Vec<u64>,
@@ -104,7 +103,7 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
     let is_overflow = matches!(why, Why::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
         let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
-        (weights.system.iter().sum(), weights.tools.iter().sum())
+        agent.filled_budget(request, &weights, &goal)
     });
     Ok(Planning::Plan(Box::new(Plan {
         said,
@@ -163,19 +162,18 @@ fn earlier_parts(so_far: &UiMessage) -> usize {
 /// What a request may take. A person who has undone a compaction wants the whole window, until it overflows.
 /// A provider that refuses what weighs `total` and does not say what it takes is taken at less than that.
 pub(super) fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) -> Budget {
-    let mut window = agent.window_tokens();
-    let mut is_guess = false;
-    if let Why::Overflow { limit } = why {
-        let takes = limit.unwrap_or(total / 4 * 3);
-        is_guess = limit.is_none() && window.is_none_or(|window| takes < window);
-        window = Some(window.map_or(takes, |window| window.min(takes)));
-    }
-    let answer = agent.rules.max_tokens;
-    let tokens = match (carried.raised, why) {
-        (true, Why::Trigger) => window.unwrap_or(u64::MAX / 4),
-        _ => input_budget(agent.rules.input_tokens_max, window, answer),
+    let Why::Overflow { limit } = why else {
+        return agent.budget(carried.raised && *why == Why::Trigger);
     };
-    Budget { tokens, window, is_guess, answer }
+    let known = agent.window_tokens();
+    let takes = limit.unwrap_or(total / 4 * 3);
+    let window = known.map_or(takes, |known| known.min(takes));
+    Budget {
+        tokens: agent.budget_within(Some(window)),
+        window: Some(window),
+        is_guess: limit.is_none() && known.is_none_or(|known| takes < known),
+        answer: agent.rules.max_tokens,
+    }
 }
 
 /// The messages of the open request: what people said since the last answer that ended. A context that was

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ship_context::compact::{Cut, Rung, Summary, open_request, summary_message};
-use ship_context::input_budget;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{Body, NewEvent, Piece, Rotation, SealedName, Seq, View};
@@ -47,7 +46,7 @@ impl Plan {
 
     /// Leaves old outputs out. The log only gains an event: there is nothing to seal.
     async fn prune(self, work: &Work, before: u64) -> Result<Room, RunError> {
-        let warned = self.warn_once(work);
+        let warned = self.warned_with(work);
         let compacted = Compacted {
             rung: Rung::Prune,
             tokens_before: before,
@@ -102,7 +101,7 @@ impl Plan {
         if is_asked && compacted.tokens_after >= before {
             return Ok(Room::Enough(before));
         }
-        let warned = self.warn_once(work);
+        let warned = self.warned_with(work);
         let mut carried = self.carried;
         carried.warned = warned;
         carried.tokens = scales.to_object();
@@ -139,30 +138,30 @@ impl Plan {
 }
 
 impl Plan {
-    /// Where the floor fills the budget, the log is told so, once until the settings change. Gives the settings
-    /// with which it was told.
-    fn warn_once(&self, work: &Work) -> Option<String> {
-        let Some((system, tools)) = self.filled_by else { return self.carried.warned.clone() };
-        let agent = &work.agent;
-        let (set, window) = (agent.rules.input_tokens_max, agent.window_tokens());
-        let or_none = |tokens: Option<u64>| tokens.map_or("auto".to_owned(), |it| it.to_string());
-        let settings = format!("{} {} {}", or_none(set), or_none(window), agent.rules.max_tokens);
-        if self.carried.warned.as_ref() != Some(&settings) {
-            let budget = input_budget(set, window, agent.rules.max_tokens);
-            let request = self.goal.floor - self.load.fixed;
-            let whose = match set {
-                Some(_) => "`context.history.maxInputTokensApprox` allows",
-                None => "the model's window leaves",
-            };
-            let warning = format!(
-                "the system ({system} tokens), the tools ({tools}) and the open request ({request}) fill the \
-                 {budget} tokens that {whose}; the other messages may take as much again, as far as the \
-                 model takes it"
-            );
-            let fields = vec![("message", Json::from(warning))];
+    /// Tells the log that the floor fills the budget: once for a chat until the settings change, as far as
+    /// compactions and this process remember.
+    pub(super) async fn warn_once(&self, work: &Work) {
+        let Some(warning) = self.filled_by.as_ref() else { return };
+        let settings = self.warned_with(work);
+        if self.carried.warned == settings {
+            return;
+        }
+        let once = format!("{} {}", work.chat.key(), settings.unwrap_or_default());
+        if work.agent.warned.lock().await.insert(once) {
+            let fields = vec![("message", Json::from(work.agent.surroundings.mask(warning)))];
             work.note(RunNote { kind: "warning", fields, ..RunNote::default() });
         }
-        Some(settings)
+    }
+
+    /// The settings with which the log was told so, to be remembered.
+    fn warned_with(&self, work: &Work) -> Option<String> {
+        if self.filled_by.is_none() {
+            return self.carried.warned.clone();
+        }
+        let rules = &work.agent.rules;
+        let or_none = |tokens: Option<u64>| tokens.map_or("auto".to_owned(), |it| it.to_string());
+        let (set, window) = (or_none(rules.input_tokens_max), or_none(work.agent.window_tokens()));
+        Some(format!("{set} {window} {}", rules.max_tokens))
     }
 }
 

@@ -10,7 +10,6 @@ use ship_context::contexts::{
     Fetched, HistoryAsk, InView, LoadMode, Mode, Refused, Room, Snapshot, Switch, from_history,
     may_switch, place_references, switch_output, view_messages,
 };
-use ship_context::input_budget;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, ProblemKind, View};
@@ -235,10 +234,8 @@ impl Called<'_> {
         let in_view = InView::of(&messages, promoted);
         let lines = self.earlier_lines().await?;
         let agent = &self.work.agent;
-        let rules = &agent.rules;
-        let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
         let count = |text: &str| agent.scales.count(text);
-        let room = Room { tokens: budget / SHARE, count: &count };
+        let room = Room { tokens: agent.budget_tokens() / SHARE, count: &count };
         let loaded = loaded_in_run(&messages, &self.work.run_id);
         let (reference, _) = match from_history(&lines, &ask, &in_view, loaded, room) {
             Ok(found) => found,

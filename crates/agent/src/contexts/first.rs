@@ -1,7 +1,6 @@
 //! What a chat's first context begins with: what people said to one another before the agent was asked anything.
 
 use ship_context::contexts::{Fetched, Room, before_the_first};
-use ship_context::input_budget;
 use ship_store::{Entry, Head, LedgerLine, NewMessage};
 
 use super::look::SHARE;
@@ -12,10 +11,8 @@ use crate::run::{Inner, is_message};
 /// there is room for it.
 pub(crate) fn said_before(agent: &Inner, head: &Head, lines: &[LedgerLine]) -> Option<Entry> {
     let first = lines.iter().position(is_message)?;
-    let rules = &agent.rules;
-    let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
     let count = |text: &str| agent.scales.count(text);
-    let room = Room { tokens: budget / SHARE, count: &count };
+    let room = Room { tokens: agent.budget_tokens() / SHARE, count: &count };
     let reference = before_the_first(&lines[..first], room).ok()??;
     let for_message = question_in(&*agent.names, head, lines[first].seq, 0);
     let id = format!("r_{:016x}", agent.ids.next());

@@ -4,7 +4,6 @@ use ship_context::contexts::{
     Fetched, Index, Mode, NoRoom, Room, Snapshot, is_reference, is_referenced, listing, recalled,
     view_messages,
 };
-use ship_context::input_budget;
 use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{ChatKey, NewMessage, View};
@@ -103,9 +102,13 @@ pub(super) fn reference(
     mode: Mode,
 ) -> Result<ship_context::contexts::Reference, NoRoom> {
     let rules = &agent.rules;
-    let budget = input_budget(rules.input_tokens_max, agent.window_tokens(), rules.max_tokens);
     let count = |text: &str| agent.scales.count(text);
-    recalled(snapshot, mode, rules.contexts.active, Room { tokens: budget / SHARE, count: &count })
+    recalled(
+        snapshot,
+        mode,
+        rules.contexts.active,
+        Room { tokens: agent.budget_tokens() / SHARE, count: &count },
+    )
 }
 
 /// Puts a reference to an archived context into the active one, for the message that is being answered or for

@@ -30,7 +30,7 @@ async fn a_thousand_turns_are_compacted_seldom_and_never_twice_without_a_word_be
     assert_eq!(setup.model.answers.lock().unwrap().len(), TURNS);
 
     let planned = local.agent.plan_compaction(&chat()).await.unwrap().unwrap();
-    let (most, least) = (planned.trigger, planned.floor + 300);
+    let (most, least) = (planned.trigger.tokens.unwrap(), planned.floor + 300);
     let before_their_time = compactions.iter().filter(|it| it.before <= most).count();
     assert_eq!(before_their_time, 0, "{compactions:?}");
     let added = added(&compactions, planned.tokens_now);

@@ -35,11 +35,12 @@ async fn looking_changes_nothing() {
 #[tokio::test]
 async fn the_budget_follows_from_the_window_when_it_is_known() {
     for (window, set, budget) in
-        [(None, None, 12_000), (Some(200_000), None, 172_627), (Some(200_000), Some(9), 9)]
+        [(None, None, 12_000), (Some(200_000), None, 172_627), (Some(200_000), Some(9_000), 9_000)]
     {
         let rules = Rules { window, input_tokens_max: set, ..Rules::default() };
         let test = Setup::ruled(rules).agent();
         let next = test.agent.inspect(&test.chat).await.unwrap();
-        assert_eq!((next.budget_tokens, next.window_tokens), (budget, window));
+        assert_eq!((next.trigger.tokens, next.window_tokens), (Some(budget), window));
+        assert_eq!(next.trigger.warning, None);
     }
 }

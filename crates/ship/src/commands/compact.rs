@@ -112,11 +112,17 @@ async fn plan(session: &Session) -> Result<(), Failure> {
         return output::json(&planned.into());
     }
     output::line(&what_would_go(&planned))?;
+    let when = match planned.trigger.tokens {
+        Some(tokens) => format!("Over {tokens} it is compacted"),
+        None => "It is compacted when the model takes no more".to_owned(),
+    };
     output::line(&format!(
-        "A request takes {} tokens now, and {} of them cannot shrink.\n\
-         Over {} it is compacted, to {} or less.",
-        planned.tokens_now, planned.floor, planned.trigger, planned.target
+        "A request takes {} tokens now, and {} of them cannot shrink.\n{when}, to {} or less.",
+        planned.tokens_now, planned.floor, planned.target
     ))?;
+    if let Some(warning) = &planned.trigger.warning {
+        output::warning(warning);
+    }
     last.and_then(when_last).map_or(Ok(()), |line| output::line(&line))
 }
 

@@ -6,6 +6,7 @@ mod pieces;
 use std::process::ExitCode;
 
 use ship_agent::{Began, Stable};
+use ship_message::json::Json;
 
 use self::pieces::Pieces;
 use crate::failure::Failure;
@@ -18,12 +19,13 @@ pub(crate) use self::past::{list, raw_of_nothing, run as run_past};
 /// Shows the next request.
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let next = session.agent()?.inspect(&session.chat).await?;
-    let limits = (next.budget_tokens, next.window_tokens);
+    let limits = (next.trigger.tokens, next.window_tokens);
     let tools = next.tools.iter().map(|tool| tool.to_json()).collect();
     let pieces = Pieces::new(next.blocks, next.messages, tools, next.tokens, limits);
     if session.json {
         let mut object = pieces.into_object();
         object.set("stable", next.stable.to_object());
+        object.set("warning", next.trigger.warning.map_or(Json::Null, Json::from));
         output::json(&object.into())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -37,6 +39,9 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         print_about(&[("Before", stable(&next.stable))])?;
     }
     pieces.print()?;
+    if let Some(warning) = &next.trigger.warning {
+        output::warning(warning);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -110,7 +110,7 @@ fn past_object(past: PastRequest, tokens: PieceTokens) -> Object {
 
 fn pieces(past: PastRequest, tokens: PieceTokens) -> Pieces {
     let estimated = past.call.record.tokens;
-    let limits = (estimated.budget, estimated.window);
+    let limits = (Some(estimated.budget), estimated.window);
     let tools = past.tools.iter().map(|tool| tool.to_json()).collect();
     Pieces::new(past.blocks, past.messages, tools, tokens, limits)
 }

@@ -24,7 +24,7 @@ impl Pieces {
         messages: Vec<UiMessage>,
         tools: Vec<Json>,
         tokens: PieceTokens,
-        (budget, window): (u64, Option<u64>),
+        (budget, window): (Option<u64>, Option<u64>),
     ) -> Self {
         let sums = Sums {
             system: tokens.system.iter().sum(),
@@ -70,7 +70,8 @@ struct Sums {
     system: u64,
     tools: u64,
     messages: u64,
-    budget: u64,
+    /// The size over which it is compacted; none when only the model's refusal says that it is too large.
+    budget: Option<u64>,
     window: Option<u64>,
 }
 
@@ -85,7 +86,7 @@ impl Sums {
             ("tools", self.tools.into()),
             ("messages", self.messages.into()),
             ("total", self.total().into()),
-            ("budget", self.budget.into()),
+            ("budget", self.budget.map_or(Json::Null, Json::from)),
             ("window", self.window.map_or(Json::Null, Json::from)),
         ]))
     }
@@ -116,7 +117,11 @@ fn print(
         output::line(&format!("\n{} {tokens}", style.bold(title)))?;
         print_rows(&rows, style)?;
     }
-    output::line(&format!("\nTotal {} tokens, of a budget of {}", sums.total(), sums.budget))
+    let budget = match sums.budget {
+        Some(budget) => format!("of a budget of {budget}"),
+        None => "which may grow until the model takes no more".to_owned(),
+    };
+    output::line(&format!("\nTotal {} tokens, {budget}", sums.total()))
 }
 
 /// Tokens, what it is, and what it says.

@@ -1,0 +1,93 @@
+//! How large a request may be before its context is compacted: one place that says so to runs, to `inspect` and to
+//! `compact --dry-run`.
+
+use ship_context::compact::{Budget, Goal};
+use ship_context::input_budget;
+
+use crate::inspect::PieceTokens;
+use crate::request::Prepared;
+use crate::run::Inner;
+use crate::scales::Pieces;
+
+/// The budget of a model that takes as much as it takes: no window is known, and nothing else is to hold.
+pub(crate) const UNLIMITED: u64 = u64::MAX / 4;
+
+/// When a context is compacted by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trigger {
+    /// The size of the largest request that is not compacted; none when only the provider's refusal tells that one
+    /// is too large.
+    pub tokens: Option<u64>,
+    /// A sentence for the person when the system and the tools alone fill the budget.
+    pub warning: Option<String>,
+}
+
+impl Inner {
+    /// Returns the budget of a request, by the settings and by the model's window.
+    pub(crate) fn budget_tokens(&self) -> u64 {
+        self.budget_within(self.window_tokens())
+    }
+
+    /// Returns the same for a window that the provider has just told.
+    pub(crate) fn budget_within(&self, window: Option<u64>) -> u64 {
+        input_budget(self.rules.input_tokens_max, window, self.rules.max_tokens)
+    }
+
+    /// Returns what holds for a request. `is_raised` is set when a person has undone a compaction: then the whole
+    /// window may be used.
+    pub(crate) fn budget(&self, is_raised: bool) -> Budget {
+        let window = self.window_tokens();
+        let tokens = match is_raised {
+            true => window.unwrap_or(UNLIMITED),
+            false => self.budget_tokens(),
+        };
+        Budget { tokens, window, is_guess: false, answer: self.rules.max_tokens }
+    }
+
+    /// Returns when the context of a request is compacted by itself, if nothing waits for an answer.
+    pub(crate) fn trigger(&self, is_raised: bool, request: &Prepared) -> Trigger {
+        let weights = self.scales.estimated(&self.scales.counted(Pieces::of(request)));
+        let fixed = weights.system.iter().chain(&weights.tools).sum();
+        let budget = self.budget(is_raised);
+        match Goal::new(fixed, 0, &budget) {
+            Ok(goal) => Trigger {
+                tokens: (budget.tokens != UNLIMITED).then_some(goal.trigger),
+                warning: goal
+                    .floor_fills_budget
+                    .then(|| self.filled_budget(request, &weights, &goal)),
+            },
+            // No request fits the window; what says so is an error wherever one would be made.
+            Err(too_big) => Trigger { tokens: Some(too_big.wall), warning: None },
+        }
+    }
+
+    /// Says what fills the budget, and what holds then.
+    pub(crate) fn filled_budget(
+        &self,
+        request: &Prepared,
+        weights: &PieceTokens,
+        goal: &Goal,
+    ) -> String {
+        let system: u64 = weights.system.iter().sum();
+        let tools: u64 = weights.tools.iter().sum();
+        let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);
+        let largest = named.max_by_key(|(_, tokens)| **tokens);
+        let largest =
+            largest.map_or(String::new(), |(name, tokens)| format!("; {name} alone {tokens}"));
+        let and_the_rest = match goal.floor.saturating_sub(system + tools) {
+            0 => format!(" and the tools ({tools})"),
+            open => format!(", the tools ({tools}) and the open request ({open})"),
+        };
+        let whose = match (self.rules.input_tokens_max, self.window_tokens()) {
+            (Some(_), _) => "`context.history.maxInputTokensApprox` allows",
+            (None, Some(_)) => "the model's window leaves",
+            (None, None) => "a model whose window is not known is held to",
+        };
+        format!(
+            "the system ({system} tokens{largest}){and_the_rest} fill the {} tokens that {whose}; \
+             the budget holds for the other messages alone, and a request is compacted over {}",
+            self.budget_tokens(),
+            goal.trigger
+        )
+    }
+}
