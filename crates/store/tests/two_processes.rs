@@ -181,6 +181,23 @@ fn a_failing_rotation_erases_nothing_that_another_process_was_promised() {
 }
 
 #[test]
+fn the_number_of_an_entry_that_was_taken_back_is_given_to_no_entry_of_another_process() {
+    let disk = SimDisk::new();
+    block_on(async {
+        drop(Begun::new(&FileStore::on_disk(Box::new(disk.clone()), options()), "a").await);
+        let (a, b) = (Process::on(disk.clone()).await, Process::on(disk.other_process()).await);
+        let first = a.chat.accept(entry("first", "x")).await.unwrap().seq;
+        // A reader may have seen it between the write and the failed sync.
+        disk.fail_next_sync(EIO);
+        a.write(Write::Entry, "refused").await.unwrap_err();
+        let next = b.chat.accept(entry("of B", "x")).await.unwrap().seq;
+        assert_eq!(next.get(), first.get() + 2);
+        assert_eq!(ledger_keys(&*b.chat).await, ["first", "of B"]);
+        assert_eq!(b.chat.verify().await.unwrap(), []);
+    });
+}
+
+#[test]
 fn what_was_refused_and_could_not_be_taken_back_is_the_same_entry_when_it_comes_again() {
     let disk = SimDisk::new();
     block_on(async {
@@ -218,6 +235,7 @@ fn a_log_whose_file_number_went_to_another_file_is_read_anew() {
         let file = disk.open(Path::new(LEDGER), Mode::Append).unwrap();
         file.truncate(0).unwrap();
         file.write(&ledger_of(&["another first", "second"]).await).unwrap();
+        assert!(a.chat.entry_of("another first", None).await.unwrap().is_some());
         assert!(!a.chat.accept(entry("another first", "x")).await.unwrap().new);
         a.write(Write::Entry, "third").await.unwrap();
         let fresh = Process::on(disk.clone()).await;

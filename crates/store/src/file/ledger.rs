@@ -190,6 +190,7 @@ impl Adding<'_, '_> {
         match self.writing.append(&drafts, sync) {
             Ok(_) => results,
             Err(error) => {
+                self.void_taken_back(sync);
                 let failed = |result: Result<Accepted, AcceptError>| match result {
                     // What was there before stays accepted, whatever became of the rest.
                     Ok(known) if !known.new && !pending.values().any(|seq| *seq == known.seq) => {
@@ -200,6 +201,16 @@ impl Adding<'_, '_> {
                 };
                 results.into_iter().map(failed).collect()
             }
+        }
+    }
+
+    /// Takes the numbers of entries that were taken back, for all processes: a reader may have seen the entries, and
+    /// another process would give their numbers to others.
+    fn void_taken_back(&mut self, sync: bool) {
+        if self.writing.is_settled() {
+            let voids: Vec<Draft> = (0..self.writing.taken_back()).map(|_| void()).collect();
+            // The caller is told of the failure before this one; the next addition tries again.
+            let _ = self.writing.append(&voids, sync);
         }
     }
 

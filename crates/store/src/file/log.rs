@@ -146,6 +146,11 @@ impl<F: Fold> Writing<'_, F> {
         self.state.known.as_mut().map(|known| &mut known.fold)
     }
 
+    /// Whether the log can be appended to: no failed write is left to be taken back, and a sync is believed.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.state.failed.is_none() && !self.state.unsyncable
+    }
+
     /// How many numbers after the last line were given to lines that were taken back.
     pub(crate) fn taken_back(&self) -> u64 {
         self.known().map_or(0, |known| self.state.shown.saturating_sub(known.given))
@@ -182,8 +187,9 @@ impl<F: Fold> Writing<'_, F> {
 
     /// Reads what is new since the last look.
     fn catch_up(&mut self, look: Look) -> Result<(), StorageError> {
+        let file = &**self.file.as_ref().expect("a file that was looked at is open");
         let from = match &self.state.known {
-            Some(known) if self.is_known(known, look)? => known.len,
+            Some(known) if known.is_in(file, look).map_err(self.log.failed("read"))? => known.len,
             Some(_) | None => {
                 self.state.known = None;
                 0
@@ -192,8 +198,7 @@ impl<F: Fold> Writing<'_, F> {
         if self.known().is_some() && from == look.len {
             return Ok(());
         }
-        let file = self.file.as_ref().expect("a file that was looked at is open");
-        let bytes = read_from(&**file, from, look.len).map_err(self.log.failed("read"))?;
+        let bytes = read_from(file, from, look.len).map_err(self.log.failed("read"))?;
         let behind = self.known().map(Known::numbers);
         let scan = scan_behind(&bytes, behind);
         if behind.is_none() {
@@ -205,15 +210,6 @@ impl<F: Fold> Writing<'_, F> {
         self.end_last_line(&mut good)?;
         self.adopt(scan, &good, look, from);
         Ok(())
-    }
-
-    /// Whether the file is the one that is known, with nothing but more behind its good part.
-    fn is_known(&self, known: &Known<F>, look: Look) -> Result<bool, StorageError> {
-        if known.file != look.file || look.len < known.len {
-            return Ok(false);
-        }
-        let len = known.ending.len() as u64;
-        Ok(self.read(Span { offset: known.len - len, len })? == known.ending)
     }
 
     /// Gives the last line its newline, should it have lost it, so that the next is a line of its own.
@@ -535,6 +531,16 @@ impl<F> Known<F> {
         self.given + 1
     }
 
+    /// Whether this is the file that is known, with nothing but more behind its good part.
+    fn is_in(&self, file: &dyn DiskFile, look: Look) -> std::io::Result<bool> {
+        is_same_log(file, look, (self.file, self.len), &self.ending)
+    }
+
+    /// How the good part ends.
+    pub(crate) fn ending(&self) -> &[u8] {
+        &self.ending
+    }
+
     /// Takes in that the good part goes on with these bytes.
     fn grow(&mut self, bytes: &[u8]) {
         self.len += bytes.len() as u64;
@@ -593,6 +599,20 @@ fn encode(
         spans.push(Span { offset: offset + start, len: bytes.len() as u64 - start - 1 });
     }
     (bytes, spans)
+}
+
+/// Whether an open file is the log of which this number, this length and the bytes before it are known, with
+/// nothing but more behind.
+pub(crate) fn is_same_log(
+    file: &dyn DiskFile,
+    look: Look,
+    (number, len): ((u64, u64), u64),
+    ending: &[u8],
+) -> std::io::Result<bool> {
+    if look.file != number || look.len < len {
+        return Ok(false);
+    }
+    Ok(read_from(file, len - ending.len() as u64, len)? == ending)
 }
 
 /// Refuses a log whose first line is not a head that we understand.

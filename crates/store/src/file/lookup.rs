@@ -7,7 +7,7 @@
 use super::env::read_from;
 use super::keys::{Keys, digest, entry_key, ledger_path};
 use super::ledger::{LedgerFold, Reading, live, sealed_before};
-use super::log::{Known, Span, first_line};
+use super::log::{Known, Span, first_line, is_same_log};
 use crate::disk::{DiskFile, Mode};
 use crate::line::{RawLine, decode};
 use crate::scan::scan;
@@ -16,14 +16,16 @@ use crate::{LedgerSeq, StorageError, Timestamp};
 /// Where a key may be in the live ledger, as far as that is known.
 pub(crate) struct KnownKey {
     file: (u64, u64),
-    /// The length of what is known.
+    /// The length of what is known, and how it ends.
     len: u64,
+    ending: Vec<u8>,
     spans: Vec<Span>,
 }
 
 impl KnownKey {
     pub(crate) fn of(known: &Known<LedgerFold>, key: &str) -> Self {
-        Self { file: known.file, len: known.len, spans: known.fold.spans_of(digest(key)) }
+        let (spans, ending) = (known.fold.spans_of(digest(key)), known.ending().to_vec());
+        Self { file: known.file, len: known.len, ending, spans }
     }
 }
 
@@ -67,8 +69,12 @@ impl Reading<'_> {
         let Some(file) = self.env.open(&path, Mode::Read)? else { return Ok(None) };
         let look = file.look().map_err(failed)?;
         let is_it = |line: &RawLine| entry_key(line) == Some(key);
+        let is_same = |known: &KnownKey| {
+            is_same_log(&*file, look, (known.file, known.len), &known.ending).map_err(failed)
+        };
         let mut from = 0;
-        if let Some(known) = known.filter(|known| known.file == look.file && known.len <= look.len)
+        if let Some(known) = known
+            && is_same(&known)?
         {
             for span in known.spans {
                 let line = read_line(&*file, span).map_err(failed)?;
