@@ -424,6 +424,39 @@ fn a_large_ledger_is_sealed_and_its_keys_are_remembered_for_seven_days() {
 }
 
 #[test]
+fn a_clock_that_jumps_by_a_year_makes_no_key_that_was_just_accepted_new() {
+    const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
+    let text = "x".repeat(30_000);
+    for jump_ms in [YEAR_MS, -YEAR_MS] {
+        let project = Project::new();
+        let clock = ManualClock::default();
+        let store = || {
+            let options = Options { clock: Arc::new(clock.clone()), ..options() };
+            FileStore::new(project.0.path(), options).unwrap()
+        };
+        block_on(async {
+            let chat = Begun::new(&store(), "a").await.chat;
+            for number in 0..150 {
+                chat.accept(entry(&format!("k{number}"), &text)).await.unwrap();
+            }
+            clock.advance(jump_ms);
+            assert!(!chat.accept(entry("k149", &text)).await.unwrap().new, "{jump_ms} ms");
+            // One more ledger is sealed after the jump.
+            for number in 150..290 {
+                chat.accept(entry(&format!("k{number}"), &text)).await.unwrap();
+            }
+            assert!(!chat.accept(entry("k5", &text)).await.unwrap().new, "{jump_ms} ms");
+            clock.advance(-jump_ms);
+            assert!(!chat.accept(entry("k5", &text)).await.unwrap().new, "{jump_ms} ms, and back");
+        });
+        block_on(async {
+            let chat = store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
+            assert!(!chat.accept(entry("k5", &text)).await.unwrap().new, "{jump_ms} ms, anew");
+        });
+    }
+}
+
+#[test]
 fn keys_survive_a_restart_with_and_without_their_derived_file() {
     let project = Project::new();
     let text = "x".repeat(30_000);

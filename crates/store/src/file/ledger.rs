@@ -26,6 +26,11 @@ use crate::{
 
 /// A larger ledger is sealed before the next entry.
 const LEDGER_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// So many sealed ledgers in a row are looked through for a key though the clock says that they are old: it may have
+/// jumped since, and what was accepted a moment ago must not be accepted again.
+const SEALED_KEPT_MIN: usize = 2;
+
 /// How much of the end of a file is looked at first.
 const TAIL_BYTES: u64 = 16 * 1024;
 
@@ -251,7 +256,7 @@ impl Adding<'_, '_> {
         }
     }
 
-    /// Finds the entry of a key, here or in what was sealed in the last seven days.
+    /// Finds the entry of a key, here or in what was sealed in the last seven days or last of all.
     fn find(&mut self, key: &str) -> Result<Option<LedgerSeq>, StorageError> {
         let Some(known) = self.writing.known() else { return Ok(None) };
         for &span in known.fold.keys.get(&digest(key)).into_iter().flatten() {
@@ -278,7 +283,9 @@ impl Adding<'_, '_> {
         let oldest = self.env.options.now().millis() - KEYS_KEPT_MS;
         let (mut number, mut sealed_at) = (fold.archives, fold.began);
         let mut sealed = Vec::new();
-        while let Some(at) = sealed_at.filter(|at| number > 0 && at.millis() >= oldest) {
+        let mut old_in_a_row = 0;
+        while let Some(at) = sealed_at.filter(|_| number > 0 && old_in_a_row < SEALED_KEPT_MIN) {
+            old_in_a_row = if at.millis() < oldest { old_in_a_row + 1 } else { 0 };
             sealed.extend(Keys::load(self.env, self.folder, number, at)?);
             // A ledger begins when the one before it is sealed.
             let head = first_line(self.env, &ledger_path(self.folder, number))?;
@@ -318,8 +325,13 @@ impl Adding<'_, '_> {
         self.publish(number, &open, first, Some(&path))?;
         // Derived: when it cannot be written now, it is made anew when it is needed.
         let _ = keys.save(self.env, self.folder);
-        sealed.retain(|keys| keys.sealed_at.millis() >= now.millis() - KEYS_KEPT_MS);
         sealed.insert(0, keys);
+        let mut old_in_a_row = 0;
+        sealed.retain(|keys| {
+            let is_old = keys.sealed_at.millis() < now.millis() - KEYS_KEPT_MS;
+            old_in_a_row = if is_old { old_in_a_row + 1 } else { 0 };
+            old_in_a_row <= SEALED_KEPT_MIN
+        });
         if let Some(fold) = self.writing.fold_mut() {
             fold.sealed = Some(sealed);
         }
