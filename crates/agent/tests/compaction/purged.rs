@@ -1,6 +1,9 @@
 //! `archiveOnCompact: false`: what was compacted is purged, also when the agent is killed before that.
 
+use std::path::PathBuf;
+
 use ship_agent::{Operated, Operation, Outcome, Rules, Shown, Undone};
+use ship_store::disk::{Disk, Mode};
 use ship_testkit::sim::{Fault, SimDisk};
 
 use crate::local::{Local, Setup};
@@ -43,6 +46,24 @@ async fn the_originals_are_purged_and_that_is_told() {
     assert_eq!(purged(&local).await, [true, true]);
     let problems = local.chat().await.verify().await.unwrap();
     assert!(problems.is_empty(), "{problems:?}");
+}
+
+#[tokio::test]
+async fn a_tombstone_that_is_gone_or_cannot_be_read_stops_no_chat() {
+    for remains in [None, Some(&b""[..]), Some(b"garbage\n")] {
+        let setup = grown().await;
+        assert_eq!(setup.local().say("and now?").await, Some(Outcome::Done));
+        let disk = setup.disk.memory();
+        let is_sealed = |path: &PathBuf| path.to_string_lossy().contains("messages/archive/2");
+        let tombstone = disk.contents().into_keys().find(is_sealed).unwrap();
+        disk.remove(&tombstone).unwrap();
+        if let Some(bytes) = remains {
+            disk.open(&tombstone, Mode::Create).unwrap().write(bytes).unwrap();
+        }
+        let local = setup.local();
+        assert_eq!(local.say("more").await, Some(Outcome::Done), "{remains:?}");
+        assert_eq!(local.messages().await.last().unwrap().text(), "Aye.");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 mod branches;
 mod clock;
+mod damaged;
 mod during;
 mod explained;
 mod files;

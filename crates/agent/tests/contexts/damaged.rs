@@ -1,0 +1,121 @@
+//! Contexts whose logs are damaged or gone: everything goes on with what can be read.
+
+use std::path::PathBuf;
+
+use ship_agent::{Operated, Operation, Outcome};
+use ship_store::disk::{Disk, Mode};
+
+use crate::place::{Place, calls, line, says, words};
+
+/// The only file whose path holds `part`.
+fn path(place: &Place, part: &str) -> PathBuf {
+    let disk = place.disk.memory();
+    let mut found = disk
+        .contents()
+        .into_iter()
+        .filter(|(path, bytes)| bytes.is_some() && path.to_string_lossy().contains(part));
+    found.next().expect("a file").0
+}
+
+fn replace(place: &Place, path: &PathBuf, bytes: &[u8]) {
+    let disk = place.disk.memory();
+    disk.remove(path).unwrap();
+    disk.open(path, Mode::Create).unwrap().write(bytes).unwrap();
+}
+
+/// Flips a bit in the line of a file that holds these words.
+fn flip(place: &Place, part: &str, words: &str) {
+    let path = path(place, part);
+    let mut bytes = place.disk.memory().contents().remove(&path).unwrap().unwrap();
+    let at = bytes.windows(words.len()).position(|found| found == words.as_bytes()).unwrap();
+    bytes[at] ^= 1;
+    replace(place, &path, &bytes);
+}
+
+const LIVE: &str = "messages/history.jsonl";
+const ARCHIVE: &str = "messages/archive/2";
+
+/// A chat that has said two things.
+async fn begun() -> Place {
+    let place = Place::new();
+    place.minds(|seen| says(&format!("Aye: {}", words(seen.last().unwrap()))));
+    place.say("plan the trip").await;
+    place.say("which boat?").await;
+    place
+}
+
+fn new() -> Operation {
+    Operation::New { title: None, reason: None }
+}
+
+#[tokio::test]
+async fn a_damaged_line_stops_no_operation() {
+    let operations = [
+        new(),
+        Operation::Clear,
+        Operation::Fork { at: None, to: None },
+        Operation::Checkpoint { name: "here".to_owned() },
+        Operation::Rename { title: "Boats".to_owned() },
+    ];
+    for operation in operations {
+        let place = begun().await;
+        flip(&place, LIVE, "Aye: plan the trip");
+        let place = place.again();
+        place.minds(|seen| says(&format!("Aye: {}", words(seen.last().unwrap()))));
+        let operated = place.operate(operation.clone()).await;
+        assert!(matches!(operated, Operated::Done(_)), "{operation:?}: {operated:?}");
+        assert_eq!(place.say("and now?").await, Some(Outcome::Done), "{operation:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_context_is_loaded_as_far_as_it_can_be_read_and_the_person_is_told() {
+    let place = begun().await;
+    place.operate(new()).await;
+    flip(&place, ARCHIVE, "Aye: plan the trip");
+    let line = place.done(Operation::Load { which: "last".to_owned() }).await;
+    assert!(line.contains("One place in its log cannot be read and is left out"), "{line}");
+    assert_eq!(
+        place.context().await,
+        ["user: plan the trip", "user: which boat?", "assistant: Aye: which boat?"]
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_loads_a_damaged_context_gets_what_is_readable_and_a_note() {
+    let place = begun().await;
+    place.operate(new()).await;
+    flip(&place, ARCHIVE, "Aye: plan the trip");
+    place.minds(|seen| {
+        let last = seen.last().unwrap();
+        match line(last).contains("[chat_context_load ") {
+            true => says("We are back."),
+            false => calls("chat_context_load", r#"{"query":"trip"}"#),
+        }
+    });
+    assert_eq!(place.say("back to the trip").await, Some(Outcome::Done));
+    let context = place.context().await;
+    assert_eq!(context[..2], ["user: plan the trip", "user: which boat?"], "{context:?}");
+    let view = place.view().await;
+    let answer = view.messages().next_back().unwrap();
+    let told = ship_message::json::Json::Object(answer.clone()).to_string();
+    assert!(told.contains("One place in its log cannot be read"), "{told}");
+}
+
+#[tokio::test]
+async fn a_context_whose_log_is_gone_is_not_loaded_and_the_chat_goes_on() {
+    for remains in [None, Some(&b""[..])] {
+        let place = begun().await;
+        place.operate(new()).await;
+        let log = path(&place, ARCHIVE);
+        match remains {
+            Some(bytes) => replace(&place, &log, bytes),
+            None => place.disk.memory().remove(&log).unwrap(),
+        }
+        let operated = place.operate(Operation::Load { which: "last".to_owned() }).await;
+        let Operated::NotDone(not_done) = operated else { panic!("{operated:?}") };
+        assert!(not_done.line.contains("from a copy"), "{}", not_done.line);
+        assert_eq!(place.say("soup?").await, Some(Outcome::Done));
+        assert_eq!(place.again().say("and bread?").await, Some(Outcome::Done));
+    }
+}
