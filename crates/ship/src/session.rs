@@ -71,11 +71,12 @@ impl Session {
 
     /// Tells the person in one line what was repaired or found damaged on the way.
     pub(crate) fn tell_repairs(&self) {
-        let repairs = self.agent.get().map(Agent::take_repairs).unwrap_or_default();
-        let Some(first) = repairs.iter().find(|problem| problem.kind != ProblemKind::Leftover)
-        else {
-            return;
-        };
+        let mut repairs = self.agent.get().map(Agent::take_repairs).unwrap_or_default();
+        // What a killed process left unfinished was promised to nobody.
+        repairs.retain(|problem| {
+            !matches!(problem.kind, ProblemKind::TornTail | ProblemKind::Leftover)
+        });
+        let Some(first) = repairs.first() else { return };
         let more = match repairs.len() - 1 {
             0 => String::new(),
             more => format!(" (and {more} more)"),

@@ -70,6 +70,9 @@ fn print(problems: &[Problem], chats: usize) -> Result<(), Failure> {
         print_problem(problem, style)?;
     }
     let known = problems.iter().filter(|problem| problem.known).count();
+    if problems.iter().any(|it| !it.known && it.repair != RepairEffect::Nothing) {
+        output::line("`ship repair` heals what can be healed, and marks the rest as known.")?;
+    }
     output::line(&match (problems.len(), known, chats) {
         (0, _, 1) => "1 chat, nothing wrong.".to_owned(),
         (0, _, chats) => format!("{chats} chats, nothing wrong."),
