@@ -28,6 +28,8 @@ fn the_script_does_all_it_says_when_nothing_goes_wrong() {
     assert_eq!(record.acknowledged(), 13);
     let record = block_on(Script::branches().run(&ship_testkit::sim::SimDisk::new()));
     assert_eq!(record.acknowledged(), 10);
+    let record = block_on(sealing().run(&ship_testkit::sim::SimDisk::new()));
+    assert_eq!(record.acknowledged(), 11, "without hard links");
 }
 
 #[test]
