@@ -10,6 +10,7 @@ mod archive;
 mod blobs;
 mod chat;
 mod context;
+mod cursor;
 mod elsewhere;
 mod env;
 mod group;

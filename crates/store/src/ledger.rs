@@ -4,12 +4,21 @@
 //! never model input. An entry is accepted under an idempotency key: the same key again is the same
 //! entry, for at least seven days.
 
+use std::collections::HashMap;
+
 use ship_message::json::{Json, Object};
 
 use crate::{LedgerSeq, Timestamp};
 
 /// For how long a key is remembered, at least.
 pub const KEYS_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+
+/// What the keys of entries begin with that tell the answer of a run.
+pub const ANSWER_KEY: &str = "answer:";
+
+/// In the `meta` of such an entry: the last entry that the run had read when it ended. It answers all messages
+/// up to there, also those that came in while it worked.
+pub const ANSWERS_TO: &str = "answersTo";
 
 /// An entry to accept.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +54,44 @@ pub enum LedgerBody {
     Entry(NewEntry),
     /// What became of something that went out.
     Delivery(Delivery),
+}
+
+/// Tells from the ledger alone which messages were answered. Lines are taken in their order.
+///
+/// Where an answer does not say how far it answers, as those of older programs, it names the request of the last
+/// message that it answers.
+#[derive(Debug, Default)]
+pub struct AnsweredEntries {
+    asked: HashMap<String, LedgerSeq>,
+    last: Option<LedgerSeq>,
+}
+
+impl AnsweredEntries {
+    /// Learns of a message that stands before the lines that are taken in.
+    pub fn know(&mut self, request: &str, seq: LedgerSeq) {
+        self.asked.insert(request.to_owned(), seq);
+    }
+
+    /// Takes a line in. Gives the last entry that it answers, if it is an answer.
+    pub fn take(&mut self, line: &LedgerLine) -> Option<LedgerSeq> {
+        let LedgerBody::Entry(NewEntry { key, entry }) = &line.body else { return None };
+        let request = entry.str("requestId");
+        if !key.starts_with(ANSWER_KEY) {
+            let asked = request.filter(|_| entry.str("role") == Some("user"));
+            asked.and_then(|request| self.asked.insert(request.to_owned(), line.seq));
+            return None;
+        }
+        let told = entry.get("meta").and_then(|meta| meta.get(ANSWERS_TO)?.as_u64());
+        let named = || request.and_then(|request| self.asked.get(request).copied());
+        let answered = told.map(LedgerSeq::new).or_else(named)?;
+        self.last = self.last.max(Some(answered));
+        Some(answered)
+    }
+
+    /// Returns the last entry that was answered.
+    pub fn last(&self) -> Option<LedgerSeq> {
+        self.last
+    }
 }
 
 /// A state in the life of one platform message.

@@ -58,7 +58,8 @@ pub use ids::{
     MessageId, Position, Seq,
 };
 pub use ledger::{
-    Accepted, Delivery, DeliveryState, KEYS_KEPT_MS, LedgerBody, LedgerLine, NewEntry,
+    ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, Delivery, DeliveryState, KEYS_KEPT_MS,
+    LedgerBody, LedgerLine, NewEntry,
 };
 pub use name::chat_folder;
 pub use sealed::{Place, Purged, SealedLog, SealedName};

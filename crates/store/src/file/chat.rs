@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use ship_message::json::{Json, Object};
 
 use super::context::{self, Batch, ContextFold};
+use super::cursor::CursorCache;
 use super::elsewhere::{Elsewhere, OtherChats};
 use super::env::Env;
 use super::group::Group;
@@ -86,6 +87,7 @@ pub(crate) struct ChatFiles {
     lane: Arc<RightFile>,
     pub(crate) context: LogFile<ContextFold>,
     seen: KeptView,
+    pub(crate) cursors: CursorCache,
     pub(super) ledger: LogFile<LedgerFold>,
     pub(super) run: Journal,
     pub(super) requests: Journal,
@@ -113,6 +115,7 @@ impl ChatFiles {
             lane: right(Right::Lane, "lane"),
             context: LogFile::new(Arc::clone(&env), paths.live.clone(), quarantine.clone()),
             seen: KeptView::default(),
+            cursors: CursorCache::default(),
             ledger: LogFile::new(Arc::clone(&env), ledger, quarantine.clone()),
             run: journal("run.jsonl"),
             requests: journal("requests.jsonl"),
@@ -460,21 +463,12 @@ impl ChatFiles {
         match writing {
             Ok((writing, _right)) => {
                 let (env, folder) = (&*self.env, &*self.paths.conversations);
-                let promoted = || self.promoted();
+                let cursor = || self.cursor();
                 let chat = &self.key;
-                let mut adding = Adding { env, chat, folder, writing, promoted: &promoted };
+                let mut adding = Adding { env, chat, folder, writing, cursor: &cursor };
                 adding.add(waiting, self.env.syncs())
             }
             Err(error) => (0..count).map(|_| Err(error.share().into())).collect(),
-        }
-    }
-
-    /// How far the context has promoted entries of the ledger.
-    pub(super) fn promoted(&self) -> Result<Option<LedgerSeq>, StorageError> {
-        match self.view() {
-            Ok(view) => Ok(view.and_then(|view| view.inbox)),
-            Err(ReadError::Storage(error)) => Err(error),
-            Err(ReadError::NoSealedLog { .. } | ReadError::Purged { .. }) => Ok(None),
         }
     }
 
@@ -484,7 +478,7 @@ impl ChatFiles {
         if self.env.look(&ledger::live(folder))?.is_some() {
             return Ok(false);
         }
-        Ok(ledger::newest_archive(&self.env, folder)? > 0 || self.promoted()?.is_some())
+        Ok(ledger::newest_archive(&self.env, folder)? > 0 || self.cursor()?.is_some())
     }
 
     fn reading(&self) -> Reading<'_> {

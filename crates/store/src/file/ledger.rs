@@ -166,8 +166,8 @@ pub(crate) struct Adding<'a, 'w> {
     pub(crate) chat: &'a ChatKey,
     pub(crate) folder: &'a Path,
     pub(crate) writing: Writing<'w, LedgerFold>,
-    /// How far the context has promoted entries; asked only when the ledger is not there.
-    pub(crate) promoted: &'a dyn Fn() -> Result<Option<LedgerSeq>, StorageError>,
+    /// How far the context has promoted entries.
+    pub(crate) cursor: &'a dyn Fn() -> Result<Option<LedgerSeq>, StorageError>,
 }
 
 impl Adding<'_, '_> {
@@ -298,19 +298,21 @@ impl Adding<'_, '_> {
         Ok(())
     }
 
-    /// Makes the ledger if there is none, and seals it if it is large.
+    /// Makes the ledger if there is none, and seals it if it is large or ends behind what the context has read:
+    /// the next one begins above both.
     fn begin(&mut self) -> Result<(), StorageError> {
         let Some(known) = self.writing.known() else {
             self.check_first()?;
             return self.publish(0, &BTreeMap::new(), 1, None);
         };
-        if known.len <= LEDGER_BYTES_MAX {
+        let cursor = self.cursor()?;
+        if known.len <= LEDGER_BYTES_MAX && known.given >= cursor {
             return Ok(());
         }
         self.load_sealed_keys()?;
         let now = self.env.options.now();
         let (first, known) = match self.writing.known() {
-            Some(known) => (known.next_seq(), &known.fold),
+            Some(known) => (known.next_seq().max(cursor + 1), &known.fold),
             None => return Ok(()),
         };
         let number = self.free_number(known.archives + 1)?;
@@ -340,7 +342,7 @@ impl Adding<'_, '_> {
 
     /// A chat that has had a ledger has lost it: it is not new, and its numbers are given.
     fn check_first(&self) -> Result<(), StorageError> {
-        let (archives, promoted) = (newest_archive(self.env, self.folder)?, self.promoted()?);
+        let (archives, promoted) = (newest_archive(self.env, self.folder)?, self.cursor()?);
         match archives > 0 || promoted > 0 {
             true => Err(StorageError::Damaged { path: live(self.folder), what: lost() }),
             false => Ok(()),
@@ -355,8 +357,8 @@ impl Adding<'_, '_> {
         Ok(number)
     }
 
-    fn promoted(&self) -> Result<u64, StorageError> {
-        (self.promoted)().map(|promoted| promoted.map_or(0, LedgerSeq::get))
+    fn cursor(&self) -> Result<u64, StorageError> {
+        (self.cursor)().map(|cursor| cursor.map_or(0, LedgerSeq::get))
     }
 
     /// Seals a ledger that has lost its head as it is, and begins the next. One of which nothing can be
@@ -365,12 +367,13 @@ impl Adding<'_, '_> {
         let reading = Reading { env: self.env, folder: self.folder };
         let open = reading.fold()?.open;
         if let Some(last) = last_given(self.env, &live(self.folder))? {
+            let last = last.max(self.cursor()?);
             let number = self.free_number(newest_archive(self.env, self.folder)? + 1)?;
             let path = ledger_path(self.folder, number);
             return self.publish(number, &open, last + 1, Some(&path));
         }
         let archives = newest_archive(self.env, self.folder)?;
-        let mut last = self.promoted()?;
+        let mut last = self.cursor()?;
         for number in 1..=archives {
             let sealed = last_given(self.env, &ledger_path(self.folder, number))?;
             last = last.max(sealed.unwrap_or(0));
@@ -665,7 +668,7 @@ pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, Storag
 }
 
 /// The highest number that a ledger may have given; `None` if nothing of it can be read.
-fn last_given(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
+pub(crate) fn last_given(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
     let scan = scan(&bytes, None);
     Ok((!scan.lines.is_empty()).then_some(scan.given))

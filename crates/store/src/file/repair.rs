@@ -115,8 +115,8 @@ impl ChatFiles {
         }
         let (env, folder) = (&*self.env, &*self.paths.conversations);
         let writing = self.ledger.replacing(right)?;
-        let (chat, promoted) = (&self.key, || self.promoted());
-        let mut adding = Adding { env, chat, folder, writing, promoted: &promoted };
+        let (chat, cursor) = (&self.key, || self.cursor());
+        let mut adding = Adding { env, chat, folder, writing, cursor: &cursor };
         adding.mend(&self.paths.quarantine)?;
         self.note_new_head(&self.paths.conversations.join("history.jsonl"));
         Ok(())

@@ -73,6 +73,8 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
         found
             .push(problem(&path, ProblemKind::Missing, &ledger::lost(), remedy).healed_by_repair());
     }
+    // A context that cannot be read was told of above.
+    found.extend(chat.compare_cursor().unwrap_or_default());
     for number in ledger::sealed_before(&chat.env, &chat.paths.conversations)? {
         let path = ledger_path(&chat.paths.conversations, number);
         if chat.env.look(&path)?.is_none() {

@@ -1,0 +1,90 @@
+//! The inbox cursor and the ledger: what the context says that it has read, and what the ledger has.
+//!
+//! A ledger or a context that was restored from an older copy leaves the one behind the other. The next entry
+//! must be above both, or no run would ever read it; so each accept looks whether the context has changed.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::chat::ChatFiles;
+use super::ledger;
+use crate::disk::Look;
+use crate::{AnsweredEntries, LedgerSeq, Problem, ProblemKind, ReadError, StorageError};
+
+/// The cursor as it was last read, and of what log.
+#[derive(Default)]
+pub(crate) struct CursorCache {
+    read: Mutex<Option<(Look, Option<LedgerSeq>)>>,
+}
+
+impl CursorCache {
+    fn of(&self, log: Look) -> Option<Option<LedgerSeq>> {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.filter(|(known, _)| *known == log).map(|(_, cursor)| cursor)
+    }
+
+    fn keep(&self, log: Look, cursor: Option<LedgerSeq>) {
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some((log, cursor));
+    }
+}
+
+impl ChatFiles {
+    /// How far the context has promoted entries. The log is read only when it has changed since the last time,
+    /// and not by this program. Without a live log, the newest sealed one tells.
+    pub(crate) fn cursor(&self) -> Result<Option<LedgerSeq>, StorageError> {
+        let Some(log) = self.env.look(&self.paths.live)? else { return self.sealed_cursor() };
+        let ours = self.context.last_known(|known| {
+            ((known.file, known.len) == (log.file, log.len)).then(|| known.fold.inbox())
+        });
+        if let Some(cursor) = ours.or_else(|| self.cursors.of(log)) {
+            return Ok(cursor);
+        }
+        let cursor = match self.view() {
+            Ok(view) => view.and_then(|view| view.inbox),
+            Err(ReadError::Storage(error)) => return Err(error),
+            Err(ReadError::NoSealedLog { .. } | ReadError::Purged { .. }) => None,
+        };
+        self.cursors.keep(log, cursor);
+        Ok(cursor)
+    }
+
+    fn sealed_cursor(&self) -> Result<Option<LedgerSeq>, StorageError> {
+        for name in self.sealed_names()?.iter().rev() {
+            if let Ok(view) = self.sealed_view(name) {
+                return Ok(view.inbox);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is wrong when the ledger and the context do not know the same.
+    pub(crate) fn compare_cursor(&self) -> Result<Vec<Problem>, StorageError> {
+        let (folder, live) = (&self.paths.conversations, &self.paths.live);
+        let mut found = Vec::new();
+        let Some(cursor) = self.cursor()? else { return Ok(found) };
+        let end = ledger::last_given(&self.env, &ledger::live(folder))?;
+        if let Some(end) = end.filter(|end| *end < cursor.get()) {
+            let message =
+                format!("the ledger ends at entry {end}, and the context has read up to {cursor}");
+            let remedy = "restore it from a copy; the next entry goes above both in any case";
+            found.push(behind(&ledger::live(folder), message, remedy));
+        }
+        let mut answered = AnsweredEntries::default();
+        // What is wrong with the ledger itself is told where that is looked at.
+        for line in self.ledger_after(None, usize::MAX).unwrap_or_default() {
+            answered.take(&line);
+        }
+        if let Some(last) = answered.last().filter(|last| *last > cursor) {
+            let message = format!(
+                "the ledger has answers up to entry {last}, and the context has read up to {cursor}"
+            );
+            let remedy = "restore it from a copy; what was answered is not run again without it";
+            found.push(behind(live, message, remedy));
+        }
+        Ok(found)
+    }
+}
+
+fn behind(path: &Path, message: String, remedy: &str) -> Problem {
+    Problem::new(path.display().to_string(), ProblemKind::Missing, message, remedy)
+}

@@ -1,0 +1,151 @@
+//! A ledger or a context that was restored from an older copy: nothing that comes in falls below the cursor.
+
+#![expect(clippy::unwrap_used, reason = "a store that cannot be read fails the test")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ship_message::json::Object;
+use ship_store::disk::{Disk, Mode};
+use ship_store::{
+    About, AnsweredEntries, Chat, FileStore, LedgerBody, LedgerLine, LedgerSeq, NewEntry,
+    NewMessage, Store,
+};
+use ship_testkit::chat::{Begun, entry, ledger_keys, message, options};
+use ship_testkit::sim::SimDisk;
+use ship_testkit::sweep::block_on;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(".ship/chat/a").join(name)
+}
+
+const LEDGER: &str = "conversations/history.jsonl";
+const CONTEXT: &str = "messages/history.jsonl";
+
+fn read(disk: &SimDisk, name: &str) -> Vec<u8> {
+    let file = disk.open(&file(name), Mode::Read).unwrap();
+    let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
+    file.read_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+/// Puts a file in the place of another, as a restore does.
+fn restore(disk: &SimDisk, name: &str, bytes: &[u8]) {
+    let aside = file("restored");
+    disk.open(&aside, Mode::Create).unwrap().write(bytes).unwrap();
+    disk.rename(&aside, &file(name)).unwrap();
+}
+
+async fn chat_on(disk: &SimDisk) -> Arc<dyn Chat> {
+    let store = FileStore::on_disk(Box::new(disk.clone()), options());
+    store.create(&"a".parse().unwrap(), About::default()).await.unwrap()
+}
+
+/// A chat that has promoted three entries, and its ledger when it had one.
+async fn three_promoted(disk: &SimDisk) -> Vec<u8> {
+    let store = FileStore::on_disk(Box::new(disk.clone()), options());
+    let mut begun = Begun::new(&store, "a").await;
+    let mut short = Vec::new();
+    for name in ["k1", "k2", "k3"] {
+        let accepted = begun.chat.accept(entry(name, "hi")).await.unwrap();
+        if name == "k1" {
+            short = read(disk, LEDGER);
+        }
+        let new = NewMessage { message: message(name, "hi"), rev: 0, inbox: Some(accepted.seq) };
+        begun.position = begun.lane.append(vec![new.into()], begun.position).await.unwrap();
+    }
+    short
+}
+
+async fn problems(chat: &dyn Chat) -> Vec<String> {
+    chat.verify().await.unwrap().into_iter().map(|problem| problem.message).collect()
+}
+
+#[test]
+fn an_entry_of_a_short_ledger_goes_above_what_the_context_has_read() {
+    block_on(async {
+        let disk = SimDisk::new();
+        let short = three_promoted(&disk).await;
+        let cursor = chat_on(&disk).await.view().await.unwrap().unwrap().inbox.unwrap();
+        restore(&disk, LEDGER, &short);
+        let chat = chat_on(&disk).await;
+        let told = "the ledger ends at entry 2, and the context has read up to 4";
+        assert_eq!(problems(&*chat).await, [told]);
+        let accepted = chat.accept(entry("k4", "hi")).await.unwrap();
+        assert!(accepted.seq > cursor, "{} is not above the cursor, {cursor}", accepted.seq);
+        assert_eq!(ledger_keys(&*chat).await, ["k1", "k4"]);
+        assert_eq!(chat.accept(entry("k1", "hi")).await.unwrap().seq, LedgerSeq::new(2));
+        assert_eq!(problems(&*chat).await, Vec::<String>::new());
+        assert_eq!(problems(&*chat_on(&disk).await).await, Vec::<String>::new());
+    });
+}
+
+#[test]
+fn a_program_that_goes_on_notices_that_the_context_has_read_more() {
+    block_on(async {
+        let disk = SimDisk::new();
+        let short = three_promoted(&disk).await;
+        let context = read(&disk, CONTEXT);
+        restore(&disk, LEDGER, &short);
+        let lines = context.split_inclusive(|&byte| byte == b'\n').take(2);
+        restore(&disk, CONTEXT, &lines.flatten().copied().collect::<Vec<u8>>());
+        let chat = chat_on(&disk).await;
+        let below = chat.accept(entry("k4", "hi")).await.unwrap().seq;
+        restore(&disk, CONTEXT, &context);
+        let above = chat.accept(entry("k5", "hi")).await.unwrap().seq;
+        assert_eq!((below.get(), above.get()), (3, 6), "the head of the next ledger is 5");
+    });
+}
+
+#[test]
+fn an_accept_reads_no_context_log_when_nothing_has_changed() {
+    block_on(async {
+        let disk = SimDisk::new();
+        three_promoted(&disk).await;
+        let chat = chat_on(&disk).await;
+        chat.accept(entry("k4", "hi")).await.unwrap();
+        let before = disk.bytes_read_of(&file(CONTEXT));
+        assert!(before > 0, "the first accept looks at it");
+        for number in 5..50 {
+            chat.accept(entry(&format!("k{number}"), "hi")).await.unwrap();
+        }
+        assert_eq!(disk.bytes_read_of(&file(CONTEXT)), before);
+    });
+}
+
+#[test]
+fn answers_of_the_ledger_that_a_context_does_not_have_are_named() {
+    block_on(async {
+        let disk = SimDisk::new();
+        three_promoted(&disk).await;
+        let chat = chat_on(&disk).await;
+        assert_eq!(problems(&*chat).await, Vec::<String>::new());
+        let mut answer = entry("answer:run_1", "Hello.");
+        answer.entry.set("role", "assistant");
+        answer.entry.set("meta", Object::from([("answersTo", 5u64)]));
+        chat.accept(answer).await.unwrap();
+        let told = "the ledger has answers up to entry 5, and the context has read up to 4";
+        assert_eq!(problems(&*chat).await, [told]);
+    });
+}
+
+#[test]
+fn an_answer_counts_for_what_joined_its_run_and_not_for_what_came_in_meanwhile() {
+    let line = |seq, key: &str, role: &str, request: &str, to: Option<u64>| {
+        let mut entry = Object::from([("role", role), ("requestId", request)]);
+        entry.set_or_remove("meta", to.map(|to| Object::from([("answersTo", to)]).into()));
+        let body = LedgerBody::Entry(NewEntry { key: key.to_owned(), entry });
+        LedgerLine { seq: LedgerSeq::new(seq), body }
+    };
+    let answered = |answer: &LedgerLine| {
+        let mut answered = AnsweredEntries::default();
+        for seq in 2..5 {
+            answered.take(&line(seq, &format!("k{seq}"), "user", &format!("q{seq}"), None));
+        }
+        answered.take(answer);
+        answered.last().map(LedgerSeq::get)
+    };
+    assert_eq!(answered(&line(5, "answer:r", "assistant", "q2", Some(3))), Some(3));
+    assert_eq!(answered(&line(5, "answer:r", "assistant", "q2", None)), Some(2), "an older one");
+    assert_eq!(answered(&line(5, "sent:r", "assistant", "q2", Some(3))), None, "no answer");
+}
