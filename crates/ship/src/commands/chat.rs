@@ -279,7 +279,7 @@ impl Chat<'_> {
             }
             Err(failure) => return Err(failure),
         };
-        let running = turn.run(accepted, &interrupt);
+        let running = turn.run(&accepted, &interrupt);
         let ended = interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()?;
         let ended = match ended.transpose() {
             // A person can see to the other process and go on here; a pipe would only wait at each line.
@@ -299,7 +299,7 @@ impl Chat<'_> {
             Some(Ended::Elsewhere(message)) => {
                 // Where the answer was given is told before it.
                 self.tell_news().await?;
-                for message in turn.said_before(accepted).await?.iter().chain([&message]) {
+                for message in turn.said_before(&accepted).await?.iter().chain([&message]) {
                     for text in told(message, self.session.project.settings()) {
                         output::line(&told::shown(&text))?;
                     }

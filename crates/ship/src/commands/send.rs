@@ -7,12 +7,11 @@ use std::process::ExitCode;
 use ship_agent::{Agent, Listener, Outcome, RunEvent};
 use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
-use ship_store::LedgerSeq;
 
 use super::context::in_shell;
 use super::interrupt::{Interrupt, break_line};
 use super::news::News;
-use super::turn::{Ended, Kept, Notice, Turn, notice};
+use super::turn::{Ended, Kept, Notice, OwnEntry, Turn, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -35,7 +34,7 @@ pub(super) struct Answered {
 }
 
 impl Answered {
-    async fn of(turn: &Turn<'_>, to: LedgerSeq, message: UiMessage) -> Result<Self, Failure> {
+    async fn of(turn: &Turn<'_>, to: &OwnEntry, message: UiMessage) -> Result<Self, Failure> {
         Ok(Self { before: turn.said_before(to).await?, message })
     }
 }
@@ -55,7 +54,7 @@ pub(super) async fn answer(
         return Err(not_known_to_be_kept());
     };
     let listener = agent.listen(&session.chat);
-    let followed = tell_notices(session, listener, turn.run(accepted, &interrupt));
+    let followed = tell_notices(session, listener, turn.run(&accepted, &interrupt));
     let ended = interrupt.heeded(followed).await;
     for line in news.read().await? {
         output::notice(&in_shell(&line, &session.same));
@@ -64,12 +63,12 @@ pub(super) async fn answer(
         break_line();
     }
     let outcome = match ended.transpose()? {
-        Some(Ended::Elsewhere(message)) => return Answered::of(&turn, accepted, message).await,
+        Some(Ended::Elsewhere(message)) => return Answered::of(&turn, &accepted, message).await,
         Some(Ended::Here(outcome)) => outcome,
         Some(Ended::Left) | None => None,
     };
-    match turn.answered(accepted).await? {
-        Some(message) => Answered::of(&turn, accepted, message).await,
+    match turn.answered(&accepted).await? {
+        Some(message) => Answered::of(&turn, &accepted, message).await,
         None if outcome == Some(Outcome::Parked) => {
             let sentence =
                 "your message is kept, but the agent waits for an answer about a tool first";

@@ -3,11 +3,11 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use ship_agent::{Agent, Inbound, Listener, Outcome, question_id};
+use ship_agent::{Agent, Inbound, Listener, Outcome};
 use ship_context::contexts::{MOVED, is_reference};
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
-use ship_store::{ChatKey, LedgerSeq, Store, View};
+use ship_store::{Body, ChatKey, LedgerSeq, Store, View};
 use tokio::time::Instant;
 
 use super::frozen::{FrozenHolder, is_elsewhere};
@@ -41,10 +41,49 @@ pub(crate) enum Ended {
     Left,
 }
 
+/// The ledger entry of a message that was sent from here. A place alone may have been another's before a ledger
+/// was restored from a copy, so what the message is called counts too.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnEntry {
+    seq: LedgerSeq,
+    request_id: String,
+}
+
+impl OwnEntry {
+    /// The place of the message in a context, if it is there.
+    fn place_in(&self, view: &View) -> Option<usize> {
+        view.lines.iter().position(|line| {
+            let Body::Message(message) = &line.body else { return false };
+            let request = message.get("metadata").and_then(|it| it.get("requestId")?.as_str());
+            line.inbox.is_none_or(|seq| seq == self.seq)
+                && message.str("role") == Some("user")
+                && request == Some(&self.request_id)
+        })
+    }
+
+    /// What was said behind the message, if it is in this context.
+    fn behind(&self, view: &View) -> Option<Vec<UiMessage>> {
+        let at = self.place_in(view)?;
+        let messages = view.lines[at + 1..].iter().filter_map(|line| match &line.body {
+            Body::Message(message) => read(message),
+            Body::Event(_) => None,
+        });
+        Some(messages.collect())
+    }
+
+    /// What the message is called in this context, if it is there.
+    fn id_in<'v>(&self, view: &'v View) -> Option<&'v str> {
+        match &view.lines[self.place_in(view)?].body {
+            Body::Message(message) => message.str("id"),
+            Body::Event(_) => None,
+        }
+    }
+}
+
 /// Whether a message is on disk.
 pub(crate) enum Kept {
     /// It is, as this entry of the ledger.
-    Yes(LedgerSeq),
+    Yes(OwnEntry),
     /// The person did not wait for it: it may have been written, or not.
     Unknown,
 }
@@ -61,12 +100,13 @@ impl<'a> Turn<'a> {
     /// Makes a message durable. The person may leave before it is; nothing is promised then.
     pub(crate) async fn accept(&self, text: &str, by: &Interrupt) -> Result<Kept, Failure> {
         let request = new_id();
+        let request_id = format!("req_{request}");
         let inbound = Inbound {
             key: format!("terminal:{request}"),
             text: text.to_owned(),
             channel: "terminal".to_owned(),
             username: std::env::var("USER").ok().filter(|name| !name.is_empty()),
-            request_id: format!("req_{request}"),
+            request_id: request_id.clone(),
             ..Inbound::default()
         };
         let accepting = self.agent.accept(self.chat(), inbound);
@@ -75,13 +115,13 @@ impl<'a> Turn<'a> {
             output::warning("your message is not on disk yet; Ctrl-C again leaves without it");
         };
         match by.heeded_with(accepting, warn).await {
-            Some(accepted) => Ok(Kept::Yes(accepted?.seq)),
+            Some(accepted) => Ok(Kept::Yes(OwnEntry { seq: accepted?.seq, request_id })),
             None => Ok(Kept::Unknown),
         }
     }
 
     /// Runs the chat until nothing is to be done, or follows whoever runs it.
-    pub(crate) async fn run(&self, accepted: LedgerSeq, by: &Interrupt) -> Result<Ended, Failure> {
+    pub(crate) async fn run(&self, accepted: &OwnEntry, by: &Interrupt) -> Result<Ended, Failure> {
         // Who stopped while the message was written wants no answer now.
         if by.was_asked() {
             return Ok(Ended::Left);
@@ -117,20 +157,19 @@ impl<'a> Turn<'a> {
 
     /// The answer to a message, once it is in a context. Others may have been answered since, so it is
     /// not the newest one that counts but the first behind the question; and that context may have been left.
-    pub(crate) async fn answered(&self, accepted: LedgerSeq) -> Result<Option<UiMessage>, Failure> {
+    pub(crate) async fn answered(&self, accepted: &OwnEntry) -> Result<Option<UiMessage>, Failure> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else { return Ok(None) };
         let Some(view) = chat.view().await? else { return Ok(None) };
-        let question = question_id(&view, accepted);
-        if let Some(behind) = behind(&view, &question) {
+        if let Some(behind) = accepted.behind(&view) {
             return Ok(behind.into_iter().find(is_answer));
         }
         // What was not read from the ledger yet is nowhere.
-        if view.inbox < Some(accepted) {
+        if view.inbox < Some(accepted.seq) {
             return Ok(None);
         }
         for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await? {
             if log.purged.is_none()
-                && let Some(behind) = behind(&chat.sealed_view(&log.name).await?, &question)
+                && let Some(behind) = accepted.behind(&chat.sealed_view(&log.name).await?)
             {
                 return Ok(behind.into_iter().find(is_answer));
             }
@@ -141,11 +180,8 @@ impl<'a> Turn<'a> {
 
 impl Turn<'_> {
     /// What a run has said to a message before it took it to another context, in order.
-    pub(crate) async fn said_before(&self, accepted: LedgerSeq) -> Result<Vec<UiMessage>, Failure> {
+    pub(crate) async fn said_before(&self, accepted: &OwnEntry) -> Result<Vec<UiMessage>, Failure> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else {
-            return Ok(Vec::new());
-        };
-        let Some(question) = chat.view().await?.map(|view| question_id(&view, accepted)) else {
             return Ok(Vec::new());
         };
         let mut said = Vec::new();
@@ -154,8 +190,9 @@ impl Turn<'_> {
                 continue;
             }
             let view = chat.sealed_view(&log.name).await?;
+            let Some(question) = accepted.id_in(&view) else { continue };
             said.extend(
-                view.messages().filter(|message| has_moved(message, &question)).filter_map(read),
+                view.messages().filter(|message| has_moved(message, question)).filter_map(read),
             );
         }
         said.dedup_by(|a, b| a.id() == b.id());
@@ -231,12 +268,6 @@ impl<'a> Waiting<'a> {
 fn is_answer(message: &UiMessage) -> bool {
     let was_moved = message.metadata().and_then(|metadata| metadata.get(MOVED)).is_some();
     message.role() == ship_message::Role::Assistant && !is_reference(message) && !was_moved
-}
-
-/// The messages behind a question, if it is in this log.
-fn behind(view: &View, question: &str) -> Option<Vec<UiMessage>> {
-    let at = view.messages().position(|message| message.str("id") == Some(question))?;
-    Some(view.messages().skip(at + 1).filter_map(read).collect())
 }
 
 fn read(message: &Object) -> Option<UiMessage> {

@@ -182,3 +182,21 @@ fn repair_heals_what_refused_a_command() {
         assert_eq!(ship.run(&["history"]).code(), 0, "{file}");
     }
 }
+
+#[test]
+fn send_prints_its_own_answer_behind_a_ledger_that_was_restored_from_an_older_copy() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "one"]).text();
+    let ledger = ship.root().join(".ship/chat/terminal%3Amain/conversations/history.jsonl");
+    let older = std::fs::read(&ledger).unwrap();
+    let _ = ship.run(&["send", "two"]).text();
+    let _ = ship.run(&["send", "three"]).text();
+    std::fs::write(&ledger, older).unwrap();
+
+    let ran = ship.run(&["verify"]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.out().contains("the ledger ends at entry 3"), "{}", ran.out());
+    let answer = ship.run(&["send", "four"]).text();
+    assert!(answer.contains("four") && !answer.contains("two"), "{answer}");
+    assert_eq!(ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
+}
