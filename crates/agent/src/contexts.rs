@@ -40,7 +40,7 @@ pub use look::Contexts;
 pub use named::Named;
 pub use operation::{Changed, NotDone, Operated, Operation};
 
-pub(crate) use asked::{operate_at_rest, operation_of};
+pub(crate) use asked::{operate_at_rest, operation_of, was_done};
 pub(crate) use called::{ContextCall, answer_call, place_said};
 pub(crate) use first::said_before;
 pub(crate) use last_operation::{UNDO, carry_last_operation};

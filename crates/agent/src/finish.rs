@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ship_context::{Earlier, JournalLine, joined};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, TextState, UiMessage, UiPart};
-use ship_store::{Lane, Synced};
+use ship_store::{ANSWERS_TO, Lane, Synced};
 
 use crate::RunNote;
 use crate::events::{Outcome, RunEvent};
@@ -41,7 +41,10 @@ pub(crate) async fn finish(
         // Not told to listeners: whoever stopped the run knows. What is stored must not be without a word.
         message.parts_mut().push(UiPart::text(STOPPED));
     }
-    message.set_metadata(metadata(work, &outcome, mark).into());
+    let mut metadata = metadata(work, &outcome, mark);
+    // The ledger is told by whoever delivers the message, and by then more may have been read.
+    metadata.set_or_remove(ANSWERS_TO, work.inbox().await.map(|seq| Json::from(seq.get())));
+    message.set_metadata(metadata.into());
     let entry = message.to_json().as_object().cloned().unwrap_or_default();
     work.append(vec![entry.into()]).await?;
     if let Err(error) = close(work, &message, &start.earlier).await {
@@ -142,6 +145,8 @@ pub(crate) fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason
 /// Done once however often it is tried.
 async fn deliver(work: &Work, message: &UiMessage, earlier: &Earlier) -> Result<(), RunError> {
     let text = joined(&earlier.said, &message.text());
-    work.record_sent(answer_key(&work.run_id), &text, None).await?;
+    let to = message.metadata().and_then(|metadata| metadata.get(ANSWERS_TO)).cloned();
+    let meta = to.map(|to| Object::from([(ANSWERS_TO, to)]));
+    work.record_sent(answer_key(&work.run_id), &text, meta).await?;
     Ok(())
 }

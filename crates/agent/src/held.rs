@@ -1,6 +1,7 @@
 //! A chat whose lane is held: what is to be done about it is done here, one thing after the other.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
@@ -10,13 +11,14 @@ use ship_store::{
     Rotation, Seq, View,
 };
 
+use crate::RunNote;
 use crate::began::Began;
 use crate::contexts::{
     Ground, Operation, operate_at_rest, operate_midway, said_before, stops, switch,
 };
 use crate::events::Outcome;
 use crate::finish::{self, finish};
-use crate::lost::{Unread, answer_key};
+use crate::lost::{Unread, answer_key, missed};
 use crate::queue::{Queue, entries, lines_up_to, questions};
 use crate::run::{Inner, LEDGER_PAGE, RunError};
 use crate::sources::{digests, first_difference};
@@ -29,6 +31,8 @@ pub(crate) struct Held {
     pub(crate) agent: Arc<Inner>,
     pub(crate) chat: Arc<dyn Chat>,
     pub(crate) lane: Arc<dyn ship_store::Lane>,
+    /// Whether the context was compared with what the ledger says was answered. Nobody else changes either.
+    is_compared: AtomicBool,
 }
 
 /// What was done about a chat, and how far its ledger was read.
@@ -38,6 +42,14 @@ pub(crate) struct Done {
 }
 
 impl Held {
+    pub(crate) fn new(
+        agent: Arc<Inner>,
+        chat: Arc<dyn Chat>,
+        lane: Arc<dyn ship_store::Lane>,
+    ) -> Self {
+        Self { agent, chat, lane, is_compared: AtomicBool::new(false) }
+    }
+
     /// Does whatever is to be done, until nothing is or the run waits for somebody. The chat is read once for
     /// each run: what a run leaves to do can only be what came in meanwhile.
     pub(crate) async fn do_all(&self, stop: &Stop) -> Result<Done, RunError> {
@@ -117,9 +129,36 @@ impl Held {
     /// Reads the chat, and what waits in it.
     async fn read(&self) -> Result<(ChatState, Unread), RunError> {
         let mut state = self.chat.state(LEDGER_PAGE).await?;
+        let view = state.view.as_ref().filter(|_| !self.is_compared.load(Ordering::Relaxed));
+        if let Some(view) = view
+            && self.catch_up(view).await?
+        {
+            state = self.chat.state(LEDGER_PAGE).await?;
+        }
         let first = std::mem::take(&mut state.new_lines);
         let unread = Unread::of(&self.agent, &*self.chat, state.view.as_ref(), first).await?;
         Ok((state, unread))
+    }
+
+    /// Puts into an older context what the ledger says was answered since. Tells whether there was anything.
+    async fn catch_up(&self, view: &View) -> Result<bool, RunError> {
+        self.is_compared.store(true, Ordering::Relaxed);
+        // A conversation has no ledger but in memory, which is never newer.
+        if !self.agent.names.keeps_messages_whole() {
+            return Ok(false);
+        }
+        let missed = missed(&self.agent, &*self.chat, view).await?;
+        if missed.is_empty() {
+            return Ok(false);
+        }
+        let message =
+            "the context is older than the ledger; what was answered since is put back from there";
+        let fields =
+            vec![("message", Json::from(message)), ("messages", (missed.len() as u64).into())];
+        self.lane.append(entries(missed), view.position).await?;
+        let note = RunNote { kind: "repair", fields, ..RunNote::default() };
+        self.agent.log.write(self.chat.key(), note);
+        Ok(true)
     }
 
     /// Does what people have asked for, in its order, until the next thing in the ledger is a message that a run

@@ -82,6 +82,14 @@ pub(crate) fn millis(now: Timestamp) -> Json {
 pub(crate) fn message_of(entry: &NewEntry, id: String) -> UiMessage {
     let text = entry.entry.str("text").unwrap_or_default();
     let mut message = UiMessage::new(id, Role::User, vec![UiPart::text(text)]);
+    let mut metadata = metadata_of(entry);
+    metadata.set("source", "ingress");
+    message.set_metadata(Json::Object(metadata));
+    message
+}
+
+/// The metadata of a message that a ledger entry becomes.
+pub(crate) fn metadata_of(entry: &NewEntry) -> Object {
     let mut metadata = Object::new();
     for key in
         ["v", "ts", "chatKey", "channel", "chatId", "userId", "username", "messageId", "requestId"]
@@ -89,7 +97,5 @@ pub(crate) fn message_of(entry: &NewEntry, id: String) -> UiMessage {
         metadata.set_or_remove(key, entry.entry.get(key).cloned());
     }
     metadata.set("kind", "normal");
-    metadata.set("source", "ingress");
-    message.set_metadata(Json::Object(metadata));
-    message
+    metadata
 }

@@ -1,13 +1,20 @@
-//! What has come in and waits, also in a chat whose context log is gone.
+//! What has come in and waits, also in a chat whose context log is gone or older than it was.
 //!
-//! The context log tells how far the ledger was read. If somebody took that log away, the ledger still tells
-//! what was answered: nothing that was answered is run again.
+//! The context log tells how far the ledger was read. If somebody took that log away, or put an older one in its
+//! place, the ledger still tells what was answered: nothing that was answered is run again.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 
-use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError, View};
+use ship_context::ends_with_a_question;
+use ship_message::json::{Json, Object};
+use ship_message::{Role, StepStartPart, UiMessage, UiPart};
+use ship_store::{
+    ANSWER_KEY, AnsweredEntries, Body, Chat, LedgerBody, LedgerLine, LedgerSeq, Line, NewEntry,
+    NewMessage, ReadError, View,
+};
 
-use crate::queue::Queue;
+use crate::inbound::metadata_of;
+use crate::queue::{Queue, Room, questions};
 use crate::run::{Inner, LEDGER_PAGE, is_message};
 
 /// What the ledger holds that no run has read.
@@ -35,34 +42,107 @@ impl Unread {
     }
 }
 
-/// The last message that was answered, as the ledger alone tells it: an answer names the request of the last
-/// message that it answers. One that came in while the answer was written stands before it and is not
-/// answered.
+/// The last message that was answered, as the ledger alone tells it.
 async fn answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
-    let mut asked: HashMap<String, LedgerSeq> = HashMap::new();
-    let (mut answered, mut after) = (None, None);
+    let (mut answered, mut after) = (AnsweredEntries::default(), None);
     loop {
         let page = chat.ledger_after(after, LEDGER_PAGE).await?;
         for line in &page {
-            let LedgerBody::Entry(entry) = &line.body else { continue };
-            let Some(request) = entry.entry.str("requestId") else { continue };
-            if is_message(line) {
-                asked.insert(request.to_owned(), line.seq);
-            } else if entry.key.starts_with(ANSWER) {
-                answered = answered.max(asked.get(request).copied());
-            }
+            answered.take(line);
         }
         if page.len() < LEDGER_PAGE {
-            return Ok(answered);
+            return Ok(answered.last());
         }
         after = page.last().map(|line| line.seq);
     }
 }
 
-/// What the ledger keys of answers begin with.
-const ANSWER: &str = "answer:";
+/// The messages and answers that the ledger has and an older context has not, in order. Put into the context they
+/// are history: the cursor is behind them, and no run answers them. The oldest are left out when all of them
+/// would take more than half a budget; the ledger has them.
+pub(crate) async fn missed(
+    agent: &Inner,
+    chat: &dyn Chat,
+    view: &View,
+) -> Result<Vec<NewMessage>, ReadError> {
+    let mut answered = AnsweredEntries::default();
+    // An answer to the last question counts as missed when the context ends with that question.
+    let mut read = view.inbox;
+    if let Some((request, seq)) = last_question(view) {
+        answered.know(&request, seq);
+        if ends_with_a_question(Some(view)) {
+            read = LedgerSeq::new(seq.get() - 1).into();
+        }
+    }
+    let (mut waiting, mut missed) = (VecDeque::new(), Vec::new());
+    let mut after = view.inbox;
+    loop {
+        let page = chat.ledger_after(after, LEDGER_PAGE).await?;
+        let is_last = page.len() < LEDGER_PAGE;
+        after = page.last().map(|line| line.seq).or(after);
+        for line in page {
+            if let Some(to) = answered.take(&line) {
+                if Some(to) > read {
+                    let count = waiting.partition_point(|line: &LedgerLine| line.seq <= to);
+                    missed.extend(waiting.drain(..count));
+                    missed.push(LedgerLine { seq: to, ..line });
+                }
+            } else if is_message(&line) {
+                waiting.push_back(line);
+            }
+        }
+        if is_last {
+            return Ok(history(agent, view, &missed));
+        }
+    }
+}
+
+/// The request and the place of the last message of the person in a context.
+fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
+    let question = |line: &Line| {
+        let Body::Message(message) = &line.body else { return None };
+        let request = message.get("metadata")?.get("requestId")?.as_str()?;
+        (message.str("role") == Some("user")).then(|| Some((request.to_owned(), line.inbox?)))?
+    };
+    view.lines.iter().rev().find_map(|line| question(line))
+}
+
+/// Lines of the ledger as messages: each question as it would have been put into the context, each answer with
+/// what the person was told.
+fn history(agent: &Inner, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
+    let mut room = Room::of(agent);
+    let fits = lines.iter().rev().take_while(|line| room.takes_any(line)).count();
+    let message = |line: &LedgerLine| match &line.body {
+        LedgerBody::Entry(entry) if entry.key.starts_with(ANSWER_KEY) => {
+            let message = told_before(entry)?;
+            Some(NewMessage { message, rev: 0, inbox: Some(line.seq) })
+        }
+        _ => questions(&*agent.names, &view.head, [line].into_iter()).pop(),
+    };
+    // An id that is there already would be a conflict, and no repair.
+    let is_there = |new: &NewMessage| {
+        view.messages().any(|message| message.str("id") == new.message.str("id"))
+    };
+    let lines = &lines[lines.len() - fits..];
+    lines.iter().filter_map(message).filter(|message| !is_there(message)).collect()
+}
+
+/// The message of an answer of which only the ledger is left.
+fn told_before(entry: &NewEntry) -> Option<Object> {
+    let text = entry.entry.str("text").unwrap_or_default();
+    let part = match text.is_empty() {
+        true => UiPart::StepStart(StepStartPart::default()),
+        false => UiPart::text(text),
+    };
+    let run = entry.key.strip_prefix(ANSWER_KEY)?;
+    let mut message = UiMessage::new(format!("h_{run}"), Role::Assistant, vec![part]);
+    let mut metadata = metadata_of(entry);
+    metadata.set("source", "ledger");
+    message.set_metadata(Json::Object(metadata));
+    message.to_json().as_object().cloned()
+}
 
 /// The ledger key of what a run's answer told the person.
 pub(crate) fn answer_key(run_id: &str) -> String {
-    format!("{ANSWER}{run_id}")
+    format!("{ANSWER_KEY}{run_id}")
 }

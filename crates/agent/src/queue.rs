@@ -7,7 +7,7 @@
 use ship_message::json::Json;
 use ship_store::{Chat, Entry, Head, LedgerBody, LedgerLine, LedgerSeq, NewMessage, ReadError};
 
-use crate::contexts::{Operation, operation_of};
+use crate::contexts::{Operation, operation_of, was_done};
 use crate::inbound::message_of;
 use crate::names::{Names, question_in};
 use crate::run::{Inner, LEDGER_PAGE, is_message};
@@ -48,7 +48,10 @@ impl Queue {
         loop {
             let is_last = page.len() < LEDGER_PAGE;
             for line in page {
-                if let Some(operation) = operation_of(&line) {
+                // One that the ledger says was done is not done again in an older context.
+                if let Some(operation) = operation_of(&line)
+                    && !was_done(chat, &line).await?
+                {
                     queue.operation = Some((line, operation));
                     return Ok(queue);
                 }
@@ -87,22 +90,24 @@ pub(crate) async fn lines_up_to(
 }
 
 /// How much a run takes in.
-struct Room {
+pub(crate) struct Room {
     tokens: u64,
     is_begun: bool,
 }
 
 impl Room {
-    fn of(agent: &Inner) -> Self {
+    pub(crate) fn of(agent: &Inner) -> Self {
         Self { tokens: agent.budget_tokens() / 2, is_begun: false }
     }
 
     /// Whether a line fits. The first message always does: nothing else would ever take it in.
     fn takes(&mut self, line: &LedgerLine) -> bool {
+        !is_message(line) || self.takes_any(line)
+    }
+
+    /// The same, whatever the line says.
+    pub(crate) fn takes_any(&mut self, line: &LedgerLine) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return true };
-        if !is_message(line) {
-            return true;
-        }
         let tokens = rough(entry.entry.str("text").unwrap_or_default()) + MESSAGE_TOKENS;
         let fits = tokens <= self.tokens || !self.is_begun;
         self.is_begun = true;

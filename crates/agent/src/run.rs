@@ -248,7 +248,7 @@ impl Agent {
                 },
             };
             self.inner.repair_once(&*chat, &*lane).await?;
-            let held = Held { agent: Arc::clone(&self.inner), chat: Arc::clone(&chat), lane };
+            let held = Held::new(Arc::clone(&self.inner), Arc::clone(&chat), lane);
             let done = held.do_all(stop).await?;
             outcome = done.outcome.or(outcome);
             drop(held);

@@ -28,7 +28,7 @@ mod tokens;
 pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks};
 pub use budget::input_budget;
 pub use journal::{Journal, JournalLine, RunStart};
-pub use recover::{KnownTools, OBSERVED, Recovery, is_question, recover};
+pub use recover::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
 pub use settle::{Earlier, SETTLED, joined};
 pub use shown::{Limits, shown_to_model};
 pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, file_tokens_at_most, surely_fits};

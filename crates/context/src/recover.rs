@@ -91,7 +91,7 @@ pub fn is_question(line: &LedgerLine) -> bool {
 
 /// Every run ends with a message of the assistant that is not a settled one. A person's message at the end was
 /// put into the context by a run that was cut off before it began, unless the context was branched off there.
-fn ends_with_a_question(view: Option<&View>) -> bool {
+pub fn ends_with_a_question(view: Option<&View>) -> bool {
     let Some(view) = view else { return false };
     // A reference was fetched for a question, and answers none.
     let Some(last) = view.messages().rfind(|message| !is_reference_line(message)) else {

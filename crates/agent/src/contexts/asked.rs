@@ -70,7 +70,7 @@ impl Agent {
                 Ok(lane) => {
                     agent.repair_once(&*chat, &*lane).await?;
                     let agent = std::sync::Arc::clone(agent);
-                    let held = Held { agent, chat: std::sync::Arc::clone(&chat), lane };
+                    let held = Held::new(agent, std::sync::Arc::clone(&chat), lane);
                     held.do_operations().await?;
                 }
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}
@@ -98,6 +98,12 @@ pub(crate) async fn operate_at_rest(
     let moving = Moving { current, inbox: Some(asked.seq), ..Moving::default() };
     let operated = operate_asked(ground, operation, &moving).await?;
     tell(ground, asked, &operated).await
+}
+
+/// Whether the ledger says what came of the operation that a line asks for.
+pub(crate) async fn was_done(chat: &dyn Chat, line: &LedgerLine) -> Result<bool, ReadError> {
+    let LedgerBody::Entry(entry) = &line.body else { return Ok(false) };
+    Ok(chat.entry_of(&outcome_key(&entry.key), Some(line.seq)).await?.is_some())
 }
 
 /// What the ledger says came of an operation that was asked for at `asked`.

@@ -1,10 +1,10 @@
-//! A chat whose context log was taken away: what was answered is not run again.
+//! A chat whose context log was taken away or replaced by an older one: what was answered is not run again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ship_agent::{Answer, Outcome, Rules, Stop};
+use ship_agent::{Answer, Operation, Outcome, Rules, Stop};
 use ship_store::Store;
-use ship_store::disk::Disk;
+use ship_store::disk::{Disk, Mode};
 use ship_testkit::sim::Fault;
 
 use crate::scripted::{Says, calls, text};
@@ -120,4 +120,111 @@ async fn an_agent_that_is_killed_while_it_begins_again_does_not_run_what_was_ans
         at += 1;
     }
     assert!(at > 50, "only {at} kills");
+}
+
+const CONTEXT: &str = "messages/history.jsonl";
+
+fn chat_file(name: &str) -> PathBuf {
+    Path::new(".ship/chat/terminal%3Amain").join(name)
+}
+
+fn read(setup: &Setup, name: &str) -> Vec<u8> {
+    let file = setup.disk.open(&chat_file(name), Mode::Read).unwrap();
+    let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
+    file.read_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+/// Puts an older version of the context log in its place, as a restore does.
+fn restore_context(setup: &Setup, bytes: &[u8]) {
+    let aside = chat_file("restored");
+    setup.disk.open(&aside, Mode::Create).unwrap().write(bytes).unwrap();
+    setup.disk.rename(&aside, &chat_file(CONTEXT)).unwrap();
+}
+
+#[tokio::test]
+async fn what_was_answered_is_not_run_again_in_an_older_context_and_stands_in_it() {
+    let setup = Setup { many_runs: true, ..Setup::default() };
+    let test = setup.agent();
+    test.say("first").await;
+    let older = read(&setup, CONTEXT);
+    test.say("/tool effect {}").await;
+    let told = test.ledger().await.pop().unwrap();
+    drop(test);
+    restore_context(&setup, &older);
+
+    let test = setup.agent();
+    let behind = "the ledger has answers up to entry 4, and the context has read up to 2";
+    assert_eq!(problems(&test).await, [behind]);
+    assert_eq!(test.run().await, None, "nothing waits");
+    assert_eq!(test.effects(), 0);
+    assert_eq!(test.context().await[2..], ["user: /tool effect {}".to_owned(), told]);
+    assert_eq!(test.log.of("repair").len(), 1);
+    assert_eq!(problems(&test).await, Vec::<String>::new());
+    assert_eq!(test.say("and now?").await, Some(Outcome::Done));
+    assert_eq!((test.effects(), test.context().await.len()), (0, 6));
+    drop(test);
+    assert_eq!(setup.agent().run().await, None);
+}
+
+/// The older context was copied between the question and its answer, so that it ends with the question.
+#[tokio::test]
+async fn an_older_context_that_ends_with_a_question_gets_the_answer_that_was_given() {
+    let setup = Setup { many_runs: true, ..Setup::default() };
+    let test = setup.agent();
+    test.say("/tool effect {}").await;
+    let newer = read(&setup, CONTEXT);
+    let lines = newer.split_inclusive(|&byte| byte == b'\n').take(2);
+    let older: Vec<u8> = lines.flatten().copied().collect();
+    drop(test);
+    restore_context(&setup, &older);
+
+    let test = setup.agent();
+    assert_eq!(test.context().await, ["user: /tool effect {}"]);
+    assert_eq!(test.run().await, None);
+    assert_eq!((test.effects(), test.context().await.len()), (0, 2));
+    assert_eq!(test.run().await, None);
+}
+
+#[tokio::test]
+async fn what_waits_behind_what_was_answered_is_run_in_an_older_context() {
+    let setup = Setup { many_runs: true, ..Setup::default() };
+    let test = setup.agent();
+    test.say("first").await;
+    let older = read(&setup, CONTEXT);
+    test.say("/tool effect {}").await;
+    assert!(test.accept("third").await);
+    drop(test);
+    restore_context(&setup, &older);
+
+    let test = setup.agent();
+    assert_eq!(test.run().await, Some(Outcome::Done));
+    assert_eq!(test.effects(), 0);
+    let context = test.context().await;
+    assert_eq!((context.len(), context[4].as_str()), (6, "user: third"));
+}
+
+#[tokio::test]
+async fn an_operation_that_was_done_is_not_done_again_in_an_older_context() {
+    let setup = Setup { many_runs: true, ..Setup::default() };
+    let test = setup.agent();
+    test.say("first").await;
+    let older = read(&setup, CONTEXT);
+    let new = Operation::New { title: None, reason: None };
+    test.agent.operate(&test.chat, new, "terminal").await.unwrap();
+    drop(test);
+    restore_context(&setup, &older);
+
+    let test = setup.agent();
+    assert_eq!(test.run().await, None);
+    assert_eq!(test.context().await.len(), 2, "it is still the context that was restored");
+}
+
+#[tokio::test]
+async fn the_ledger_knows_how_far_an_answer_answers() {
+    let test = Setup::default().agent();
+    assert!(test.accept("one").await && test.accept("two").await);
+    test.run().await;
+    let answer = test.entries().await.pop().unwrap().1;
+    assert_eq!(answer.get("meta").unwrap().to_string(), r#"{"answersTo":3}"#);
 }
