@@ -245,6 +245,10 @@ fn of_error(path: &Path, error: &StorageError) -> Problem {
 
 /// What is wrong. What to do stands behind the semicolon of an error, and in a field of its own here.
 fn what(error: &StorageError) -> String {
+    if let StorageError::Damaged { what, .. } = error {
+        // The file is named beside it.
+        return what.clone();
+    }
     let message = error.to_string();
     message.rsplit_once("; ").map_or(message.as_str(), |(what, _)| what).to_owned()
 }
