@@ -8,6 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use ship_message::json::Object;
 use ship_store::disk::{Disk, MemoryDisk, Mode};
 use ship_store::{Chat, FileStore, NewMessage, Problem, Store};
 use ship_testkit::chat::{Begun, ids, message, options, text};
@@ -137,5 +138,30 @@ fn what_a_person_has_seen_is_known_in_the_sealed_log_too_and_a_new_injury_is_not
     block_on(async {
         let problems = opened(&disk).await.verify().await.unwrap();
         assert!(known(&problems).iter().all(|known| !known), "{problems:?}");
+    });
+}
+
+#[test]
+fn a_hole_in_what_was_never_synced_is_no_problem_and_a_flipped_bit_is_one() {
+    const REQUESTS: &str = ".ship/chat/a/messages/requests.jsonl";
+    let (disk, flipped) = (MemoryDisk::new(), MemoryDisk::new());
+    block_on(async {
+        for disk in [&disk, &flipped] {
+            let begun = Begun::new(&on(disk), "a").await;
+            for id in ["first", "second", "third"] {
+                let request = Object::from([("id", id)]);
+                begun.lane.record_request(request).await.unwrap();
+            }
+        }
+    });
+    let mut found = bytes(&disk, REQUESTS);
+    let at = found.windows(6).position(|window| window == b"second").unwrap();
+    found[at..at + 6].fill(0);
+    put(&disk, REQUESTS, &found);
+    damage(&flipped, REQUESTS, "second");
+    block_on(async {
+        assert_eq!(opened(&disk).await.verify().await.unwrap(), []);
+        assert_eq!(opened(&disk).await.requests(9).await.unwrap().len(), 2);
+        assert_eq!(opened(&flipped).await.verify().await.unwrap().len(), 1);
     });
 }

@@ -1,7 +1,7 @@
 //! Verification: a look at everything a chat has, that changes nothing.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ship_message::json::Json;
 
@@ -13,7 +13,7 @@ use super::log::{check_head, problems};
 use super::rotate::sealed_path;
 use super::{blobs, journal, ledger};
 use crate::disk::Node;
-use crate::scan::scan;
+use crate::scan::{Scan, scan};
 use crate::{LedgerBody, LedgerLine, NewEntry, Problem, ProblemKind, RepairEffect, StorageError};
 use LogState::{Live, Sealed};
 
@@ -53,12 +53,18 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     }
     log(chat, &chat.paths.live, Live, &mut found)?;
     let referenced = sealed(chat, &mut found)?;
-    for name in chat.sealed_names()?.iter().filter(|name| !referenced.contains(name.as_str())) {
+    let sealed_names = chat.sealed_names()?;
+    for name in sealed_names.iter().filter(|name| !referenced.contains(name.as_str())) {
         let path = sealed_path(&chat.paths.archive, name);
-        let message = "nothing refers to this sealed log";
-        let remedy =
-            "nothing to do: an interrupted rotation left it, and its lines are elsewhere too";
-        found.push(problem(&path, ProblemKind::Unreferenced, message, remedy));
+        let same_beginning = sealed_names.iter().filter(|other| {
+            referenced.contains(other.as_str()) && other.range().0 == name.range().0
+        });
+        let others = same_beginning.map(|other| sealed_path(&chat.paths.archive, other));
+        if !is_beginning_of(chat, &path, others.chain([chat.paths.live.clone()]))? {
+            let message = "nothing refers to this sealed log";
+            let remedy = "compare with a copy; the file is kept";
+            found.push(problem(&path, ProblemKind::Unreferenced, message, remedy));
+        }
     }
     if answers_without_context(chat)? {
         let message = "the ledger holds answers, and there is no context log that they came from";
@@ -97,6 +103,22 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     found.extend(unreadable_derived(chat)?);
     found.extend(leftovers(chat)?);
     Ok(found)
+}
+
+/// Whether one of the other logs begins with all that is in this one. A rotation that failed between its two steps
+/// leaves the live log with a second name, or a copy of what it held then: nothing is wrong with that.
+fn is_beginning_of(
+    chat: &ChatFiles,
+    path: &Path,
+    others: impl IntoIterator<Item = PathBuf>,
+) -> Result<bool, StorageError> {
+    let Some((_, bytes)) = chat.env.read(path)? else { return Ok(true) };
+    for other in others {
+        if chat.env.read(&other)?.is_some_and(|(_, longer)| longer.starts_with(&bytes)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether the agent has answered in this chat, and nothing is left of the context it answered in. What it
@@ -182,6 +204,7 @@ fn log(
         });
     }
     let told = problems(path, &bytes, &scan, 0).into_iter();
+    let told = told.filter(|told| !(is_never_synced(path) && is_hole(&bytes, &scan, told.offset)));
     found.extend(told.map(|told| match (told.kind, state) {
         // Nobody writes a sealed log any more, so nobody cuts it.
         (ProblemKind::TornTail, Sealed) => {
@@ -202,6 +225,19 @@ fn log(
         }
     }
     Ok(())
+}
+
+/// Whether a log is one of those that record requests.
+fn is_never_synced(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"requests"))
+}
+
+/// Whether bytes that cannot be read hold NULs: a full volume took what was never synced, and so never promised.
+fn is_hole(bytes: &[u8], scan: &Scan, offset: u64) -> bool {
+    scan.damage.iter().any(|damage| {
+        let unreadable = &bytes[damage.offset..damage.offset + damage.len];
+        damage.offset as u64 == offset && unreadable.contains(&0)
+    })
 }
 
 /// Files that an interrupted write left, in the chat and among the blobs.
