@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use ship_testkit::shim::shim;
-use ship_testkit::two_processes::Sweep;
+use ship_testkit::two_processes::{Sweep, thin_volume};
 
 /// Cases of each command: what `./check` has time for.
 const CASES: usize = 16;
@@ -31,5 +31,15 @@ fn two_processes_lose_and_repeat_nothing_when_calls_of_one_fail() {
     match sweep.run_some(seed as u64, cases) {
         Ok(counts) => eprintln!("seed {seed}: {counts}, of {} cases", sweep.len()),
         Err(wrong) => panic!("seed {seed}: {wrong}"),
+    }
+}
+
+#[test]
+fn two_processes_lose_and_repeat_nothing_on_a_thin_volume_that_fills_up_and_is_extended() {
+    match thin_volume(Path::new(env!("CARGO_BIN_EXE_ship"))) {
+        Ok(Some(counts)) => eprintln!("thin volume: {counts}"),
+        // Said already.
+        Ok(None) => {}
+        Err(wrong) => panic!("{wrong}"),
     }
 }

@@ -13,6 +13,8 @@ mod judge;
 mod ship_process;
 mod sweep;
 mod test_project;
+mod thin_volume;
 
 pub use fault_case::{BrokenPromise, FailingCommand, FaultCase};
 pub use sweep::{Sweep, SweepCounts};
+pub use thin_volume::thin_volume;

@@ -9,6 +9,7 @@ use ship_bench::{
     build_tests, compact_soak, contexts_soak, message_soak, provider_soak, store_soak,
     two_processes_soak,
 };
+use ship_testkit::two_processes::SweepCounts;
 
 const SECONDS: u64 = 60;
 
@@ -54,7 +55,11 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     let contexts = contexts_soak::soak(seed, after(7))?;
     println!("contexts: {contexts:?}");
     let two = two_processes_soak::soak(seed)?;
-    println!("two processes: {}", two.map_or("skipped".to_owned(), |counts| counts.to_string()));
+    let printed = |counts: Option<SweepCounts>| {
+        counts.map_or("skipped".to_owned(), |counts| counts.to_string())
+    };
+    println!("two processes: {}", printed(two));
+    println!("on a thin volume: {}", printed(two_processes_soak::soak_thin_volume()?));
     Ok(format!(
         "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
          {} histories judged in both formats, {} property cases, {} cases beside npm, \

@@ -84,6 +84,13 @@ impl<'a> CaseRunner<'a> {
         self.hear_send(process, text)
     }
 
+    /// Sends a message from a process that may be refused.
+    pub(super) fn send(&mut self) -> Result<(), BrokenPromise> {
+        let text = self.new_text("refusable");
+        let process = self.project.start(&["send", &text], None);
+        self.hear_send(process, text).map(|_| ())
+    }
+
     /// Waits for what a `ship send` says. Returns how many calls it made, if it counted them.
     fn hear_send(
         &mut self,

@@ -21,7 +21,7 @@ pub(super) struct TestProject {
     root: PathBuf,
     outputs: PathBuf,
     started: AtomicUsize,
-    /// `None` once it is to be kept.
+    /// `None` if it is the caller's, or is to be kept.
     folder: Option<TempDir>,
 }
 
@@ -32,9 +32,15 @@ impl TestProject {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let root = folder.path().join("project");
         fs::create_dir(&root).unwrap();
+        let outputs = folder.path().to_owned();
+        Self { folder: Some(folder), ..Self::at(ship, root, outputs) }
+    }
+
+    /// Makes an empty project in a folder of the caller. What its processes print goes to another folder.
+    pub(super) fn at(ship: &Path, root: PathBuf, outputs: PathBuf) -> Self {
         fs::write(root.join("ship.json"), SETTINGS).unwrap();
-        let (outputs, started) = (folder.path().to_owned(), AtomicUsize::new(0));
-        Self { ship: ship.to_owned(), root, outputs, started, folder: Some(folder) }
+        let started = AtomicUsize::new(0);
+        Self { ship: ship.to_owned(), root, outputs, started, folder: None }
     }
 
     /// Makes a project with the files of this one.
