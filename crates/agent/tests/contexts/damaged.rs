@@ -1,6 +1,6 @@
 //! Contexts whose logs are damaged or gone: everything goes on with what can be read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ship_agent::{Operated, Operation, Outcome};
 use ship_store::disk::{Disk, Mode};
@@ -17,7 +17,7 @@ fn path(place: &Place, part: &str) -> PathBuf {
     found.next().expect("a file").0
 }
 
-fn replace(place: &Place, path: &PathBuf, bytes: &[u8]) {
+fn replace(place: &Place, path: &Path, bytes: &[u8]) {
     let disk = place.disk.memory();
     disk.remove(path).unwrap();
     disk.open(path, Mode::Create).unwrap().write(bytes).unwrap();

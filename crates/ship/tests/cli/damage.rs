@@ -129,6 +129,9 @@ fn a_damaged_live_log_is_replaced_by_a_whole_one_when_it_is_repaired() {
     assert_eq!(ship.run(&["repair"]).text(), "Nothing to repair.\n");
 }
 
+/// The name of an injury, and how a file gets it.
+type Injury = (&'static str, fn(&std::path::Path));
+
 #[test]
 fn a_file_that_is_gone_empty_or_half_written_stops_no_message() {
     let files = [
@@ -138,7 +141,7 @@ fn a_file_that_is_gone_empty_or_half_written_stops_no_message() {
         "messages/run.jsonl",
         "messages/requests.jsonl",
     ];
-    let injuries: [(&str, fn(&std::path::Path)); 3] = [
+    let injuries: [Injury; 3] = [
         ("deleted", |path| std::fs::remove_file(path).unwrap()),
         ("emptied", |path| std::fs::write(path, "").unwrap()),
         ("cut", |path| {

@@ -4,6 +4,7 @@ mod chat;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod contexts;
 mod contexts_in_chat;
+#[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod damage;
 #[expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 mod harness;
