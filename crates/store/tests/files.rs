@@ -341,9 +341,11 @@ fn what_a_program_knows_of_a_ledger_never_hides_what_another_wrote() {
 
 #[test]
 fn two_keys_in_one_folder_are_told_apart() {
-    let project = Project::with(&["m1"]);
-    let about = fs::read_to_string(project.path("chat.json")).unwrap();
-    fs::write(project.path("chat.json"), about.replace("\"a\"", "\"A\"")).unwrap();
+    // As on a disk that does not tell capital letters apart.
+    let project = Project::new();
+    block_on(async { Begun::new(&project.store(), "A").await.say("m1").await });
+    let chats = project.0.path().join(".ship/chat");
+    fs::rename(chats.join("A"), chats.join("a")).unwrap();
     let refused = block_on(async {
         project.store().create(&"a".parse().unwrap(), About::default()).await.map(|_| ())
     });

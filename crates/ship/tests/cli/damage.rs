@@ -114,6 +114,22 @@ fn a_flipped_byte_costs_its_line_and_repair_makes_it_known() {
 }
 
 #[test]
+fn a_question_whose_line_is_damaged_is_not_answered_again() {
+    let ship = TestShip::new();
+    for text in ["apples", "pears"] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    flip(
+        &chat_folder(&ship).join("messages/history.jsonl"),
+        "\"text\":\"pears",
+        "\"text\":\"bears",
+    );
+    assert!(ship.run(&["send", "plums"]).text().contains("plums"));
+    let ledger = ship.run(&["history", "--ledger"]).text();
+    assert_eq!(ledger.matches("You said: pears").count(), 1, "{ledger}");
+}
+
+#[test]
 fn a_damaged_live_log_is_replaced_by_a_whole_one_when_it_is_repaired() {
     let ship = TestShip::new();
     for text in ["apples", "pears"] {

@@ -41,14 +41,18 @@ impl ChatFiles {
         Ok(notes)
     }
 
-    /// Returns the ledger, ready to be added to. One that is gone or has lost its head is mended first: no message
-    /// is refused for that.
+    /// Returns the ledger, ready to be added to. One that is gone or has lost its head is mended first, and so is the
+    /// context log: no message is refused for that.
     pub(super) fn ledger_to_write(
         &self,
         right: &Held,
     ) -> Result<Writing<'_, LedgerFold>, StorageError> {
         match self.ledger.writing(right) {
-            Ok(writing) if writing.known().is_some() => return Ok(writing),
+            // The next number is above the context's cursor, so the context log must be readable, too.
+            Ok(writing) if writing.known().is_some() => match self.cursor() {
+                Err(StorageError::Damaged { .. }) => {}
+                _ => return Ok(writing),
+            },
             Ok(_) | Err(StorageError::Damaged { .. }) => {}
             Err(error) => return Err(error),
         }
