@@ -149,3 +149,14 @@ fn an_answer_counts_for_what_joined_its_run_and_not_for_what_came_in_meanwhile()
     assert_eq!(answered(&line(5, "answer:r", "assistant", "q2", None)), Some(2), "an older one");
     assert_eq!(answered(&line(5, "sent:r", "assistant", "q2", Some(3))), None, "no answer");
 }
+
+#[test]
+fn a_message_is_accepted_though_nothing_can_be_read_of_the_context() {
+    block_on(async {
+        let disk = SimDisk::new();
+        three_promoted(&disk).await;
+        restore(&disk, CONTEXT, b"");
+        let accepted = chat_on(&disk).await.accept(entry("k4", "hi")).await;
+        assert!(accepted.is_ok_and(|accepted| accepted.new));
+    });
+}

@@ -30,7 +30,7 @@ impl CursorCache {
 
 impl ChatFiles {
     /// How far the context has promoted entries. The log is read only when it has changed since the last time,
-    /// and not by this program. Without a live log, the newest sealed one tells.
+    /// and not by this program. Without a live log that can be read, the newest sealed one tells.
     pub(crate) fn cursor(&self) -> Result<Option<LedgerSeq>, StorageError> {
         let Some(log) = self.env.look(&self.paths.live)? else { return self.sealed_cursor() };
         let ours = self.context.last_known(|known| {
@@ -41,8 +41,11 @@ impl ChatFiles {
         }
         let cursor = match self.view() {
             Ok(view) => view.and_then(|view| view.inbox),
-            Err(ReadError::Storage(error)) => return Err(error),
-            Err(ReadError::NoSealedLog { .. } | ReadError::Purged { .. }) => None,
+            Err(ReadError::Storage(
+                error @ (StorageError::Io { .. } | StorageError::Denied { .. }),
+            )) => return Err(error),
+            // A message is accepted though nothing can be read of the log: the next run repairs that.
+            Err(_) => self.sealed_cursor()?,
         };
         self.cursors.keep(log, cursor);
         Ok(cursor)
