@@ -11,6 +11,7 @@ pub mod message;
 pub mod message_soak;
 pub mod provider;
 pub mod provider_soak;
+pub mod queue;
 pub mod report;
 pub mod ship;
 pub mod store;

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use ship_bench::report::Report;
-use ship_bench::{compact, contexts, message, provider, ship, store, tokens};
+use ship_bench::{compact, contexts, message, provider, queue, ship, store, tokens};
 
-const PARTS: [&str; 7] = ["message", "store", "ship", "tokens", "provider", "compact", "contexts"];
+const PARTS: [&str; 8] =
+    ["message", "store", "ship", "tokens", "provider", "compact", "contexts", "queue"];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
@@ -42,6 +43,9 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("contexts") {
         contexts::bench(&std::env::current_dir()?.join("target"), &mut report)?;
+    }
+    if is_wanted("queue") {
+        queue::bench(&mut report)?;
     }
     Ok(if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

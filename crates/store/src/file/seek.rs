@@ -10,8 +10,10 @@ use crate::disk::DiskFile;
 use crate::line::{RawLine, decode};
 use crate::scan::scan;
 
-/// How much is read at a place to tell its number.
-const PROBE_BYTES: u64 = 16 * 1024;
+/// How much is read at a place to tell its number: enough for most lines, and enough for nearly all.
+const PROBES_BYTES: [u64; 2] = [2 * 1024, 32 * 1024];
+/// A place this near is near enough.
+const NEAR_BYTES: u64 = 8 * 1024;
 /// How much is read at once from the place that was found.
 const BLOCK_BYTES: u64 = 64 * 1024;
 
@@ -47,15 +49,25 @@ pub(crate) fn lines_behind(
 /// Finds a place where a batch begins, near the line `seq` and not behind it.
 fn place_before(file: &dyn DiskFile, len: u64, seq: u64) -> io::Result<u64> {
     let (mut from, mut to) = (0, len);
-    while to - from > BLOCK_BYTES {
+    while to - from > NEAR_BYTES {
         let middle = from + (to - from) / 2;
-        let bytes = read_from(file, middle, (middle + PROBE_BYTES).min(len))?;
-        match first_batch(&bytes) {
-            Some((offset, number)) if number <= seq => from = middle + offset,
+        match number_behind(file, middle, len)? {
+            Some((offset, number)) if number <= seq => from = offset,
             Some(_) | None => to = middle,
         }
     }
     Ok(from)
+}
+
+/// Where the first batch begins behind a place, and its first number, if it begins near.
+fn number_behind(file: &dyn DiskFile, place: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
+    for probe in PROBES_BYTES {
+        let bytes = read_from(file, place, (place + probe).min(len))?;
+        if let Some((offset, number)) = first_batch(&bytes) {
+            return Ok(Some((place + offset, number)));
+        }
+    }
+    Ok(None)
 }
 
 /// Where the first batch begins behind the first newline of a block, and the number of its first line.
