@@ -64,11 +64,17 @@ impl ChatFiles {
     pub(crate) fn compare_cursor(&self) -> Result<Vec<Problem>, StorageError> {
         let (folder, live) = (&self.paths.conversations, &self.paths.live);
         let mut found = Vec::new();
-        let Some(cursor) = self.cursor()? else { return Ok(found) };
-        let end = ledger::last_given(&self.env, &ledger::live(folder))?;
-        if let Some(end) = end.filter(|end| *end < cursor.get()) {
-            let message =
-                format!("the ledger ends at entry {end}, and the context has read up to {cursor}");
+        if self.env.look(live)?.is_none() {
+            return Ok(found);
+        }
+        let cursor = self.cursor()?;
+        let read = match cursor {
+            Some(cursor) => format!("the context has read up to {cursor}"),
+            None => "the context has read nothing of it".to_owned(),
+        };
+        let end = ledger::last_given(&self.env, &ledger::live(folder))?.map(LedgerSeq::new);
+        if let Some(end) = end.filter(|end| Some(*end) < cursor) {
+            let message = format!("the ledger ends at entry {end}, and {read}");
             let remedy = "restore it from a copy; the next entry goes above both in any case";
             found.push(behind(&ledger::live(folder), message, remedy));
         }
@@ -77,10 +83,8 @@ impl ChatFiles {
         for line in self.ledger_after(None, usize::MAX).unwrap_or_default() {
             answered.take(&line);
         }
-        if let Some(last) = answered.last().filter(|last| *last > cursor) {
-            let message = format!(
-                "the ledger has answers up to entry {last}, and the context has read up to {cursor}"
-            );
+        if let Some(last) = answered.last().filter(|last| Some(*last) > cursor) {
+            let message = format!("the ledger has answers up to entry {last}, and {read}");
             let remedy = "restore it from a copy; what was answered is not run again without it";
             found.push(behind(live, message, remedy));
         }
