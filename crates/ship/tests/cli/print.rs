@@ -185,7 +185,7 @@ fn inspect_gives_every_piece_and_sums_that_add_up() {
     let ship = TestShip::new();
     let _ = ship.run(&["send", "hello"]).text();
     let json = ship.run(&["inspect", "--json"]).json();
-    assert_eq!(keys(&json), ["system", "messages", "tools", "tokens", "stable"]);
+    assert_eq!(keys(&json), ["system", "messages", "tools", "tokens", "stable", "warning"]);
     let system = array(&json, "system");
     assert_eq!(keys(&system[0]), ["name", "tokens", "text"]);
     let tokens = json.get("tokens").unwrap();
