@@ -117,7 +117,8 @@ impl World {
     pub(crate) fn told(&self) -> Vec<String> {
         let lines = self.ledger();
         let told = lines.iter().filter(|line| text(line, "role") == "assistant");
-        told.filter(|line| line.get("meta").is_none()).map(|line| text(line, "text")).collect()
+        let by_tool = |line: &&Json| line.get("meta").is_some_and(|meta| meta.get("via").is_some());
+        told.filter(|line| !by_tool(line)).map(|line| text(line, "text")).collect()
     }
 
     #[track_caller]
