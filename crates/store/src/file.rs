@@ -22,6 +22,7 @@ mod ledger;
 mod log;
 mod lookup;
 mod open;
+mod overview;
 mod prepare;
 mod purge;
 mod quarantine;

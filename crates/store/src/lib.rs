@@ -64,6 +64,6 @@ pub use ledger::{
 pub use name::chat_folder;
 pub use sealed::{Place, Purged, SealedLog, SealedName};
 pub use store::{
-    About, Answer, BlobRef, Chat, ChatLook, ChatState, Derived, DerivedState, Durability, Lane,
-    Options, Store, Synced,
+    About, Answer, BlobRef, Chat, ChatContent, ChatLook, ChatOverview, ChatState, Derived,
+    DerivedState, Durability, Lane, Options, Store, Synced,
 };

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 
 use crate::{
-    AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Entry, LaneError,
-    LaneHolder, LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Place, Position,
-    Problem, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog, SealedName,
-    Seq, StorageError, Timestamp, View,
+    AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Entry, Head,
+    LaneError, LaneHolder, LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Place,
+    Position, Problem, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog,
+    SealedName, Seq, StorageError, Timestamp, View,
 };
 
 /// What an operation of the store gives, later.
@@ -28,6 +28,21 @@ pub type Answer<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + '
 pub trait Store: Send + Sync {
     /// Lists the chats, with one look at the sizes of each; none is opened.
     fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError>;
+
+    /// Tells of each chat what a list of chats shows, for little more than a look at its files.
+    fn overviews(&self) -> Answer<'_, Vec<ChatOverview>, ListError> {
+        Box::pin(async move {
+            let mut overviews = Vec::new();
+            for look in self.chats().await? {
+                let content = match &look.key {
+                    Ok(key) => overview_of(self, key).await,
+                    Err(_) => Ok(None),
+                };
+                overviews.push(ChatOverview { key: look.key, content });
+            }
+            Ok(overviews)
+        })
+    }
 
     /// Opens a chat; `None` if there is none of that key. Changes nothing.
     fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError>;
@@ -40,6 +55,51 @@ pub trait Store: Send + Sync {
 
     /// Returns the bytes of a digest.
     fn blob(&self, sha256: &str) -> Answer<'_, Vec<u8>, BlobError>;
+}
+
+/// What a list of chats shows of one.
+#[derive(Debug)]
+pub struct ChatOverview {
+    /// The chat, or what is wrong with its folder.
+    pub key: Result<ChatKey, Problem>,
+    /// What is in it, or why that cannot be read; `None` if it is gone meanwhile.
+    pub content: Result<Option<ChatContent>, ReadError>,
+}
+
+/// What is in a chat, in short.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatContent {
+    /// What it is about.
+    pub about: About,
+    /// The head of its active context; `None` before the first.
+    pub head: Option<Head>,
+    /// How many messages the active context has.
+    pub messages: usize,
+    /// The last of them.
+    pub last_message: Option<Object>,
+    /// The lines of the ledger behind the context's inbox cursor.
+    pub new_lines: Vec<LedgerLine>,
+}
+
+impl ChatContent {
+    /// Keeps of a view what a list shows.
+    pub(crate) fn new(about: About, view: Option<View>, new_lines: Vec<LedgerLine>) -> Self {
+        let messages = view.as_ref().map_or(0, |view| view.messages().count());
+        let last_message = view.as_ref().and_then(|view| view.messages().last().cloned());
+        Self { about, head: view.map(|view| view.head), messages, last_message, new_lines }
+    }
+}
+
+async fn overview_of<S: Store + ?Sized>(
+    store: &S,
+    key: &ChatKey,
+) -> Result<Option<ChatContent>, ReadError> {
+    let opened = store.open(key).await.map_err(|error| match error {
+        OpenError::Storage(error) => ReadError::Storage(error),
+    })?;
+    let Some(chat) = opened else { return Ok(None) };
+    let state = chat.state(usize::MAX).await?;
+    Ok(Some(ChatContent::new(state.about, state.view, state.new_lines)))
 }
 
 /// One chat.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_store::{Chat, ChatKey, LedgerBody, LedgerLine, LedgerSeq, Store};
+use ship_store::{Chat, ChatContent, ChatKey, LedgerBody, LedgerLine, LedgerSeq, Problem};
 
 use crate::failure::Failure;
 use crate::output;
@@ -12,23 +12,24 @@ use crate::style::Style;
 use crate::table;
 
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
-    let store = session.store()?;
     let mut rows = Vec::new();
-    for look in store.chats().await? {
-        match look.key {
-            Ok(key) => match row(&*store, &key).await {
-                Ok(row) => rows.push(row),
-                // One that cannot be read hides none of the others.
-                Err(failure) => {
-                    let failure = failure.without(session.project.secrets());
-                    output::warning(&format!("chat `{key}`: {}", failure.sentence()));
-                    rows.push(unread_row(&key, &failure.sentence()));
-                }
-            },
-            Err(problem) => output::warning(&format!(
-                "{}: {} ({})",
-                problem.file, problem.message, problem.remedy
-            )),
+    for overview in session.store()?.overviews().await? {
+        let key = match overview.key {
+            Ok(key) => key,
+            Err(problem) => {
+                let Problem { file, message, remedy, .. } = problem;
+                output::warning(&format!("{file}: {message} ({remedy})"));
+                continue;
+            }
+        };
+        match overview.content {
+            Ok(content) => rows.extend(content.map(|content| row(&key, &content))),
+            // One that cannot be read hides none of the others.
+            Err(error) => {
+                let failure = Failure::from(error).without(session.project.secrets());
+                output::warning(&format!("chat `{key}`: {}", failure.sentence()));
+                rows.push(unread_row(&key, &failure.sentence()));
+            }
         }
     }
     if session.json {
@@ -80,29 +81,24 @@ fn unread_row(key: &ChatKey, problem: &str) -> Object {
     row
 }
 
-async fn row(store: &dyn Store, key: &ChatKey) -> Result<Object, Failure> {
+fn row(key: &ChatKey, content: &ChatContent) -> Object {
     let mut row = Object::from([("chatKey", key.as_str())]);
-    let Some(chat) = store.open(key).await? else { return Ok(row) };
-    let text = |value: Option<String>| value.map_or(Json::Null, Json::from);
-    row.set("channel", text(chat.about().await?.channel));
-    let view = chat.view().await?;
-    let head = view.as_ref().map(|view| &view.head);
-    row.set("contextId", text(head.map(|head| head.context.as_str().to_owned())));
-    row.set("title", text(head.and_then(|head| head.title.clone())));
-    let messages: Vec<&Object> =
-        view.as_ref().map(|view| view.messages().collect()).unwrap_or_default();
-    row.set("messageCount", messages.len() as u64);
-    let inbox = view.as_ref().and_then(|view| view.inbox);
-    row.set("queued", queued(&*chat, inbox).await?);
-    let updated = messages.last().and_then(|message| message.get("metadata")?.get("ts").cloned());
+    let text = |value: Option<&str>| value.map_or(Json::Null, Json::from);
+    let head = content.head.as_ref();
+    row.set("channel", text(content.about.channel.as_deref()));
+    row.set("contextId", text(head.map(|head| head.context.as_str())));
+    row.set("title", text(head.and_then(|head| head.title.as_deref())));
+    row.set("messageCount", content.messages as u64);
+    row.set("queued", content.new_lines.iter().filter(|line| waits(line)).count() as u64);
+    let last = content.last_message.as_ref();
+    let updated = last.and_then(|message| message.get("metadata")?.get("ts").cloned());
     row.set("updatedAt", updated.unwrap_or_default());
-    Ok(row)
+    row
 }
 
-/// How many messages wait behind the inbox cursor.
-async fn queued(chat: &dyn Chat, inbox: Option<LedgerSeq>) -> Result<u64, Failure> {
-    let waits = |line: &&LedgerLine| matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"));
-    Ok(unread(chat, inbox).await?.iter().filter(waits).count() as u64)
+/// Whether a line is a message that waits for an answer.
+fn waits(line: &LedgerLine) -> bool {
+    matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
 }
 
 /// Everything in the ledger behind the inbox cursor.

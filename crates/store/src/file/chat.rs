@@ -18,6 +18,7 @@ use super::kept::KeptView;
 use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
 use super::log::{LogFile, first_line};
 use super::lookup::KnownKey;
+use super::overview::about_of;
 use super::right::{Attempt, Held, RightFile};
 use super::rotate;
 use super::{holder, prepare, quarantine, verify};
@@ -149,8 +150,7 @@ impl ChatFiles {
             }
             return Err(StorageError::OtherChat { path, owner, wanted });
         }
-        let channel = object.str("channel").map(str::to_owned);
-        Ok(Some(About { channel, target: object.get("target").cloned() }))
+        Ok(Some(about_of(object)))
     }
 
     /// Takes the write right, in a chat that this program may write.

@@ -530,6 +530,10 @@ impl Reading<'_> {
         limit: usize,
     ) -> Result<Vec<LedgerLine>, StorageError> {
         let after = after.map_or(0, LedgerSeq::get);
+        // What is new is nearly always at the end of the live ledger.
+        if let Some(found) = self.end_behind(&live(self.folder), after, limit)? {
+            return self.resolve(found);
+        }
         let mut files = Vec::new();
         for path in self.files()? {
             // One whose head is lost may begin anywhere.
@@ -556,15 +560,32 @@ impl Reading<'_> {
         after: u64,
         limit: usize,
     ) -> Result<Vec<RawLine>, StorageError> {
+        if let Some(found) = self.end_behind(path, after, limit)? {
+            return Ok(found);
+        }
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(Vec::new()) };
         let len = file.look().map_err(failed)?.len;
+        lines_behind(&*file, len, after, limit, is_content).map_err(failed)
+    }
+
+    /// The first lines of one file behind `after`, if they are all in its last block. `None` if more must be read.
+    fn end_behind(
+        &self,
+        path: &Path,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<Vec<RawLine>>, StorageError> {
+        let failed = |error| StorageError::io("read", path, error);
+        let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(None) };
+        let len = file.look().map_err(failed)?.len;
         let tail = scan_from(&*file, len.saturating_sub(TAIL_BYTES), len).map_err(failed)?;
         let reaches = |found: &Found| found.line.seq <= after.saturating_add(1);
-        if tells_end(&tail) && tail.damage.is_empty() && tail.lines.first().is_some_and(reaches) {
-            return Ok(contents(tail).filter(|line| line.seq > after).take(limit).collect());
+        if !tells_end(&tail) || !tail.damage.is_empty() || !tail.lines.first().is_some_and(reaches)
+        {
+            return Ok(None);
         }
-        lines_behind(&*file, len, after, limit, is_content).map_err(failed)
+        Ok(Some(contents(tail).filter(|line| line.seq > after).take(limit).collect()))
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, StorageError> {

@@ -11,15 +11,16 @@ use super::chat::{ChatFiles, Paths};
 use super::env::Env;
 use super::log::first_line;
 use super::open::OpenChats;
+use super::overview;
 use super::right::{Attempt, Held};
 use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
 use crate::name::{decoded_name, folder_name};
 use crate::{
-    About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
-    ChatState, ContextId, Delivery, Derived, DerivedState, Entry, Lane, LaneError, LaneHolder,
-    LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Options, Place, Position,
-    Problem, ProblemKind, PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated,
-    Rotation, SealedLog, SealedName, Seq, StorageError, Store, Synced, View,
+    About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatContent,
+    ChatKey, ChatLook, ChatOverview, ChatState, ContextId, Delivery, Derived, DerivedState, Entry,
+    Lane, LaneError, LaneHolder, LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError,
+    Options, Place, Position, Problem, ProblemKind, PurgeError, Purged, ReadError, RepairEffect,
+    RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError, Store, Synced, View,
 };
 
 /// How long at most between two looks at a lane that another has.
@@ -71,6 +72,25 @@ impl FileStore {
     /// A chat behind its trait.
     fn front(&self, chat: Arc<ChatFiles>) -> Arc<dyn Chat> {
         Arc::new(FileChat { chat, store: self.clone() })
+    }
+
+    /// Tells what a list shows of the chat in a folder; `None` if it is none of ours.
+    fn overview(&self, folder: &str) -> Option<ChatOverview> {
+        if let Some((key, content)) = overview::at_a_glance(&self.env, folder) {
+            return Some(ChatOverview { key: Ok(key), content: Ok(Some(content)) });
+        }
+        let look = self.look(folder)?;
+        let content = look.key.as_ref().map_or(Ok(None), |key| self.content(key));
+        Some(ChatOverview { key: look.key, content })
+    }
+
+    /// Reads what a list shows of a chat, whatever is wrong with its files.
+    fn content(&self, key: &ChatKey) -> Result<Option<ChatContent>, ReadError> {
+        let Some(chat) = self.existing(key)? else { return Ok(None) };
+        let view = chat.view()?;
+        let inbox = view.as_ref().and_then(|view| view.inbox);
+        let about = chat.find_about()?.unwrap_or_default();
+        Ok(Some(ChatContent::new(about, view, chat.ledger_after(inbox, usize::MAX)?)))
     }
 
     /// Looks at a folder below `.ship/chat`; `None` if it is none of ours. What is wrong with one chat is
@@ -188,6 +208,15 @@ impl Store for FileStore {
         blocking(move || {
             let folders = store.env.list(Path::new(".ship/chat"))?;
             Ok(folders.iter().filter_map(|folder| store.look(folder)).collect())
+        })
+    }
+
+    fn overviews(&self) -> Answer<'_, Vec<ChatOverview>, ListError> {
+        let store = self.clone();
+        // All in one go: a hop between threads for each chat would cost more than reading it.
+        blocking(move || {
+            let folders = store.env.list(Path::new(".ship/chat"))?;
+            Ok(folders.iter().filter_map(|folder| store.overview(folder)).collect())
         })
     }
 
