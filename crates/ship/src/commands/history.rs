@@ -1,5 +1,6 @@
 //! `ship history`: what was said, from wherever it is kept.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use ship_message::UiPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
 use ship_project::Settings;
-use ship_store::{Body, Chat, LedgerBody, LedgerLine, LedgerSeq, View};
+use ship_store::{Body, Chat, LedgerBody, LedgerLine, LedgerSeq, SealedLog, Seq, View};
 
 use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
@@ -35,20 +36,19 @@ pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<
     }
     // What waits is read first: what is answered meanwhile is then seen twice, and shown once.
     let waiting = waiting(&*chat).await?;
-    let mut messages = newest(&*chat, last).await?;
-    let is_known = |new: &Object| messages.iter().any(|old| old.str("id") == new.str("id"));
-    let waiting: Vec<Object> = waiting.into_iter().filter(|new| !is_known(new)).collect();
-    messages.extend(waiting);
-    messages.drain(..messages.len().saturating_sub(last));
-    let style = Style::of_stdout();
-    for message in &messages {
-        if session.json {
-            output::json(&Json::Object(message.clone()))?;
-        } else {
-            print_message(message, style, session.project.settings())?;
-        }
+    let mut said = History::find(&*chat, last).await?;
+    let waiting: Vec<Object> = waiting.into_iter().filter(|new| !said.has(id(new))).collect();
+    let all = said.len() + waiting.len();
+    let first = all.saturating_sub(last);
+    let print = |message: Object| match session.json {
+        true => output::json(&Json::Object(message)),
+        false => print_message(message, Style::of_stdout(), session.project.settings()),
+    };
+    for nth in first..said.len() {
+        said.message(nth).await?.map_or(Ok(()), print)?;
     }
-    if messages.is_empty() && last > 0 {
+    waiting.into_iter().skip(first.saturating_sub(said.len())).try_for_each(print)?;
+    if all == 0 && last > 0 {
         return nothing(session);
     }
     Ok(ExitCode::SUCCESS)
@@ -61,36 +61,29 @@ fn nothing(session: &Session) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the newest messages, oldest first, each once: of the live log, and of sealed ones as far as needed. A
-/// log that was come back to holds messages that are older than those of others, so all are put in the order of
-/// the ledger, which no clock has a say in.
-async fn newest(chat: &dyn Chat, last: usize) -> Result<Vec<Object>, Failure> {
-    let mut found = Said::default();
-    let mut after = None;
-    // The live log first: one that is rotated meanwhile is then among the sealed ones.
-    if let Some(view) = chat.view().await? {
-        found.take(&view);
-        after = Some(view.head);
-    }
-    for sealed in chat.sealed().await? {
-        // A head tells how far the ledger was read when the logs before it were sealed.
-        let read = after.as_ref().map_or(u64::MAX, |head| head.inbox.map_or(0, LedgerSeq::get));
-        if found.said_behind(read) >= last {
-            break;
-        }
-        if sealed.purged.is_none() {
-            found.take(&chat.sealed_view(&sealed.name).await?);
-        }
-        after = Some(sealed.head);
-    }
-    Ok(found.newest(last))
+/// The newest messages of a chat, oldest first, each once: of the live log, and of sealed ones as far as needed.
+///
+/// A log that was come back to holds messages that are older than those of others, so all are put in the order of
+/// the ledger, which no clock has a say in. Only their places are in memory; a message is read when it is asked
+/// for, and of the sealed logs no more than one is held.
+struct History<'a> {
+    chat: &'a dyn Chat,
+    live: Option<View>,
+    sealed: Vec<SealedLog>,
+    /// The sealed log that was read last, and which one it is.
+    open: Option<(usize, View)>,
+    found: Found,
+    /// The messages in order.
+    order: Vec<Said>,
 }
 
-/// Messages, each with its place in the ledger.
-#[derive(Default)]
+/// Where a message is.
+#[derive(Clone, Copy)]
 struct Said {
-    messages: Vec<Object>,
-    places: HashMap<String, Place>,
+    place: Place,
+    /// 0 is the live log, 1 the newest sealed one.
+    log: usize,
+    seq: Seq,
 }
 
 /// Where a message stands: at its own entry of the ledger, or behind that of the last question before it.
@@ -100,11 +93,79 @@ struct Place {
     is_behind: bool,
 }
 
-impl Said {
+impl<'a> History<'a> {
+    async fn find(chat: &'a dyn Chat, last: usize) -> Result<Self, Failure> {
+        let mut found = Found::default();
+        // The live log first: one that is rotated meanwhile is then among the sealed ones.
+        let live = chat.view().await?;
+        if let Some(view) = &live {
+            found.take(view, 0);
+        }
+        let mut after = live.as_ref().map(|view| view.head.inbox);
+        let sealed = chat.sealed().await?;
+        let mut open = None;
+        for (nth, log) in sealed.iter().enumerate() {
+            // A head tells how far the ledger was read when the logs before it were sealed.
+            let read = after.map_or(u64::MAX, |inbox| inbox.map_or(0, LedgerSeq::get));
+            if found.said_behind(read) >= last {
+                break;
+            }
+            if log.purged.is_none() {
+                // The one before it is given back first.
+                drop(open.take());
+                let view = chat.sealed_view(&log.name).await?;
+                found.take(&view, nth + 1);
+                open = Some((nth + 1, view));
+            }
+            after = Some(log.head.inbox);
+        }
+        let mut order: Vec<Said> = found.places.values().copied().collect();
+        // Of one place what is in older logs comes first.
+        order.sort_unstable_by_key(|said| (said.place, Reverse(said.log), said.seq));
+        Ok(Self { chat, live, sealed, open, found, order })
+    }
+
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn has(&self, id: &str) -> bool {
+        self.found.places.contains_key(id)
+    }
+
+    /// Reads a message; `None` if its log was purged meanwhile.
+    async fn message(&mut self, nth: usize) -> Result<Option<Object>, Failure> {
+        let Said { log, seq, .. } = self.order[nth];
+        let view = match (log.checked_sub(1), &self.live) {
+            (None, live) => live.as_ref(),
+            (Some(sealed), _) => {
+                if self.open.as_ref().is_none_or(|(open, _)| *open != log) {
+                    drop(self.open.take());
+                    let name = &self.sealed[sealed].name;
+                    self.open = Some((log, self.chat.sealed_view(name).await?));
+                }
+                self.open.as_ref().map(|(_, view)| view)
+            }
+        };
+        let at = |view: &View| view.lines.binary_search_by_key(&seq, |line| line.seq).ok();
+        let line = view.and_then(|view| view.lines.get(at(view)?));
+        Ok(line.and_then(|line| match &line.body {
+            Body::Message(message) => Some(message.clone()),
+            Body::Event(_) => None,
+        }))
+    }
+}
+
+/// Which messages were found, and where.
+#[derive(Default)]
+struct Found {
+    places: HashMap<String, Said>,
+}
+
+impl Found {
     /// Takes the messages of a log that are not here yet.
-    fn take(&mut self, view: &View) {
+    fn take(&mut self, view: &View, log: usize) {
         let mut place = Place::default();
-        let mut taken = Vec::new();
         for line in &view.lines {
             let Body::Message(message) = &line.body else { continue };
             // A summary or a reference was never said; what it stands for is in a sealed log.
@@ -117,27 +178,17 @@ impl Said {
             place = Place { entry: entry.max(place.entry), is_behind: entry <= place.entry };
             match self.places.entry(id(message).to_owned()) {
                 Entry::Vacant(known) => {
-                    known.insert(place);
-                    taken.push(message.clone());
+                    known.insert(Said { place, log, seq: line.seq });
                 }
                 // A log that begins with an answer does not tell what that answered; an older one does.
-                Entry::Occupied(mut known) => *known.get_mut() = place.max(*known.get()),
+                Entry::Occupied(mut known) => known.get_mut().place = place.max(known.get().place),
             }
         }
-        // Older logs come later, and of one place what is in them comes first.
-        taken.append(&mut self.messages);
-        self.messages = taken;
     }
 
     /// Counts the messages that were said for later entries of the ledger.
     fn said_behind(&self, entry: u64) -> usize {
-        self.places.values().filter(|place| place.entry > entry).count()
-    }
-
-    fn newest(mut self, last: usize) -> Vec<Object> {
-        self.messages
-            .sort_by_key(|message| self.places.get(id(message)).copied().unwrap_or_default());
-        self.messages.split_off(self.messages.len().saturating_sub(last))
+        self.places.values().filter(|said| said.place.entry > entry).count()
     }
 }
 
@@ -173,8 +224,8 @@ async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
     Ok(super::chats::unread(chat, inbox).await?.into_iter().filter_map(message).collect())
 }
 
-fn print_message(message: &Object, style: Style, settings: &Settings) -> Result<(), Failure> {
-    let Ok(message) = UiMessage::from_json(Json::Object(message.clone())) else { return Ok(()) };
+fn print_message(message: Object, style: Style, settings: &Settings) -> Result<(), Failure> {
+    let Ok(message) = UiMessage::from_json(Json::Object(message)) else { return Ok(()) };
     let was_left = message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some());
     if was_left && told::told(&message, settings).is_empty() {
         // Only the call that switched, with which the answer in the other context begins.
@@ -235,22 +286,38 @@ fn became(state: ToolState) -> &'static str {
 }
 
 async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result<(), Failure> {
-    let style = Style::of_stdout();
-    for line in chat.ledger_before(None, last).await? {
-        let LedgerBody::Entry(entry) = line.body else { continue };
-        if session.json {
-            let mut object = entry.entry;
-            object.set("seq", line.seq.get());
-            output::json(&Json::Object(object))?;
-            continue;
+    /// How many lines are in memory at once.
+    const PAGE: usize = 500;
+    let Some(newest) = chat.ledger_before(None, 1).await?.first().map(|line| line.seq) else {
+        return Ok(());
+    };
+    // Numbers are given one by one, so the last lines are those behind a number.
+    let mut after = newest.get().saturating_sub(last as u64);
+    loop {
+        let page = chat.ledger_after(Some(LedgerSeq::new(after)), PAGE).await?;
+        let is_end = page.len() < PAGE;
+        for line in page {
+            after = line.seq.get();
+            print_entry(session, line)?;
         }
-        let role = table::pad(entry.entry.str("role").unwrap_or("?"), 9);
-        let text = output::visible(entry.entry.str("text").unwrap_or_default());
-        // Further lines stand under the first, so that a text cannot pose as an entry.
-        let text = text.replace('\n', &format!("\n{:17}", ""));
-        output::line(&format!("{:>5}  {} {text}", line.seq.get(), style.bold(&role)))?;
+        if is_end {
+            return Ok(());
+        }
     }
-    Ok(())
+}
+
+fn print_entry(session: &Session, line: LedgerLine) -> Result<(), Failure> {
+    let LedgerBody::Entry(entry) = line.body else { return Ok(()) };
+    if session.json {
+        let mut object = entry.entry;
+        object.set("seq", line.seq.get());
+        return output::json(&Json::Object(object));
+    }
+    let role = table::pad(entry.entry.str("role").unwrap_or("?"), 9);
+    let text = output::visible(entry.entry.str("text").unwrap_or_default());
+    // Further lines stand under the first, so that a text cannot pose as an entry.
+    let text = text.replace('\n', &format!("\n{:17}", ""));
+    output::line(&format!("{:>5}  {} {text}", line.seq.get(), Style::of_stdout().bold(&role)))
 }
 
 #[cfg(test)]
@@ -327,7 +394,12 @@ mod tests {
 
         async fn newest(&self, last: usize) -> Vec<String> {
             let chat = Arc::clone(&self.begun.chat);
-            newest(&*chat, last).await.unwrap().iter().map(|said| id(said).to_owned()).collect()
+            let mut said = History::find(&*chat, last).await.unwrap();
+            let mut ids = Vec::new();
+            for nth in said.len().saturating_sub(last)..said.len() {
+                ids.push(id(&said.message(nth).await.unwrap().unwrap()).to_owned());
+            }
+            ids
         }
     }
 
