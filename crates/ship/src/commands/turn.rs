@@ -184,6 +184,11 @@ impl Turn<'_> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else {
             return Ok(Vec::new());
         };
+        let Some(view) = chat.view().await? else { return Ok(Vec::new()) };
+        // A question that the logs before this one had not read from the ledger is in none of them.
+        if view.head.inbox < Some(accepted.seq) {
+            return Ok(Vec::new());
+        }
         let mut said = Vec::new();
         for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await?.iter().rev() {
             if log.purged.is_some() {
