@@ -24,11 +24,10 @@ const TICK_MS: f64 = 10.0;
 /// When a project cannot be written or `ship` does not answer.
 pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     report.section("Ship: processor time of the command, and bytes that a turn writes");
-    let program = std::env::current_exe()?.with_file_name("ship");
-    if !program.is_file() {
+    let Some(program) = built() else {
         report.skipped("there is no `ship` beside this program; build it with the same profile");
         return Ok(());
-    }
+    };
     if !Path::new("/proc/self/io").exists() {
         report.skipped("this system does not tell what a process does in /proc");
         return Ok(());
@@ -40,14 +39,20 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     bytes(&ship, report)
 }
 
+/// The `ship` that was built beside this program.
+pub(crate) fn built() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?.with_file_name("ship");
+    program.is_file().then_some(program)
+}
+
 /// A built `ship`, and where its projects go.
-struct Ship {
-    program: PathBuf,
-    folder: PathBuf,
+pub(crate) struct Ship {
+    pub(crate) program: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 impl Ship {
-    fn project(&self, name: &str, settings: &str) -> io::Result<PathBuf> {
+    pub(crate) fn project(&self, name: &str, settings: &str) -> io::Result<PathBuf> {
         let root = self.folder.join(name);
         fs::create_dir_all(&root)?;
         fs::write(root.join("ship.json"), settings)?;
@@ -55,7 +60,7 @@ impl Ship {
     }
 
     /// `ship chat` with nobody's environment, and its input in our hands.
-    fn chat(&self, root: &Path) -> Command {
+    pub(crate) fn chat(&self, root: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("chat").current_dir(root).env_clear().env("HOME", root);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -63,7 +68,7 @@ impl Ship {
     }
 
     /// Says something a number of times, one line each, to one process that reads them one by one.
-    fn says(&self, root: &Path, line: &str, times: u32) -> io::Result<()> {
+    pub(crate) fn says(&self, root: &Path, line: &str, times: u32) -> io::Result<()> {
         let mut talk = Talk::begin(self.chat(root))?;
         for _ in 0..times {
             talk.turn(line)?;
@@ -121,7 +126,7 @@ fn children_ms() -> io::Result<f64> {
 }
 
 /// The processor time that something needs in child processes, in milliseconds.
-fn spent(work: impl FnOnce() -> io::Result<()>) -> io::Result<f64> {
+pub(crate) fn spent(work: impl FnOnce() -> io::Result<()>) -> io::Result<f64> {
     let before = children_ms()?;
     work()?;
     Ok(children_ms()? - before)

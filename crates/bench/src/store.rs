@@ -63,13 +63,13 @@ fn record(number: u64) -> Entry {
 }
 
 /// A chat that has this many messages behind it, and a live window of 200 at most.
-struct Aged {
+pub(crate) struct Aged {
     folder: std::path::PathBuf,
     messages: u64,
 }
 
 impl Aged {
-    async fn new(folder: &Path, messages: u64) -> io::Result<Self> {
+    pub(crate) async fn new(folder: &Path, messages: u64) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let store = FileStore::new(folder, options(Durability::Flush)).map_err(failed)?;
         let (chat, lane, mut end) = begin(&store, "bench").await?;

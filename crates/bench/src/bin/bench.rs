@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use ship_bench::report::Report;
-use ship_bench::{compact, contexts, message, provider, queue, ship, store, tokens};
+use ship_bench::{compact, contexts, large, message, provider, queue, ship, store, tokens};
 
-const PARTS: [&str; 8] =
-    ["message", "store", "ship", "tokens", "provider", "compact", "contexts", "queue"];
+const PARTS: [&str; 9] =
+    ["message", "store", "ship", "large", "tokens", "provider", "compact", "contexts", "queue"];
 
 fn main() -> std::io::Result<ExitCode> {
     let wanted = std::env::args().nth(1);
@@ -31,6 +31,9 @@ fn main() -> std::io::Result<ExitCode> {
     }
     if is_wanted("ship") {
         ship::bench(&std::env::current_dir()?.join("target"), &mut report)?;
+    }
+    if is_wanted("large") {
+        large::bench(&std::env::current_dir()?.join("target"), &mut report)?;
     }
     if is_wanted("tokens") {
         tokens::bench(&mut report);
