@@ -17,6 +17,7 @@ mod group;
 mod holder;
 mod journal;
 mod kept;
+mod key_index;
 mod keys;
 mod ledger;
 mod log;

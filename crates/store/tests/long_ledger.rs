@@ -92,7 +92,8 @@ async fn futures_of<T: Send + 'static>(
 #[test]
 fn a_key_is_found_at_once_in_a_ledger_that_is_known() {
     block_on(async {
-        let disk = ledger_of(2_000).await;
+        // As many as a ledger holds before it is sealed.
+        let disk = ledger_of(600).await;
         let chat = chat_on(&disk, options()).await;
         let newest = chat.accept(entry("newest", "x")).await.unwrap().seq;
         let before = disk.bytes_read();

@@ -12,8 +12,8 @@ use crate::line::{Draft, Kind, RawLine};
 use crate::scan::scan;
 use crate::{FORMAT_VERSION, StorageError};
 
-/// A larger record of model calls is sealed.
-const JOURNAL_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// A larger record of model calls is sealed: whoever opens a chat reads the live one whole.
+const JOURNAL_BYTES_MAX: u64 = 256 * 1024;
 
 /// Nothing is remembered of these lines.
 #[derive(Default)]

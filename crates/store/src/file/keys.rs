@@ -76,7 +76,8 @@ impl Keys {
 
     /// Writes the keys beside their ledger.
     pub(crate) fn save(&self, env: &Env, folder: &Path) -> Result<(), StorageError> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = Vec::with_capacity(MAGIC.len() + 8 + self.pairs.len() * PAIR + 4);
+        bytes.extend(MAGIC);
         bytes.extend(self.sealed_at.millis().to_le_bytes());
         for (digest, offset) in &self.pairs {
             bytes.extend(digest.to_le_bytes());

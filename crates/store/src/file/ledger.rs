@@ -1,6 +1,6 @@
 //! The ledger: accepting entries once, recording deliveries, and reading both.
 //!
-//! A ledger over 4 MB is sealed whole as `archive-<N>.jsonl`, and the new one begins with a head that
+//! A ledger over 256 KB is sealed whole as `archive-<N>.jsonl`, and the new one begins with a head that
 //! carries over what is still to be delivered. Numbers go on, so reading goes back through the archives
 //! as if they were one file.
 
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ship_message::json::{Array, Json, Object};
 
 use super::env::{Env, read_from};
+use super::key_index::KeyIndex;
 use super::keys::{Keys, digest, entry_key, ledger_path};
 use super::log::{Fold, Known, Span, Writing, first_line};
 use super::prepare::{self, PrepareError};
@@ -24,12 +25,12 @@ use crate::{
     NewEntry, Refused, StorageError, Timestamp,
 };
 
-/// A larger ledger is sealed before the next entry.
-const LEDGER_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// A larger ledger is sealed before the next entry: whoever opens a chat reads the live one whole.
+const LEDGER_BYTES_MAX: u64 = 256 * 1024;
 
 /// So many sealed ledgers in a row are looked through for a key though the clock says that they are old: it may have
 /// jumped since, and what was accepted a moment ago must not be accepted again.
-const SEALED_KEPT_MIN: usize = 2;
+const SEALED_KEPT_MIN: usize = 32;
 
 /// How much of the end of a file is looked at first.
 const TAIL_BYTES: u64 = 16 * 1024;
@@ -60,8 +61,8 @@ pub(crate) struct LedgerFold {
     /// How many sealed ledgers there are before this one, and when the last was sealed.
     archives: u64,
     began: Option<Timestamp>,
-    /// Digest of a key → where its line is.
-    keys: HashMap<u64, Vec<Span>>,
+    /// Where the line of each key is.
+    keys: KeyIndex,
     /// What is still to be delivered.
     open: Outbox,
     /// Where the last lines are.
@@ -74,7 +75,7 @@ impl Fold for LedgerFold {
     fn apply(&mut self, line: &RawLine, span: Span) {
         self.recent.push(line.seq, span.offset);
         match (entry_key(line), line.event()) {
-            (Some(key), _) => self.keys.entry(digest(key)).or_default().push(span),
+            (Some(key), _) => self.keys.add(digest(key), span),
             (None, Some("head")) => self.begin(line),
             (None, Some("delivery")) => self.follow(&line.body, line, ""),
             (None, _) => {}
@@ -92,7 +93,7 @@ pub(crate) fn start_behind(known: &Known<LedgerFold>, seq: Option<LedgerSeq>) ->
 impl LedgerFold {
     /// Where the lines are whose key may have this digest.
     pub(crate) fn spans_of(&self, digest: u64) -> Vec<Span> {
-        self.keys.get(&digest).cloned().unwrap_or_default()
+        self.keys.spans_of(digest)
     }
 
     fn begin(&mut self, head: &RawLine) {
@@ -259,7 +260,7 @@ impl Adding<'_, '_> {
     /// Finds the entry of a key, here or in what was sealed in the last seven days or last of all.
     fn find(&mut self, key: &str) -> Result<Option<LedgerSeq>, StorageError> {
         let Some(known) = self.writing.known() else { return Ok(None) };
-        for &span in known.fold.keys.get(&digest(key)).into_iter().flatten() {
+        for span in known.fold.keys.spans_of(digest(key)) {
             let line = decode(&self.writing.read(span)?);
             if let Some(line) = line.filter(|line| entry_key(line) == Some(key)) {
                 return Ok(Some(LedgerSeq::new(line.seq)));
@@ -316,11 +317,7 @@ impl Adding<'_, '_> {
             None => return Ok(()),
         };
         let number = self.free_number(known.archives + 1)?;
-        let pairs = known
-            .keys
-            .iter()
-            .flat_map(|(digest, spans)| spans.iter().map(|span| (*digest, span.offset)));
-        let keys = Keys::new(number, now, pairs.collect());
+        let keys = Keys::new(number, now, known.keys.pairs());
         let open = known.open.clone();
         let mut sealed = known.sealed.clone().unwrap_or_default();
         let path = ledger_path(self.folder, number);

@@ -22,6 +22,9 @@ use crate::line::{Draft, RawLine};
 use crate::scan::{Fault, Numbers, Scan, scan_behind};
 use crate::{FORMAT_VERSION, Problem, ProblemKind, StorageError};
 
+/// How much of a long log is read at once.
+const BLOCK_BYTES: u64 = 1024 * 1024;
+
 /// How many bytes of the end of a log tell it from another: more than the checksum of its last line.
 const ENDING_LEN: usize = 64;
 
@@ -198,6 +201,8 @@ impl<F: Fold> Writing<'_, F> {
         if self.known().is_some() && from == look.len {
             return Ok(());
         }
+        let from = self.take_whole_blocks(from, look)?;
+        let file = &**self.file.as_ref().expect("a file that was looked at is open");
         let bytes = read_from(file, from, look.len).map_err(self.log.failed("read"))?;
         let behind = self.known().map(Known::numbers);
         let scan = scan_behind(&bytes, behind);
@@ -210,6 +215,31 @@ impl<F: Fold> Writing<'_, F> {
         self.end_last_line(&mut good)?;
         self.adopt(scan, &good, look, from);
         Ok(())
+    }
+
+    /// Reads a long log block by block, as long as it is whole, so that it is never in memory at once. Returns where
+    /// the rest begins: what is damaged or torn is judged together with all that follows it.
+    fn take_whole_blocks(&mut self, mut from: u64, look: Look) -> Result<u64, StorageError> {
+        while look.len - from > BLOCK_BYTES {
+            let file = self.file.as_ref().expect("a file that was looked at is open");
+            let mut bytes =
+                read_from(&**file, from, from + BLOCK_BYTES).map_err(self.log.failed("read"))?;
+            let lines_len = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            bytes.truncate(lines_len);
+            let behind = self.known().map(Known::numbers);
+            let scan = scan_behind(&bytes, behind);
+            // A batch that goes on in the next block is read with that.
+            bytes.truncate(scan.good_len);
+            if bytes.is_empty() || !scan.is_whole(&bytes) {
+                break;
+            }
+            if behind.is_none() {
+                check_head(&self.log.path, &scan)?;
+            }
+            self.adopt(scan, &bytes, look, from);
+            from += bytes.len() as u64;
+        }
+        Ok(from)
     }
 
     /// Gives the last line its newline, should it have lost it, so that the next is a line of its own.
