@@ -238,6 +238,12 @@ impl Running {
         self.child.id()
     }
 
+    /// What the system says it does: `R` it runs, `S` it sleeps, `T` it is stopped.
+    pub(crate) fn state(&self) -> char {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
+        stat.rsplit_once(") ").unwrap().1.chars().next().unwrap()
+    }
+
     /// Presses Ctrl-C, and gives how it ended and what it had printed.
     pub(crate) fn interrupt(self) -> Ran {
         self.press_ctrl_c();

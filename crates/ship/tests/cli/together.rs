@@ -1,5 +1,9 @@
 //! Several programs on one chat.
 
+use std::fs::File;
+
+use rustix::fs::{FlockOperation, flock};
+
 use crate::harness::{Running, TestShip, array, echo, number, text};
 
 /// A chat that has the lane until it is read on: its answer is more than a pipe holds.
@@ -8,6 +12,19 @@ fn at_work(ship: &TestShip) -> Running {
     chat.say(&"long ".repeat(100_000));
     chat.until("You said:");
     chat
+}
+
+/// Stops a process as Ctrl-Z does, at a moment in which it does not write: then others can.
+fn stop(ship: &TestShip, chat: &Running) {
+    let lock = File::open(ship.root().join(".ship/chat/terminal%3Amain/lock")).expect("a lock");
+    loop {
+        chat.signal("STOP");
+        while chat.state() != 'T' {}
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            return;
+        }
+        chat.signal("CONT");
+    }
 }
 
 /// Waits until a message is accepted that nobody answers yet.
@@ -107,7 +124,7 @@ fn whoever_asked_gets_the_answer_to_their_own_question() {
 fn a_send_behind_a_stopped_process_names_it_and_keeps_the_message() {
     let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 50 } }");
     let mut chat = at_work(&ship);
-    chat.signal("STOP");
+    stop(&ship, &chat);
 
     let send = ship.run(&["send", "--json", "beside"]);
     let error = send.error_with(3);
@@ -132,7 +149,7 @@ fn a_send_behind_a_stopped_process_names_it_and_keeps_the_message() {
 fn no_command_waits_for_ever_behind_a_stopped_process() {
     let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 50 } }");
     let mut chat = at_work(&ship);
-    chat.signal("STOP");
+    stop(&ship, &chat);
     for arguments in [&["context", "new"][..], &["compact"], &["compact", "--undo"]] {
         let ran = ship.run(&[arguments, &["--json"]].concat());
         let message = text(&ran.error_with(3), "message");
