@@ -7,8 +7,8 @@ use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, Body, Chat, ChatState, ContextId, Head, LedgerLine, LedgerSeq, Line, NewMessage, Piece,
-    Rotation, Seq, View,
+    About, Body, Chat, ChatState, ContextId, Head, LedgerLine, LedgerSeq, Line, NewEvent,
+    NewMessage, Piece, Rotation, Seq, View,
 };
 
 use crate::RunNote;
@@ -18,7 +18,7 @@ use crate::contexts::{
 };
 use crate::events::Outcome;
 use crate::finish::{self, finish};
-use crate::lost::{Unread, answer_key, missed};
+use crate::lost::{Missed, Unread, answer_key, missed};
 use crate::queue::{Queue, entries, lines_up_to, questions};
 use crate::run::{Inner, LEDGER_PAGE, RunError};
 use crate::sources::{digests, first_difference};
@@ -147,18 +147,31 @@ impl Held {
         if !self.agent.names.keeps_messages_whole() {
             return Ok(false);
         }
-        let missed = missed(&self.agent, &*self.chat, view).await?;
-        if missed.is_empty() {
+        let Missed { messages, answered } = missed(&self.agent, &*self.chat, view).await?;
+        let count = messages.len() as u64;
+        let mut lines = entries(messages);
+        lines.extend(answered.map(|seq| self.answered_event(seq).into()));
+        if lines.is_empty() {
             return Ok(false);
         }
-        let message =
-            "the context is older than the ledger; what was answered since is put back from there";
-        let fields =
-            vec![("message", Json::from(message)), ("messages", (missed.len() as u64).into())];
-        self.lane.append(entries(missed), view.position).await?;
+        let message = "the context lacks what the ledger says was answered; it goes on behind that";
+        let fields = vec![("message", Json::from(message)), ("messages", count.into())];
+        self.lane.append(lines, view.position).await?;
         let note = RunNote { kind: "repair", fields, ..RunNote::default() };
         self.agent.log.write(self.chat.key(), note);
         Ok(true)
+    }
+
+    /// Makes the event that moves the cursor behind a message whose line was lost and whose answer was not.
+    fn answered_event(&self, seq: LedgerSeq) -> NewEvent {
+        NewEvent {
+            id: format!("e_{:016x}", self.agent.ids.next()),
+            ts: self.agent.clock.now(),
+            event: "answered".to_owned(),
+            data: Json::Object(Object::new()),
+            ref_msg_id: None,
+            inbox: Some(seq),
+        }
     }
 
     /// Does what people have asked for, in its order, until the next thing in the ledger is a message that a run

@@ -57,14 +57,24 @@ async fn answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
     }
 }
 
-/// The messages and answers that the ledger has and an older context has not, in order. Put into the context they
-/// are history: the cursor is behind them, and no run answers them. The oldest are left out when all of them
-/// would take more than half a budget; the ledger has them.
+/// What the ledger says was answered, and the context does not know of.
+pub(crate) struct Missed {
+    /// The messages and answers that an older context has not, in order. Put into the context they are history:
+    /// the cursor is behind them, and no run answers them. The oldest are left out when all of them would take
+    /// more than half a budget; the ledger has them.
+    pub(crate) messages: Vec<NewMessage>,
+    /// How far the ledger was answered by an answer that the context has, though the line of its question is
+    /// damaged: with that line the cursor was lost. The question is not put back, since it would stand behind its
+    /// answer.
+    pub(crate) answered: Option<LedgerSeq>,
+}
+
+/// Compares a context with what the ledger says was answered.
 pub(crate) async fn missed(
     agent: &Inner,
     chat: &dyn Chat,
     view: &View,
-) -> Result<Vec<NewMessage>, ReadError> {
+) -> Result<Missed, ReadError> {
     let mut answered = AnsweredEntries::default();
     // An answer to the last question counts as missed when the context ends with that question.
     let mut read = view.inbox;
@@ -75,7 +85,7 @@ pub(crate) async fn missed(
         }
     }
     let (mut waiting, mut missed) = (VecDeque::new(), Vec::new());
-    let mut after = view.inbox;
+    let (mut after, mut known) = (view.inbox, None);
     loop {
         let page = chat.ledger_after(after, LEDGER_PAGE).await?;
         let is_last = page.len() < LEDGER_PAGE;
@@ -84,17 +94,34 @@ pub(crate) async fn missed(
             if let Some(to) = answered.take(&line) {
                 if Some(to) > read {
                     let count = waiting.partition_point(|line: &LedgerLine| line.seq <= to);
-                    missed.extend(waiting.drain(..count));
-                    missed.push(LedgerLine { seq: to, ..line });
+                    let questions = waiting.drain(..count);
+                    if has_answer(view, &line) {
+                        known = Some(to);
+                    } else {
+                        missed.extend(questions);
+                        missed.push(LedgerLine { seq: to, ..line });
+                    }
                 }
             } else if is_message(&line) {
                 waiting.push_back(line);
             }
         }
         if is_last {
-            return Ok(history(agent, view, &missed));
+            return Ok(Missed { messages: history(agent, view, &missed), answered: known });
         }
     }
+}
+
+/// Whether a context has the message of an answer, by the run that gave it.
+fn has_answer(view: &View, line: &LedgerLine) -> bool {
+    let LedgerBody::Entry(entry) = &line.body else { return false };
+    let Some(run) = entry.key.strip_prefix(ANSWER_KEY) else { return false };
+    let is_its_end = |metadata: &Json| {
+        // What a run has settled on its way is not its answer.
+        metadata.get("runId").and_then(Json::as_str) == Some(run)
+            && metadata.get("settled").is_none()
+    };
+    view.messages().any(|message| message.get("metadata").is_some_and(is_its_end))
 }
 
 /// The request and the place of the last message of the person in a context.

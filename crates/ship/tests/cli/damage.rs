@@ -127,6 +127,10 @@ fn a_question_whose_line_is_damaged_is_not_answered_again() {
     assert!(ship.run(&["send", "plums"]).text().contains("plums"));
     let ledger = ship.run(&["history", "--ledger"]).text();
     assert_eq!(ledger.matches("You said: pears").count(), 1, "{ledger}");
+    let history = ship.run(&["history"]).text();
+    assert_eq!(history.matches("You said: pears").count(), 1, "{history}");
+    assert!(ship.run(&["send", "figs"]).text().contains("figs"));
+    assert_eq!(ship.run(&["history", "--ledger"]).text().matches("You said: pears").count(), 1);
 }
 
 #[test]
