@@ -7,6 +7,7 @@ use ship_message::json::Json;
 use ship_store::{Body, Chat, Head, Lane, Line, PurgeError, View};
 
 use super::{COMPACTED, SEALED_GENERATION};
+use crate::contexts::OPERATION;
 use crate::run::RunError;
 
 /// What purges, as the tombstone tells it.
@@ -37,8 +38,13 @@ pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(),
     Ok(())
 }
 
-/// Whether a compaction began the log of this view.
+/// Whether a compaction began the log of this view. Where an older log was restored, generations are given again, and
+/// the lines of a compaction in the log that an operation loads may name the one just before it.
 fn began_by_compaction(view: &View) -> bool {
+    let operation = view.head.carry.get(OPERATION).and_then(|about| about.get("gen")?.as_u64());
+    if operation == Some(view.position.generation.get()) {
+        return false;
+    }
     let sealed_by = |line: &Line| match &line.body {
         Body::Event(event) if event.event == COMPACTED => {
             event.data.get(SEALED_GENERATION)?.as_u64()

@@ -1,6 +1,6 @@
 //! `archiveOnCompact: false`: what was compacted is purged, also when the agent is killed before that.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ship_agent::{Operated, Operation, Outcome, Rules, Shown, Undone};
 use ship_store::disk::{Disk, Mode};
@@ -10,6 +10,7 @@ use crate::local::{Local, Setup};
 use crate::world::chat;
 
 const MESSAGES: usize = 16;
+const LIVE: &str = ".ship/chat/terminal%3Amain/messages/history.jsonl";
 
 async fn grown() -> Setup {
     let setup = Setup::grown(SimDisk::new(), MESSAGES).await;
@@ -112,4 +113,25 @@ async fn only_the_log_that_was_compacted_is_purged_whatever_is_left_later() {
     }
     let purged = purged(&setup.local()).await;
     assert_eq!(purged.iter().filter(|purged| **purged).count(), 1, "{purged:?}");
+}
+
+#[tokio::test]
+async fn a_restored_log_is_not_purged_when_a_compaction_of_its_future_is_loaded() {
+    let setup = grown().await;
+    let memory = setup.disk.memory();
+    let live = Path::new(LIVE);
+    let original = memory.contents().remove(live).unwrap().unwrap();
+    assert_eq!(setup.local().say("and now?").await, Some(Outcome::Done));
+    let new = Operation::New { title: None, reason: None };
+    setup.local().agent.operate(&chat(), new, "test").await.unwrap();
+    memory.remove(live).unwrap();
+    memory.open(live, Mode::Create).unwrap().write(&original).unwrap();
+
+    let load = Operation::Load { which: "-".to_owned() };
+    let done = setup.local().agent.operate(&chat(), load, "test").await.unwrap();
+    assert!(matches!(done, Operated::Done(_)), "{done:?}");
+    assert_eq!(setup.local().say("more").await, Some(Outcome::Done));
+    let sealed = setup.local().chat().await.sealed().await.unwrap();
+    let newest = sealed.first().unwrap();
+    assert!(newest.purged.is_none(), "{newest:?}");
 }
