@@ -7,6 +7,7 @@ pub mod compact;
 pub mod compact_soak;
 pub mod contexts;
 pub mod contexts_soak;
+pub mod injuries_soak;
 pub mod large;
 pub mod message;
 pub mod message_soak;

@@ -3,7 +3,8 @@
 use std::process::Command;
 
 /// The test files that a soak runs.
-const RUN: [(&str, &str); 6] = [
+const RUN: [(&str, &str); 7] = [
+    ("ship", "injuries"),
     ("ship-agent", "contexts"),
     ("ship-store", "process"),
     ("ship-message", "robust"),

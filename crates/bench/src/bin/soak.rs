@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ship_bench::{
-    build_tests, compact_soak, contexts_soak, message_soak, provider_soak, store_soak,
-    two_processes_soak,
+    build_tests, compact_soak, contexts_soak, injuries_soak, message_soak, provider_soak,
+    store_soak, two_processes_soak,
 };
 use ship_testkit::two_processes::SweepCounts;
 
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 }
 
 /// Gives two sevenths of the time each to the store and to the requests, and one each to the messages, to
-/// compactions and to contexts. Every window of failing calls is run, however long that
+/// compactions and to contexts. Every window of failing calls and every injury is run, however long that
 /// takes.
 fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     build_tests()?;
@@ -60,12 +60,14 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
     };
     println!("two processes: {}", printed(two));
     println!("on a thin volume: {}", printed(two_processes_soak::soak_thin_volume()?));
+    injuries_soak::soak(seed)?;
+    println!("injuries: all");
     Ok(format!(
         "{} scripts of writes with {} faults and {} disks judged, {} rounds of killed processes, \
          {} histories judged in both formats, {} property cases, {} cases beside npm, \
          {} turns in {} outgrown chats with {} kills and {} compactions undone, \
          {} lives of chats with several contexts, \
-         {} windows of failing calls in one of two processes",
+         {} windows of failing calls in one of two processes, all injuries of files",
         store.scripts,
         store.faults,
         store.disks,
