@@ -22,7 +22,7 @@ use crate::line::{Draft, Kind, RawLine, decode};
 use crate::scan::{Found, Scan, scan};
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, LedgerBody, LedgerLine, LedgerSeq,
-    NewEntry, Refused, StorageError, Timestamp,
+    NewEntry, Problem, ProblemKind, Refused, StorageError, Timestamp,
 };
 
 /// A larger ledger is sealed before the next entry: whoever opens a chat reads the live one whole.
@@ -32,6 +32,8 @@ const LEDGER_BYTES_MAX: u64 = 256 * 1024;
 /// jumped since, and what was accepted a moment ago must not be accepted again.
 const SEALED_KEPT_MIN: usize = 32;
 
+/// In the head of a ledger: the last number of the one that was sealed before it.
+const ARCHIVED_TO: &str = "archivedTo";
 /// How much of the end of a file is looked at first.
 const TAIL_BYTES: u64 = 16 * 1024;
 
@@ -304,7 +306,7 @@ impl Adding<'_, '_> {
     fn begin(&mut self) -> Result<(), StorageError> {
         let Some(known) = self.writing.known() else {
             self.check_first()?;
-            return self.publish(0, &BTreeMap::new(), 1, None);
+            return self.publish(0, &BTreeMap::new(), 1, None, None);
         };
         let cursor = self.cursor()?;
         if known.len <= LEDGER_BYTES_MAX && known.given >= cursor {
@@ -312,8 +314,8 @@ impl Adding<'_, '_> {
         }
         self.load_sealed_keys()?;
         let now = self.env.options.now();
-        let (first, known) = match self.writing.known() {
-            Some(known) => (known.next_seq().max(cursor + 1), &known.fold),
+        let (first, end, known) = match self.writing.known() {
+            Some(known) => (known.next_seq().max(cursor + 1), known.given, &known.fold),
             None => return Ok(()),
         };
         let number = self.free_number(known.archives + 1)?;
@@ -321,7 +323,7 @@ impl Adding<'_, '_> {
         let open = known.open.clone();
         let mut sealed = known.sealed.clone().unwrap_or_default();
         let path = ledger_path(self.folder, number);
-        self.publish(number, &open, first, Some(&path))?;
+        self.publish(number, &open, first, Some(&path), Some(end))?;
         // Derived: when it cannot be written now, it is made anew when it is needed.
         let _ = keys.save(self.env, self.folder);
         sealed.insert(0, keys);
@@ -363,11 +365,11 @@ impl Adding<'_, '_> {
     pub(crate) fn mend(&mut self, aside: &Path) -> Result<(), StorageError> {
         let reading = Reading { env: self.env, folder: self.folder };
         let open = reading.fold()?.open;
-        if let Some(last) = last_given(self.env, &live(self.folder))? {
-            let last = last.max(self.cursor()?);
+        if let Some(end) = last_given(self.env, &live(self.folder))? {
+            let last = end.max(self.cursor()?);
             let number = self.free_number(newest_archive(self.env, self.folder)? + 1)?;
             let path = ledger_path(self.folder, number);
-            return self.publish(number, &open, last + 1, Some(&path));
+            return self.publish(number, &open, last + 1, Some(&path), Some(end));
         }
         let archives = newest_archive(self.env, self.folder)?;
         let mut last = self.cursor()?;
@@ -377,20 +379,24 @@ impl Adding<'_, '_> {
         }
         self.env.ensure_folder(aside)?;
         let aside = aside.join(format!("{}-ledger.jsonl", self.env.options.now().file_name()));
-        self.publish(archives, &open, last + 1, Some(&aside))
+        self.publish(archives, &open, last + 1, Some(&aside), None)
     }
 
+    /// Puts a ledger that begins with `first` in the place of this one, which is sealed. `end` is the last number of
+    /// the ledger that becomes the newest archive by that.
     fn publish(
         &mut self,
         archives: u64,
         open: &Outbox,
         first: u64,
         seal: Option<&Path>,
+        end: Option<u64>,
     ) -> Result<(), StorageError> {
         let mut data = Object::new();
         data.set("v", FORMAT_VERSION);
         data.set("chatKey", self.chat.as_str());
         data.set("archives", archives);
+        data.set_or_remove(ARCHIVED_TO, end.map(Json::from));
         let mut blobs = Object::new();
         for (place, open) in open.values().enumerate() {
             for (at, blob) in &open.blobs {
@@ -683,6 +689,24 @@ pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, Storag
         }
     }
     Ok(sealed)
+}
+
+/// Tells that a sealed ledger ends before the last entry that the head of the next one, at `next`, tells of.
+pub(crate) fn missing_end(
+    env: &Env,
+    folder: &Path,
+    next: &Path,
+) -> Result<Option<Problem>, StorageError> {
+    let head = first_line(env, next)?.filter(|line| line.event() == Some("head"));
+    let number = |key: &str| head.as_ref()?.body.get("data")?.get(key)?.as_u64();
+    let Some((archive, end)) = number("archives").zip(number(ARCHIVED_TO)) else { return Ok(None) };
+    let path = ledger_path(folder, archive);
+    let Some((_, bytes)) = env.read(&path)? else { return Ok(None) };
+    let found = scan(&bytes, None).given;
+    let message = format!("it should end with entry {end}, and {found} is the last that it has");
+    let remedy = "compare with a copy; the entries before are read";
+    let problem = Problem::new(path.display().to_string(), ProblemKind::Damage, message, remedy);
+    Ok((found < end).then(|| problem.at(bytes.len() as u64)))
 }
 
 /// The highest number that a ledger may have given; `None` if nothing of it can be read.

@@ -91,7 +91,9 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
     for name in chat.env.list(&chat.paths.conversations)? {
         if name.ends_with(".jsonl") {
             let state = if name == "history.jsonl" { Live } else { Sealed };
-            log(chat, &chat.paths.conversations.join(name), state, &mut found)?;
+            let path = chat.paths.conversations.join(name);
+            log(chat, &path, state, &mut found)?;
+            found.extend(ledger::missing_end(&chat.env, &chat.paths.conversations, &path)?);
         }
     }
     for name in ["run.jsonl", "requests.jsonl"] {

@@ -127,6 +127,29 @@ fn a_missing_sealed_ledger_is_named() {
 }
 
 #[test]
+fn a_sealed_ledger_that_was_cut_between_two_lines_is_named_until_it_is_known() {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        with_outbox(&disk, "hello").await;
+        assert_eq!(opened(&disk).await.verify().await.unwrap(), []);
+        let whole = bytes(&disk, SEALED);
+        let ends: Vec<usize> = whole
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'\n')
+            .map(|(at, _)| at)
+            .collect();
+        put(&disk, Path::new(SEALED), &whole[..=ends[ends.len() - 2]]);
+        let chat = opened(&disk).await;
+        let problems = chat.verify().await.unwrap();
+        let [problem] = &problems[..] else { panic!("{problems:?}") };
+        assert_eq!((problem.kind, problem.file.as_str()), (ProblemKind::Damage, SEALED));
+        chat.acknowledge(problems).await.unwrap();
+        assert!(chat.verify().await.unwrap()[0].known);
+    });
+}
+
+#[test]
 fn a_copy_that_an_interrupted_sealing_left_does_not_stop_the_ledger() {
     for foreign in [false, true] {
         let disk = MemoryDisk::new();
