@@ -6,7 +6,7 @@ use ship_message::json::{Json, Object};
 use ship_store::{Body, Checkpoint, Line, MessageId, NewEvent, Piece, Rotation, View};
 
 use super::last_operation::{
-    AT, CheckpointChange, LastOperation, Places, UNSHOWN, WAS, id_of, is_just_compacted,
+    AT, CheckpointChange, LastOperation, Places, UNSHOWN, WAS, id_of, is_just_compacted, is_switch,
     last_operation, place_to_json,
 };
 use super::operation::{NotDone, Operated, Operation};
@@ -156,6 +156,8 @@ impl Turning<'_> {
         let lines = &self.view.lines;
         let behind = |after: &str| lines.iter().position(|line| id_of(line) == after);
         let at = after.map_or(0, |after| behind(after).map_or(lines.len(), |at| at + 1));
+        // It was shown since the last switch. Before the line of that switch, an undo would not find it again.
+        let at = at.max(lines.iter().rposition(|line| is_switch(line)).map_or(0, |at| at + 1));
         let is_kept =
             |line: &Line| !matches!(&line.body, Body::Event(event) if event.event == UNSHOWN);
         let mut pieces = kept(&lines[..at], is_kept);

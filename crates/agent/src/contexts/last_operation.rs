@@ -117,7 +117,8 @@ fn is_older(carried: &Json, id: &str) -> bool {
     older.iter().any(|known| known.as_str() == Some(id))
 }
 
-fn is_switch(line: &Line) -> bool {
+/// Whether a line tells of the switch that published its context.
+pub(super) fn is_switch(line: &Line) -> bool {
     matches!(&line.body, Body::Event(event) if event.event == SWITCHED)
 }
 

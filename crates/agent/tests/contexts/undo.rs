@@ -108,6 +108,21 @@ async fn an_undone_checkpoint_comes_back_behind_a_compaction() {
     assert_eq!(place.context().await, before);
 }
 
+/// A context that was come back to ends with the line of that switch, and what was shown stands behind it.
+#[tokio::test]
+async fn a_recall_in_a_context_that_was_come_back_to_is_taken_back_as_often_as_it_is_shown() {
+    let place = at_dinner().await;
+    place.done(Operation::Undo).await;
+    place.done(Operation::Undo).await;
+    place.done(recall()).await;
+    for _ in 0..2 {
+        let told = place.done(Operation::Undo).await;
+        assert_eq!(told, "What was shown for reference is taken back.");
+        let told = place.done(Operation::Undo).await;
+        assert_eq!(told, "What was shown for reference is shown again.");
+    }
+}
+
 #[tokio::test]
 async fn a_recall_is_taken_back_and_shown_again_where_it_was() {
     let place = at_dinner().await;
