@@ -122,6 +122,11 @@ pub enum RunError {
     /// Nothing could be sent, whatever was left out.
     #[error("{0}")]
     NoRoom(String),
+    /// An operation on contexts is in the ledger and could not be done, nor answered.
+    #[error(
+        "{0}; what you asked for is kept, and the next command in this chat does it, if it is not done already"
+    )]
+    Kept(Box<Self>),
     /// Nothing waits for this answer.
     #[error("nothing in `{chat}` waits for `{id}`; it may have been answered already")]
     NotWaiting {
@@ -144,6 +149,7 @@ impl RunError {
             | Self::Rotate(RotateError::Storage(error))
             | Self::Purge(PurgeError::Storage(error))
             | Self::Storage(error) => Some(error),
+            Self::Kept(error) => error.storage(),
             _ => None,
         }
     }

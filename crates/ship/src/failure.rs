@@ -226,6 +226,10 @@ impl From<RunError> for Failure {
                 Self::too_long(Some(bytes), max as u64)
             }
             RunError::Accept(AcceptError::Refused(_)) => Self::from_error(REFUSED, &error),
+            RunError::Kept(cause) => Self::from(*cause).hint(
+                "do not ask again: what you asked for is kept, and the next command in this chat does it, if it is \
+                 not done already",
+            ),
             _ => Self::from_error(error.storage().map_or("run", StorageError::code), &error),
         }
     }

@@ -1,6 +1,7 @@
 //! A person's operation. It goes through the ledger, like a message: whoever holds the lane does it in its
 //! order, at the next boundary between steps, and the ledger has what came of it for whoever asked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ship_message::json::{Json, Object};
@@ -63,15 +64,22 @@ impl Agent {
         entry.set("chatKey", key.as_str());
         entry.set("channel", channel);
         entry.set("meta", Object::from([("operation", operation.to_object())]));
-        let accepted = chat.accept(NewEntry { key: asked.clone(), entry }).await?;
+        let entry = NewEntry { key: asked.clone(), entry };
+        let accepted = chat.accept(entry.clone()).await?;
+        let line = LedgerLine { seq: accepted.seq, body: LedgerBody::Entry(entry) };
         let patience = tokio::time::Instant::now() + agent.rules.operation_wait;
         loop {
             match chat.lane_now("operate").await {
                 Ok(lane) => {
-                    agent.repair_once(&*chat, &*lane).await?;
-                    let agent = std::sync::Arc::clone(agent);
-                    let held = Held::new(agent, std::sync::Arc::clone(&chat), lane);
-                    held.do_operations().await?;
+                    let held = Held::new(Arc::clone(agent), Arc::clone(&chat), lane);
+                    let repaired = agent.repair_once(&*chat, &*held.lane).await;
+                    let done = match repaired {
+                        Ok(()) => held.do_operations().await,
+                        Err(error) => Err(error),
+                    };
+                    if let Err(error) = done {
+                        return Err(give_up(&held, &line, error).await);
+                    }
                 }
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}
                 Err(error) => return Err(error.into()),
@@ -84,6 +92,19 @@ impl Agent {
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
+    }
+}
+
+/// Answers an operation that failed as not done, while the lane is held: left in the ledger it would be done later,
+/// and twice when the person asks again. Where not even that can be written, the error says that it is kept.
+async fn give_up(held: &Held, asked: &LedgerLine, error: RunError) -> RunError {
+    let view = held.chat.view().await;
+    let is_done = view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(asked.seq)));
+    let ground = Ground { agent: &held.agent, chat: &*held.chat, lane: &*held.lane };
+    let not_done = Operated::NotDone(NotDone::because(error.to_string()));
+    match !is_done && tell(ground, asked, &not_done).await.is_ok() {
+        true => error,
+        false => RunError::Kept(Box::new(error)),
     }
 }
 

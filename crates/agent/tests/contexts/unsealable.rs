@@ -8,6 +8,7 @@ use ship_message::Role;
 use crate::place::{Place, calls, says};
 
 const EPERM: i32 = 1;
+const ENOSPC: i32 = 28;
 
 /// A chat in which something was said before its disk refused to keep a log under another name.
 async fn place() -> Place {
@@ -37,6 +38,24 @@ async fn an_operation_that_cannot_seal_the_log_is_answered_and_blocks_no_later_m
         assert_eq!(context.last().unwrap(), "assistant: Aye: and the hotel?", "{context:?}");
         assert!(context[0].contains("plan the trip"), "{context:?}");
     }
+}
+
+#[tokio::test]
+async fn an_operation_that_failed_for_want_of_space_is_not_done_later_and_not_twice() {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.say("soup?").await;
+    // A new file has no room, and the ledger has.
+    place.disk.close_folder(Path::new(".ship/chat/terminal%3Amain/messages"), ENOSPC);
+    let key = "terminal:main".parse().unwrap();
+    let failed = place.agent.operate(&key, Operation::Undo, "terminal").await;
+    assert!(failed.unwrap_err().storage().is_some());
+    place.disk.close_folder(Path::new("elsewhere"), ENOSPC);
+
+    assert!(place.done(Operation::Undo).await.contains("plan the trip"));
+    let context = place.context().await;
+    assert!(context[0].contains("plan the trip"), "it was taken back once: {context:?}");
 }
 
 #[tokio::test]
