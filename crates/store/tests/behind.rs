@@ -75,8 +75,9 @@ fn an_entry_of_a_short_ledger_goes_above_what_the_context_has_read() {
         assert!(accepted.seq > cursor, "{} is not above the cursor, {cursor}", accepted.seq);
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k4"]);
         assert_eq!(chat.accept(entry("k1", "hi")).await.unwrap().seq, LedgerSeq::new(2));
-        assert_eq!(problems(&*chat).await, Vec::<String>::new());
-        assert_eq!(problems(&*chat_on(&disk).await).await, Vec::<String>::new());
+        let told = "the entries 3 to 4 before it are missing";
+        assert_eq!(problems(&*chat).await, [told]);
+        assert_eq!(problems(&*chat_on(&disk).await).await, [told]);
     });
 }
 

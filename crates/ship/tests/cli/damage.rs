@@ -221,5 +221,23 @@ fn send_prints_its_own_answer_behind_a_ledger_that_was_restored_from_an_older_co
     assert!(ran.out().contains("the ledger ends at entry 3"), "{}", ran.out());
     let answer = ship.run(&["send", "four"]).text();
     assert!(answer.contains("four") && !answer.contains("two"), "{answer}");
-    assert_eq!(ship.run(&["verify"]).text(), "1 chat, nothing wrong.\n");
+    let ran = ship.run(&["verify"]);
+    assert!(ran.out().contains("the entries 4 to 6 before it are missing"), "{}", ran.out());
+}
+
+#[test]
+fn entries_that_a_lost_ledger_had_are_named_until_a_repair_makes_them_known() {
+    let ship = TestShip::new();
+    for text in ["apples", "pears"] {
+        let _ = ship.run(&["send", text]).text();
+    }
+    std::fs::remove_file(chat_folder(&ship).join("conversations/history.jsonl")).unwrap();
+    assert!(ship.run(&["send", "plums"]).text().contains("plums"));
+    let verified = ship.run(&["verify"]);
+    assert_eq!(verified.code(), 1, "{}", verified.out());
+    assert!(verified.out().contains("before it are missing"), "{}", verified.out());
+    let _ = ship.run(&["repair"]).text();
+    assert_eq!(ship.run(&["verify"]).code(), 0, "{}", ship.run(&["verify"]).out());
+    assert!(ship.run(&["send", "figs"]).text().contains("figs"));
+    assert_eq!(ship.run(&["verify"]).code(), 0, "{}", ship.run(&["verify"]).out());
 }

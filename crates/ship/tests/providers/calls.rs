@@ -108,7 +108,7 @@ fn a_model_that_never_comes_to_an_end_is_ended() {
 #[test]
 fn a_run_that_takes_too_long_is_ended() {
     both(|format| {
-        let run = r#", "context": { "run": { "deadlineMs": 1200 } }"#;
+        let run = r#", "context": { "run": { "deadlineMs": 4000 } }"#;
         let world = World::of(format, r#""retries": 0"#, run);
         world.server.then(faults::no_answer());
         let sentence = world.sentence("Go.");
@@ -121,7 +121,7 @@ fn a_run_that_takes_too_long_is_ended() {
 #[test]
 fn the_end_of_a_run_does_not_wait_for_the_next_try() {
     both(|format| {
-        let run = r#", "context": { "run": { "deadlineMs": 1200 } }"#;
+        let run = r#", "context": { "run": { "deadlineMs": 4000 } }"#;
         let world = World::of(format, r#""retries": 5"#, run);
         world.server.then(faults::rate_limited_seconds(100));
         let sentence = world.sentence("Go.");

@@ -691,22 +691,43 @@ pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, Storag
     Ok(sealed)
 }
 
-/// Tells that a sealed ledger ends before the last entry that the head of the next one, at `next`, tells of.
-pub(crate) fn missing_end(
+/// Tells which entries are missing before a ledger, at `next`: those that the one sealed before it had and has lost,
+/// and those that no ledger has, because one was lost or replaced by an older one.
+pub(crate) fn missing_before(
     env: &Env,
     folder: &Path,
     next: &Path,
-) -> Result<Option<Problem>, StorageError> {
-    let head = first_line(env, next)?.filter(|line| line.event() == Some("head"));
-    let number = |key: &str| head.as_ref()?.body.get("data")?.get(key)?.as_u64();
-    let Some((archive, end)) = number("archives").zip(number(ARCHIVED_TO)) else { return Ok(None) };
-    let path = ledger_path(folder, archive);
-    let Some((_, bytes)) = env.read(&path)? else { return Ok(None) };
-    let found = scan(&bytes, None).given;
-    let message = format!("it should end with entry {end}, and {found} is the last that it has");
-    let remedy = "compare with a copy; the entries before are read";
-    let problem = Problem::new(path.display().to_string(), ProblemKind::Damage, message, remedy);
-    Ok((found < end).then(|| problem.at(bytes.len() as u64)))
+) -> Result<Vec<Problem>, StorageError> {
+    let Some(head) = first_line(env, next)?.filter(|line| line.event() == Some("head")) else {
+        return Ok(Vec::new());
+    };
+    let number = |key: &str| head.body.get("data")?.get(key)?.as_u64();
+    let mut problems = Vec::new();
+    let mut before = 0;
+    if let Some(archive) = number("archives").filter(|archive| *archive > 0) {
+        let path = ledger_path(folder, archive);
+        // That a sealed ledger is missing is told where the sealed ones are listed.
+        let Some((_, bytes)) = env.read(&path)? else { return Ok(problems) };
+        let found = scan(&bytes, None).given;
+        before = number(ARCHIVED_TO).unwrap_or(found).max(found);
+        if found < before {
+            let message =
+                format!("it should end with entry {before}, and {found} is the last that it has");
+            let remedy = "compare with a copy; the entries before are read";
+            let file = path.display().to_string();
+            let problem = Problem::new(file, ProblemKind::Damage, message, remedy);
+            problems.push(problem.at(bytes.len() as u64));
+        }
+    }
+    if before + 1 < head.seq {
+        let (first, last) = (before + 1, head.seq - 1);
+        let message = format!("the entries {first} to {last} before it are missing");
+        let remedy =
+            "restore the ledger from a copy if there is one; the chat goes on without them";
+        let file = next.display().to_string();
+        problems.push(Problem::new(file, ProblemKind::Missing, message, remedy));
+    }
+    Ok(problems)
 }
 
 /// The highest number that a ledger may have given; `None` if nothing of it can be read.

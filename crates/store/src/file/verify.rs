@@ -93,7 +93,7 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
             let state = if name == "history.jsonl" { Live } else { Sealed };
             let path = chat.paths.conversations.join(name);
             log(chat, &path, state, &mut found)?;
-            found.extend(ledger::missing_end(&chat.env, &chat.paths.conversations, &path)?);
+            found.extend(ledger::missing_before(&chat.env, &chat.paths.conversations, &path)?);
         }
     }
     for name in ["run.jsonl", "requests.jsonl"] {
