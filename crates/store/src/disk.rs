@@ -82,6 +82,10 @@ pub trait Disk: Send + Sync {
 pub trait DiskFile: Send + Sync {
     /// Looks at the file itself, whatever its name is by now.
     fn look(&self) -> io::Result<Look>;
+    /// Tells what the file was when it was opened, which costs a disk nothing that looks at what it opens.
+    fn look_when_opened(&self) -> io::Result<Look> {
+        self.look()
+    }
     /// Reads at a place; 0 is the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes at the end, perhaps less than all.

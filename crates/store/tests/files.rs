@@ -538,3 +538,47 @@ fn copy(from: &Path, to: &Path) {
         }
     }
 }
+
+#[test]
+fn a_list_of_chats_shows_what_their_logs_hold() {
+    let project = Project::new();
+    block_on(async {
+        let store = project.store();
+        // Plain, with a batch, a revision and an event; and one whose messages wait.
+        let mut begun = Begun::new(&store, "a").await;
+        begun.say("m1").await;
+        let batch = vec![message("m2", "x").into(), message("m3", "x").into()];
+        begun.position = begun.lane.append(batch, begun.position).await.unwrap();
+        let waiting = Begun::new(&store, "b").await;
+        waiting.chat.accept(entry("k1", "x")).await.unwrap();
+        waiting.chat.accept(entry("k2", "x")).await.unwrap();
+        let mut revised = Begun::new(&store, "c").await;
+        revised.say("m1").await;
+        let again = ship_store::NewMessage { message: message("m1", "y"), rev: 1, inbox: None };
+        revised.lane.append(vec![again.into()], revised.position).await.unwrap();
+        Begun::new(&store, "d").await.say("m1").await;
+    });
+    // A line with a wrong checksum and a torn tail are no messages.
+    let live = project.0.path().join(".ship/chat/d/messages/history.jsonl");
+    let mut bytes = fs::read(&live).unwrap();
+    bytes.extend_from_slice(
+        b"{\"seq\":3,\"type\":\"msg\",\"id\":\"m2\",\"crc\":\"00000000\"}\n{\"seq\":4,",
+    );
+    fs::write(&live, bytes).unwrap();
+    block_on(async {
+        let store = project.store();
+        let mut listed = Vec::new();
+        for overview in store.overviews().await.unwrap() {
+            let (key, content) = (overview.key.unwrap(), overview.content.unwrap().unwrap());
+            let chat = store.open(&key).await.unwrap().unwrap();
+            let view = chat.view().await.unwrap().unwrap();
+            assert_eq!(content.messages, view.messages().count(), "{key}");
+            assert_eq!(content.last_message.as_ref(), view.messages().last(), "{key}");
+            assert_eq!(content.head, Some(view.head.clone()), "{key}");
+            let lines = chat.ledger_after(view.inbox, 9).await.unwrap();
+            assert_eq!(content.new_lines, lines, "{key}");
+            listed.push((content.messages, lines.len()));
+        }
+        assert_eq!(listed, [(3, 0), (0, 2), (1, 0), (1, 0)]);
+    });
+}

@@ -20,6 +20,8 @@ use crate::Timestamp;
 const FILE_BITS: Bits = Bits::from_raw_mode(0o600);
 const FOLDER_BITS: Bits = Bits::from_raw_mode(0o700);
 const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
+/// NONBLOCK: a pipe somebody planted must not hang us before we see that it is one.
+const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 
 /// The disk of the machine, below one project folder.
@@ -64,6 +66,35 @@ impl RealDisk {
         None
     }
 
+    /// Opens a file to read it in one call, if no step to it is a symbolic link. What is refused here is left to
+    /// the way by its folder, which says why.
+    #[cfg(target_os = "linux")]
+    fn file_at_once(&self, path: &Path) -> Option<OwnedFd> {
+        use rustix::fs::ResolveFlags;
+        if path.components().any(|name| !matches!(name, Component::Normal(_))) {
+            return None;
+        }
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        rustix::fs::openat2(&self.root, path, PLAIN | READ, Bits::empty(), resolve).ok()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn file_at_once(&self, _path: &Path) -> Option<OwnedFd> {
+        None
+    }
+
+    fn open_in_folder(&self, path: &Path, mode: Mode) -> io::Result<OwnedFd> {
+        let (folder, name) = self.parent(path)?;
+        let flags = match mode {
+            Mode::Read => READ,
+            Mode::Append => OFlags::RDWR | OFlags::APPEND,
+            Mode::Create => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
+            Mode::Lock => OFlags::RDWR | OFlags::CREATE,
+        };
+        let flags = PLAIN | OFlags::NONBLOCK | flags;
+        Ok(retry(|| rustix::fs::openat(&folder, name, flags, FILE_BITS))?)
+    }
+
     fn folder_by_steps(&self, path: &Path) -> io::Result<OwnedFd> {
         let mut folder = None;
         for name in path {
@@ -81,21 +112,17 @@ impl RealDisk {
 
 impl Disk for RealDisk {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
-        let (folder, name) = self.parent(path)?;
-        // NONBLOCK: a pipe somebody planted must not hang us before we see that it is one.
-        let flags = OFlags::NONBLOCK
-            | match mode {
-                Mode::Read => OFlags::RDONLY,
-                Mode::Append => OFlags::RDWR | OFlags::APPEND,
-                Mode::Create => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
-                Mode::Lock => OFlags::RDWR | OFlags::CREATE,
-            };
-        let file = retry(|| rustix::fs::openat(&folder, name, PLAIN | flags, FILE_BITS))?;
-        let file = RealFile(File::from(file));
-        if file.look()?.node != Node::File {
+        let at_once = (mode == Mode::Read).then(|| self.file_at_once(path)).flatten();
+        let file = match at_once {
+            Some(file) => file,
+            None => self.open_in_folder(path, mode)?,
+        };
+        let file = File::from(file);
+        let opened = describe(&rustix::fs::fstat(&file)?);
+        if opened.node != Node::File {
             return Err(Errno::LOOP.into());
         }
-        Ok(Box::new(file))
+        Ok(Box::new(RealFile { file, opened }))
     }
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {
@@ -153,35 +180,43 @@ impl Disk for RealDisk {
     }
 }
 
-struct RealFile(File);
+struct RealFile {
+    file: File,
+    /// How it was when it was opened.
+    opened: Look,
+}
 
 impl DiskFile for RealFile {
     fn look(&self) -> io::Result<Look> {
-        Ok(describe(&rustix::fs::fstat(&self.0)?))
+        Ok(describe(&rustix::fs::fstat(&self.file)?))
+    }
+
+    fn look_when_opened(&self) -> io::Result<Look> {
+        Ok(self.opened)
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.0.read_at(buffer, offset)
+        self.file.read_at(buffer, offset)
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        (&self.0).write(bytes)
+        (&self.file).write(bytes)
     }
 
     fn write_note(&self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all_at(bytes, 0)
+        self.file.write_all_at(bytes, 0)
     }
 
     fn truncate(&self, len: u64) -> io::Result<()> {
-        Ok(retry(|| rustix::fs::ftruncate(&self.0, len))?)
+        Ok(retry(|| rustix::fs::ftruncate(&self.file, len))?)
     }
 
     fn sync(&self) -> io::Result<()> {
-        Ok(retry(|| rustix::fs::fdatasync(&self.0))?)
+        Ok(retry(|| rustix::fs::fdatasync(&self.file))?)
     }
 
     fn try_lock(&self) -> io::Result<bool> {
-        match retry(|| rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive)) {
+        match retry(|| rustix::fs::flock(&self.file, FlockOperation::NonBlockingLockExclusive)) {
             Ok(()) => Ok(true),
             Err(Errno::WOULDBLOCK) => Ok(false),
             Err(error) => Err(error.into()),
@@ -229,6 +264,16 @@ mod tests {
             assert_eq!(disk.folder_by_steps(path).is_ok(), good, "{path:?}");
             assert!(good || disk.folder_at_once(path).is_none(), "{path:?}");
             assert_eq!(disk.folder(path).is_ok(), good, "{path:?}");
+            let file = path.join("file");
+            if good {
+                fs::write(project.path().join(&file), "x").unwrap();
+            }
+            assert_eq!(disk.open(&file, Mode::Read).is_ok(), good, "{file:?}");
+            assert!(good || disk.file_at_once(&file).is_none(), "{file:?}");
+        }
+        symlink("b/file", project.path().join("a/file-link")).unwrap();
+        for link in ["a/file-link", "a/../a/b/file"] {
+            assert!(disk.open(Path::new(link), Mode::Read).is_err(), "{link}");
         }
         for outside in ["..", "a/../..", "/", "./a"] {
             let refused = disk.folder(Path::new(outside)).unwrap_err();

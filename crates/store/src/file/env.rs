@@ -97,7 +97,7 @@ impl Env {
     pub(crate) fn read(&self, path: &Path) -> Result<Option<(Look, Vec<u8>)>, StorageError> {
         let Some(file) = self.open(path, Mode::Read)? else { return Ok(None) };
         let failed = |error| StorageError::io("read", path, error);
-        let look = file.look().map_err(failed)?;
+        let look = file.look_when_opened().map_err(failed)?;
         let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
         Ok(Some((look, bytes)))
     }

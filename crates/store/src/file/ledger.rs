@@ -18,7 +18,7 @@ use super::recent::{Recent, Start};
 use super::seek::lines_behind;
 use crate::disk::{DiskFile, Mode};
 use crate::ledger::KEYS_KEPT_MS;
-use crate::line::{Draft, Kind, RawLine, decode};
+use crate::line::{Draft, Kind, RawLine, claimed_seq, decode};
 use crate::scan::{Found, Scan, scan};
 use crate::{
     AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, LedgerBody, LedgerLine, LedgerSeq,
@@ -581,8 +581,10 @@ impl Reading<'_> {
     ) -> Result<Option<Vec<RawLine>>, StorageError> {
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(None) };
-        let len = file.look().map_err(failed)?.len;
-        let tail = scan_from(&*file, len.saturating_sub(TAIL_BYTES), len).map_err(failed)?;
+        let len = file.look_when_opened().map_err(failed)?.len;
+        let from = len.saturating_sub(TAIL_BYTES);
+        let bytes = read_from(&*file, from, len).map_err(failed)?;
+        let tail = scan(&bytes[begin_behind(&bytes, from > 0, after)..], None);
         let reaches = |found: &Found| found.line.seq <= after.saturating_add(1);
         if !tells_end(&tail) || !tail.damage.is_empty() || !tail.lines.first().is_some_and(reaches)
         {
@@ -624,6 +626,32 @@ fn tells_end(block: &Scan) -> bool {
     let Some((first, last)) = block.lines.first().zip(block.lines.last()) else { return false };
     let begins = |batch: (u64, u64)| first.line.seq == batch.0 || first.line.batch != Some(batch);
     first.line.seq < last.line.seq && last.line.batch.is_none_or(begins)
+}
+
+/// Where in a block at the end of a log the lines begin that tell what is behind `after`: one line before the last
+/// that is not. Whether they can be read is left to the scan.
+fn begin_behind(block: &[u8], is_cut: bool, after: u64) -> usize {
+    let first = match is_cut {
+        true => block.iter().position(|&byte| byte == b'\n').map_or(block.len(), |at| at + 1),
+        false => 0,
+    };
+    let mut end = match block.ends_with(b"\n") {
+        true => block.len() - 1,
+        false => return first,
+    };
+    let mut is_reached = false;
+    while end > first {
+        let newline = block[first..end].iter().rposition(|&byte| byte == b'\n');
+        let begin = newline.map_or(first, |at| first + at + 1);
+        if is_reached || newline.is_none() {
+            return begin;
+        }
+        // What it says of its number is checked by the scan.
+        let Some(seq) = claimed_seq(&block[begin..end]) else { return first };
+        is_reached = seq <= after;
+        end = begin - 1;
+    }
+    first
 }
 
 /// Scans a file from a place on, which may be inside a line.

@@ -1,25 +1,76 @@
 //! What a list of chats shows of one, read with as few calls as can be.
 
+use std::collections::HashSet;
+
 use ship_message::json::{Json, Object};
 
 use super::chat::Paths;
 use super::env::Env;
 use super::ledger::Reading;
-use super::view::view;
+use crate::line::{Kind, decode, outline};
 use crate::name::folder_name;
-use crate::{About, ChatContent, ChatKey};
+use crate::{About, ChatContent, ChatKey, FORMAT_VERSION, Head, LedgerSeq};
 
 /// Reads `chat.json`, the live log and the end of the ledger of a chat, each once. `None` if anything is not as it
-/// should be: what that is takes more than a glance.
+/// should be, or not as simple as it mostly is: what that is takes more than a glance.
 pub(super) fn at_a_glance(env: &Env, folder: &str) -> Option<(ChatKey, ChatContent)> {
     let paths = Paths::new(folder);
     let (_, bytes) = env.read(&paths.about).ok()??;
     let Json::Object(about) = Json::parse_bytes(&bytes).ok()? else { return None };
-    let key = about.str("chatKey")?.parse().ok().filter(|key| folder_name(key) == folder)?;
-    let view = view(env, &paths.live).ok()??;
+    let key: ChatKey = about.str("chatKey")?.parse().ok()?;
+    let (_, live) = env.read(&paths.live).ok()??;
+    let log = Log::read(&live, &key).filter(|_| folder_name(&key) == folder)?;
     let reading = Reading { env, folder: &paths.conversations };
-    let new_lines = reading.after(view.inbox, usize::MAX).ok()?;
-    Some((key, ChatContent::new(about_of(&about), Some(view), new_lines)))
+    let new_lines = reading.after(log.inbox.map(LedgerSeq::new), usize::MAX).ok()?;
+    let content = ChatContent {
+        about: about_of(&about),
+        head: Some(log.head),
+        messages: log.messages,
+        last_message: log.last_message,
+        new_lines,
+    };
+    Some((key, content))
+}
+
+/// What a context log comes to.
+struct Log {
+    head: Head,
+    inbox: Option<u64>,
+    messages: usize,
+    last_message: Option<Object>,
+}
+
+impl Log {
+    /// Reads a log of whole lines in their order, each of another id. Only its head and its last message are parsed.
+    fn read(bytes: &[u8], chat: &ChatKey) -> Option<Self> {
+        let mut lines = bytes.strip_suffix(b"\n")?.split(|&byte| byte == b'\n');
+        let first = decode(lines.next()?).filter(|line| line.event() == Some("head"))?;
+        let data = first.body.get("data")?.as_object()?;
+        let is_known = data.get("v")?.as_u64()? <= FORMAT_VERSION;
+        let is_own = data.str("chatKey") == Some(chat.as_str());
+        let head = Head::from_data(data).filter(|_| is_known && is_own)?;
+        let mut inbox = head.inbox.map(LedgerSeq::get);
+        let (mut seq, mut batch) = (first.seq, first.batch);
+        let mut ids = HashSet::new();
+        let (mut messages, mut last) = (0, None);
+        for bytes in lines {
+            let line = outline(bytes).filter(|line| line.seq == seq + 1)?;
+            if !ids.insert(line.id) {
+                return None;
+            }
+            (seq, batch, inbox) = (line.seq, line.batch, inbox.max(line.inbox));
+            if line.kind == Kind::Message {
+                (messages, last) = (messages + 1, Some(bytes));
+            }
+        }
+        // A last batch that lacks lines does not count.
+        batch.is_none_or(|(_, last)| last == seq).then_some(())?;
+        let last_message = match last {
+            Some(bytes) => Some(decode(bytes).filter(|line| line.blobs.is_none())?.body),
+            None => None,
+        };
+        Some(Self { head, inbox, messages, last_message })
+    }
 }
 
 /// What a `chat.json` says the chat is about.
