@@ -400,9 +400,9 @@ pub enum ReadError {
     /// The files could not be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// No such sealed log.
+    /// No such sealed log, or one of which nothing can be read.
     #[error(
-        "chat `{chat}` has no sealed log `{name}`; restore it from a copy, or go on without it"
+        "nothing can be read of sealed log `{name}` of chat `{chat}`; restore it from a copy, or go on without it"
     )]
     NoSealedLog {
         /// The chat.

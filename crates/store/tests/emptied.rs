@@ -165,3 +165,19 @@ fn a_sealed_log_of_which_nothing_is_left_is_purged_like_any_other() {
         assert!(begun.chat.sealed().await.unwrap()[0].purged.is_some());
     });
 }
+
+#[test]
+fn a_sealed_log_of_which_nothing_is_left_is_told_as_gone_and_no_repair_is_named() {
+    for remains in [None, Some(&b""[..]), Some(b"{\"seq\":1,\"ty")] {
+        let disk = MemoryDisk::new();
+        block_on(async {
+            let mut begun = Begun::new(&on(&disk), "a").await;
+            begun.say("m1").await;
+            begun.compact("s1", begun.position.seq).await;
+            let sealed = begun.chat.sealed().await.unwrap().remove(0).name;
+            leave(&disk, &format!(".ship/chat/a/messages/archive/{sealed}.jsonl"), remains);
+            let refused = begun.chat.sealed_view(&sealed).await.unwrap_err().to_string();
+            assert!(refused.ends_with("restore it from a copy, or go on without it"), "{refused}");
+        });
+    }
+}

@@ -99,9 +99,10 @@ impl Base {
     /// Seals the ledger as one of 4 MiB is sealed.
     fn seal_ledger(&mut self) {
         let ledger = self.chat_file("conversations/history.jsonl");
-        let number = last_number(&ledger) + 1;
+        let last = last_number(&ledger);
+        let number = last + 1;
         let head = format!(
-            r#"{{"seq":{number},"type":"evt","id":"l{number}","ts":"2026-01-01T00:00:00.000Z","event":"head","data":{{"v":1,"chatKey":"terminal:main","archives":1,"open":[]}}"#
+            r#"{{"seq":{number},"type":"evt","id":"l{number}","ts":"2026-01-01T00:00:00.000Z","event":"head","data":{{"v":1,"chatKey":"terminal:main","archives":1,"archivedTo":{last},"open":[]}}"#
         );
         self.set("conversations/archive-1.keys", &keys(&ledger));
         self.set("conversations/archive-1.jsonl", &ledger);

@@ -195,11 +195,12 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Whether it has nothing to do with an injury: the context is clean already, or its originals were purged when it
-    /// was compacted.
+    /// Whether it is an answer: the context is clean already, its originals were purged when it was compacted, or its
+    /// only log is gone, which a copy alone can bring back.
     pub(crate) fn is_ordinary(&self) -> bool {
         let names_a_file = ["damage", ".jsonl", ".json", "sealed", "cannot be read"];
         let names_none = !names_a_file.iter().any(|word| self.message.contains(word));
-        self.code == "purged" || (self.code == "not_done" && names_none)
+        let is_gone = self.message.contains("restore it from a copy, or go on without it");
+        self.code == "purged" || (self.code == "not_done" && (names_none || is_gone))
     }
 }

@@ -26,7 +26,10 @@ pub(crate) fn told(project: &Project, name: &str, injury: &Injury, before: &[u8]
     }
     if is_ledger(name).is_none() {
         // A journal is replaced by the next run; all other files are derived, or people's own.
-        let is_damaged = file.ends_with(".jsonl") && after.is_some_and(|bytes| has_damage(&bytes));
+        // Records of requests are never synced: NULs are what a power cut leaves of them.
+        let is_cut = |bytes: &[u8]| file.contains("requests") && bytes.contains(&0);
+        let damage = after.filter(|bytes| has_damage(bytes) && !is_cut(bytes));
+        let is_damaged = file.ends_with(".jsonl") && damage.is_some();
         return if is_damaged { Told::UntilHealed } else { Told::Nothing };
     }
     let Some(after) = after.filter(|bytes| !bytes.is_empty()) else { return Told::UntilHealed };

@@ -112,7 +112,12 @@ impl ChatFiles {
 
     pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
         let path = sealed_path(&self.paths.archive, name);
-        let view = view::view(&self.env, &path)?.ok_or_else(|| self.no_sealed_log(name))?;
+        let view = match view::view(&self.env, &path) {
+            // Nothing of it can be read, and no repair can change that.
+            Ok(None) | Err(StorageError::Damaged { .. }) => return Err(self.no_sealed_log(name)),
+            Ok(Some(view)) => view,
+            Err(error) => return Err(error.into()),
+        };
         match purge::in_view(&view) {
             Some(purged) => Err(self.purged_log(name, purged)),
             None => Ok(view),
