@@ -9,7 +9,7 @@ use ship_message::json::Object;
 use ship_store::disk::{Disk, Mode};
 use ship_store::{
     About, AnsweredEntries, Chat, FileStore, LedgerBody, LedgerLine, LedgerSeq, NewEntry,
-    NewMessage, Store,
+    NewMessage, Piece, RotateError, Rotation, Store,
 };
 use ship_testkit::chat::{Begun, entry, ledger_keys, message, options};
 use ship_testkit::sim::SimDisk;
@@ -159,5 +159,28 @@ fn a_message_is_accepted_though_nothing_can_be_read_of_the_context() {
         restore(&disk, CONTEXT, b"");
         let accepted = chat_on(&disk).await.accept(entry("k4", "hi")).await;
         assert!(accepted.is_ok_and(|accepted| accepted.new));
+    });
+}
+
+#[test]
+fn a_rotation_brings_a_message_back_whose_entry_a_restored_ledger_does_not_have() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let short = three_promoted(&disk).await;
+        restore(&disk, LEDGER, &short);
+        let chat = chat_on(&disk).await;
+        let view = chat.view().await.unwrap().unwrap();
+        let again = NewMessage { message: message("k3", "hi"), rev: 1, inbox: view.inbox };
+        let rotate = |inbox: Option<LedgerSeq>| Rotation {
+            expected: Some(view.position.generation),
+            head: view.head.clone(),
+            pieces: vec![Piece::New(NewMessage { inbox, ..again.clone() }.into())],
+        };
+        let lane = chat.lane("test").await.unwrap();
+        let above = view.inbox.map(|cursor| LedgerSeq::new(cursor.get() + 1));
+        let refused = lane.rotate(rotate(above)).await;
+        assert!(matches!(refused, Err(RotateError::NoEntry { .. })), "{refused:?}");
+        lane.rotate(rotate(view.inbox)).await.unwrap();
+        assert_eq!(chat.view().await.unwrap().unwrap().inbox, view.inbox);
     });
 }

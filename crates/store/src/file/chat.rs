@@ -401,7 +401,10 @@ impl ChatFiles {
         if writing.known().is_none() {
             self.check_first()?;
         }
-        self.check_promotion(&right, ready.promotes()).map_err(|error| match error {
+        // A message that comes back keeps its entry, also when the ledger was restored from before that one.
+        let cursor = writing.known().and_then(|known| known.fold.inbox()).map(LedgerSeq::get);
+        let promotes = ready.promotes().filter(|promotes| Some(*promotes) > cursor);
+        self.check_promotion(&right, promotes).map_err(|error| match error {
             PromoteError::NoEntry(entry) => RotateError::NoEntry { chat: self.key.clone(), entry },
             PromoteError::Storage(error) => error.into(),
         })?;
