@@ -93,7 +93,7 @@ async fn futures_of<T: Send + 'static>(
 fn a_key_is_found_at_once_in_a_ledger_that_is_known() {
     block_on(async {
         // As many as a ledger holds before it is sealed.
-        let disk = ledger_of(600).await;
+        let disk = ledger_of(300).await;
         let chat = chat_on(&disk, options()).await;
         let newest = chat.accept(entry("newest", "x")).await.unwrap().seq;
         let before = disk.bytes_read();
@@ -101,7 +101,7 @@ fn a_key_is_found_at_once_in_a_ledger_that_is_known() {
         assert_eq!(chat.entry_of("newest", None).await.unwrap(), Some(newest));
         assert_eq!(chat.entry_of("unknown", None).await.unwrap(), None);
         let read = disk.bytes_read() - before;
-        assert!(read < 100_000, "{read} bytes");
+        assert!(read < 50_000, "{read} bytes");
     });
 }
 

@@ -13,7 +13,7 @@ use crate::scan::scan;
 use crate::{FORMAT_VERSION, StorageError};
 
 /// A larger record of model calls is sealed: whoever opens a chat reads the live one whole.
-const JOURNAL_BYTES_MAX: u64 = 256 * 1024;
+const JOURNAL_BYTES_MAX: u64 = 64 * 1024;
 
 /// Nothing is remembered of these lines.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! The ledger: accepting entries once, recording deliveries, and reading both.
 //!
-//! A ledger over 256 KB is sealed whole as `archive-<N>.jsonl`, and the new one begins with a head that
+//! A ledger over 128 KB is sealed whole as `archive-<N>.jsonl`, and the new one begins with a head that
 //! carries over what is still to be delivered. Numbers go on, so reading goes back through the archives
 //! as if they were one file.
 
@@ -26,11 +26,11 @@ use crate::{
 };
 
 /// A larger ledger is sealed before the next entry: whoever opens a chat reads the live one whole.
-const LEDGER_BYTES_MAX: u64 = 256 * 1024;
+const LEDGER_BYTES_MAX: u64 = 128 * 1024;
 
 /// So many sealed ledgers in a row are looked through for a key though the clock says that they are old: it may have
 /// jumped since, and what was accepted a moment ago must not be accepted again.
-const SEALED_KEPT_MIN: usize = 32;
+const SEALED_KEPT_MIN: usize = 64;
 
 /// In the head of a ledger: the last number of the one that was sealed before it.
 const ARCHIVED_TO: &str = "archivedTo";

@@ -68,8 +68,8 @@ fn names(disk: &MemoryDisk, folder: &str) -> Vec<PathBuf> {
 async fn fill(chat: &dyn Chat, prefix: &str) {
     let large = "x".repeat(30_000);
     for number in 0..140 {
-        // The last of nine large ones is what makes the ledger too large.
-        let text = if number < 131 { "x" } else { &large };
+        // The last of four large ones is what makes the ledger too large.
+        let text = if number < 136 { "x" } else { &large };
         chat.accept(entry(&format!("{prefix}{number}"), text)).await.unwrap();
     }
 }
