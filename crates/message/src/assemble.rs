@@ -19,7 +19,7 @@ use crate::ui::{
     UiPart,
 };
 use metadata::Merger;
-use tool::{Partial, Places};
+use tool::{CallParts, Partial};
 
 /// Why a stream could not be put together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,7 +77,7 @@ pub struct Assembler {
     behind: Vec<String>,
     /// The places of tool parts by call id and of data parts by type and id, so that a chunk finds its
     /// part without a search.
-    calls: HashMap<String, Places>,
+    calls: HashMap<String, CallParts>,
     data: HashMap<(String, String), usize>,
     /// Where the current step begins: behind the last `step-start`.
     step_start: usize,

@@ -20,9 +20,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use merge::{Places, is_prototype_key};
-pub use object::{Array, Key, Object};
-pub use parse::ParseError;
+pub(crate) use merge::{KeyPlaces, is_prototype_key};
+pub use object::{Array, Object, ObjectKey};
+pub use parse::JsonError;
 pub use string::JsString;
 pub use value::Json;
 pub(crate) use write::{write_number, write_object, write_string};

@@ -34,17 +34,17 @@ pub use convert::{
 };
 pub use model::{
     FileModelPart, ImageModelPart, ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole,
-    NotAModelMessage, ReasoningModelPart, TextModelPart, ToolApprovalRequestModelPart,
+    ModelValue, NotAModelMessage, ReasoningModelPart, TextModelPart, ToolApprovalRequestModelPart,
     ToolApprovalResponseModelPart, ToolCallModelPart, ToolOutput, ToolOutputKind,
-    ToolResultModelPart, Value,
+    ToolResultModelPart,
 };
 pub use prune::{
     EmptyMessages, PruneOptions, PruneReasoning, PruneScope, PruneToolCalls, prune_messages,
 };
 pub use ui::{
-    DataPart, FilePart, NotAMessage, PartFields, ReadError, ReasoningPart, Role,
-    SourceDocumentPart, SourceUrlPart, StepStartPart, TextPart, TextState, ToolPart, ToolState,
-    UiMessage, UiPart,
+    DataPart, FilePart, NotAMessage, PartFields, ReasoningPart, Role, SourceDocumentPart,
+    SourceUrlPart, StepStartPart, TextPart, TextState, ToolPart, ToolState, UiMessage,
+    UiMessageError, UiPart,
 };
 pub use validate::{
     DataCheck, MetadataCheck, ToolCheck, ToolChecks, ValidateError, ValidateOptions,

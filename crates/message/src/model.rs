@@ -3,7 +3,7 @@
 //! Conversion makes these for every request, so they copy nothing: a part that came out of a `UIMessage`
 //! is a reference to the part it came from, and its fields are read when somebody asks. A part that was
 //! read from a caller's JSON keeps that object, known fields and unknown ones. Nothing here is checked.
-//! The AI SDK's conversion passes values through whatever their type, so every field is a [`Value`] that
+//! The AI SDK's conversion passes values through whatever their type, so every field is a [`ModelValue`] that
 //! may be absent; who sends the messages validates them.
 
 mod part;
@@ -11,12 +11,12 @@ mod tool;
 mod value;
 
 pub use part::{FileModelPart, ImageModelPart, ModelPart, ReasoningModelPart, TextModelPart};
-pub(crate) use tool::{RunBy, Shown};
+pub(crate) use tool::{OutputForm, RunBy};
 pub use tool::{
     ToolApprovalRequestModelPart, ToolApprovalResponseModelPart, ToolCallModelPart, ToolOutput,
     ToolOutputKind, ToolResultModelPart,
 };
-pub use value::Value;
+pub use value::ModelValue;
 
 use smallvec::SmallVec;
 
@@ -149,9 +149,9 @@ impl<'a> ModelMessage<'a> {
     /// Appends the message's JSON text.
     pub fn write_to(&self, out: &mut String) {
         let mut object = ObjectWriter::open(out);
-        object.value("role", Value::Str(self.role.name()));
+        object.value("role", ModelValue::Str(self.role.name()));
         match &self.content {
-            ModelContent::Text(text) => object.value("content", Value::Str(text)),
+            ModelContent::Text(text) => object.value("content", ModelValue::Str(text)),
             ModelContent::Parts(parts) => {
                 let out = object.key("content");
                 out.push('[');
@@ -165,7 +165,7 @@ impl<'a> ModelMessage<'a> {
             }
         }
         for (key, value) in self.other.iter().flat_map(|other| other.iter()) {
-            object.value(key, Value::Ref(value));
+            object.value(key, ModelValue::Ref(value));
         }
     }
 }

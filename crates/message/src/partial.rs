@@ -16,7 +16,7 @@ pub(crate) fn parse_partial(text: &str) -> Option<Json> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum PartialState {
     Root,
     Finish,
     String,
@@ -37,8 +37,13 @@ enum State {
 
 /// Completes a JSON text that was cut.
 fn complete(text: &str) -> String {
-    let mut scan =
-        Scan { text, stack: vec![State::Root], valid: 0, literal_start: 0, unicode_digits: 0 };
+    let mut scan = PartialScan {
+        text,
+        stack: vec![PartialState::Root],
+        valid: 0,
+        literal_start: 0,
+        unicode_digits: 0,
+    };
     for (at, char) in text.char_indices() {
         // JavaScript sees a character beyond 16 bits as two, and so do its states.
         for _ in 0..char.len_utf16() {
@@ -48,69 +53,77 @@ fn complete(text: &str) -> String {
     scan.finish()
 }
 
-struct Scan<'a> {
+struct PartialScan<'a> {
     text: &'a str,
-    stack: Vec<State>,
+    stack: Vec<PartialState>,
     /// The length of the text up to which it can be completed.
     valid: usize,
     literal_start: usize,
     unicode_digits: u8,
 }
 
-impl Scan<'_> {
-    fn swap(&mut self, state: State) {
+impl PartialScan<'_> {
+    fn swap(&mut self, state: PartialState) {
         self.stack.pop();
         self.stack.push(state);
     }
 
-    fn top(&self) -> State {
-        self.stack.last().copied().unwrap_or(State::Finish)
+    fn top(&self) -> PartialState {
+        self.stack.last().copied().unwrap_or(PartialState::Finish)
     }
 
     fn step(&mut self, at: usize, char: char) {
         let end = at + char.len_utf8();
         match self.top() {
-            State::Root => self.value_start(char, at, State::Finish),
-            State::Finish => {}
-            State::ObjectStart => match char {
-                '"' => self.swap(State::ObjectKey),
+            PartialState::Root => self.value_start(char, at, PartialState::Finish),
+            PartialState::Finish => {}
+            PartialState::ObjectStart => match char {
+                '"' => self.swap(PartialState::ObjectKey),
                 '}' => self.close(end),
                 _ => {}
             },
-            State::ObjectAfterComma if char == '"' => self.swap(State::ObjectKey),
-            State::ObjectKey if char == '"' => self.swap(State::ObjectAfterKey),
-            State::ObjectAfterKey if char == ':' => self.swap(State::ObjectBeforeValue),
-            State::ObjectAfterComma | State::ObjectKey | State::ObjectAfterKey => {}
-            State::ObjectBeforeValue => self.value_start(char, at, State::ObjectAfterValue),
-            State::ObjectAfterValue => self.after_object_value(char, end),
-            State::ArrayStart if char == ']' => self.close(end),
-            State::ArrayStart => {
-                self.valid = end;
-                self.value_start(char, at, State::ArrayAfterValue);
+            PartialState::ObjectAfterComma if char == '"' => self.swap(PartialState::ObjectKey),
+            PartialState::ObjectKey if char == '"' => self.swap(PartialState::ObjectAfterKey),
+            PartialState::ObjectAfterKey if char == ':' => {
+                self.swap(PartialState::ObjectBeforeValue)
             }
-            State::ArrayAfterComma => self.value_start(char, at, State::ArrayAfterValue),
-            State::ArrayAfterValue => match char {
+            PartialState::ObjectAfterComma
+            | PartialState::ObjectKey
+            | PartialState::ObjectAfterKey => {}
+            PartialState::ObjectBeforeValue => {
+                self.value_start(char, at, PartialState::ObjectAfterValue)
+            }
+            PartialState::ObjectAfterValue => self.after_object_value(char, end),
+            PartialState::ArrayStart if char == ']' => self.close(end),
+            PartialState::ArrayStart => {
+                self.valid = end;
+                self.value_start(char, at, PartialState::ArrayAfterValue);
+            }
+            PartialState::ArrayAfterComma => {
+                self.value_start(char, at, PartialState::ArrayAfterValue)
+            }
+            PartialState::ArrayAfterValue => match char {
                 ',' | ']' => self.after_array_value(char, end),
                 _ => self.valid = end,
             },
-            State::String => match char {
+            PartialState::String => match char {
                 '"' => self.close(end),
-                '\\' => self.stack.push(State::StringEscape),
+                '\\' => self.stack.push(PartialState::StringEscape),
                 _ => self.valid = end,
             },
-            State::StringEscape if char == 'u' => {
+            PartialState::StringEscape if char == 'u' => {
                 self.unicode_digits = 0;
-                self.swap(State::UnicodeEscape);
+                self.swap(PartialState::UnicodeEscape);
             }
-            State::StringEscape => self.close(end),
-            State::UnicodeEscape => {
+            PartialState::StringEscape => self.close(end),
+            PartialState::UnicodeEscape => {
                 self.unicode_digits += u8::from(char.is_ascii_hexdigit());
                 if self.unicode_digits == 4 {
                     self.close(end);
                 }
             }
-            State::Number => self.number(char, end),
-            State::Literal => self.literal(char, end),
+            PartialState::Number => self.number(char, end),
+            PartialState::Literal => self.literal(char, end),
         }
     }
 
@@ -120,17 +133,17 @@ impl Scan<'_> {
         self.stack.pop();
     }
 
-    fn value_start(&mut self, char: char, at: usize, after: State) {
+    fn value_start(&mut self, char: char, at: usize, after: PartialState) {
         let inside = match char {
-            '"' => State::String,
+            '"' => PartialState::String,
             'f' | 't' | 'n' => {
                 self.literal_start = at;
-                State::Literal
+                PartialState::Literal
             }
             // A lone minus cannot be completed, so it does not count as valid yet.
-            '-' | '0'..='9' => State::Number,
-            '{' => State::ObjectStart,
-            '[' => State::ArrayStart,
+            '-' | '0'..='9' => PartialState::Number,
+            '{' => PartialState::ObjectStart,
+            '[' => PartialState::ArrayStart,
             _ => return,
         };
         if char != '-' {
@@ -142,7 +155,7 @@ impl Scan<'_> {
 
     fn after_object_value(&mut self, char: char, end: usize) {
         match char {
-            ',' => self.swap(State::ObjectAfterComma),
+            ',' => self.swap(PartialState::ObjectAfterComma),
             '}' => self.close(end),
             _ => {}
         }
@@ -150,7 +163,7 @@ impl Scan<'_> {
 
     fn after_array_value(&mut self, char: char, end: usize) {
         match char {
-            ',' => self.swap(State::ArrayAfterComma),
+            ',' => self.swap(PartialState::ArrayAfterComma),
             ']' => self.close(end),
             _ => {}
         }
@@ -163,9 +176,9 @@ impl Scan<'_> {
             ',' | '}' | ']' => {
                 self.stack.pop();
                 // Each bracket closes only its own kind of container.
-                if self.top() == State::ArrayAfterValue && char != '}' {
+                if self.top() == PartialState::ArrayAfterValue && char != '}' {
                     self.after_array_value(char, end);
-                } else if self.top() == State::ObjectAfterValue && char != ']' {
+                } else if self.top() == PartialState::ObjectAfterValue && char != ']' {
                     self.after_object_value(char, end);
                 }
             }
@@ -182,9 +195,9 @@ impl Scan<'_> {
             return;
         }
         self.stack.pop();
-        if self.top() == State::ObjectAfterValue {
+        if self.top() == PartialState::ObjectAfterValue {
             self.after_object_value(char, end);
-        } else if self.top() == State::ArrayAfterValue {
+        } else if self.top() == PartialState::ArrayAfterValue {
             self.after_array_value(char, end);
         }
     }
@@ -193,27 +206,27 @@ impl Scan<'_> {
         let mut text = self.text[..self.valid].to_owned();
         for state in self.stack.iter().rev() {
             match state {
-                State::String => text.push('"'),
-                State::ObjectKey
-                | State::ObjectAfterKey
-                | State::ObjectAfterComma
-                | State::ObjectStart
-                | State::ObjectBeforeValue
-                | State::ObjectAfterValue => text.push('}'),
-                State::ArrayStart | State::ArrayAfterComma | State::ArrayAfterValue => {
-                    text.push(']')
-                }
-                State::Literal => {
+                PartialState::String => text.push('"'),
+                PartialState::ObjectKey
+                | PartialState::ObjectAfterKey
+                | PartialState::ObjectAfterComma
+                | PartialState::ObjectStart
+                | PartialState::ObjectBeforeValue
+                | PartialState::ObjectAfterValue => text.push('}'),
+                PartialState::ArrayStart
+                | PartialState::ArrayAfterComma
+                | PartialState::ArrayAfterValue => text.push(']'),
+                PartialState::Literal => {
                     let begun = &self.text[self.literal_start..];
                     if let Some(whole) = literal_of(begun) {
                         text.push_str(&whole[begun.len()..]);
                     }
                 }
-                State::Root
-                | State::Finish
-                | State::StringEscape
-                | State::UnicodeEscape
-                | State::Number => {}
+                PartialState::Root
+                | PartialState::Finish
+                | PartialState::StringEscape
+                | PartialState::UnicodeEscape
+                | PartialState::Number => {}
             }
         }
         text

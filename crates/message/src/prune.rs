@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::json::Json;
-use crate::model::{ModelContent, ModelMessage, ModelPart, ModelRole, Value};
+use crate::model::{ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue};
 
 /// Which reasoning is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,46 +88,48 @@ fn prune_reasoning(messages: &mut [ModelMessage<'_>], which: PruneReasoning) {
 }
 
 /// What a part has to do with tools.
-enum ToolUse<'m> {
+enum PrunedToolPart<'m> {
     None,
     /// A call or a result: call id and tool name.
-    Call(Option<Value<'m>>, Option<Value<'m>>),
+    Call(Option<ModelValue<'m>>, Option<ModelValue<'m>>),
     /// A question for approval or its answer: approval id.
-    Approval(Option<Value<'m>>),
+    Approval(Option<ModelValue<'m>>),
 }
 
 /// What an id is compared by: its JSON, so that ids of any plain type do. Objects and lists are only
 /// equal to themselves in JavaScript, so they are equal to nothing here.
-fn id_key(id: Option<&Value<'_>>) -> Option<String> {
+fn id_key(id: Option<&ModelValue<'_>>) -> Option<String> {
     match id {
         None => Some("undefined".to_owned()),
-        Some(Value::Ref(Json::Object(_) | Json::Array(_))) => None,
+        Some(ModelValue::Ref(Json::Object(_) | Json::Array(_))) => None,
         Some(id) => Some(written(id)),
     }
 }
 
 /// The name of a tool, as its JSON; null is none.
-fn name_key(name: Option<&Value<'_>>) -> Option<String> {
-    name.filter(|name| !matches!(name, Value::Ref(Json::Null))).map(written)
+fn name_key(name: Option<&ModelValue<'_>>) -> Option<String> {
+    name.filter(|name| !matches!(name, ModelValue::Ref(Json::Null))).map(written)
 }
 
-fn written(value: &Value<'_>) -> String {
+fn written(value: &ModelValue<'_>) -> String {
     let mut text = String::new();
     value.write_to(&mut text);
     text
 }
 
-fn tool_use<'m>(part: &'m ModelPart<'_>) -> ToolUse<'m> {
+fn tool_use<'m>(part: &'m ModelPart<'_>) -> PrunedToolPart<'m> {
     match part {
-        ModelPart::ToolCall(call) => ToolUse::Call(call.call_id(), call.tool_name()),
-        ModelPart::ToolResult(result) => ToolUse::Call(result.call_id(), result.tool_name()),
-        ModelPart::ToolApprovalRequest(request) => ToolUse::Approval(request.approval_id()),
-        ModelPart::ToolApprovalResponse(response) => ToolUse::Approval(response.approval_id()),
+        ModelPart::ToolCall(call) => PrunedToolPart::Call(call.call_id(), call.tool_name()),
+        ModelPart::ToolResult(result) => PrunedToolPart::Call(result.call_id(), result.tool_name()),
+        ModelPart::ToolApprovalRequest(request) => PrunedToolPart::Approval(request.approval_id()),
+        ModelPart::ToolApprovalResponse(response) => {
+            PrunedToolPart::Approval(response.approval_id())
+        }
         ModelPart::Text(_)
         | ModelPart::Reasoning(_)
         | ModelPart::Image(_)
         | ModelPart::File(_)
-        | ModelPart::Unknown(_) => ToolUse::None,
+        | ModelPart::Unknown(_) => PrunedToolPart::None,
     }
 }
 
@@ -140,7 +142,7 @@ fn tool_parts<'m, 'a>(messages: &'m [ModelMessage<'a>]) -> impl Iterator<Item = 
 }
 
 /// What a rule must know of the whole list before it looks at a single part.
-struct Plan {
+struct PrunePlan {
     /// Messages from here on are not touched.
     end: usize,
     kept_calls: HashSet<String>,
@@ -149,7 +151,7 @@ struct Plan {
     approval_tools: HashMap<String, String>,
 }
 
-impl Plan {
+impl PrunePlan {
     fn new(messages: &[ModelMessage<'_>], scope: PruneScope) -> Self {
         let (end, kept) = match scope {
             PruneScope::All => (messages.len(), &messages[messages.len()..]),
@@ -168,9 +170,9 @@ impl Plan {
         };
         for part in tool_parts(kept) {
             match tool_use(part) {
-                ToolUse::Call(id, _) => plan.kept_calls.extend(id_key(id.as_ref())),
-                ToolUse::Approval(id) => plan.kept_approvals.extend(id_key(id.as_ref())),
-                ToolUse::None => {}
+                PrunedToolPart::Call(id, _) => plan.kept_calls.extend(id_key(id.as_ref())),
+                PrunedToolPart::Approval(id) => plan.kept_approvals.extend(id_key(id.as_ref())),
+                PrunedToolPart::None => {}
             }
         }
         plan.trace_approvals(messages);
@@ -181,7 +183,7 @@ impl Plan {
     fn trace_approvals(&mut self, messages: &[ModelMessage<'_>]) {
         let mut call_tools: HashMap<String, Option<String>> = HashMap::new();
         for part in tool_parts(messages) {
-            if let ToolUse::Call(id, name) = tool_use(part)
+            if let PrunedToolPart::Call(id, name) = tool_use(part)
                 && let Some(id) = id_key(id.as_ref())
             {
                 call_tools.insert(id, name_key(name.as_ref()));
@@ -207,12 +209,12 @@ impl Plan {
     /// Whether a part stays; `tools` are the keys of the names that the rule is about.
     fn keeps(&self, part: &ModelPart<'_>, tools: Option<&[String]>) -> bool {
         let (kept, name) = match tool_use(part) {
-            ToolUse::None => return true,
-            ToolUse::Call(id, name) => {
+            PrunedToolPart::None => return true,
+            PrunedToolPart::Call(id, name) => {
                 let id = id_key(id.as_ref());
                 (id.is_some_and(|id| self.kept_calls.contains(&id)), name_key(name.as_ref()))
             }
-            ToolUse::Approval(id) => {
+            PrunedToolPart::Approval(id) => {
                 let id = id_key(id.as_ref());
                 let name = id.as_ref().and_then(|id| self.approval_tools.get(id)).cloned();
                 (id.is_some_and(|id| self.kept_approvals.contains(&id)), name)
@@ -227,11 +229,11 @@ impl Plan {
 }
 
 fn prune_tool_calls(messages: &mut [ModelMessage<'_>], rule: &PruneToolCalls) {
-    let plan = Plan::new(messages, rule.scope);
+    let plan = PrunePlan::new(messages, rule.scope);
     let tools: Option<Vec<String>> = rule
         .tools
         .as_ref()
-        .map(|tools| tools.iter().map(|name| written(&Value::Str(name))).collect());
+        .map(|tools| tools.iter().map(|name| written(&ModelValue::Str(name))).collect());
     for message in &mut messages[..plan.end] {
         if !matches!(message.role, ModelRole::Assistant | ModelRole::Tool) {
             continue;

@@ -91,7 +91,7 @@ impl UiMessage {
     ///
     /// # Errors
     /// When the text is not JSON, or not an object.
-    pub fn parse(text: &str) -> Result<Self, ReadError> {
+    pub fn parse(text: &str) -> Result<Self, UiMessageError> {
         Ok(Self::from_json(Json::parse(text)?)?)
     }
 
@@ -204,10 +204,10 @@ impl UiMessage {
 
 /// Why a text is not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
+pub enum UiMessageError {
     /// The text is not JSON.
     #[error(transparent)]
-    Json(#[from] crate::json::ParseError),
+    Json(#[from] crate::json::JsonError),
     /// The JSON is not an object.
     #[error(transparent)]
     NotAMessage(#[from] NotAMessage),

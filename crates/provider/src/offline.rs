@@ -6,8 +6,8 @@
 
 use ship_message::json::Json;
 use ship_message::{
-    Chunk, FinishReason, ModelMessage, ModelPart, ModelRole, TextChunk, ToolChunk, ToolOutput,
-    Value,
+    Chunk, FinishReason, ModelMessage, ModelPart, ModelRole, ModelValue, TextChunk, ToolChunk,
+    ToolOutput,
 };
 
 use crate::{Answered, Answering, Provider, Request, Sink, compile};
@@ -86,7 +86,9 @@ const WHO: &str = "I am the offline model, a small stand-in without a language m
 /// The texts of a message, in order.
 fn texts(message: &ModelMessage<'_>) -> Vec<String> {
     let text = |part: &ModelPart<'_>| match part {
-        ModelPart::Text(text) => text.text().as_ref().and_then(Value::as_str).map(str::to_owned),
+        ModelPart::Text(text) => {
+            text.text().as_ref().and_then(ModelValue::as_str).map(str::to_owned)
+        }
         _ => None,
     };
     message.parts().iter().filter_map(text).collect()
@@ -114,7 +116,7 @@ fn answered_calls(messages: &[ModelMessage<'_>]) -> Vec<String> {
     for part in messages.iter().flat_map(ModelMessage::parts) {
         let ModelPart::ToolResult(result) = part else { continue };
         let name = result.tool_name();
-        let name = name.as_ref().and_then(Value::as_str).unwrap_or("?");
+        let name = name.as_ref().and_then(ModelValue::as_str).unwrap_or("?");
         let mut text = String::new();
         match result.output() {
             Some(ToolOutput::Of(_, value)) => match value.as_str() {

@@ -1,13 +1,13 @@
 //! Merging message metadata as the AI SDK does.
 
 use crate::convert::spread;
-use crate::json::{Json, Object, Places, is_prototype_key};
+use crate::json::{Json, KeyPlaces, Object, is_prototype_key};
 
 /// Where the keys of the metadata are, kept from one merge to the next: a stream may bring metadata with
 /// every chunk, and looking through all of it each time would cost the square of it.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
-    places: Option<Places>,
+    places: Option<KeyPlaces>,
 }
 
 impl Merger {
@@ -29,7 +29,7 @@ impl Merger {
             self.places = None;
         }
         if let Json::Object(object) = base {
-            let places = self.places.get_or_insert_with(|| Places::of(object));
+            let places = self.places.get_or_insert_with(|| KeyPlaces::of(object));
             object.merge_deep(overrides, places);
         }
         true

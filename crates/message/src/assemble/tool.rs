@@ -9,9 +9,9 @@ use crate::ui::{PartFields, ToolPart, ToolState, UiPart};
 
 /// The places of the parts that one call id has, static and dynamic ones apart, each in order.
 #[derive(Debug, Default)]
-pub(super) struct Places([Vec<usize>; 2]);
+pub(super) struct CallParts([Vec<usize>; 2]);
 
-impl Places {
+impl CallParts {
     pub(super) fn add(&mut self, at: usize, dynamic: bool) {
         self.0[usize::from(dynamic)].push(at);
     }
@@ -48,7 +48,7 @@ pub(super) struct Partial {
 struct Update {
     state: ToolState,
     tool_name: Option<Json>,
-    input: Input,
+    input: InputUpdate,
     output: Option<Json>,
     error_text: Option<String>,
     raw_input: Option<Json>,
@@ -58,7 +58,7 @@ struct Update {
 }
 
 /// What becomes of a part's input.
-enum Input {
+enum InputUpdate {
     None,
     Is(Json),
     /// It stays, without being copied.
@@ -71,7 +71,7 @@ impl Update {
             state,
             tool_name,
             chunk,
-            input: Input::None,
+            input: InputUpdate::None,
             output: None,
             error_text: None,
             raw_input: None,
@@ -120,7 +120,7 @@ impl Assembler {
                 let dynamic = tool.dynamic == Some(true);
                 let mut update =
                     Update::new(ToolState::InputAvailable, Some(tool_name.into()), tool);
-                update.input = Input::Is(input);
+                update.input = InputUpdate::Is(input);
                 self.update_in_step(dynamic, update);
             }
             Chunk::ToolInputError { tool, tool_name, input, error_text } => {
@@ -281,7 +281,7 @@ impl Assembler {
         let mut update = Update::new(ToolState::OutputError, Some(tool_name.into()), tool);
         update.error_text = Some(error_text);
         if dynamic {
-            update.input = Input::Is(input);
+            update.input = InputUpdate::Is(input);
         } else {
             update.raw_input = Some(input);
         }
@@ -320,7 +320,7 @@ impl Assembler {
         let at = self.find_call(&chunk.call_id)?;
         let UiPart::Tool(part) = &mut self.message.parts_mut()[at] else { return Ok(()) };
         let mut update = Update::new(ToolState::OutputAvailable, name_of(part), chunk);
-        update.input = Input::Stays;
+        update.input = InputUpdate::Stays;
         fill(&mut update, part);
         apply(part, update);
         Ok(())
@@ -357,7 +357,7 @@ fn new_part(dynamic: bool, update: Update) -> ToolPart {
     object.set("state", state.name().unwrap_or_default());
     object.set_or_remove("title", chunk.title.map(Json::from));
     object.set_or_remove("toolMetadata", chunk.tool_metadata);
-    if let Input::Is(input) = update.input {
+    if let InputUpdate::Is(input) = update.input {
         object.set("input", input);
     }
     object.set_or_remove("inputEncoding", update.input_encoding);
@@ -382,9 +382,9 @@ fn apply(part: &mut ToolPart, update: Update) {
         object.set("type", static_type(tool_name));
     }
     match update.input {
-        Input::None => drop(object.remove("input")),
-        Input::Is(input) => object.set("input", input),
-        Input::Stays => {}
+        InputUpdate::None => drop(object.remove("input")),
+        InputUpdate::Is(input) => object.set("input", input),
+        InputUpdate::Stays => {}
     }
     object.set_or_remove("output", update.output);
     object.set_or_remove("errorText", update.error_text.map(Json::from));

@@ -1,7 +1,7 @@
 //! Reading a chunk: every required field is there and every field of its type, or the stream is broken.
 
 use super::{Chunk, FinishReason, InputEncoding, TextChunk, ToolChunk};
-use crate::json::{JsString, Json, Object, ParseError};
+use crate::json::{JsString, Json, JsonError, Object};
 use crate::validate::{is_provider_metadata, is_record};
 
 /// Why a text is not a chunk.
@@ -9,7 +9,7 @@ use crate::validate::{is_provider_metadata, is_record};
 pub enum ChunkError {
     /// The text is not JSON.
     #[error("a chunk of the stream is {0}")]
-    Json(#[from] ParseError),
+    Json(#[from] JsonError),
     /// A key that JavaScript would take for the prototype of the object.
     #[error("a chunk of the stream has a `__proto__` or `constructor.prototype` key")]
     Prototype,
@@ -52,18 +52,18 @@ impl Chunk {
         };
         let mut fields = Fields { object };
         read(&kind, &mut fields).map_err(|problem| match problem {
-            Problem::Type => ChunkError::UnknownType(kind),
-            Problem::Field(field) => ChunkError::Field { kind, field },
+            ChunkProblem::Type => ChunkError::UnknownType(kind),
+            ChunkProblem::Field(field) => ChunkError::Field { kind, field },
         })
     }
 }
 
-enum Problem {
+enum ChunkProblem {
     Type,
     Field(&'static str),
 }
 
-fn read(kind: &str, fields: &mut Fields) -> Result<Chunk, Problem> {
+fn read(kind: &str, fields: &mut Fields) -> Result<Chunk, ChunkProblem> {
     Ok(match kind {
         "start" => Chunk::Start {
             message_id: fields.optional_string("messageId")?,
@@ -104,11 +104,11 @@ fn read(kind: &str, fields: &mut Fields) -> Result<Chunk, Problem> {
         "error" => Chunk::Error { error_text: fields.string("errorText")? },
         _ if kind.starts_with("tool-") => read_tool(kind, fields)?,
         _ if kind.starts_with("data-") => fields.data()?,
-        _ => return Err(Problem::Type),
+        _ => return Err(ChunkProblem::Type),
     })
 }
 
-fn read_tool(kind: &str, fields: &mut Fields) -> Result<Chunk, Problem> {
+fn read_tool(kind: &str, fields: &mut Fields) -> Result<Chunk, ChunkProblem> {
     Ok(match kind {
         "tool-input-start" => Chunk::ToolInputStart {
             tool: fields.tool()?,
@@ -152,7 +152,7 @@ fn read_tool(kind: &str, fields: &mut Fields) -> Result<Chunk, Problem> {
             error_text: fields.string("errorText")?,
         },
         "tool-output-denied" => Chunk::ToolOutputDenied { call_id: fields.string("toolCallId")? },
-        _ => return Err(Problem::Type),
+        _ => return Err(ChunkProblem::Type),
     })
 }
 
@@ -166,30 +166,30 @@ impl Fields {
         self.object.remove(key)
     }
 
-    fn required(&mut self, key: &'static str) -> Result<Json, Problem> {
-        self.any(key).ok_or(Problem::Field(key))
+    fn required(&mut self, key: &'static str) -> Result<Json, ChunkProblem> {
+        self.any(key).ok_or(ChunkProblem::Field(key))
     }
 
-    fn js_string(&mut self, key: &'static str) -> Result<JsString, Problem> {
+    fn js_string(&mut self, key: &'static str) -> Result<JsString, ChunkProblem> {
         match self.any(key) {
             Some(Json::String(string)) => Ok(string),
-            _ => Err(Problem::Field(key)),
+            _ => Err(ChunkProblem::Field(key)),
         }
     }
 
-    fn string(&mut self, key: &'static str) -> Result<String, Problem> {
+    fn string(&mut self, key: &'static str) -> Result<String, ChunkProblem> {
         self.js_string(key).map(JsString::into_string)
     }
 
-    fn optional_string(&mut self, key: &'static str) -> Result<Option<String>, Problem> {
+    fn optional_string(&mut self, key: &'static str) -> Result<Option<String>, ChunkProblem> {
         if self.object.has(key) { self.string(key).map(Some) } else { Ok(None) }
     }
 
-    fn optional_bool(&mut self, key: &'static str) -> Result<Option<bool>, Problem> {
+    fn optional_bool(&mut self, key: &'static str) -> Result<Option<bool>, ChunkProblem> {
         match self.any(key) {
             None => Ok(None),
             Some(Json::Bool(bool)) => Ok(Some(bool)),
-            Some(_) => Err(Problem::Field(key)),
+            Some(_) => Err(ChunkProblem::Field(key)),
         }
     }
 
@@ -197,10 +197,10 @@ impl Fields {
         &mut self,
         key: &'static str,
         named: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, Problem> {
+    ) -> Result<Option<T>, ChunkProblem> {
         match self.any(key) {
             None => Ok(None),
-            Some(value) => value.as_str().and_then(named).map(Some).ok_or(Problem::Field(key)),
+            Some(value) => value.as_str().and_then(named).map(Some).ok_or(ChunkProblem::Field(key)),
         }
     }
 
@@ -208,20 +208,20 @@ impl Fields {
         &mut self,
         key: &'static str,
         fits: impl Fn(&Json) -> bool,
-    ) -> Result<Option<Json>, Problem> {
+    ) -> Result<Option<Json>, ChunkProblem> {
         let value = self.any(key);
-        if value.as_ref().is_none_or(fits) { Ok(value) } else { Err(Problem::Field(key)) }
+        if value.as_ref().is_none_or(fits) { Ok(value) } else { Err(ChunkProblem::Field(key)) }
     }
 
-    fn provider_metadata(&mut self) -> Result<Option<Json>, Problem> {
+    fn provider_metadata(&mut self) -> Result<Option<Json>, ChunkProblem> {
         self.checked("providerMetadata", is_provider_metadata)
     }
 
-    fn text(&mut self) -> Result<TextChunk, Problem> {
+    fn text(&mut self) -> Result<TextChunk, ChunkProblem> {
         Ok(TextChunk { id: self.string("id")?, provider_metadata: self.provider_metadata()? })
     }
 
-    fn tool_without_title(&mut self) -> Result<ToolChunk, Problem> {
+    fn tool_without_title(&mut self) -> Result<ToolChunk, ChunkProblem> {
         Ok(ToolChunk {
             call_id: self.string("toolCallId")?,
             provider_executed: self.optional_bool("providerExecuted")?,
@@ -232,12 +232,12 @@ impl Fields {
         })
     }
 
-    fn tool(&mut self) -> Result<ToolChunk, Problem> {
+    fn tool(&mut self) -> Result<ToolChunk, ChunkProblem> {
         let title = self.optional_string("title")?;
         Ok(ToolChunk { title, ..self.tool_without_title()? })
     }
 
-    fn data(&mut self) -> Result<Chunk, Problem> {
+    fn data(&mut self) -> Result<Chunk, ChunkProblem> {
         let object = &self.object;
         for (key, fits) in [
             ("id", object.get("id").is_none_or(|id| id.as_str().is_some())),
@@ -245,7 +245,7 @@ impl Fields {
             ("transient", object.get("transient").is_none_or(|bool| bool.as_bool().is_some())),
         ] {
             if !fits {
-                return Err(Problem::Field(key));
+                return Err(ChunkProblem::Field(key));
             }
         }
         Ok(Chunk::Data(std::mem::take(&mut self.object)))

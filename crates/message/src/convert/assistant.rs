@@ -3,8 +3,8 @@
 use super::{ConvertError, ConvertOptions, check_has_type, is_wanted};
 use crate::json::Json;
 use crate::model::{
-    FileModelPart, ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole,
-    ReasoningModelPart, RunBy, Shown, TextModelPart, ToolApprovalRequestModelPart,
+    FileModelPart, ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole, OutputForm,
+    ReasoningModelPart, RunBy, TextModelPart, ToolApprovalRequestModelPart,
     ToolApprovalResponseModelPart, ToolCallModelPart, ToolResultModelPart,
 };
 use crate::ui::{PartFields, ToolPart, ToolState, UiMessage, UiPart};
@@ -110,23 +110,23 @@ fn result<'a>(
     options: &ConvertOptions<'_>,
 ) -> Result<ModelPart<'a>, ConvertError> {
     let succeeded = part.state() == ToolState::OutputAvailable;
-    let shown = if succeeded { shown(part, options)? } else { Shown::AsIs };
+    let shown = if succeeded { shown(part, options)? } else { OutputForm::AsIs };
     Ok(ModelPart::ToolResult(ToolResultModelPart::of(part, run_by, shown)))
 }
 
 /// How the output of a successful call is shown.
-fn shown(part: &ToolPart, options: &ConvertOptions<'_>) -> Result<Shown, ConvertError> {
+fn shown(part: &ToolPart, options: &ConvertOptions<'_>) -> Result<OutputForm, ConvertError> {
     let name = part.name().unwrap_or_default();
     let known = options.tools.is_some_and(|tools| tools.contains(name));
     if !known {
         // A static part whose tool was gone when it was validated is marked so.
         let gone = part.is_dynamic() && part.field("dynamic") == Some(&Json::Bool(false));
-        return Ok(if gone { Shown::Gone } else { Shown::AsIs });
+        return Ok(if gone { OutputForm::Gone } else { OutputForm::AsIs });
     }
-    let Some(convert) = options.to_model_output else { return Ok(Shown::AsIs) };
+    let Some(convert) = options.to_model_output else { return Ok(OutputForm::AsIs) };
     match convert(name, part.field("toolCallId"), part.input(), part.output()) {
-        Some(Ok(output)) => Ok(Shown::AsTool(Box::new(output))),
+        Some(Ok(output)) => Ok(OutputForm::AsTool(Box::new(output))),
         Some(Err(message)) => Err(ConvertError::ToolOutput(message)),
-        None => Ok(Shown::AsIs),
+        None => Ok(OutputForm::AsIs),
     }
 }

@@ -1,6 +1,6 @@
 //! The few places where JavaScript turns a value into something else without being asked.
 
-use crate::json::{JsString, Json, Key, write_number};
+use crate::json::{JsString, Json, ObjectKey, write_number};
 
 /// A value that JavaScript cannot turn into text: an object that hides its own way of doing so.
 #[derive(Debug)]
@@ -23,25 +23,27 @@ pub(crate) fn to_string(value: Option<&Json>) -> Result<String, NoText> {
 /// meet are joined.
 pub(super) fn join(value: Option<&Json>, out: &mut JsString) -> Result<(), NoText> {
     // An array's own text is its elements joined by commas, however deep they are nested.
-    enum Step<'a> {
+    enum CoerceStep<'a> {
         Value(&'a Json),
         Comma,
     }
-    let mut pending: Vec<Step<'_>> = value.into_iter().map(Step::Value).collect();
+    let mut pending: Vec<CoerceStep<'_>> = value.into_iter().map(CoerceStep::Value).collect();
     while let Some(step) = pending.pop() {
         match step {
-            Step::Comma => out.push(&",".into()),
-            Step::Value(Json::Null) => {}
-            Step::Value(Json::Bool(bool)) => out.push(&bool.to_string().into()),
-            Step::Value(Json::Number(number)) => out.push(&number_to_string(*number).into()),
-            Step::Value(Json::String(text)) => out.push(text),
-            Step::Value(Json::Object(object)) if object.has("toString") => return Err(NoText),
-            Step::Value(Json::Object(_)) => out.push(&"[object Object]".into()),
-            Step::Value(Json::Array(array)) => {
+            CoerceStep::Comma => out.push(&",".into()),
+            CoerceStep::Value(Json::Null) => {}
+            CoerceStep::Value(Json::Bool(bool)) => out.push(&bool.to_string().into()),
+            CoerceStep::Value(Json::Number(number)) => out.push(&number_to_string(*number).into()),
+            CoerceStep::Value(Json::String(text)) => out.push(text),
+            CoerceStep::Value(Json::Object(object)) if object.has("toString") => {
+                return Err(NoText);
+            }
+            CoerceStep::Value(Json::Object(_)) => out.push(&"[object Object]".into()),
+            CoerceStep::Value(Json::Array(array)) => {
                 for (i, element) in array.iter().enumerate().rev() {
-                    pending.push(Step::Value(element));
+                    pending.push(CoerceStep::Value(element));
                     if i > 0 {
-                        pending.push(Step::Comma);
+                        pending.push(CoerceStep::Comma);
                     }
                 }
             }
@@ -61,7 +63,7 @@ fn number_to_string(number: f64) -> String {
 
 /// What `{...value}` takes from a value: objects give their entries, lists and strings their elements by
 /// index. Of several that are spread into one object, [`Object::from_iter`] lets the last of a key win.
-pub(crate) fn spread(value: &Json) -> Vec<(Key, Json)> {
+pub(crate) fn spread(value: &Json) -> Vec<(ObjectKey, Json)> {
     match value {
         Json::Object(object) => {
             object.iter().map(|(key, value)| (key.to_owned().into(), value.clone())).collect()

@@ -11,9 +11,9 @@ pub(crate) fn is_prototype_key(key: &str) -> bool {
 
 /// Where the keys of an object are, for merging into it again and again.
 #[derive(Debug, Default)]
-pub(crate) struct Places(HashMap<String, usize>);
+pub(crate) struct KeyPlaces(HashMap<String, usize>);
 
-impl Places {
+impl KeyPlaces {
     pub(crate) fn of(object: &Object) -> Self {
         Self(object.keys().enumerate().map(|(at, key)| (key.to_owned(), at)).collect())
     }
@@ -22,16 +22,16 @@ impl Places {
 impl Object {
     /// Merges `overrides` into this: objects deeply, everything else replaced. Keys that would change the
     /// prototype of a JavaScript object are left out. `places` must be those of this object.
-    pub(crate) fn merge_deep(&mut self, overrides: Self, places: &mut Places) {
+    pub(crate) fn merge_deep(&mut self, overrides: Self, places: &mut KeyPlaces) {
         let mut pending = self.merge_flat(overrides, places);
         while let Some((target, overrides)) = pending.pop() {
-            let mut places = Places::of(target);
+            let mut places = KeyPlaces::of(target);
             pending.extend(target.merge_flat(overrides, &mut places));
         }
     }
 
     /// Merges one level. Returns the objects below that are still to be merged.
-    fn merge_flat(&mut self, overrides: Self, places: &mut Places) -> Vec<(&mut Self, Self)> {
+    fn merge_flat(&mut self, overrides: Self, places: &mut KeyPlaces) -> Vec<(&mut Self, Self)> {
         let mut nested = Vec::new();
         for (key, value) in overrides.into_entries() {
             if is_prototype_key(&key) {

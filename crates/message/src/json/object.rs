@@ -13,7 +13,7 @@ use super::Json;
 const SCAN_KEYS_MAX: usize = 16;
 
 /// The key of an object entry. The names that messages use are not allocated.
-pub type Key = Cow<'static, str>;
+pub type ObjectKey = Cow<'static, str>;
 
 /// A list of values.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub struct Array(pub(super) Vec<Json>);
 
 /// A JSON object: keys with values, in the order in which they were first set.
 #[derive(Default)]
-pub struct Object(pub(super) Vec<(Key, Json)>);
+pub struct Object(pub(super) Vec<(ObjectKey, Json)>);
 
 impl Object {
     /// Makes an empty object.
@@ -55,7 +55,7 @@ impl Object {
     }
 
     /// Sets `key`: at its old place if it has one, else at the end.
-    pub fn set(&mut self, key: impl Into<Key>, value: impl Into<Json>) {
+    pub fn set(&mut self, key: impl Into<ObjectKey>, value: impl Into<Json>) {
         let key = key.into();
         match self.get_mut(&key) {
             Some(old) => *old = value.into(),
@@ -64,7 +64,7 @@ impl Object {
     }
 
     /// Sets `key`, or removes it when there is no value.
-    pub fn set_or_remove(&mut self, key: impl Into<Key>, value: Option<Json>) {
+    pub fn set_or_remove(&mut self, key: impl Into<ObjectKey>, value: Option<Json>) {
         match value {
             Some(value) => self.set(key, value),
             None => {
@@ -113,8 +113,8 @@ impl Object {
                 return;
             }
         }
-        let mut places: HashMap<Key, usize> = HashMap::with_capacity(self.0.len());
-        let mut merged: Vec<(Key, Json)> = Vec::with_capacity(self.0.len());
+        let mut places: HashMap<ObjectKey, usize> = HashMap::with_capacity(self.0.len());
+        let mut merged: Vec<(ObjectKey, Json)> = Vec::with_capacity(self.0.len());
         for (key, value) in std::mem::take(&mut self.0) {
             match places.get(&key) {
                 Some(&at) => merged[at].1 = value,
@@ -128,7 +128,7 @@ impl Object {
     }
 }
 
-impl<K: Into<Key>, V: Into<Json>> FromIterator<(K, V)> for Object {
+impl<K: Into<ObjectKey>, V: Into<Json>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut object =
             Self(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect());
@@ -137,7 +137,7 @@ impl<K: Into<Key>, V: Into<Json>> FromIterator<(K, V)> for Object {
     }
 }
 
-impl<K: Into<Key>, V: Into<Json>, const N: usize> From<[(K, V); N]> for Object {
+impl<K: Into<ObjectKey>, V: Into<Json>, const N: usize> From<[(K, V); N]> for Object {
     fn from(entries: [(K, V); N]) -> Self {
         entries.into_iter().collect()
     }
@@ -145,7 +145,7 @@ impl<K: Into<Key>, V: Into<Json>, const N: usize> From<[(K, V); N]> for Object {
 
 impl Object {
     /// Takes the object apart.
-    pub fn into_entries(mut self) -> Vec<(Key, Json)> {
+    pub fn into_entries(mut self) -> Vec<(ObjectKey, Json)> {
         std::mem::take(&mut self.0)
     }
 }

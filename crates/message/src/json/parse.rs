@@ -1,17 +1,17 @@
 //! Reading: one pass over the text with a stack of open containers.
 
-use super::object::{Array, Key, Object};
+use super::object::{Array, Object, ObjectKey};
 use super::{JsString, Json};
 
 /// Why a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON: {expected} at byte {offset}")]
-pub struct ParseError {
+pub struct JsonError {
     offset: usize,
     expected: &'static str,
 }
 
-impl ParseError {
+impl JsonError {
     /// The byte at which the text stopped being JSON.
     pub fn offset(&self) -> usize {
         self.offset
@@ -23,15 +23,15 @@ impl ParseError {
 }
 
 /// A container that is not closed yet.
-enum Open {
+enum OpenContainer {
     Array(Vec<Json>),
     /// The entries so far, and the key whose value comes next.
-    Object(Vec<(Key, Json)>, Key),
+    Object(Vec<(ObjectKey, Json)>, ObjectKey),
 }
 
-pub(super) fn parse(text: &str) -> Result<Json, ParseError> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
-    let mut stack: Vec<Open> = Vec::new();
+pub(super) fn parse(text: &str) -> Result<Json, JsonError> {
+    let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0 };
+    let mut stack: Vec<OpenContainer> = Vec::new();
     loop {
         reader.skip_white();
         let mut value = match reader.peek() {
@@ -42,7 +42,7 @@ pub(super) fn parse(text: &str) -> Result<Json, ParseError> {
                     Json::Object(Object::new())
                 } else {
                     let key = reader.key()?;
-                    stack.push(Open::Object(Vec::new(), key));
+                    stack.push(OpenContainer::Object(Vec::new(), key));
                     continue;
                 }
             }
@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str) -> Result<Json, ParseError> {
                 if reader.eat(b']') {
                     Json::Array(Array::default())
                 } else {
-                    stack.push(Open::Array(Vec::new()));
+                    stack.push(OpenContainer::Array(Vec::new()));
                     continue;
                 }
             }
@@ -69,7 +69,7 @@ pub(super) fn parse(text: &str) -> Result<Json, ParseError> {
                         Err(reader.error("expected the end of the text"))
                     };
                 }
-                Some(Open::Array(values)) => {
+                Some(OpenContainer::Array(values)) => {
                     values.push(value);
                     if reader.eat(b',') {
                         break;
@@ -77,7 +77,7 @@ pub(super) fn parse(text: &str) -> Result<Json, ParseError> {
                     reader.expect(b']', "expected `,` or `]`")?;
                     value = Json::Array(Array(std::mem::take(values)));
                 }
-                Some(Open::Object(entries, key)) => {
+                Some(OpenContainer::Object(entries, key)) => {
                     entries.push((std::mem::take(key), value));
                     if reader.eat(b',') {
                         reader.skip_white();
@@ -95,15 +95,15 @@ pub(super) fn parse(text: &str) -> Result<Json, ParseError> {
     }
 }
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
-    fn error(&self, expected: &'static str) -> ParseError {
-        ParseError { offset: self.at, expected }
+impl JsonReader<'_> {
+    fn error(&self, expected: &'static str) -> JsonError {
+        JsonError { offset: self.at, expected }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -116,7 +116,7 @@ impl Reader<'_> {
         found
     }
 
-    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), ParseError> {
+    fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), JsonError> {
         if self.eat(byte) { Ok(()) } else { Err(self.error(expected)) }
     }
 
@@ -127,22 +127,21 @@ impl Reader<'_> {
     }
 
     /// Reads a key and the colon behind it.
-    fn key(&mut self) -> Result<Key, ParseError> {
+    fn key(&mut self) -> Result<ObjectKey, JsonError> {
         if self.peek() != Some(b'"') {
             return Err(self.error("expected a key in quotes"));
         }
         let key = match self.plain_string() {
-            Some(plain) => {
-                known_key(plain).map_or_else(|| Key::Owned(plain.to_owned()), Key::Borrowed)
-            }
-            None => Key::Owned(self.string()?.into_string()),
+            Some(plain) => known_key(plain)
+                .map_or_else(|| ObjectKey::Owned(plain.to_owned()), ObjectKey::Borrowed),
+            None => ObjectKey::Owned(self.string()?.into_string()),
         };
         self.skip_white();
         self.expect(b':', "expected `:`")?;
         Ok(key)
     }
 
-    fn scalar(&mut self) -> Result<Json, ParseError> {
+    fn scalar(&mut self) -> Result<Json, JsonError> {
         match self.peek() {
             Some(b'"') => self.string().map(Json::String),
             Some(b'-' | b'0'..=b'9') => self.number(),
@@ -153,7 +152,7 @@ impl Reader<'_> {
         }
     }
 
-    fn literal(&mut self, word: &str, value: Json) -> Result<Json, ParseError> {
+    fn literal(&mut self, word: &str, value: Json) -> Result<Json, JsonError> {
         if self.text[self.at..].starts_with(word) {
             self.at += word.len();
             Ok(value)
@@ -162,7 +161,7 @@ impl Reader<'_> {
         }
     }
 
-    fn digits(&mut self) -> Result<(), ParseError> {
+    fn digits(&mut self) -> Result<(), JsonError> {
         let start = self.at;
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.at += 1;
@@ -170,7 +169,7 @@ impl Reader<'_> {
         if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
     }
 
-    fn number(&mut self) -> Result<Json, ParseError> {
+    fn number(&mut self) -> Result<Json, JsonError> {
         /// A whole number of so few digits is exact in a double.
         const EXACT_DIGITS: usize = 15;
         let start = self.at;
@@ -208,7 +207,7 @@ impl Reader<'_> {
         Some(&self.text[start..start + run])
     }
 
-    fn string(&mut self) -> Result<JsString, ParseError> {
+    fn string(&mut self) -> Result<JsString, JsonError> {
         if let Some(plain) = self.plain_string() {
             return Ok(plain.into());
         }
@@ -230,7 +229,7 @@ impl Reader<'_> {
         }
     }
 
-    fn escape(&mut self, string: &mut JsString) -> Result<(), ParseError> {
+    fn escape(&mut self, string: &mut JsString) -> Result<(), JsonError> {
         self.at += 1;
         let text = match self.peek() {
             Some(b'"') => "\"",

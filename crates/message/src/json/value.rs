@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::write::{KeyOrder, write};
-use super::{Array, JsString, Key, Object, ParseError};
+use super::{Array, JsString, JsonError, Object, ObjectKey};
 
 /// A JSON value.
 ///
@@ -13,7 +13,7 @@ use super::{Array, JsString, Key, Object, ParseError};
 /// let value = Json::parse(r#"{"b":1.0,"a":[true,null]}"#)?;
 /// assert_eq!(value.get("b").and_then(Json::as_number), Some(1.0));
 /// assert_eq!(value.to_string(), r#"{"b":1,"a":[true,null]}"#);
-/// # Ok::<(), ship_message::json::ParseError>(())
+/// # Ok::<(), ship_message::json::JsonError>(())
 /// ```
 #[derive(Default)]
 pub enum Json {
@@ -37,7 +37,7 @@ impl Json {
     ///
     /// # Errors
     /// When the text is not JSON. The error tells the byte at which that became clear.
-    pub fn parse(text: &str) -> Result<Self, ParseError> {
+    pub fn parse(text: &str) -> Result<Self, JsonError> {
         super::parse::parse(text)
     }
 
@@ -45,10 +45,10 @@ impl Json {
     ///
     /// # Errors
     /// As [`Json::parse`], and when the bytes are not UTF-8.
-    pub fn parse_bytes(bytes: &[u8]) -> Result<Self, ParseError> {
+    pub fn parse_bytes(bytes: &[u8]) -> Result<Self, JsonError> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::parse(text),
-            Err(error) => Err(ParseError::not_utf8(error.valid_up_to())),
+            Err(error) => Err(JsonError::not_utf8(error.valid_up_to())),
         }
     }
 
@@ -237,7 +237,7 @@ impl Clone for Json {
 /// A container being copied: what is left of it, and what is done.
 enum Copying<'a> {
     Array(std::slice::Iter<'a, Json>, Vec<Json>),
-    Object(std::slice::Iter<'a, (Key, Json)>, Vec<(Key, Json)>),
+    Object(std::slice::Iter<'a, (ObjectKey, Json)>, Vec<(ObjectKey, Json)>),
 }
 
 fn copy_container(value: &Json) -> Json {

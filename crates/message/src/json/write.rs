@@ -4,7 +4,7 @@
 //! before all others, in ascending order; we keep the order of the text. Where our bytes end up inside a
 //! string that is compared with JavaScript's, the order must be JavaScript's too: [`KeyOrder::JavaScript`].
 
-use super::{Json, Key, Object};
+use super::{Json, Object, ObjectKey};
 
 /// The order in which an object's keys are written.
 #[derive(Clone, Copy, PartialEq)]
@@ -23,8 +23,8 @@ struct Frame<'a> {
 
 enum Rest<'a> {
     Array(std::slice::Iter<'a, Json>),
-    Object(std::slice::Iter<'a, (Key, Json)>),
-    Sorted(std::vec::IntoIter<&'a (Key, Json)>),
+    Object(std::slice::Iter<'a, (ObjectKey, Json)>),
+    Sorted(std::vec::IntoIter<&'a (ObjectKey, Json)>),
 }
 
 pub(super) fn write(value: &Json, order: KeyOrder, out: &mut String) {
@@ -62,7 +62,7 @@ fn entries(object: &Object, order: KeyOrder) -> Rest<'_> {
     if order == KeyOrder::Kept || object.keys().all(|key| array_index(key).is_none()) {
         return Rest::Object(object.0.iter());
     }
-    let mut entries: Vec<&(Key, Json)> = object.0.iter().collect();
+    let mut entries: Vec<&(ObjectKey, Json)> = object.0.iter().collect();
     // A stable sort: indexes ascending, everything else behind them as it was.
     entries.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
     Rest::Sorted(entries.into_iter())

@@ -4,18 +4,18 @@ use super::tool::{
     ToolApprovalRequestModelPart, ToolApprovalResponseModelPart, ToolCallModelPart,
     ToolResultModelPart,
 };
-use super::value::{ObjectWriter, Value};
+use super::value::{ModelValue, ObjectWriter};
 use crate::json::{Json, Object};
 use crate::ui::{FilePart, PartFields, ReasoningPart, TextPart};
 
 /// Where a part's fields are: in the UI part it was converted from, or in the object it was read from.
 #[derive(Clone, Debug)]
-pub(super) enum Source<'a, P> {
+pub(super) enum PartSource<'a, P> {
     Ui(&'a P),
     Given(Box<Object>),
 }
 
-impl<P: PartFields> Source<'_, P> {
+impl<P: PartFields> PartSource<'_, P> {
     /// A field that has one name here and there.
     pub(super) fn get(&self, key: &str) -> Option<&Json> {
         match self {
@@ -50,15 +50,15 @@ pub enum ModelPart<'a> {
 
 /// `text`
 #[derive(Clone, Debug)]
-pub struct TextModelPart<'a>(Source<'a, TextPart>);
+pub struct TextModelPart<'a>(PartSource<'a, TextPart>);
 
 /// `reasoning`
 #[derive(Clone, Debug)]
-pub struct ReasoningModelPart<'a>(Source<'a, ReasoningPart>);
+pub struct ReasoningModelPart<'a>(PartSource<'a, ReasoningPart>);
 
 /// `file`; its data is a URL or base64.
 #[derive(Clone, Debug)]
-pub struct FileModelPart<'a>(Source<'a, FilePart>);
+pub struct FileModelPart<'a>(PartSource<'a, FilePart>);
 
 /// `image`; conversion never makes one, callers may.
 #[derive(Clone, Debug)]
@@ -66,101 +66,101 @@ pub struct ImageModelPart(Box<Object>);
 
 impl<'a> TextModelPart<'a> {
     pub(crate) fn of(part: &'a TextPart) -> Self {
-        Self(Source::Ui(part))
+        Self(PartSource::Ui(part))
     }
 
     /// `text`
-    pub fn text(&self) -> Option<Value<'_>> {
-        self.0.get("text").map(Value::Ref)
+    pub fn text(&self) -> Option<ModelValue<'_>> {
+        self.0.get("text").map(ModelValue::Ref)
     }
 
     /// `providerOptions`
-    pub fn provider_options(&self) -> Option<Value<'_>> {
+    pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
-            Source::Ui(part) => part.provider_metadata().map(Value::Ref),
-            Source::Given(object) => object.get("providerOptions").map(Value::Ref),
+            PartSource::Ui(part) => part.provider_metadata().map(ModelValue::Ref),
+            PartSource::Given(object) => object.get("providerOptions").map(ModelValue::Ref),
         }
     }
 }
 
 impl<'a> ReasoningModelPart<'a> {
     pub(crate) fn of(part: &'a ReasoningPart) -> Self {
-        Self(Source::Ui(part))
+        Self(PartSource::Ui(part))
     }
 
     /// `text`
-    pub fn text(&self) -> Option<Value<'_>> {
-        self.0.get("text").map(Value::Ref)
+    pub fn text(&self) -> Option<ModelValue<'_>> {
+        self.0.get("text").map(ModelValue::Ref)
     }
 
     /// `providerOptions`. Unlike other parts, reasoning passes a null on.
-    pub fn provider_options(&self) -> Option<Value<'_>> {
+    pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
-            Source::Ui(part) => part.field("providerMetadata").map(Value::Ref),
-            Source::Given(object) => object.get("providerOptions").map(Value::Ref),
+            PartSource::Ui(part) => part.field("providerMetadata").map(ModelValue::Ref),
+            PartSource::Given(object) => object.get("providerOptions").map(ModelValue::Ref),
         }
     }
 }
 
 impl<'a> FileModelPart<'a> {
     pub(crate) fn of(part: &'a FilePart) -> Self {
-        Self(Source::Ui(part))
+        Self(PartSource::Ui(part))
     }
 
     /// `data`: a URL or base64.
-    pub fn data(&self) -> Option<Value<'_>> {
+    pub fn data(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
-            Source::Ui(part) => part.field("url").map(Value::Ref),
-            Source::Given(object) => object.get("data").map(Value::Ref),
+            PartSource::Ui(part) => part.field("url").map(ModelValue::Ref),
+            PartSource::Given(object) => object.get("data").map(ModelValue::Ref),
         }
     }
 
     /// `mediaType`
-    pub fn media_type(&self) -> Option<Value<'_>> {
-        self.0.get("mediaType").map(Value::Ref)
+    pub fn media_type(&self) -> Option<ModelValue<'_>> {
+        self.0.get("mediaType").map(ModelValue::Ref)
     }
 
     /// `filename`
-    pub fn filename(&self) -> Option<Value<'_>> {
-        self.0.get("filename").map(Value::Ref)
+    pub fn filename(&self) -> Option<ModelValue<'_>> {
+        self.0.get("filename").map(ModelValue::Ref)
     }
 
     /// `providerOptions`
-    pub fn provider_options(&self) -> Option<Value<'_>> {
+    pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
-            Source::Ui(part) => part.provider_metadata().map(Value::Ref),
-            Source::Given(object) => object.get("providerOptions").map(Value::Ref),
+            PartSource::Ui(part) => part.provider_metadata().map(ModelValue::Ref),
+            PartSource::Given(object) => object.get("providerOptions").map(ModelValue::Ref),
         }
     }
 }
 
 impl ImageModelPart {
     /// `image`: a URL or base64.
-    pub fn image(&self) -> Option<Value<'_>> {
-        self.0.get("image").map(Value::Ref)
+    pub fn image(&self) -> Option<ModelValue<'_>> {
+        self.0.get("image").map(ModelValue::Ref)
     }
 
     /// `mediaType`
-    pub fn media_type(&self) -> Option<Value<'_>> {
-        self.0.get("mediaType").map(Value::Ref)
+    pub fn media_type(&self) -> Option<ModelValue<'_>> {
+        self.0.get("mediaType").map(ModelValue::Ref)
     }
 
     /// `providerOptions`
-    pub fn provider_options(&self) -> Option<Value<'_>> {
-        self.0.get("providerOptions").map(Value::Ref)
+    pub fn provider_options(&self) -> Option<ModelValue<'_>> {
+        self.0.get("providerOptions").map(ModelValue::Ref)
     }
 }
 
 /// The object that a part was read from, if it was not converted.
-pub(super) trait Given {
+pub(super) trait SourceObject {
     fn given(&self) -> Option<&Object>;
 }
 
-impl<P> Given for Source<'_, P> {
+impl<P> SourceObject for PartSource<'_, P> {
     fn given(&self) -> Option<&Object> {
         match self {
-            Source::Ui(_) => None,
-            Source::Given(object) => Some(object),
+            PartSource::Ui(_) => None,
+            PartSource::Given(object) => Some(object),
         }
     }
 }
@@ -171,10 +171,10 @@ impl ModelPart<'_> {
         let Json::Object(object) = json else { return Self::Unknown(Box::new(json)) };
         let object = Box::new(object);
         match object.str("type") {
-            Some("text") => Self::Text(TextModelPart(Source::Given(object))),
-            Some("reasoning") => Self::Reasoning(ReasoningModelPart(Source::Given(object))),
+            Some("text") => Self::Text(TextModelPart(PartSource::Given(object))),
+            Some("reasoning") => Self::Reasoning(ReasoningModelPart(PartSource::Given(object))),
             Some("image") => Self::Image(ImageModelPart(object)),
-            Some("file") => Self::File(FileModelPart(Source::Given(object))),
+            Some("file") => Self::File(FileModelPart(PartSource::Given(object))),
             Some("tool-call") => Self::ToolCall(ToolCallModelPart::given(object)),
             Some("tool-result") => Self::ToolResult(ToolResultModelPart::given(object)),
             Some("tool-approval-request") => {
@@ -213,19 +213,19 @@ impl ModelPart<'_> {
             Self::Image(_) => {}
             Self::Text(part) => {
                 let mut object = ObjectWriter::open(out);
-                object.value("type", Value::Str("text"));
+                object.value("type", ModelValue::Str("text"));
                 object.option("text", part.text());
                 object.option("providerOptions", part.provider_options());
             }
             Self::Reasoning(part) => {
                 let mut object = ObjectWriter::open(out);
-                object.value("type", Value::Str("reasoning"));
+                object.value("type", ModelValue::Str("reasoning"));
                 object.option("text", part.text());
                 object.option("providerOptions", part.provider_options());
             }
             Self::File(part) => {
                 let mut object = ObjectWriter::open(out);
-                object.value("type", Value::Str("file"));
+                object.value("type", ModelValue::Str("file"));
                 object.option("mediaType", part.media_type());
                 object.option("filename", part.filename());
                 object.option("data", part.data());

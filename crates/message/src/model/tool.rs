@@ -1,8 +1,8 @@
 //! The four parts that one tool call becomes: the call, its result, and the question whether it may run
 //! with its answer.
 
-use super::part::{Given, Source};
-use super::value::{ObjectWriter, Value, present};
+use super::part::{PartSource, SourceObject};
+use super::value::{ModelValue, ObjectWriter, present};
 use crate::json::{Json, Object};
 use crate::ui::{PartFields, ToolPart, ToolState};
 
@@ -21,7 +21,7 @@ pub(crate) enum RunBy {
 
 /// How an output is shown to the model.
 #[derive(Clone, Debug)]
-pub(crate) enum Shown {
+pub(crate) enum OutputForm {
     /// A string as text, anything else as JSON.
     AsIs,
     /// Not at all: the tool is gone.
@@ -34,15 +34,15 @@ macro_rules! tool_parts {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug)]
-        pub struct $name<'a>(Source<'a, ToolPart>);
+        pub struct $name<'a>(PartSource<'a, ToolPart>);
 
         impl<'a> $name<'a> {
             pub(crate) fn of(part: &'a ToolPart) -> Self {
-                Self(Source::Ui(part))
+                Self(PartSource::Ui(part))
             }
 
             pub(super) fn given(object: Box<Object>) -> Self {
-                Self(Source::Given(object))
+                Self(PartSource::Given(object))
             }
 
             pub(super) fn object(&self) -> Option<&Object> {
@@ -62,11 +62,11 @@ tool_parts! {
 }
 
 /// A tool part's name is its own, or part of its type.
-fn tool_name(part: &ToolPart) -> Option<Value<'_>> {
+fn tool_name(part: &ToolPart) -> Option<ModelValue<'_>> {
     if part.is_dynamic() {
-        part.field("toolName").map(Value::Ref)
+        part.field("toolName").map(ModelValue::Ref)
     } else {
-        part.name().map(Value::Str)
+        part.name().map(ModelValue::Str)
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn approval<'a>(part: &'a ToolPart, key: &str) -> Option<&'a Json> {
     part.field("approval").and_then(|approval| approval.get(key))
 }
 
-impl Source<'_, ToolPart> {
+impl PartSource<'_, ToolPart> {
     /// A field that the UI part keeps in its approval, under another name.
     fn of_approval(&self, here: &str, in_approval: &str) -> Option<&Json> {
         match self {
@@ -87,49 +87,49 @@ impl Source<'_, ToolPart> {
 
 impl ToolCallModelPart<'_> {
     /// `toolCallId`
-    pub fn call_id(&self) -> Option<Value<'_>> {
-        self.0.get("toolCallId").map(Value::Ref)
+    pub fn call_id(&self) -> Option<ModelValue<'_>> {
+        self.0.get("toolCallId").map(ModelValue::Ref)
     }
 
     /// `toolName`
-    pub fn tool_name(&self) -> Option<Value<'_>> {
+    pub fn tool_name(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
-            Source::Ui(part) => tool_name(part),
-            Source::Given(object) => object.get("toolName").map(Value::Ref),
+            PartSource::Ui(part) => tool_name(part),
+            PartSource::Given(object) => object.get("toolName").map(ModelValue::Ref),
         }
     }
 
     /// `input`. A failed call shows the text that was not understood when it has no input.
-    pub fn input(&self) -> Option<Value<'_>> {
+    pub fn input(&self) -> Option<ModelValue<'_>> {
         let input = match &self.0 {
-            Source::Ui(part) if part.state() == ToolState::OutputError => {
+            PartSource::Ui(part) if part.state() == ToolState::OutputError => {
                 present(part.input()).or_else(|| part.field("rawInput"))
             }
-            Source::Ui(_) | Source::Given(_) => self.0.get("input"),
+            PartSource::Ui(_) | PartSource::Given(_) => self.0.get("input"),
         };
-        input.map(Value::Ref)
+        input.map(ModelValue::Ref)
     }
 
     /// `providerExecuted`
-    pub fn provider_executed(&self) -> Option<Value<'_>> {
-        self.0.get("providerExecuted").map(Value::Ref)
+    pub fn provider_executed(&self) -> Option<ModelValue<'_>> {
+        self.0.get("providerExecuted").map(ModelValue::Ref)
     }
 
     /// `providerOptions`. A failed call falls back to the metadata of its result.
-    pub fn provider_options(&self) -> Option<Value<'_>> {
+    pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         let options = match &self.0 {
-            Source::Ui(part) => present(part.field("callProviderMetadata")).or_else(|| {
+            PartSource::Ui(part) => present(part.field("callProviderMetadata")).or_else(|| {
                 let failed = part.state() == ToolState::OutputError;
                 present(part.field("resultProviderMetadata")).filter(|_| failed)
             }),
-            Source::Given(object) => object.get("providerOptions"),
+            PartSource::Given(object) => object.get("providerOptions"),
         };
-        options.map(Value::Ref)
+        options.map(ModelValue::Ref)
     }
 
     pub(super) fn write_to(&self, out: &mut String) {
         let mut object = ObjectWriter::open(out);
-        object.value("type", Value::Str("tool-call"));
+        object.value("type", ModelValue::Str("tool-call"));
         object.option("toolCallId", self.call_id());
         object.option("toolName", self.tool_name());
         object.option("input", self.input());
@@ -140,58 +140,58 @@ impl ToolCallModelPart<'_> {
 
 impl ToolApprovalRequestModelPart<'_> {
     /// `approvalId`
-    pub fn approval_id(&self) -> Option<Value<'_>> {
-        self.0.of_approval("approvalId", "id").map(Value::Ref)
+    pub fn approval_id(&self) -> Option<ModelValue<'_>> {
+        self.0.of_approval("approvalId", "id").map(ModelValue::Ref)
     }
 
     /// `toolCallId`
-    pub fn call_id(&self) -> Option<Value<'_>> {
-        self.0.get("toolCallId").map(Value::Ref)
+    pub fn call_id(&self) -> Option<ModelValue<'_>> {
+        self.0.get("toolCallId").map(ModelValue::Ref)
     }
 
     /// `signature`: what proves, when it is wanted, that the question was asked.
-    pub fn signature(&self) -> Option<Value<'_>> {
+    pub fn signature(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
-            Source::Ui(part) => present(approval(part, "signature")).map(Value::Ref),
-            Source::Given(object) => object.get("signature").map(Value::Ref),
+            PartSource::Ui(part) => present(approval(part, "signature")).map(ModelValue::Ref),
+            PartSource::Given(object) => object.get("signature").map(ModelValue::Ref),
         }
     }
 
     pub(super) fn write_to(&self, out: &mut String) {
         let mut object = ObjectWriter::open(out);
-        object.value("type", Value::Str("tool-approval-request"));
+        object.value("type", ModelValue::Str("tool-approval-request"));
         object.option("approvalId", self.approval_id());
         object.option("toolCallId", self.call_id());
         let input = self.0.of_approval("inputSchemaInput", "inputSchemaInput");
-        object.option("inputSchemaInput", input.map(Value::Ref));
+        object.option("inputSchemaInput", input.map(ModelValue::Ref));
         object.option("signature", self.signature());
     }
 }
 
 impl ToolApprovalResponseModelPart<'_> {
     /// `approvalId`
-    pub fn approval_id(&self) -> Option<Value<'_>> {
-        self.0.of_approval("approvalId", "id").map(Value::Ref)
+    pub fn approval_id(&self) -> Option<ModelValue<'_>> {
+        self.0.of_approval("approvalId", "id").map(ModelValue::Ref)
     }
 
     /// `approved`
-    pub fn approved(&self) -> Option<Value<'_>> {
-        self.0.of_approval("approved", "approved").map(Value::Ref)
+    pub fn approved(&self) -> Option<ModelValue<'_>> {
+        self.0.of_approval("approved", "approved").map(ModelValue::Ref)
     }
 
     /// `reason`
-    pub fn reason(&self) -> Option<Value<'_>> {
-        self.0.of_approval("reason", "reason").map(Value::Ref)
+    pub fn reason(&self) -> Option<ModelValue<'_>> {
+        self.0.of_approval("reason", "reason").map(ModelValue::Ref)
     }
 
     /// `providerExecuted`
-    pub fn provider_executed(&self) -> Option<Value<'_>> {
-        self.0.get("providerExecuted").map(Value::Ref)
+    pub fn provider_executed(&self) -> Option<ModelValue<'_>> {
+        self.0.get("providerExecuted").map(ModelValue::Ref)
     }
 
     pub(super) fn write_to(&self, out: &mut String) {
         let mut object = ObjectWriter::open(out);
-        object.value("type", Value::Str("tool-approval-response"));
+        object.value("type", ModelValue::Str("tool-approval-response"));
         object.option("approvalId", self.approval_id());
         object.option("approved", self.approved());
         object.option("reason", self.reason());
@@ -205,7 +205,7 @@ pub struct ToolResultModelPart<'a>(ResultSource<'a>);
 
 #[derive(Clone, Debug)]
 enum ResultSource<'a> {
-    Ui { part: &'a ToolPart, run_by: RunBy, shown: Shown },
+    Ui { part: &'a ToolPart, run_by: RunBy, shown: OutputForm },
     Given(Box<Object>),
 }
 
@@ -213,7 +213,7 @@ enum ResultSource<'a> {
 #[derive(Clone, Debug)]
 pub enum ToolOutput<'v> {
     /// One of the kinds that conversion makes.
-    Of(ToolOutputKind, Value<'v>),
+    Of(ToolOutputKind, ModelValue<'v>),
     /// Any other output, as the caller gave it.
     Other(&'v Json),
 }
@@ -251,7 +251,7 @@ impl ToolOutputKind {
 }
 
 impl<'a> ToolResultModelPart<'a> {
-    pub(crate) fn of(part: &'a ToolPart, run_by: RunBy, shown: Shown) -> Self {
+    pub(crate) fn of(part: &'a ToolPart, run_by: RunBy, shown: OutputForm) -> Self {
         Self(ResultSource::Ui { part, run_by, shown })
     }
 
@@ -267,18 +267,18 @@ impl<'a> ToolResultModelPart<'a> {
     }
 
     /// `toolCallId`: the call that this answers.
-    pub fn call_id(&self) -> Option<Value<'_>> {
+    pub fn call_id(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
-            ResultSource::Ui { part, .. } => part.field("toolCallId").map(Value::Ref),
-            ResultSource::Given(object) => object.get("toolCallId").map(Value::Ref),
+            ResultSource::Ui { part, .. } => part.field("toolCallId").map(ModelValue::Ref),
+            ResultSource::Given(object) => object.get("toolCallId").map(ModelValue::Ref),
         }
     }
 
     /// `toolName`
-    pub fn tool_name(&self) -> Option<Value<'_>> {
+    pub fn tool_name(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             ResultSource::Ui { part, .. } => tool_name(part),
-            ResultSource::Given(object) => object.get("toolName").map(Value::Ref),
+            ResultSource::Given(object) => object.get("toolName").map(ModelValue::Ref),
         }
     }
 
@@ -291,7 +291,7 @@ impl<'a> ToolResultModelPart<'a> {
                 let kind =
                     output.get("type").and_then(Json::as_str).and_then(ToolOutputKind::named);
                 Some(match (kind, output.get("value")) {
-                    (Some(kind), Some(value)) => ToolOutput::Of(kind, Value::Ref(value)),
+                    (Some(kind), Some(value)) => ToolOutput::Of(kind, ModelValue::Ref(value)),
                     _ => ToolOutput::Other(output),
                 })
             }
@@ -301,14 +301,16 @@ impl<'a> ToolResultModelPart<'a> {
     /// `output.providerOptions`, which conversion never makes.
     pub fn output_options(&self) -> Option<&Json> {
         match &self.0 {
-            ResultSource::Ui { shown: Shown::AsTool(output), .. } => output.get("providerOptions"),
+            ResultSource::Ui { shown: OutputForm::AsTool(output), .. } => {
+                output.get("providerOptions")
+            }
             ResultSource::Ui { .. } => None,
             ResultSource::Given(object) => object.get("output")?.get("providerOptions"),
         }
     }
 
     /// `providerOptions`
-    pub fn provider_options(&self) -> Option<Value<'_>> {
+    pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         let options = match &self.0 {
             ResultSource::Ui { part, run_by, .. } => {
                 let of_call = || present(part.field("callProviderMetadata"));
@@ -321,41 +323,45 @@ impl<'a> ToolResultModelPart<'a> {
             }
             ResultSource::Given(object) => object.get("providerOptions"),
         };
-        options.map(Value::Ref)
+        options.map(ModelValue::Ref)
     }
 
     pub(super) fn write_to(&self, out: &mut String) {
         let mut object = ObjectWriter::open(out);
-        object.value("type", Value::Str("tool-result"));
+        object.value("type", ModelValue::Str("tool-result"));
         object.option("toolCallId", self.call_id());
         object.option("toolName", self.tool_name());
         match self.output() {
             Some(ToolOutput::Of(kind, value)) => {
                 let mut output = ObjectWriter::open(object.key("output"));
-                output.value("type", Value::Str(kind.name()));
+                output.value("type", ModelValue::Str(kind.name()));
                 output.value("value", value);
             }
-            Some(ToolOutput::Other(output)) => object.value("output", Value::Ref(output)),
+            Some(ToolOutput::Other(output)) => object.value("output", ModelValue::Ref(output)),
             None => {}
         }
         object.option("providerOptions", self.provider_options());
     }
 }
 
-fn output<'v>(part: &'v ToolPart, run_by: RunBy, shown: &'v Shown) -> ToolOutput<'v> {
+fn output<'v>(part: &'v ToolPart, run_by: RunBy, shown: &'v OutputForm) -> ToolOutput<'v> {
     match (part.state(), shown) {
         (ToolState::OutputDenied, _) => {
             let reason = present(approval(part, "reason"));
-            let value = reason.map_or(Value::Str(DENIED), Value::Ref);
+            let value = reason.map_or(ModelValue::Str(DENIED), ModelValue::Ref);
             ToolOutput::Of(ToolOutputKind::ErrorText, value)
         }
         (ToolState::OutputError, _) => error_output(part.field("errorText"), run_by),
-        (_, Shown::Gone) => ToolOutput::Of(ToolOutputKind::Text, Value::Str(TOOL_IS_GONE)),
-        (_, Shown::AsTool(output)) => ToolOutput::Other(output),
-        (_, Shown::AsIs) => match part.output() {
-            Some(text @ Json::String(_)) => ToolOutput::Of(ToolOutputKind::Text, Value::Ref(text)),
-            Some(json) => ToolOutput::Of(ToolOutputKind::Json, Value::Ref(json)),
-            None => ToolOutput::Of(ToolOutputKind::Json, Value::Owned(Json::Null)),
+        (_, OutputForm::Gone) => {
+            ToolOutput::Of(ToolOutputKind::Text, ModelValue::Str(TOOL_IS_GONE))
+        }
+        (_, OutputForm::AsTool(output)) => ToolOutput::Other(output),
+        (_, OutputForm::AsIs) => match part.output() {
+            Some(text @ Json::String(_)) => {
+                ToolOutput::Of(ToolOutputKind::Text, ModelValue::Ref(text))
+            }
+            Some(json) => ToolOutput::Of(ToolOutputKind::Json, ModelValue::Ref(json)),
+            None => ToolOutput::Of(ToolOutputKind::Json, ModelValue::Owned(Json::Null)),
         },
     }
 }
@@ -363,17 +369,17 @@ fn output<'v>(part: &'v ToolPart, run_by: RunBy, shown: &'v Shown) -> ToolOutput
 fn error_output(error: Option<&Json>, run_by: RunBy) -> ToolOutput<'_> {
     match (run_by, error) {
         (RunBy::Provider, error) => {
-            let value = error.map_or(Value::Owned(Json::Null), Value::Ref);
+            let value = error.map_or(ModelValue::Owned(Json::Null), ModelValue::Ref);
             ToolOutput::Of(ToolOutputKind::ErrorJson, value)
         }
         (RunBy::Us, None | Some(Json::Null)) => {
-            ToolOutput::Of(ToolOutputKind::ErrorText, Value::Str(UNKNOWN_ERROR))
+            ToolOutput::Of(ToolOutputKind::ErrorText, ModelValue::Str(UNKNOWN_ERROR))
         }
         (RunBy::Us, Some(text @ Json::String(_))) => {
-            ToolOutput::Of(ToolOutputKind::ErrorText, Value::Ref(text))
+            ToolOutput::Of(ToolOutputKind::ErrorText, ModelValue::Ref(text))
         }
         (RunBy::Us, Some(json)) => {
-            ToolOutput::Of(ToolOutputKind::ErrorText, Value::Owned(json.stringify().into()))
+            ToolOutput::Of(ToolOutputKind::ErrorText, ModelValue::Owned(json.stringify().into()))
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::json::Json;
 
 /// A JSON value inside a model message.
 #[derive(Clone, Debug)]
-pub enum Value<'a> {
+pub enum ModelValue<'a> {
     /// A value of the message that was converted, or of the JSON that was read.
     Ref(&'a Json),
     /// A string of that message, or a constant.
@@ -13,7 +13,7 @@ pub enum Value<'a> {
     Owned(Json),
 }
 
-impl Value<'_> {
+impl ModelValue<'_> {
     /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -69,11 +69,11 @@ impl<'o> ObjectWriter<'o> {
         self.out
     }
 
-    pub(super) fn value(&mut self, key: &str, value: Value<'_>) {
+    pub(super) fn value(&mut self, key: &str, value: ModelValue<'_>) {
         value.write_to(self.key(key));
     }
 
-    pub(super) fn option(&mut self, key: &str, value: Option<Value<'_>>) {
+    pub(super) fn option(&mut self, key: &str, value: Option<ModelValue<'_>>) {
         if let Some(value) = value {
             self.value(key, value);
         }

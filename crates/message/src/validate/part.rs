@@ -6,11 +6,11 @@ use crate::json::{Json, Object};
 use crate::ui::{ToolState, UiPart};
 
 /// What is wrong with a part; fixed words unless a field must be named.
-type Reason = Cow<'static, str>;
-type Checked = Result<(), Reason>;
+type PartReason = Cow<'static, str>;
+type PartCheck = Result<(), PartReason>;
 
 /// Checks a part against the schema of its type, and takes out what the schema does not know.
-pub(super) fn check(part: &mut UiPart) -> Checked {
+pub(super) fn check(part: &mut UiPart) -> PartCheck {
     match part {
         UiPart::Text(text) => check_text(text.object_mut(), false),
         UiPart::Reasoning(reasoning) => check_text(reasoning.object_mut(), true),
@@ -53,13 +53,13 @@ fn strip(object: &mut Object, known: impl Fn(&str) -> bool) {
 }
 
 /// Turns a failed check into its reason.
-fn require(holds: bool, reason: &'static str) -> Checked {
+fn require(holds: bool, reason: &'static str) -> PartCheck {
     if holds { Ok(()) } else { Err(reason.into()) }
 }
 
 const METADATA: &str = "its provider metadata must be objects in an object";
 
-fn check_text(object: &mut Object, reasoning: bool) -> Checked {
+fn check_text(object: &mut Object, reasoning: bool) -> PartCheck {
     let mut has_text = false;
     let mut strange = false;
     for (key, value) in object.iter() {
@@ -86,7 +86,7 @@ fn check_text(object: &mut Object, reasoning: bool) -> Checked {
 }
 
 /// Checks the fields that must be strings, those that may be, and the provider metadata.
-fn check_strings(object: &mut Object, required: &[&str], optional: &[&str]) -> Checked {
+fn check_strings(object: &mut Object, required: &[&str], optional: &[&str]) -> PartCheck {
     for key in required {
         if !object.get(key).is_some_and(is_string) {
             return Err(format!("its `{key}` must be a string").into());
@@ -106,19 +106,19 @@ fn check_strings(object: &mut Object, required: &[&str], optional: &[&str]) -> C
     Ok(())
 }
 
-fn check_file(object: &mut Object) -> Checked {
+fn check_file(object: &mut Object) -> PartCheck {
     check_strings(object, &["mediaType", "url"], &["filename"])
 }
 
-fn check_source_url(object: &mut Object) -> Checked {
+fn check_source_url(object: &mut Object) -> PartCheck {
     check_strings(object, &["sourceId", "url"], &["title"])
 }
 
-fn check_source_document(object: &mut Object) -> Checked {
+fn check_source_document(object: &mut Object) -> PartCheck {
     check_strings(object, &["sourceId", "mediaType", "title"], &["filename"])
 }
 
-fn check_data(object: &mut Object) -> Checked {
+fn check_data(object: &mut Object) -> PartCheck {
     require(object.has("data"), "its `data` is missing")?;
     require(object.get("id").is_none_or(is_string), "its `id` must be a string")?;
     strip(object, |key| matches!(key, "type" | "id" | "data"));
@@ -127,7 +127,7 @@ fn check_data(object: &mut Object) -> Checked {
 
 /// What must be known of a tool part before its state can be judged.
 #[derive(Default)]
-struct Seen<'a> {
+struct ToolPartFacts<'a> {
     state: Option<ToolState>,
     tool_name: bool,
     call_id: bool,
@@ -141,8 +141,8 @@ struct Seen<'a> {
     approval: Option<&'a Json>,
 }
 
-fn check_tool(object: &mut Object, dynamic: bool) -> Checked {
-    let mut seen = Seen::default();
+fn check_tool(object: &mut Object, dynamic: bool) -> PartCheck {
+    let mut seen = ToolPartFacts::default();
     for (key, value) in object.iter() {
         match key {
             "state" => seen.state = value.as_str().map(ToolState::named),
@@ -182,7 +182,7 @@ fn check_tool(object: &mut Object, dynamic: bool) -> Checked {
 }
 
 /// The fields that each state demands, allows and forbids.
-fn check_state(state: ToolState, seen: &Seen<'_>) -> Checked {
+fn check_state(state: ToolState, seen: &ToolPartFacts<'_>) -> PartCheck {
     let output = "its `output` does not fit its `state`";
     let error = "its `errorText` does not fit its `state`";
     let input = "its `input` is missing";
@@ -222,7 +222,7 @@ fn check_state(state: ToolState, seen: &Seen<'_>) -> Checked {
 }
 
 /// Checks the approval that a state demands, allows or forbids. Tells whether all its fields are known.
-fn check_approval(state: ToolState, approval: Option<&Json>) -> Result<bool, Reason> {
+fn check_approval(state: ToolState, approval: Option<&Json>) -> Result<bool, PartReason> {
     const WRONG: &str = "its `approval` does not fit its `state`";
     let answer = match state {
         ToolState::InputStreaming | ToolState::InputAvailable | ToolState::Unknown => {

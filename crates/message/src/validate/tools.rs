@@ -41,7 +41,7 @@ pub(super) fn check_with_schemas(
         }
         UiPart::Tool(tool) if !tool.is_dynamic() => {
             let Some(tools) = options.tools else { return Ok(()) };
-            if check_tool(tool, tools)? == Kept::AsDynamic {
+            if check_tool(tool, tools)? == ToolPartVerdict::AsDynamic {
                 let object = std::mem::take(tool.object_mut());
                 *tool = as_dynamic(object);
             }
@@ -60,27 +60,27 @@ pub(super) fn check_with_schemas(
 
 /// What becomes of a tool part that may stay.
 #[derive(PartialEq)]
-enum Kept {
+enum ToolPartVerdict {
     AsIs,
     /// It does not fit today's tools, but it is history, so it is kept without their types.
     AsDynamic,
 }
 
-fn check_tool(part: &ToolPart, tools: &dyn ToolChecks) -> Result<Kept, String> {
+fn check_tool(part: &ToolPart, tools: &dyn ToolChecks) -> Result<ToolPartVerdict, String> {
     let name = part.name().unwrap_or_default();
     let state = part.state();
     let Some(tool) = tools.get(name) else {
         return if state.is_terminal() {
-            Ok(Kept::AsDynamic)
+            Ok(ToolPartVerdict::AsDynamic)
         } else {
             Err(format!("no tool schema found for tool part {name}"))
         };
     };
-    let mut kept = Kept::AsIs;
+    let mut kept = ToolPartVerdict::AsIs;
     if let Err(reason) = check_input(part, state, tool) {
         let empty = part.input().and_then(Json::as_object).is_some_and(Object::is_empty);
         if state == ToolState::OutputError || (state == ToolState::OutputAvailable && empty) {
-            kept = Kept::AsDynamic;
+            kept = ToolPartVerdict::AsDynamic;
         } else {
             return Err(reason);
         }

@@ -8,8 +8,8 @@ use std::collections::{HashMap, VecDeque};
 
 use ship_message::json::{Json, Object};
 use ship_message::{
-    ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole, ToolCallModelPart, ToolOutput,
-    ToolResultModelPart, Value,
+    ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole, ModelValue, ToolCallModelPart,
+    ToolOutput, ToolResultModelPart,
 };
 
 use super::names::{CallIds, Names};
@@ -171,7 +171,7 @@ impl<'a> Exchanges<'a, '_> {
             ("input", input(call.input())),
         ]);
         // A signature that the model wants back with its call.
-        let options = call.provider_options().map(Value::into_json);
+        let options = call.provider_options().map(ModelValue::into_json);
         if let Some(options) = options.filter(|options| parts::is_own(options, self.target))
             && let Some(google) = options.get("google")
         {
@@ -188,8 +188,8 @@ impl<'a> Exchanges<'a, '_> {
 }
 
 /// An input must be an object.
-fn input(input: Option<Value<'_>>) -> Json {
-    match input.map(Value::into_json) {
+fn input(input: Option<ModelValue<'_>>) -> Json {
+    match input.map(ModelValue::into_json) {
         Some(Json::Object(input)) => input.into(),
         None | Some(Json::Null) => Object::new().into(),
         Some(other) => Object::from([("input", other)]).into(),
@@ -226,12 +226,12 @@ fn ran_elsewhere<'a>(result: &ToolResultModelPart<'_>) -> ModelPart<'a> {
 /// Pages that a provider has searched are long, and were used when they were new.
 const ELSEWHERE_CHARS_MAX: usize = 2000;
 
-fn is_true(value: Option<Value<'_>>) -> bool {
+fn is_true(value: Option<ModelValue<'_>>) -> bool {
     value.is_some_and(|value| value.into_json().as_bool() == Some(true))
 }
 
-fn string(value: Option<Value<'_>>) -> String {
-    value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+fn string(value: Option<ModelValue<'_>>) -> String {
+    value.as_ref().and_then(ModelValue::as_str).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -264,7 +264,7 @@ mod tests {
                 else {
                     panic!("a call and its result")
                 };
-                let input = call.input().map(Value::into_json).unwrap_or_default();
+                let input = call.input().map(ModelValue::into_json).unwrap_or_default();
                 let Some(ToolOutput::Of(_, output)) = result.output() else { panic!("no output") };
                 answered.push((
                     string(call.call_id()),

@@ -8,7 +8,7 @@
 mod look;
 
 use ship_message::json::{Json, Object};
-use ship_message::{ModelContent, ModelMessage, ModelPart, ModelRole, Value};
+use ship_message::{ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue};
 
 use url::Url;
 
@@ -107,8 +107,9 @@ enum Sendable<'a> {
 
 impl File {
     fn read(part: &ModelPart<'_>) -> Self {
-        let string =
-            |value: Option<Value<'_>>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
+        let string = |value: Option<ModelValue<'_>>| {
+            value.as_ref().and_then(ModelValue::as_str).map(str::to_owned)
+        };
         let (data, media_type, name) = match part {
             ModelPart::File(file) => (file.data(), file.media_type(), string(file.filename())),
             ModelPart::Image(image) => (image.image(), image.media_type(), None),

@@ -4,7 +4,7 @@
 //! we set our own marks, and a signature is worth something only to the model that wrote it.
 
 use ship_message::json::{Json, Object};
-use ship_message::{ModelPart, ReasoningModelPart, TextModelPart, Value};
+use ship_message::{ModelPart, ModelValue, ReasoningModelPart, TextModelPart};
 
 use super::Target;
 use crate::wire::Format;
@@ -27,7 +27,7 @@ pub(super) fn is_blank(text: &str) -> bool {
 /// The text part as it is sent, if it says anything.
 pub(super) fn said(part: TextModelPart<'_>) -> Option<ModelPart<'_>> {
     let words = part.text();
-    let words = words.as_ref().and_then(Value::as_str).filter(|words| !is_blank(words))?;
+    let words = words.as_ref().and_then(ModelValue::as_str).filter(|words| !is_blank(words))?;
     if part.provider_options().is_none() {
         return Some(ModelPart::Text(part));
     }
@@ -39,12 +39,12 @@ pub(super) fn reasoned<'a>(
     part: ReasoningModelPart<'a>,
     target: &Target<'_>,
 ) -> Option<ModelPart<'a>> {
-    let options = part.provider_options().map(Value::into_json)?;
+    let options = part.provider_options().map(ModelValue::into_json)?;
     if !is_own(&options, target) {
         return None;
     }
     let words = part.text();
-    let words = words.as_ref().and_then(Value::as_str)?;
+    let words = words.as_ref().and_then(ModelValue::as_str)?;
     let kept = match target.format {
         Format::OpenAi if is_blank(words) || !is_read_back(&options) => return None,
         Format::OpenAi => None,

@@ -5,7 +5,7 @@
 //! [`Said`] is all of them, and [`Said::verdict`] tells what they mean by status, type and code, and by the
 //! text only where nothing else tells.
 
-use ship_message::json::{Json, ParseError};
+use ship_message::json::{Json, JsonError};
 
 use super::sse::TooLarge;
 use crate::overflow::{Overflow, Place, overflow};
@@ -24,7 +24,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) fn bad_event(error: &ParseError) -> Self {
+    pub(crate) fn bad_event(error: &JsonError) -> Self {
         Self::Protocol(format!("an event whose data is {error}"))
     }
 }

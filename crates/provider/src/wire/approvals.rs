@@ -10,7 +10,8 @@ use std::collections::{HashMap, HashSet};
 
 use ship_message::json::Json;
 use ship_message::{
-    ModelMessage, ModelPart, ModelRole, ToolApprovalResponseModelPart, ToolCallModelPart, Value,
+    ModelMessage, ModelPart, ModelRole, ModelValue, ToolApprovalResponseModelPart,
+    ToolCallModelPart,
 };
 
 use super::error::WireError;
@@ -104,10 +105,10 @@ fn refusal<'m>(call: &'m ToolCallModelPart<'_>, reason: Option<Cow<'m, str>>) ->
 }
 
 /// The text of a field that was checked to be one.
-fn text(value: Option<Value<'_>>) -> Cow<'_, str> {
+fn text(value: Option<ModelValue<'_>>) -> Cow<'_, str> {
     value.and_then(text_of).unwrap_or_default()
 }
 
-fn is_true(value: Option<Value<'_>>) -> bool {
-    matches!(value, Some(Value::Ref(Json::Bool(true)) | Value::Owned(Json::Bool(true))))
+fn is_true(value: Option<ModelValue<'_>>) -> bool {
+    matches!(value, Some(ModelValue::Ref(Json::Bool(true)) | ModelValue::Owned(Json::Bool(true))))
 }

@@ -6,7 +6,7 @@
 
 use ship_message::json::Json;
 use ship_message::{
-    ModelContent, ModelMessage, ModelPart, ModelRole, ToolOutput, ToolResultModelPart, Value,
+    ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue, ToolOutput, ToolResultModelPart,
 };
 
 use super::error::WireError;
@@ -87,16 +87,16 @@ fn is_part(part: &ModelPart<'_>, role: ModelRole) -> bool {
     }
 }
 
-fn is_text(value: Option<Value<'_>>) -> bool {
+fn is_text(value: Option<ModelValue<'_>>) -> bool {
     value.is_some_and(|value| value.as_str().is_some())
 }
 
-fn may_be_text(value: Option<Value<'_>>) -> bool {
+fn may_be_text(value: Option<ModelValue<'_>>) -> bool {
     value.is_none_or(|value| value.as_str().is_some())
 }
 
-fn is_bool(value: Value<'_>) -> bool {
-    matches!(value, Value::Ref(Json::Bool(_)) | Value::Owned(Json::Bool(_)))
+fn is_bool(value: ModelValue<'_>) -> bool {
+    matches!(value, ModelValue::Ref(Json::Bool(_)) | ModelValue::Owned(Json::Bool(_)))
 }
 
 fn is_output(part: &ToolResultModelPart<'_>) -> bool {
@@ -105,21 +105,21 @@ fn is_output(part: &ToolResultModelPart<'_>) -> bool {
         ToolOutput::Of(kind, value) => (kind.name(), Some(value.clone())),
         ToolOutput::Other(output) => {
             let kind = output.get("type").and_then(Json::as_str).unwrap_or_default();
-            (kind, output.get("value").map(Value::Ref))
+            (kind, output.get("value").map(ModelValue::Ref))
         }
     };
     let options = part.output_options().is_none_or(are_options);
     match (kind, value) {
         ("text" | "error-text", value) => is_text(value) && options,
-        ("json" | "error-json", Some(Value::Ref(json))) => is_finite(json) && options,
-        ("json" | "error-json", Some(Value::Owned(json))) => is_finite(&json) && options,
-        ("json" | "error-json", Some(Value::Str(_))) => options,
+        ("json" | "error-json", Some(ModelValue::Ref(json))) => is_finite(json) && options,
+        ("json" | "error-json", Some(ModelValue::Owned(json))) => is_finite(&json) && options,
+        ("json" | "error-json", Some(ModelValue::Str(_))) => options,
         ("execution-denied", _) => {
             let ToolOutput::Other(output) = output else { return false };
             text_or_absent(output, "reason") && options
         }
         // The one kind whose options nobody looks at.
-        ("content", Some(Value::Ref(Json::Array(items)))) => items.iter().all(is_item),
+        ("content", Some(ModelValue::Ref(Json::Array(items)))) => items.iter().all(is_item),
         _ => false,
     }
 }
@@ -165,12 +165,12 @@ fn options_in(object: &Json) -> bool {
     object.get("providerOptions").is_none_or(are_options)
 }
 
-fn options(value: Option<Value<'_>>) -> bool {
+fn options(value: Option<ModelValue<'_>>) -> bool {
     match &value {
         None => true,
-        Some(Value::Ref(json)) => are_options(json),
-        Some(Value::Owned(json)) => are_options(json),
-        Some(Value::Str(_)) => false,
+        Some(ModelValue::Ref(json)) => are_options(json),
+        Some(ModelValue::Owned(json)) => are_options(json),
+        Some(ModelValue::Str(_)) => false,
     }
 }
 

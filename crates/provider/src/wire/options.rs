@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ship_message::Value;
+use ship_message::ModelValue;
 use ship_message::json::{Json, Object};
 
 /// How deep two sets of options are merged. Nobody nests options so deep; below, the later one wins.
@@ -13,7 +13,7 @@ const MERGE_DEPTH_MAX: usize = 64;
 pub(super) struct Options<'a>(Option<Cow<'a, Json>>);
 
 impl<'a> Options<'a> {
-    pub(super) fn new(value: Option<Value<'a>>) -> Self {
+    pub(super) fn new(value: Option<ModelValue<'a>>) -> Self {
         Self(value.map(super::text::json_of))
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ship_message::Value;
+use ship_message::ModelValue;
 use ship_message::json::{Json, Object};
 
 /// Writes one JSON object, field by field; it is closed when dropped.
@@ -68,7 +68,7 @@ impl Drop for ObjectText<'_> {
 }
 
 pub(super) fn string(text: &str, out: &mut String) {
-    Value::Str(text).write_to(out);
+    ModelValue::Str(text).write_to(out);
 }
 
 pub(super) fn list<T>(
@@ -87,20 +87,20 @@ pub(super) fn list<T>(
 }
 
 /// The text of a value, borrowed where it can be.
-pub(super) fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
+pub(super) fn text_of(value: ModelValue<'_>) -> Option<Cow<'_, str>> {
     match value {
-        Value::Ref(json) => json.as_str().map(Cow::Borrowed),
-        Value::Str(text) => Some(Cow::Borrowed(text)),
-        Value::Owned(json) => json.as_str().map(|text| Cow::Owned(text.to_owned())),
+        ModelValue::Ref(json) => json.as_str().map(Cow::Borrowed),
+        ModelValue::Str(text) => Some(Cow::Borrowed(text)),
+        ModelValue::Owned(json) => json.as_str().map(|text| Cow::Owned(text.to_owned())),
     }
 }
 
 /// The JSON of a value, borrowed where it can be.
-pub(super) fn json_of(value: Value<'_>) -> Cow<'_, Json> {
+pub(super) fn json_of(value: ModelValue<'_>) -> Cow<'_, Json> {
     match value {
-        Value::Ref(json) => Cow::Borrowed(json),
-        Value::Str(text) => Cow::Owned(Json::from(text)),
-        Value::Owned(json) => Cow::Owned(json),
+        ModelValue::Ref(json) => Cow::Borrowed(json),
+        ModelValue::Str(text) => Cow::Owned(Json::from(text)),
+        ModelValue::Owned(json) => Cow::Owned(json),
     }
 }
 

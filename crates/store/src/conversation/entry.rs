@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use ship_message::json::{Json, Object, ParseError};
+use ship_message::json::{Json, JsonError, Object};
 
 /// Who an entry is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -268,7 +268,7 @@ impl fmt::Display for ContextEntry {
 pub enum EntryError {
     /// It is not JSON.
     #[error(transparent)]
-    Json(#[from] ParseError),
+    Json(#[from] JsonError),
     /// It is JSON, but not an object.
     #[error("an entry must be a JSON object")]
     NotAnObject,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ship_message::json::{Json, Object};
 use ship_message::{
-    ModelContent, ModelMessage, ModelPart, ModelRole, ToolOutput, ToolResultModelPart, Value,
+    ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue, ToolOutput, ToolResultModelPart,
 };
 
 use super::super::data::{self, Data};
@@ -19,7 +19,7 @@ pub(super) fn converted<'m>(
     message: &'m ModelMessage<'_>,
     fetched: &Fetched<'m>,
 ) -> Result<Message<'m>, WireError> {
-    let options = Options::new(message.provider_options().map(Value::Ref));
+    let options = Options::new(message.provider_options().map(ModelValue::Ref));
     let plain = match &message.content {
         ModelContent::Text(text) => Some(text.as_ref()),
         ModelContent::Parts(_) => None,
@@ -90,7 +90,7 @@ fn user_part<'m>(
 
 /// A file's data, fetched if it was, and its media type: that of a data URL wins.
 fn file<'m>(
-    value: Option<Value<'m>>,
+    value: Option<ModelValue<'m>>,
     media_type: Option<Cow<'m, str>>,
     fetched: &Fetched<'m>,
 ) -> Result<(Data<'m>, Option<Cow<'m, str>>), WireError> {
@@ -158,11 +158,11 @@ fn tool_result<'m>(part: &'m ToolResultModelPart<'_>, fetched: &Fetched<'m>) -> 
         Some(ToolOutput::Of(kind, value)) => (kind.name(), Some(value), None),
         Some(ToolOutput::Other(output)) => {
             let kind = output.get("type").and_then(Json::as_str).unwrap_or_default();
-            (kind, output.get("value").map(Value::Ref), Some(output))
+            (kind, output.get("value").map(ModelValue::Ref), Some(output))
         }
         None => ("", None, None),
     };
-    let json = |value: Option<Value<'m>>| value.map_or(Cow::Owned(Json::Null), json_of);
+    let json = |value: Option<ModelValue<'m>>| value.map_or(Cow::Owned(Json::Null), json_of);
     let output = match kind {
         "text" => Output::Text(text(value)),
         "error-text" => Output::ErrorText(text(value)),
@@ -216,6 +216,6 @@ fn content_item<'m>(item: &'m Json, fetched: &Fetched<'_>) -> Cow<'m, Json> {
 }
 
 /// The text of a field that was checked to be one.
-fn text(value: Option<Value<'_>>) -> Cow<'_, str> {
+fn text(value: Option<ModelValue<'_>>) -> Cow<'_, str> {
     value.and_then(text_of).unwrap_or_default()
 }
