@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_message::UiMessage;
 use ship_message::json::{Array, Json};
-use ship_provider::{Answered, ProviderError, Recipe, Sequence, Sink};
+use ship_provider::{AnswerEnd, CachedSequence, ChunkSink, ProviderError, Recipe};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -94,7 +94,7 @@ impl<'a> Asking<'a> {
             window,
             is_rough: !is_counted,
         };
-        let sequence = Sequence::of(&written.body);
+        let sequence = CachedSequence::of(&written.body);
         let stable = match &shown {
             Shown::Context { position, .. } => {
                 let now = Now {
@@ -170,8 +170,8 @@ impl<'a> Asking<'a> {
     pub(crate) async fn answer(
         &self,
         work: &Work,
-        sink: Sink<'_>,
-    ) -> Result<Answered, ProviderError> {
+        sink: ChunkSink<'_>,
+    ) -> Result<AnswerEnd, ProviderError> {
         let (told, mut resends) = mpsc::unbounded_channel();
         // Nobody is left to be told when the answer is not waited for any more.
         let resent = Box::new(move |recipe: Recipe, body: &str| {
@@ -179,13 +179,13 @@ impl<'a> Asking<'a> {
         });
         let Written { request, body, .. } = self.written;
         let mut answering = work.agent.provider.answer_or_resend(request, body, sink, resent);
-        let (mut record, mut sequence) = (Arc::clone(&self.record), Sequence::of(body));
+        let (mut record, mut sequence) = (Arc::clone(&self.record), CachedSequence::of(body));
         let counting = self.weight.count(work);
         let answered = loop {
             tokio::select! {
                 biased;
                 Some((recipe, body)) = resends.recv() => {
-                    let resent = Sequence::of(&body);
+                    let resent = CachedSequence::of(&body);
                     record = resend(work, (&record, &sequence), recipe, (&body, &resent)).await;
                     sequence = resent;
                 }
@@ -269,7 +269,7 @@ fn note(record: &RequestRecord, body: String) -> RunNote {
 }
 
 /// The length of what a request that only adds to this one begins with, and its digest.
-fn stem(sequence: &Sequence) -> (u64, String) {
+fn stem(sequence: &CachedSequence) -> (u64, String) {
     let stem = sequence.stem();
     (stem.len() as u64, crate::stable::short_digest(stem.as_bytes()))
 }
@@ -286,9 +286,9 @@ async fn write(work: &Work, record: &Arc<RequestRecord>) -> Result<(), RunError>
 /// Puts a body on record that goes out in place of another.
 async fn resend(
     work: &Work,
-    (before, old): (&RequestRecord, &Sequence),
+    (before, old): (&RequestRecord, &CachedSequence),
     recipe: Recipe,
-    (body, new): (&str, &Sequence),
+    (body, new): (&str, &CachedSequence),
 ) -> Arc<RequestRecord> {
     write_answer(work, before, &RequestAnswer::Failed("refused".to_owned())).await;
     let tokens = &before.tokens;

@@ -7,7 +7,7 @@ use ship_context::contexts::place_references;
 use ship_context::{Journal, Recovery, SystemBlock, recover};
 use ship_message::UiMessage;
 use ship_message::json::Object;
-use ship_provider::{Sequence, ToolSpec};
+use ship_provider::{CachedSequence, ToolSpec};
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody, ReadError};
 
 use crate::began::Began;
@@ -190,7 +190,7 @@ impl Inner {
             system_tokens: &tokens.system,
             tools: &crate::digest(request.tools_text().as_bytes()),
             tokens: &sums,
-            sequence: &Sequence::of(&written.body),
+            sequence: &CachedSequence::of(&written.body),
             position: chat.view().await?.map(|view| view.position),
             shown: &request.shown,
             pruned,

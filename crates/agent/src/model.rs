@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ship_project::{Project, ProviderKey, ProviderName};
-use ship_provider::{HttpProvider, Key, Offline, Provider, Settings, window_tokens};
+use ship_provider::{ApiKey, HttpProvider, HttpSettings, Offline, Provider, window_tokens};
 
 use crate::OpenAgentError;
 
@@ -13,17 +13,17 @@ pub(crate) fn provider(project: &Project) -> Result<Arc<dyn Provider>, OpenAgent
     let choice = project.provider();
     let llm = &project.settings().llm;
     let key = match choice.key {
-        ProviderKey::Given(secret) => Some(Key::new(secret.expose())),
+        ProviderKey::Given(secret) => Some(ApiKey::new(secret.expose())),
         ProviderKey::NotNeeded => None,
         ProviderKey::Missing => return Err(OpenAgentError::NoKey(choice.why)),
     };
     let default = match choice.provider {
         ProviderName::Offline => return Ok(Arc::new(Offline)),
-        ProviderName::OpenAi => Settings::openai(""),
-        ProviderName::Anthropic => Settings::anthropic(""),
+        ProviderName::OpenAi => HttpSettings::openai(""),
+        ProviderName::Anthropic => HttpSettings::anthropic(""),
     };
     let model = chosen_model(project).ok_or(OpenAgentError::NoModel)?;
-    let settings = Settings {
+    let settings = HttpSettings {
         base_url: llm
             .base_url
             .as_ref()

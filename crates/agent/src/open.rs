@@ -7,8 +7,8 @@ use std::time::Duration;
 use ship_context::contexts::{Bounds, SnapshotLimits};
 use ship_message::json::Json;
 use ship_project::{
-    FileError, Level, LoadError, LogEntry, Logs, Project, SkillState as Found, TokenBudget,
-    read_system_texts, scan_skills,
+    FileError, Level, LoadProjectError, LogEntry, LogWriter, Project, SkillState as Found,
+    TokenBudget, read_system_texts, scan_skills,
 };
 use ship_provider::ProviderError;
 use ship_store::{ChatKey, Clock, FileStore, OpenError, Options, Store, SystemClock, chat_folder};
@@ -25,7 +25,7 @@ use crate::{
 pub enum OpenAgentError {
     /// The project's files cannot be meant as they are.
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(#[from] LoadProjectError),
     /// The project's folder cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
@@ -120,7 +120,7 @@ impl AgentParts {
             tools,
             surroundings: Arc::new(OfProject { project: project.clone() }),
             rules,
-            log: Arc::new(OfLogs { logs: Logs::new(project, Arc::clone(&clock)) }),
+            log: Arc::new(OfLogs { logs: LogWriter::new(project, Arc::clone(&clock)) }),
             clock,
             ids: Arc::new(RandomIds::default()),
         })
@@ -239,7 +239,7 @@ impl Surroundings for OfProject {
 
 /// The project's logs.
 struct OfLogs {
-    logs: Logs,
+    logs: LogWriter,
 }
 
 impl RunLog for OfLogs {

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use ship_message::json::{Json, Object};
-use ship_provider::{Answered, Recipe, Usage};
+use ship_provider::{AnswerEnd, Recipe, Usage};
 use ship_store::{Chat, Gen, Position, ReadError, Seq, Store, Timestamp};
 
 use crate::inbound::millis;
@@ -244,7 +244,7 @@ pub enum RequestAnswer {
 }
 
 impl RequestAnswer {
-    pub(crate) fn of(answered: &Answered, counted: Option<u64>) -> Self {
+    pub(crate) fn of(answered: &AnswerEnd, counted: Option<u64>) -> Self {
         let finish_reason = answered.finish_reason.name().to_owned();
         Self::Answered { finish_reason, usage: answered.usage, counted }
     }

@@ -6,7 +6,7 @@ use ship_context::compact::Pruned;
 use ship_context::{Limits, SystemBlock, file_tokens_at_most, shown_to_model, surely_fits};
 use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
-use ship_provider::{Answered, ProviderError, Recipe, Request, ToolSpec};
+use ship_provider::{AnswerEnd, ProviderError, Recipe, Request, ToolSpec};
 
 use crate::RunNote;
 use crate::run::Inner;
@@ -161,7 +161,7 @@ const PART_BYTES: usize = 32;
 pub(crate) fn note_response(
     work: &Work,
     progress: &mut Progress,
-    answered: Answered,
+    answered: AnswerEnd,
     parts_before: usize,
 ) {
     let parts = progress.assembler.message().parts();

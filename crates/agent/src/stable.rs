@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ship_context::compact::Pruned;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_provider::{Recipe, Sequence};
+use ship_provider::{CachedSequence, Recipe};
 use ship_store::{Body, Chat, Position, ReadError, Store, View};
 
 use crate::compact::COMPACTED;
@@ -67,7 +67,7 @@ pub(crate) struct Now<'a> {
     pub(crate) system_tokens: &'a [u64],
     pub(crate) tools: &'a str,
     pub(crate) tokens: &'a RequestTokens,
-    pub(crate) sequence: &'a Sequence,
+    pub(crate) sequence: &'a CachedSequence,
     pub(crate) position: Option<Position>,
     pub(crate) shown: &'a [UiMessage],
     pub(crate) pruned: &'a Pruned,
@@ -105,7 +105,7 @@ impl Now<'_> {
             let RequestTokens { system, tools, .. } = *self.tokens;
             return self.stable(before, system + tools, Some(UNKNOWN.to_owned()));
         };
-        let common = self.sequence.common_bytes(&Sequence::of(body));
+        let common = self.sequence.common_bytes(&CachedSequence::of(body));
         let difference = match self.in_messages(chat, before, &rebuilt).await {
             Ok(difference) => difference,
             Err(_) => UNKNOWN.to_owned(),

@@ -12,7 +12,7 @@ use ship_agent::{
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_provider::{Answering, Offline, Provider, ProviderError, Request, Sink, ToolSpec};
+use ship_provider::{AnswerFuture, ChunkSink, Offline, Provider, ProviderError, Request, ToolSpec};
 use ship_store::conversation::{LoadError, WriteError};
 use ship_store::{ChatKey, FileStore};
 use ship_testkit::chat::options;
@@ -104,8 +104,8 @@ impl Provider for Watching {
         &'a self,
         request: &'a Request<'_>,
         body: &'a str,
-        sink: Sink<'a>,
-    ) -> Answering<'a> {
+        sink: ChunkSink<'a>,
+    ) -> AnswerFuture<'a> {
         let mut watched = self.0.lock().unwrap();
         watched.requests.push(body.to_owned());
         let held = watched.file.as_deref().map(|file| std::fs::read_to_string(file).unwrap());

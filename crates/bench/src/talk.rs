@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ship_agent::{Agent, AgentParts, Inbound, NoLog, Nowhere, RandomIds, Rules, built_in_tools};
-use ship_provider::{HttpProvider, Key, Settings};
+use ship_provider::{ApiKey, HttpProvider, HttpSettings};
 use ship_store::{ChatKey, FileStore, Options, Store};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
@@ -43,11 +43,11 @@ impl Talk {
         let clock = Arc::new(self.clock.clone());
         let options = Options { clock: clock.clone(), ..options() };
         let store = Arc::new(FileStore::on_disk(Box::new(self.disk.clone()), options));
-        let mut settings = Settings::openai("test-model");
+        let mut settings = HttpSettings::openai("test-model");
         settings.base_url = self.server.url_v1();
         settings.window = Some(self.window);
         settings.retries = 0;
-        settings.key = Some(Key::new("sk-test"));
+        settings.key = Some(ApiKey::new("sk-test"));
         let provider = HttpProvider::openai(settings).map_err(|error| error.to_string())?;
         let agent = Agent::from_parts(AgentParts {
             store: Arc::clone(&store) as Arc<dyn Store>,

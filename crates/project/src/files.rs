@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 pub(crate) const TEXT_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A file's bytes, as far as they are read.
-pub(crate) struct Bytes {
+pub(crate) struct FileBytes {
     pub(crate) bytes: Vec<u8>,
     /// Whether there is more than [`TEXT_BYTES_MAX`].
     pub(crate) cut: bool,
 }
 
 /// Reads the beginning of a file.
-pub(crate) fn read_beginning(file: &Path) -> io::Result<Bytes> {
+pub(crate) fn read_beginning(file: &Path) -> io::Result<FileBytes> {
     let mut bytes = Vec::new();
     File::open(file)?.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     let cut = bytes.len() as u64 > TEXT_BYTES_MAX;
     bytes.truncate(TEXT_BYTES_MAX as usize);
-    Ok(Bytes { bytes, cut })
+    Ok(FileBytes { bytes, cut })
 }
 
 /// Whether a thing is not there, be it because a parent is no folder.
@@ -86,7 +86,7 @@ pub(crate) fn read_below(
     root: &Path,
     file: &Path,
     links: Links,
-) -> Result<Option<Bytes>, FileError> {
+) -> Result<Option<FileBytes>, FileError> {
     let unreadable = |source| FileError::Unreadable { file: file.to_path_buf(), source };
     let target = match file.canonicalize() {
         Ok(target) => target,

@@ -18,16 +18,16 @@ const IGNORED: [(&str, &[&str]); 2] =
 
 /// What became of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct CreatedFile {
     /// The file.
     pub path: PathBuf,
     /// What became of it.
-    pub kind: MadeKind,
+    pub kind: CreatedKind,
 }
 
 /// What became of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MadeKind {
+pub enum CreatedKind {
     /// It is new.
     Created,
     /// It was there and got these lines at its end.
@@ -62,13 +62,13 @@ pub enum InitError {
 ///
 /// # Errors
 /// When the folder cannot be made or a file cannot be written.
-pub fn init(root: &Path) -> Result<Vec<Made>, InitError> {
+pub fn init(root: &Path) -> Result<Vec<CreatedFile>, InitError> {
     fs::create_dir_all(root)
         .map_err(|source| InitError::Folder { path: root.to_path_buf(), source })?;
-    let made = |name: &str, result: io::Result<MadeKind>| {
+    let made = |name: &str, result: io::Result<CreatedKind>| {
         let path = root.join(name);
         match result {
-            Ok(kind) => Ok(Made { path, kind }),
+            Ok(kind) => Ok(CreatedFile { path, kind }),
             Err(source) => Err(InitError::File { path, source }),
         }
     };
@@ -80,15 +80,15 @@ pub fn init(root: &Path) -> Result<Vec<Made>, InitError> {
 }
 
 /// Writes a file unless something of that name is there, be it a link to nowhere.
-fn create(path: &Path, text: &str) -> io::Result<MadeKind> {
+fn create(path: &Path, text: &str) -> io::Result<CreatedKind> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => file.write_all(text.as_bytes()).map(|()| MadeKind::Created),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(MadeKind::Kept),
+        Ok(mut file) => file.write_all(text.as_bytes()).map(|()| CreatedKind::Created),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(CreatedKind::Kept),
         Err(error) => Err(error),
     }
 }
 
-fn ignore(path: &Path) -> io::Result<MadeKind> {
+fn ignore(path: &Path) -> io::Result<CreatedKind> {
     let lines =
         |missing: &[&str]| missing.iter().map(|line| format!("{line}\n")).collect::<String>();
     let old = match fs::read(path) {
@@ -104,12 +104,12 @@ fn ignore(path: &Path) -> io::Result<MadeKind> {
     let missing: Vec<&str> =
         IGNORED.iter().filter(|entry| !is_there(entry)).map(|(line, _)| *line).collect();
     if missing.is_empty() {
-        return Ok(MadeKind::Kept);
+        return Ok(CreatedKind::Kept);
     }
     let break_before = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
     let mut file = OpenOptions::new().append(true).open(path)?;
     file.write_all(format!("{break_before}{}", lines(&missing)).as_bytes())?;
-    Ok(MadeKind::Added(missing))
+    Ok(CreatedKind::Added(missing))
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::Project;
 
-    fn kinds(made: &[Made]) -> Vec<(&str, &MadeKind)> {
+    fn kinds(made: &[CreatedFile]) -> Vec<(&str, &CreatedKind)> {
         made.iter()
             .map(|made| (made.path.file_name().unwrap().to_str().unwrap(), &made.kind))
             .collect()
@@ -129,7 +129,7 @@ mod tests {
         let root = parent.path().join("new/project");
 
         let made = init(&root).unwrap();
-        use MadeKind::{Created, Kept};
+        use CreatedKind::{Created, Kept};
         assert_eq!(
             kinds(&made),
             [("Agent.md", &Created), ("ship.json", &Created), (".gitignore", &Created)]
@@ -173,7 +173,11 @@ mod tests {
             fs::write(&path, before).unwrap();
             let made = init(folder.path()).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), after, "{before:?}");
-            assert_eq!(made[2].kind, added.map_or(MadeKind::Kept, MadeKind::Added), "{before:?}");
+            assert_eq!(
+                made[2].kind,
+                added.map_or(CreatedKind::Kept, CreatedKind::Added),
+                "{before:?}"
+            );
         }
     }
 

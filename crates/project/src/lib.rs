@@ -22,19 +22,20 @@ mod skills;
 mod texts;
 
 pub use files::FileError;
-pub use init::{InitError, Made, MadeKind, init};
+pub use init::{CreatedFile, CreatedKind, InitError, init};
 pub use load::{
-    DotEnvProblem, LoadError, Problem, ProblemKind, Source, Warning, WarningKind, nearest_name,
+    DotEnvProblem, LoadProjectError, ProjectProblem, ProjectProblemKind, SettingSource, Warning,
+    WarningKind, nearest_name,
 };
-pub use logs::{Level, LogEntry, LogOptions, LogReader, Logs};
+pub use logs::{Level, LogEntry, LogOptions, LogReader, LogWriter};
 pub use project::{Effective, Project};
-pub use provider::{Choice, ProviderKey, choose_provider};
+pub use provider::{ProviderChoice, ProviderKey, choose_provider};
 pub use root::find_root;
 pub use secrets::{Secret, Secrets};
 pub use settings::{
-    Adapters, Address, ChatEgress, ChatQueue, Context, Contexts, GroupAccess, History, Limits, Llm,
-    Lock, Memory, OnUncertain, ProviderName, QueueMode, Run, Settings, SkillSettings, Start,
-    Storage, Telegram, TelegramMode, TokenBudget, Tools,
+    AdapterSettings, Address, ChatEgress, ChatQueue, ContextSettings, Contexts, GroupAccess,
+    History, Limits, Llm, Lock, Memory, OnUncertain, ProviderName, QueueMode, Run, Settings,
+    SkillSettings, Start, Storage, Telegram, TelegramMode, TokenBudget, Tools,
 };
 pub use skills::{Skill, SkillSource, SkillState, scan_skills};
 pub use texts::{SystemTexts, read_system_texts};

@@ -10,7 +10,7 @@ mod write;
 
 pub use entry::{Level, LogEntry};
 pub use read::LogReader;
-pub use write::{LogOptions, Logs};
+pub use write::{LogOptions, LogWriter};
 
 /// Where logs are, in a project.
 const FOLDER: [&str; 2] = [".ship", "logs"];

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use ship_message::json::Json;
 
 use crate::load::{self, Loaded, Variables};
-use crate::provider::{Choice, choose_provider};
+use crate::provider::{ProviderChoice, choose_provider};
 use crate::settings::{Settings, keys};
-use crate::{LoadError, Secrets, Source, Warning};
+use crate::{LoadProjectError, Secrets, SettingSource, Warning};
 
 /// A project folder and what it says.
 ///
@@ -48,7 +48,7 @@ pub struct Effective {
     /// The value; `null` when there is none.
     pub value: Json,
     /// Where it came from.
-    pub source: Source,
+    pub source: SettingSource,
     /// What it is for.
     pub about: &'static str,
 }
@@ -62,7 +62,7 @@ impl Project {
     pub fn load(
         root: impl Into<PathBuf>,
         environment: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, LoadProjectError> {
         let root = root.into();
         let Loaded { settings, sources, variables, secrets, warnings } =
             load::load(&root, environment)?;
@@ -98,7 +98,7 @@ impl Project {
     }
 
     /// Decides who answers.
-    pub fn provider(&self) -> Choice {
+    pub fn provider(&self) -> ProviderChoice {
         choose_provider(&self.settings.llm, |name| {
             self.variables.filled(name).map(|variable| variable.value.as_str())
         })
@@ -110,7 +110,7 @@ impl Project {
             .map(|key| Effective {
                 key: key.name,
                 value: self.masked((key.show)(&self.settings)),
-                source: self.sources.get(key.name).cloned().unwrap_or(Source::Default),
+                source: self.sources.get(key.name).cloned().unwrap_or(SettingSource::Default),
                 about: key.about.trim(),
             })
             .collect();
@@ -132,7 +132,8 @@ impl Project {
             };
             if let (Some(value), true) = (value, decided) {
                 row.value = value.into();
-                row.source = variable.map_or(Source::Default, |variable| variable.source.clone());
+                row.source =
+                    variable.map_or(SettingSource::Default, |variable| variable.source.clone());
             }
         }
     }

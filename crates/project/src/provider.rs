@@ -5,7 +5,7 @@ use crate::settings::{Llm, ProviderName};
 
 /// Who answers, with which key, and why.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choice {
+pub struct ProviderChoice {
     /// Who answers.
     pub provider: ProviderName,
     /// The key to use.
@@ -44,9 +44,12 @@ const KEY_VARIABLES: [(&str, ProviderName); 2] =
 ///
 /// `variable` gives the value of a variable that is set and not empty. `llm.apiKey` belongs to a provider
 /// that is named: without one, nobody can know whose key it is.
-pub fn choose_provider<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> Choice {
+pub fn choose_provider<'a>(
+    llm: &Llm,
+    variable: impl Fn(&str) -> Option<&'a str>,
+) -> ProviderChoice {
     match llm.provider {
-        Some(ProviderName::Offline) => Choice {
+        Some(ProviderName::Offline) => ProviderChoice {
             provider: ProviderName::Offline,
             key: ProviderKey::NotNeeded,
             variable: None,
@@ -62,10 +65,10 @@ fn named<'a>(
     provider: ProviderName,
     llm: &Llm,
     variable: impl Fn(&str) -> Option<&'a str>,
-) -> Choice {
+) -> ProviderChoice {
     let name = KEY_VARIABLES.iter().find(|(_, whose)| *whose == provider).map(|(name, _)| *name);
     let from_variable = name.and_then(|name| Some((name, Secret::new(variable(name)?.trim()))));
-    let choice = |key, variable, why| Choice { provider, key, variable, why, unused: None };
+    let choice = |key, variable, why| ProviderChoice { provider, key, variable, why, unused: None };
     match (&llm.api_key, from_variable, name) {
         (Some(key), _, _) => choice(
             ProviderKey::Given(key.clone()),
@@ -95,10 +98,10 @@ fn named<'a>(
     }
 }
 
-fn unnamed<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> Choice {
+fn unnamed<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> ProviderChoice {
     for (name, provider) in KEY_VARIABLES {
         if let Some(key) = variable(name) {
-            return Choice {
+            return ProviderChoice {
                 provider,
                 key: ProviderKey::Given(Secret::new(key.trim())),
                 variable: Some(name),
@@ -119,7 +122,7 @@ fn unnamed<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> Choice 
             .to_owned(),
     };
     let (provider, key) = (ProviderName::Offline, ProviderKey::NotNeeded);
-    Choice { provider, key, variable: None, why, unused }
+    ProviderChoice { provider, key, variable: None, why, unused }
 }
 
 #[cfg(test)]
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
     use crate::settings::Address;
 
-    fn chosen(llm: &Llm, variables: &[(&str, &'static str)]) -> Choice {
+    fn chosen(llm: &Llm, variables: &[(&str, &'static str)]) -> ProviderChoice {
         choose_provider(llm, |name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| *v))
     }
 

@@ -12,7 +12,7 @@ mod value;
 pub use address::Address;
 pub use choices::{GroupAccess, OnUncertain, ProviderName, QueueMode, TelegramMode, TokenBudget};
 use key::settings;
-pub(crate) use key::{Group, Key, is_group, key, keys};
+pub(crate) use key::{SettingGroup, SettingKey, is_group, key, keys};
 use ship_store::Durability;
 
 use crate::Secret;
@@ -26,7 +26,7 @@ pub struct Settings {
     /// `llm`
     pub llm: Llm,
     /// `context`
-    pub context: Context,
+    pub context: ContextSettings,
     /// `limits`
     pub limits: Limits,
     /// `lock`
@@ -36,7 +36,7 @@ pub struct Settings {
     /// `skills`
     pub skills: SkillSettings,
     /// `adapters`
-    pub adapters: Adapters,
+    pub adapters: AdapterSettings,
     /// `start`
     pub start: Start,
     /// `store` and `durability`
@@ -45,7 +45,7 @@ pub struct Settings {
 
 /// What a chat's contexts are bounded by.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Context {
+pub struct ContextSettings {
     /// `context.history`
     pub history: History,
     /// `context.contexts`
@@ -62,7 +62,7 @@ pub struct Context {
 
 /// The channels that are not built in.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Adapters {
+pub struct AdapterSettings {
     /// `adapters.telegram`
     pub telegram: Telegram,
 }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::files::{Bytes, FileError, Links, TEXT_BYTES_MAX, read_below};
+use crate::files::{FileBytes, FileError, Links, TEXT_BYTES_MAX, read_below};
 use crate::init::DEFAULT_ROLE;
 
 /// The texts that go into the system blocks.
@@ -46,7 +46,7 @@ pub fn read_system_texts(root: &Path, chat: Option<&Path>) -> SystemTexts {
 }
 
 fn read_text(root: &Path, file: &Path) -> Result<Option<String>, FileError> {
-    let Some(Bytes { mut bytes, cut }) = read_below(root, file, Links::Inside)? else {
+    let Some(FileBytes { mut bytes, cut }) = read_below(root, file, Links::Inside)? else {
         return Ok(None);
     };
     if cut {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use ship_message::json::{Json, Object};
-use ship_project::{Level, LogEntry, LogReader, Logs, Project};
+use ship_project::{Level, LogEntry, LogReader, LogWriter, Project};
 use ship_store::{Clock, Timestamp};
 
 /// 5 February 2026, 23:59:59.000.
@@ -32,7 +32,7 @@ impl Clock for Hands {
 
 struct Setup {
     folder: tempfile::TempDir,
-    logs: Logs,
+    logs: LogWriter,
     clock: Hands,
 }
 
@@ -43,12 +43,12 @@ fn setup(environment: &[(&str, &str)]) -> Setup {
     Setup { folder, logs: logs.0, clock: logs.1 }
 }
 
-fn logs_of(root: &Path, environment: &[(&str, &str)]) -> (Logs, Hands) {
+fn logs_of(root: &Path, environment: &[(&str, &str)]) -> (LogWriter, Hands) {
     let variables =
         environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let project = Project::load(root, variables).expect("a project");
     let clock = Hands(Arc::new(AtomicI64::new(BEFORE_MIDNIGHT)));
-    (Logs::new(&project, Arc::new(clock.clone())), clock)
+    (LogWriter::new(&project, Arc::new(clock.clone())), clock)
 }
 
 impl Setup {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use ship_project::{LoadError, Project, ProviderName, Settings, Source, TokenBudget};
+use ship_project::{LoadProjectError, Project, ProviderName, SettingSource, Settings, TokenBudget};
 
 /// A project folder with these two files, loaded under these variables.
 struct Folder(tempfile::TempDir);
@@ -19,7 +19,7 @@ impl Folder {
         Self(folder)
     }
 
-    fn load(&self, environment: &[(&str, &str)]) -> Result<Project, LoadError> {
+    fn load(&self, environment: &[(&str, &str)]) -> Result<Project, LoadProjectError> {
         let owned =
             environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         Project::load(self.0.path(), owned)
@@ -31,7 +31,7 @@ impl Folder {
     }
 }
 
-fn load(ship_json: &str) -> Result<Project, LoadError> {
+fn load(ship_json: &str) -> Result<Project, LoadProjectError> {
     Folder::with(ship_json, "").load(&[])
 }
 
@@ -108,7 +108,9 @@ fn a_folder_without_any_file_has_every_default() {
     let expected: Vec<_> =
         DEFAULTS.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
     assert_eq!(found, expected);
-    assert!(rows.iter().all(|row| row.source == Source::Default && row.about.ends_with('.')));
+    assert!(
+        rows.iter().all(|row| row.source == SettingSource::Default && row.about.ends_with('.'))
+    );
     assert_eq!(project.settings(), &Settings::default());
     assert!(project.warnings().is_empty());
 }
@@ -446,7 +448,8 @@ fn planted_secrets_are_in_no_error() {
         let error = planted(&more).load(&[("MY_TOKEN", PLANTED[0])]).expect_err(&more);
         assert_clean("Display", &error.to_string());
         assert_clean("Debug", &format!("{error:?}"));
-        let hints: String = error.problems().iter().map(ship_project::Problem::hint).collect();
+        let hints: String =
+            error.problems().iter().map(ship_project::ProjectProblem::hint).collect();
         assert_clean("hints", &hints);
     }
 }

@@ -29,7 +29,7 @@ use ship_message::{
     ConvertOptions, ModelContent, ModelMessage, ModelRole, UiMessage, convert_to_model_messages,
 };
 
-pub use names::Names;
+pub use names::ToolNames;
 
 use crate::wire::{self, Files, Format, Parameters, WireError};
 use crate::{Request, ToolSpec};
@@ -45,7 +45,7 @@ pub enum SendFiles {
 
 /// Whom a request is for.
 #[derive(Clone, Copy, Debug)]
-pub struct Target<'a> {
+pub struct CompileTarget<'a> {
     /// How it is written.
     pub format: Format,
     /// The provider's name, as reasoning parts name who made them.
@@ -60,8 +60,8 @@ pub struct Target<'a> {
 ///
 /// # Errors
 /// Never for what the stages before give; the last one has errors because the AI SDK's has.
-pub fn compile(request: &Request<'_>, target: &Target<'_>) -> Result<String, WireError> {
-    let names = Names::of(request.tools);
+pub fn compile(request: &Request<'_>, target: &CompileTarget<'_>) -> Result<String, WireError> {
+    let names = ToolNames::of(request.tools);
     let view = readable::readable(request.view);
     let mut messages = system(request.system, target.format);
     messages.extend(sendable(&view, target, &names));
@@ -89,8 +89,8 @@ const TOOLS_MAX: usize = 128;
 /// Gives the messages in a form that every provider takes, without the system blocks.
 fn sendable<'a>(
     view: &'a [UiMessage],
-    target: &Target<'_>,
-    names: &Names,
+    target: &CompileTarget<'_>,
+    names: &ToolNames,
 ) -> Vec<ModelMessage<'a>> {
     let converted = converted(view);
     let exchanges = calls::exchanges(converted, target, names);

@@ -12,7 +12,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum ProviderError {
     /// The request is longer than the model takes.
-    #[error("the request is longer than the model takes{}", Sizes(*.observed, *.limit))]
+    #[error("the request is longer than the model takes{}", SizesText(*.observed, *.limit))]
     Overflow {
         /// How many tokens the provider counted, if it said.
         observed: Option<u64>,
@@ -63,7 +63,7 @@ pub enum ProviderError {
     },
 
     /// The provider was not reached, or was not able to answer, however often it was tried.
-    #[error("{provider} did not answer after {}: {last}", Attempts(*.attempts))]
+    #[error("{provider} did not answer after {}: {last}", AttemptCount(*.attempts))]
     Unavailable {
         /// The provider's name.
         provider: String,
@@ -87,7 +87,7 @@ pub enum ProviderError {
     /// A deadline passed.
     #[error(
         "{provider} at {host} did not {} within {} (`{}`), after {}",
-        .deadline.what(), Seconds(*.after), .deadline.setting(), Attempts(*.attempts)
+        .deadline.what(), Seconds(*.after), .deadline.setting(), AttemptCount(*.attempts)
     )]
     TimedOut {
         /// The provider's name.
@@ -244,9 +244,9 @@ fn key_variable(provider: &str) -> &'static str {
 }
 
 /// `: 9 tokens, and it takes 8`, as far as it is known.
-struct Sizes(Option<u64>, Option<u64>);
+struct SizesText(Option<u64>, Option<u64>);
 
-impl fmt::Display for Sizes {
+impl fmt::Display for SizesText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0, self.1) {
             (Some(observed), Some(limit)) => write!(f, ": {observed} tokens, and it takes {limit}"),
@@ -270,9 +270,9 @@ impl fmt::Display for Seconds {
 }
 
 /// `1 attempt`, `5 attempts`.
-struct Attempts(u32);
+struct AttemptCount(u32);
 
-impl fmt::Display for Attempts {
+impl fmt::Display for AttemptCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} attempt{}", self.0, if self.0 == 1 { "" } else { "s" })
     }

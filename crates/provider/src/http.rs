@@ -36,7 +36,7 @@ mod tests;
 #[doc(hidden)]
 pub use replay::read_answer;
 pub use retry::{Pace, SystemPace};
-pub use settings::{Key, Settings};
+pub use settings::{ApiKey, HttpSettings};
 
 use std::borrow::Cow;
 use std::fmt;
@@ -50,13 +50,14 @@ use ship_message::json::{Json, Object};
 use self::api::Api;
 use self::connection::Connection;
 use self::draft::Origin;
-use self::failure::{Again, Asked, Failure};
-use self::fault::Said;
+use self::failure::{AttemptFailure, RequestParty, RetryAdvice};
+use self::fault::ProviderErrorText;
 use self::intake::Intake;
-use self::retry::{Attempts, Hints, Next};
+use self::retry::{Attempts, Hints, RetryDecision};
 use crate::wire::{Format, MaxTokensField};
 use crate::{
-    Answered, Answering, Names, Provider, ProviderError, Recipe, Request, Resent, SendFiles, Sink,
+    AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Recipe, Request, ResentSink,
+    SendFiles, ToolNames,
 };
 
 /// A wait longer than this is told to the person.
@@ -65,7 +66,7 @@ const QUIET_WAIT_MAX: Duration = Duration::from_secs(1);
 /// A provider that is asked over HTTP.
 pub struct HttpProvider {
     api: Api,
-    settings: Settings,
+    settings: HttpSettings,
     connection: Connection,
     host: String,
     pace: Arc<dyn Pace>,
@@ -78,7 +79,7 @@ impl HttpProvider {
     ///
     /// # Errors
     /// When the base URL or the key cannot be used.
-    pub fn openai(settings: Settings) -> Result<Self, ProviderError> {
+    pub fn openai(settings: HttpSettings) -> Result<Self, ProviderError> {
         Self::new(Api::OpenAi, settings)
     }
 
@@ -86,11 +87,11 @@ impl HttpProvider {
     ///
     /// # Errors
     /// When the base URL or the key cannot be used.
-    pub fn anthropic(settings: Settings) -> Result<Self, ProviderError> {
+    pub fn anthropic(settings: HttpSettings) -> Result<Self, ProviderError> {
         Self::new(Api::Anthropic, settings)
     }
 
-    fn new(api: Api, settings: Settings) -> Result<Self, ProviderError> {
+    fn new(api: Api, settings: HttpSettings) -> Result<Self, ProviderError> {
         let url = api.endpoint(&settings.base_url)?;
         let headers = api.headers(settings.key.as_ref())?;
         let connection = Connection::new(url, headers, &settings);
@@ -108,7 +109,7 @@ impl HttpProvider {
     }
 
     /// What it was told.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &HttpSettings {
         &self.settings
     }
 
@@ -123,7 +124,7 @@ impl HttpProvider {
         &self,
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
-    ) -> Result<Answered, ProviderError> {
+    ) -> Result<AnswerEnd, ProviderError> {
         self.ask_or_rename(body, sink, &mut |_| ()).await
     }
 
@@ -133,7 +134,7 @@ impl HttpProvider {
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
         renamed: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Answered, ProviderError> {
+    ) -> Result<AnswerEnd, ProviderError> {
         let mut attempts =
             Attempts::new(&*self.pace, self.settings.retries, self.settings.retry_budget);
         let mut has_given = false;
@@ -157,13 +158,13 @@ impl HttpProvider {
                 return Err(ProviderError::Cut { provider, reason: failure.reason });
             }
             match failure.again {
-                Again::No => return Err(failure.after(attempts.failed + 1)),
-                Again::Renamed if has_renamed => return Err(failure.error),
-                Again::Renamed => {
+                RetryAdvice::No => return Err(failure.after(attempts.failed + 1)),
+                RetryAdvice::Renamed if has_renamed => return Err(failure.error),
+                RetryAdvice::Renamed => {
                     self.wants_max_completion_tokens.store(true, Ordering::Relaxed);
                     has_renamed = true;
                 }
-                Again::After(asked) => self.wait(&mut attempts, asked, failure, sink).await?,
+                RetryAdvice::After(asked) => self.wait(&mut attempts, asked, failure, sink).await?,
             }
         }
     }
@@ -173,7 +174,7 @@ impl HttpProvider {
         &self,
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
-    ) -> Result<Answered, Failure> {
+    ) -> Result<AnswerEnd, AttemptFailure> {
         let asked = self.asked();
         let trouble = |trouble| asked.trouble(trouble);
         let mut incoming = self.connection.post(body.to_owned()).await.map_err(trouble)?;
@@ -181,7 +182,7 @@ impl HttpProvider {
             let status = incoming.status().as_u16();
             let hints = Hints::read(incoming.headers());
             let body = incoming.error_body().await;
-            return Err(asked.said(&Said::in_body(status, &body), hints));
+            return Err(asked.said(&ProviderErrorText::in_body(status, &body), hints));
         }
         let mut intake = Intake::new(self.api.reader(self.origin()));
         let mut chunks = Vec::new();
@@ -207,16 +208,16 @@ impl HttpProvider {
         &self,
         attempts: &mut Attempts<'_>,
         asked: Option<Duration>,
-        failure: Failure,
+        failure: AttemptFailure,
         sink: &mut (dyn FnMut(Chunk) + Send),
     ) -> Result<(), ProviderError> {
         match attempts.after_failure(asked) {
-            Next::GiveUp => Err(failure.after(attempts.failed)),
-            Next::TooLong(asked) => {
+            RetryDecision::GiveUp => Err(failure.after(attempts.failed)),
+            RetryDecision::TooLong(asked) => {
                 let provider = self.api.name().to_owned();
                 Err(ProviderError::TooLongToWait { provider, asked, said: failure.reason })
             }
-            Next::Wait(wait) => {
+            RetryDecision::Wait(wait) => {
                 if wait > QUIET_WAIT_MAX {
                     sink(notice(wait, attempts.failed, &failure.reason));
                 }
@@ -241,12 +242,12 @@ impl HttpProvider {
         Origin { provider, model: self.settings.model.clone(), serial: self.pace.draw() }
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked {
+    fn asked(&self) -> RequestParty<'_> {
+        RequestParty {
             api: self.api,
             host: &self.host,
             model: &self.settings.model,
-            key: self.settings.key.as_ref().map(Key::secret),
+            key: self.settings.key.as_ref().map(ApiKey::secret),
         }
     }
 }
@@ -284,8 +285,8 @@ impl Provider for HttpProvider {
         &'a self,
         request: &'a Request<'_>,
         body: &'a str,
-        sink: Sink<'a>,
-    ) -> Answering<'a> {
+        sink: ChunkSink<'a>,
+    ) -> AnswerFuture<'a> {
         self.answer_or_resend(request, body, sink, Box::new(|_, _| ()))
     }
 
@@ -293,10 +294,10 @@ impl Provider for HttpProvider {
         &'a self,
         request: &'a Request<'_>,
         body: &'a str,
-        sink: Sink<'a>,
-        mut resent: Resent<'a>,
-    ) -> Answering<'a> {
-        let names = Names::of(request.tools);
+        sink: ChunkSink<'a>,
+        mut resent: ResentSink<'a>,
+    ) -> AnswerFuture<'a> {
+        let names = ToolNames::of(request.tools);
         let mut sink = with_own_names(names, sink);
         Box::pin(async move {
             let named = |files| Recipe {
@@ -358,7 +359,7 @@ fn is_about_files(error: &ProviderError) -> bool {
 }
 
 /// Calls come back under the names that the tools have here.
-fn with_own_names<'a>(names: Names, mut sink: Sink<'a>) -> Sink<'a> {
+fn with_own_names<'a>(names: ToolNames, mut sink: ChunkSink<'a>) -> ChunkSink<'a> {
     Box::new(move |mut chunk| {
         if let Chunk::ToolInputAvailable { tool_name, .. }
         | Chunk::ToolInputError { tool_name, .. } = &mut chunk

@@ -6,7 +6,7 @@
 //!
 //! [`compile`] makes of a history a request that no provider refuses, [`wire`] writes it in the provider's
 //! format, and [`overflow`] tells which of its errors mean that it was too long. A [`Recipe`] writes the same
-//! bytes again, and a [`Sequence`] is what a provider's cache sees of them.
+//! bytes again, and a [`CachedSequence`] is what a provider's cache sees of them.
 //!
 //! [`HttpProvider`] asks OpenAI, Anthropic, or whoever speaks like one of them. [`Offline`] needs no key and no
 //! network. It is a small deterministic stand-in, and says so.
@@ -23,16 +23,16 @@ mod recipe;
 mod request;
 mod sequence;
 
-pub use compile::{Names, SendFiles, Target, compile};
+pub use compile::{CompileTarget, SendFiles, ToolNames, compile};
 pub use error::{Deadline, ProviderError};
 #[doc(hidden)]
 pub use http::read_answer;
-pub use http::{HttpProvider, Key, Pace, Settings, SystemPace};
+pub use http::{ApiKey, HttpProvider, HttpSettings, Pace, SystemPace};
 pub use models::window_tokens;
 pub use offline::Offline;
 pub use recipe::Recipe;
 pub use request::{Request, ToolSpec};
-pub use sequence::{Section, Sequence};
+pub use sequence::{CachedSequence, Section};
 
 use std::future::Future;
 use std::pin::Pin;
@@ -40,13 +40,14 @@ use std::pin::Pin;
 use ship_message::{Chunk, FinishReason};
 
 /// What takes the chunks of an answer as they come.
-pub type Sink<'a> = Box<dyn FnMut(Chunk) + Send + 'a>;
+pub type ChunkSink<'a> = Box<dyn FnMut(Chunk) + Send + 'a>;
 
 /// An answer on its way. Dropping it stops the answer.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answered, ProviderError>> + Send + 'a>>;
+pub type AnswerFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<AnswerEnd, ProviderError>> + Send + 'a>>;
 
 /// What is told of a body that goes out in place of the one that was given: how it is written, and itself.
-pub type Resent<'a> = Box<dyn FnMut(Recipe, &str) + Send + 'a>;
+pub type ResentSink<'a> = Box<dyn FnMut(Recipe, &str) + Send + 'a>;
 
 /// A language model, wherever it is.
 pub trait Provider: Send + Sync {
@@ -86,8 +87,8 @@ pub trait Provider: Send + Sync {
         &'a self,
         request: &'a Request<'_>,
         body: &'a str,
-        sink: Sink<'a>,
-    ) -> Answering<'a>;
+        sink: ChunkSink<'a>,
+    ) -> AnswerFuture<'a>;
 
     /// As [`Provider::answer`], for who must know of every body that goes out. A model may refuse a file, or
     /// a field under its old name, and is asked again with another body, which `resent` is told before it
@@ -96,9 +97,9 @@ pub trait Provider: Send + Sync {
         &'a self,
         request: &'a Request<'_>,
         body: &'a str,
-        sink: Sink<'a>,
-        resent: Resent<'a>,
-    ) -> Answering<'a> {
+        sink: ChunkSink<'a>,
+        resent: ResentSink<'a>,
+    ) -> AnswerFuture<'a> {
         drop(resent);
         self.answer(request, body, sink)
     }
@@ -106,7 +107,7 @@ pub trait Provider: Send + Sync {
 
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct AnswerEnd {
     /// Why it ended.
     pub finish_reason: FinishReason,
     /// What it cost, if the provider says.

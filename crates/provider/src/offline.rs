@@ -10,7 +10,7 @@ use ship_message::{
     ToolOutput,
 };
 
-use crate::{Answered, Answering, Provider, Request, Sink, compile};
+use crate::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request, compile};
 
 /// The offline model. See the module's own words in `ship chat`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,45 +39,45 @@ impl Provider for Offline {
         &'a self,
         request: &'a Request<'_>,
         _body: &'a str,
-        sink: Sink<'a>,
-    ) -> Answering<'a> {
+        sink: ChunkSink<'a>,
+    ) -> AnswerFuture<'a> {
         Box::pin(async move {
             let finish_reason = decide(&compile::converted(request.view)).stream(sink);
             // It has no tokens, so it claims none.
-            Ok(Answered { finish_reason, usage: None })
+            Ok(AnswerEnd { finish_reason, usage: None })
         })
     }
 }
 
 /// What to do about a request.
 #[derive(Debug, PartialEq)]
-enum Reply {
+enum OfflineReply {
     Call { call_id: String, name: String, input: Json },
     Text(String),
 }
 
 /// Decides what to do from what was said last and what has been done about it since.
-fn decide(messages: &[ModelMessage<'_>]) -> Reply {
+fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
     let Some(last) = messages.iter().rposition(|message| message.role == ModelRole::User) else {
-        return Reply::Text(format!("{WHO} Nobody has said anything yet."));
+        return OfflineReply::Text(format!("{WHO} Nobody has said anything yet."));
     };
     let said = texts(&messages[last]);
     let orders: Vec<Result<(String, Json), String>> =
         said.iter().flat_map(|text| text.lines()).filter_map(order).collect();
     let done = answered_calls(&messages[last + 1..]);
     match orders.get(done.len()) {
-        Some(Ok((name, input))) => Reply::Call {
+        Some(Ok((name, input))) => OfflineReply::Call {
             // Unique within the chat, and the same whenever the same request is asked again.
             call_id: format!("offline_{}_{}", messages.len(), done.len()),
             name: name.clone(),
             input: input.clone(),
         },
-        Some(Err(problem)) => Reply::Text(format!("{WHO} {problem}")),
+        Some(Err(problem)) => OfflineReply::Text(format!("{WHO} {problem}")),
         None if orders.is_empty() => {
             let text = said.last().map_or("", |text| text.trim());
-            Reply::Text(format!("{WHO} You said: {text}"))
+            OfflineReply::Text(format!("{WHO} You said: {text}"))
         }
-        None => Reply::Text(format!("{WHO} The tools answered:\n{}", done.join("\n"))),
+        None => OfflineReply::Text(format!("{WHO} The tools answered:\n{}", done.join("\n"))),
     }
 }
 
@@ -131,8 +131,8 @@ fn answered_calls(messages: &[ModelMessage<'_>]) -> Vec<String> {
     lines
 }
 
-impl Reply {
-    fn stream(self, mut sink: Sink<'_>) -> FinishReason {
+impl OfflineReply {
+    fn stream(self, mut sink: ChunkSink<'_>) -> FinishReason {
         match self {
             Self::Call { call_id, name, input } => {
                 let tool = ToolChunk { call_id, ..ToolChunk::default() };
@@ -156,7 +156,7 @@ impl Reply {
 mod tests {
     use super::*;
 
-    fn reply(messages: &str) -> Reply {
+    fn reply(messages: &str) -> OfflineReply {
         let Json::Array(list) = Json::parse(messages).unwrap() else { panic!("a list") };
         let messages: Vec<_> = list
             .into_vec()
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn it_says_what_it_is_and_what_it_was_told() {
-        let Reply::Text(text) = reply(
+        let OfflineReply::Text(text) = reply(
             r#"[{"role":"user","content":[{"type":"text","text":"UserId: 1"},{"type":"text","text":"hi"}]}]"#,
         ) else {
             panic!("a text");
@@ -187,14 +187,14 @@ mod tests {
         };
         let first = reply(&format!("[{user}]"));
         assert!(
-            matches!(first, Reply::Call { name, input, .. } if name == "a" && input.to_string() == r#"{"x":1}"#)
+            matches!(first, OfflineReply::Call { name, input, .. } if name == "a" && input.to_string() == r#"{"x":1}"#)
         );
         let second = reply(&format!("[{user},{}]", step("1", "a")));
-        assert!(matches!(second, Reply::Call { name, .. } if name == "b"));
+        assert!(matches!(second, OfflineReply::Call { name, .. } if name == "b"));
         let last = reply(&format!("[{user},{},{}]", step("1", "a"), step("2", "b")));
         assert_eq!(
             last,
-            Reply::Text(format!("{WHO} The tools answered:\n- a: done a\n- b: done b"))
+            OfflineReply::Text(format!("{WHO} The tools answered:\n- a: done a\n- b: done b"))
         );
     }
 
@@ -202,9 +202,9 @@ mod tests {
     fn a_bad_order_is_answered_not_guessed() {
         let bad = reply(r#"[{"role":"user","content":[{"type":"text","text":"/tool a {x"}]}]"#);
         assert!(
-            matches!(bad, Reply::Text(text) if text.contains("I cannot call `a`: its input is not JSON"))
+            matches!(bad, OfflineReply::Text(text) if text.contains("I cannot call `a`: its input is not JSON"))
         );
         let none = reply(r#"[{"role":"user","content":[{"type":"text","text":"/toolbox"}]}]"#);
-        assert!(matches!(none, Reply::Text(text) if text.ends_with("You said: /toolbox")));
+        assert!(matches!(none, OfflineReply::Text(text) if text.ends_with("You said: /toolbox")));
     }
 }

@@ -19,11 +19,11 @@ mod said;
 mod sizes;
 mod words;
 
-use self::said::Said;
+use self::said::ErrorText;
 
 /// Where a provider said something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum OverflowPlace {
     /// In the body of a response.
     Body,
     /// In an event of a stream that had begun well.
@@ -56,11 +56,11 @@ pub struct Overflow {
 /// assert_eq!(found.and_then(|overflow| overflow.limit), Some(200_000));
 /// assert_eq!(overflow(Some(429), body, Place::Body), None);
 /// ```
-pub fn overflow(status: Option<u16>, body: &str, place: Place) -> Option<Overflow> {
-    let said = Said::read(body);
+pub fn overflow(status: Option<u16>, body: &str, place: OverflowPlace) -> Option<Overflow> {
+    let said = ErrorText::read(body);
     let found = if said.names_a_code() && !is_about_the_sender(status) {
         true
-    } else if place == Place::Finish {
+    } else if place == OverflowPlace::Finish {
         false
     } else {
         may_be(status, &said)
@@ -77,7 +77,7 @@ fn is_about_the_sender(status: Option<u16>) -> bool {
 
 /// Whether an error of this status can be one of ours. An error in a stream has no status of its own, but may
 /// name one.
-fn may_be(status: Option<u16>, said: &Said) -> bool {
+fn may_be(status: Option<u16>, said: &ErrorText) -> bool {
     match status {
         Some(400 | 413 | 422) => true,
         // Only llama.cpp: the window was full while the answer was made, and that is its own failure.
@@ -87,7 +87,7 @@ fn may_be(status: Option<u16>, said: &Said) -> bool {
     }
 }
 
-fn is_told(status: Option<u16>, said: &Said) -> bool {
+fn is_told(status: Option<u16>, said: &ErrorText) -> bool {
     let too_large = status == Some(413) && said.texts.iter().any(|text| words::is_too_large(text));
     too_large || said.texts.iter().any(|text| words::is_sentence(text) || words::is_hint(text))
 }

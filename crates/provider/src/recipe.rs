@@ -6,7 +6,7 @@
 use ship_message::json::{Json, Object};
 
 use crate::wire::{Format, MaxTokensField, Parameters};
-use crate::{ProviderError, Request, SendFiles, Target, compile};
+use crate::{CompileTarget, ProviderError, Request, SendFiles, compile};
 
 /// Everything that decides the bytes of a body beside the [`Request`].
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl Recipe {
     /// When the request has something that the format cannot say.
     pub fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
         let Some(format) = self.format else { return Ok(request.plain_body()) };
-        let target = Target {
+        let target = CompileTarget {
             format,
             provider: &self.provider,
             files: self.files,

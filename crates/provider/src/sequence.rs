@@ -5,7 +5,7 @@
 
 /// The pieces of a body in the order of a cache, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sequence {
+pub struct CachedSequence {
     text: String,
     tools_end: usize,
     system_end: usize,
@@ -25,7 +25,7 @@ pub enum Section {
 /// How Anthropic is told where a cache may end. In a text the quotes would be escaped.
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
-impl Sequence {
+impl CachedSequence {
     /// Takes a body that [`Recipe::body`](crate::Recipe::body) has written apart.
     pub fn of(body: &str) -> Self {
         let (mut tools, mut system, mut messages) = ("", "", "");
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn tools_come_before_the_system_and_the_system_before_the_messages() {
-        let sequence = Sequence::of(OPENAI);
+        let sequence = CachedSequence::of(OPENAI);
         assert_eq!(
             sequence.text(),
             "[{\"t\":[1,{}]}]\n{\"role\":\"system\",\"content\":\"S\"}\n{\"role\":\"user\",\"content\":\"a \\\"tools\\\":[ ]}\"}]"
@@ -158,23 +158,23 @@ mod tests {
         assert_eq!(at("\"S\""), Section::System);
         assert_eq!(at("\"a "), Section::Messages);
         let plain =
-            Sequence::of(r#"{"system":["S"],"messages":[{"m":1}],"tools":[],"maxTokens":1}"#);
+            CachedSequence::of(r#"{"system":["S"],"messages":[{"m":1}],"tools":[],"maxTokens":1}"#);
         assert_eq!(plain.text(), "[]\n[\"S\"]\n{\"m\":1}]");
-        assert_eq!(Sequence::of(r#"{"messages":[]}"#).text(), "\n\n]");
+        assert_eq!(CachedSequence::of(r#"{"messages":[]}"#).text(), "\n\n]");
     }
 
     #[test]
     fn what_is_only_added_to_begins_with_the_stem_and_marks_are_no_difference() {
         let before = r#"{"system":[{"text":"S","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"text":"a","cache_control":{"type":"ephemeral"}}]}]}"#;
         let after = r#"{"system":[{"text":"S"}],"messages":[{"role":"user","content":[{"text":"a"},{"text":"b","cache_control":{"type":"ephemeral"}}]},{"role":"assistant"}]}"#;
-        let (before, after) = (Sequence::of(before), Sequence::of(after));
+        let (before, after) = (CachedSequence::of(before), CachedSequence::of(after));
         assert!(after.text().starts_with(before.stem()), "{after:?}");
         assert!(before.common_bytes(&after) >= before.stem().len());
     }
 
     #[test]
     fn tokens_are_told_piece_by_piece() {
-        let sequence = Sequence::of(OPENAI);
+        let sequence = CachedSequence::of(OPENAI);
         let tokens = |bytes| sequence.tokens_of(bytes, 100, 10, 1_000);
         assert_eq!(tokens(0), 0);
         assert_eq!(tokens(sequence.tools_end), 100);
@@ -195,7 +195,7 @@ mod tests {
             "\"\\",
             "{\"messages\":[{\"role\":\"system\"",
         ] {
-            let _ = Sequence::of(body);
+            let _ = CachedSequence::of(body);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 use ship_provider::wire::{Format, Parameters};
-use ship_provider::{Request, SendFiles, Target, ToolSpec, compile};
+use ship_provider::{CompileTarget, Request, SendFiles, ToolSpec, compile};
 use ship_testkit::histories::{Feature, History};
 use ship_testkit::llm::{Rules, judge_anthropic, judge_openai, signature};
 
@@ -35,7 +35,7 @@ fn tools() -> Vec<ToolSpec> {
     ]
 }
 
-fn target<'a>(format: Format, history: &History, files: SendFiles) -> Target<'a> {
+fn target<'a>(format: Format, history: &History, files: SendFiles) -> CompileTarget<'a> {
     // A model that is asked in another format than its own is another model.
     let provider = match format {
         Format::OpenAi => "openai",
@@ -48,7 +48,7 @@ fn target<'a>(format: Format, history: &History, files: SendFiles) -> Target<'a>
         cache_marks: true,
         ..Parameters::new(model)
     };
-    Target { format, provider, files, parameters }
+    CompileTarget { format, provider, files, parameters }
 }
 
 /// Compiles a history for both formats and has each judged; tells what was refused, and why.

@@ -5,7 +5,7 @@ mod cases;
 
 use proptest::prelude::*;
 use ship_message::json::{Json, Object};
-use ship_provider::overflow::{Overflow, Place, overflow};
+use ship_provider::overflow::{Overflow, OverflowPlace, overflow};
 
 #[test]
 fn every_recorded_error_is_told_for_what_it_is() {
@@ -214,18 +214,18 @@ fn every_known_wording_is_an_overflow_and_tells_its_sizes() {
         ("The user message is too long", none, none),
     ] {
         for (status, place) in [
-            (Some(400), Place::Body),
-            (Some(413), Place::Body),
-            (Some(422), Place::Body),
-            (None, Place::Stream),
-            (Some(200), Place::Stream),
+            (Some(400), OverflowPlace::Body),
+            (Some(413), OverflowPlace::Body),
+            (Some(422), OverflowPlace::Body),
+            (None, OverflowPlace::Stream),
+            (Some(200), OverflowPlace::Stream),
         ] {
             let found = overflow(status, &error(message), place);
             assert_eq!(found.map(sizes), Some((observed, limit)), "{status:?} {message}");
         }
         for status in [401, 403, 404, 429, 502, 503] {
             assert_eq!(
-                overflow(Some(status), &error(message), Place::Body),
+                overflow(Some(status), &error(message), OverflowPlace::Body),
                 None,
                 "{status} {message}"
             );
@@ -281,9 +281,11 @@ fn what_only_sounds_like_an_overflow_is_none() {
         "tool_use ids were found without tool_result blocks immediately after",
         "Bad Request",
     ] {
-        for (status, place) in
-            [(Some(400), Place::Body), (Some(413), Place::Body), (None, Place::Stream)]
-        {
+        for (status, place) in [
+            (Some(400), OverflowPlace::Body),
+            (Some(413), OverflowPlace::Body),
+            (None, OverflowPlace::Stream),
+        ] {
             let found = overflow(status, &error(message), place);
             assert_eq!(found, None, "{status:?} {message}");
         }
@@ -314,15 +316,18 @@ fn an_error_may_have_any_shape() {
         format!("<html><body><h1>400</h1><p>{long}</p></body></html>"),
     ] {
         let expected = Some((Some(2), Some(1)));
-        assert_eq!(overflow(Some(400), &body, Place::Body).map(sizes), expected, "{body}");
-        assert_eq!(overflow(None, &body, Place::Stream).map(sizes), expected, "{body}");
+        assert_eq!(overflow(Some(400), &body, OverflowPlace::Body).map(sizes), expected, "{body}");
+        assert_eq!(overflow(None, &body, OverflowPlace::Stream).map(sizes), expected, "{body}");
     }
 }
 
 #[test]
 fn sizes_in_fields_of_their_own_are_read() {
     let body = r#"{"error":{"code":400,"type":"exceed_context_size_error","message":"too big","n_prompt_tokens":5000,"n_ctx":4096}}"#;
-    assert_eq!(overflow(Some(400), body, Place::Body).map(sizes), Some((Some(5000), Some(4096))));
+    assert_eq!(
+        overflow(Some(400), body, OverflowPlace::Body).map(sizes),
+        Some((Some(5000), Some(4096)))
+    );
 }
 
 #[test]
@@ -337,9 +342,9 @@ fn codes_count_wherever_they_stand_but_not_for_whom_is_refused() {
     ] {
         let body = format!(r#"{{"error":{{"message":"no","code":"{code}"}}}}"#);
         for status in [None, Some(200), Some(400), Some(413), Some(500)] {
-            assert!(overflow(status, &body, Place::Body).is_some(), "{status:?} {code}");
+            assert!(overflow(status, &body, OverflowPlace::Body).is_some(), "{status:?} {code}");
         }
-        assert_eq!(overflow(Some(429), &body, Place::Body), None);
+        assert_eq!(overflow(Some(429), &body, OverflowPlace::Body), None);
     }
 }
 
@@ -347,9 +352,9 @@ fn codes_count_wherever_they_stand_but_not_for_whom_is_refused() {
 fn an_answer_that_ends_in_a_full_window_is_an_overflow_and_one_that_is_cut_is_not() {
     let ended = |reason: &str| format!(r#"{{"choices":[{{"finish_reason":"{reason}"}}]}}"#);
     let full = ended("model_context_window_exceeded");
-    assert!(overflow(Some(200), &full, Place::Finish).is_some());
+    assert!(overflow(Some(200), &full, OverflowPlace::Finish).is_some());
     for reason in ["length", "stop", "max_tokens", "tool_calls", "content_filter"] {
-        assert_eq!(overflow(Some(200), &ended(reason), Place::Finish), None);
+        assert_eq!(overflow(Some(200), &ended(reason), OverflowPlace::Finish), None);
     }
 }
 
@@ -362,41 +367,50 @@ fn what_people_and_models_write_is_no_error() {
         r#"{"detail":[{"loc":["body","messages"],"msg":"Field required","input":"is the context window too long?"}]}"#,
         r#"{"error":{"message":"Invalid schema","metadata":{"flagged_input":"context_length_exceeded"}}}"#,
     ] {
-        assert_eq!(overflow(Some(200), body, Place::Stream), None, "{body}");
-        assert_eq!(overflow(Some(400), body, Place::Body), None, "{body}");
+        assert_eq!(overflow(Some(200), body, OverflowPlace::Stream), None, "{body}");
+        assert_eq!(overflow(Some(400), body, OverflowPlace::Body), None, "{body}");
     }
 }
 
 #[test]
 fn silence_is_an_overflow_only_where_it_is_known_to_be() {
     for body in ["", "  \n", "null", "400 status code (no body)"] {
-        assert!(overflow(Some(400), body, Place::Body).is_some(), "{body:?}");
-        assert!(overflow(Some(413), body, Place::Body).is_some(), "{body:?}");
+        assert!(overflow(Some(400), body, OverflowPlace::Body).is_some(), "{body:?}");
+        assert!(overflow(Some(413), body, OverflowPlace::Body).is_some(), "{body:?}");
         for status in [None, Some(200), Some(401), Some(422), Some(429), Some(500)] {
-            assert_eq!(overflow(status, body, Place::Body), None, "{status:?} {body:?}");
+            assert_eq!(overflow(status, body, OverflowPlace::Body), None, "{status:?} {body:?}");
         }
     }
-    assert_eq!(overflow(Some(400), "<html><h1>400 Bad Request</h1></html>", Place::Body), None);
+    assert_eq!(
+        overflow(Some(400), "<html><h1>400 Bad Request</h1></html>", OverflowPlace::Body),
+        None
+    );
 }
 
 #[test]
 fn a_request_that_is_too_large_for_a_proxy_is_an_overflow_of_bytes() {
     let page = "<html><head><title>413 Request Entity Too Large</title></head></html>";
-    assert!(overflow(Some(413), page, Place::Body).is_some());
-    assert_eq!(overflow(Some(400), page, Place::Body), None);
-    assert_eq!(overflow(Some(413), &error("Image file: content too large"), Place::Body), None);
+    assert!(overflow(Some(413), page, OverflowPlace::Body).is_some());
+    assert_eq!(overflow(Some(400), page, OverflowPlace::Body), None);
+    assert_eq!(
+        overflow(Some(413), &error("Image file: content too large"), OverflowPlace::Body),
+        None
+    );
 }
 
 #[test]
 fn llama_cpp_fails_with_a_full_window_while_it_answers() {
-    assert!(overflow(Some(500), &error("Context size has been exceeded."), Place::Body).is_some());
-    assert_eq!(overflow(Some(500), &error("prompt is too long"), Place::Body), None);
+    assert!(
+        overflow(Some(500), &error("Context size has been exceeded."), OverflowPlace::Body)
+            .is_some()
+    );
+    assert_eq!(overflow(Some(500), &error("prompt is too long"), OverflowPlace::Body), None);
 }
 
 #[test]
 fn an_error_in_a_stream_may_name_a_status_that_says_otherwise() {
     let body = r#"{"error":{"code":429,"message":"Provider returned error: input is too long"}}"#;
-    assert_eq!(overflow(None, body, Place::Stream), None);
+    assert_eq!(overflow(None, body, OverflowPlace::Stream), None);
 }
 
 #[test]
@@ -421,7 +435,7 @@ fn a_smaller_answer_is_the_cure_when_messages_and_answer_together_are_too_long()
         ),
         ("prompt is too long: 200251 tokens > 200000 maximum", None),
     ] {
-        let found = overflow(Some(400), &error(message), Place::Body).unwrap();
+        let found = overflow(Some(400), &error(message), OverflowPlace::Body).unwrap();
         assert_eq!(found.max_tokens, max_tokens, "{message}");
     }
 }
@@ -432,7 +446,7 @@ proptest! {
         body in "(.|[{}\\[\\]\"'`,:]|too long|context_length|maximum context length is |[0-9]{1,25}| tokens|\\.|data:|\n){0,40}",
         status in prop::option::of(any::<u16>()),
     ) {
-        for place in [Place::Body, Place::Stream, Place::Finish] {
+        for place in [OverflowPlace::Body, OverflowPlace::Stream, OverflowPlace::Finish] {
             let _ = overflow(status, &body, place);
         }
     }
@@ -451,9 +465,9 @@ fn words_that_are_told_on_or_stand_elsewhere_in_an_error_are_heard() {
         r#"{"error":{"content":[{"text":"the context window is full"}]}}"#,
     ] {
         for status in [400, 413, 422] {
-            assert!(overflow(Some(status), body, Place::Body).is_some(), "{status} {body}");
+            assert!(overflow(Some(status), body, OverflowPlace::Body).is_some(), "{status} {body}");
         }
-        assert!(overflow(None, body, Place::Stream).is_some(), "{body}");
-        assert!(overflow(Some(429), body, Place::Body).is_none(), "{body}");
+        assert!(overflow(None, body, OverflowPlace::Stream).is_some(), "{body}");
+        assert!(overflow(Some(429), body, OverflowPlace::Body).is_none(), "{body}");
     }
 }

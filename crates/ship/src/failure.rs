@@ -313,9 +313,9 @@ impl From<InitError> for Failure {
     }
 }
 
-impl From<ship_project::LoadError> for Failure {
-    fn from(error: ship_project::LoadError) -> Self {
-        let wrong = |problem: &ship_project::Problem| {
+impl From<ship_project::LoadProjectError> for Failure {
+    fn from(error: ship_project::LoadProjectError) -> Self {
+        let wrong = |problem: &ship_project::ProjectProblem| {
             let because = std::error::Error::source(problem).map(|cause| format!(": {cause}"));
             let message = format!("{problem}{}", because.unwrap_or_default());
             Wrong { message, hint: Some(problem.hint()) }

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{Outcome, RecordedRequest, RequestAnswer, Rules, Shown};
-use ship_provider::Sequence;
+use ship_provider::CachedSequence;
 use ship_testkit::llm::Answer;
 
 use crate::world::{SUMMARY, World, asks_for_summary, chat, words};
 
 /// Every body that went out is on record in its order, and is written again byte for byte. Gives the records
 /// of the requests for answers, with their bodies.
-async fn explained(world: &World) -> Vec<(RecordedRequest, Sequence)> {
+async fn explained(world: &World) -> Vec<(RecordedRequest, CachedSequence)> {
     let calls = world.agent.requests(&chat(), 10_000).await.unwrap();
     let received = world.server.requests();
     assert_eq!(calls.len(), received.len(), "one record for each body");
@@ -26,14 +26,14 @@ async fn explained(world: &World) -> Vec<(RecordedRequest, Sequence)> {
         assert_eq!(past.call, call);
         if matches!(call.record.shown, Shown::Context { .. }) {
             let body = String::from_utf8(received.body).unwrap();
-            answers.push((call, Sequence::of(&body)));
+            answers.push((call, CachedSequence::of(&body)));
         }
     }
     answers
 }
 
 /// The stable prefix that each record tells is that of the bytes that went out. Gives the first differences.
-fn differences(calls: &[(RecordedRequest, Sequence)]) -> Vec<Option<String>> {
+fn differences(calls: &[(RecordedRequest, CachedSequence)]) -> Vec<Option<String>> {
     for pair in calls.windows(2) {
         let [(before, old), (now, new)] = pair else { panic!("two") };
         let record = &now.record;

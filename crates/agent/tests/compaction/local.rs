@@ -7,7 +7,7 @@ use ship_agent::{
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, TextChunk, UiMessage};
-use ship_provider::{Answered, Answering, Provider, ProviderError, Request, Sink};
+use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Request};
 use ship_store::disk::Disk;
 use ship_store::{About, Chat, Entry, FileStore, Options, Store, View};
 use ship_testkit::chat::{first_context, options};
@@ -65,8 +65,8 @@ impl Provider for Model {
         &'a self,
         request: &'a Request<'_>,
         body: &'a str,
-        mut sink: Sink<'a>,
-    ) -> Answering<'a> {
+        mut sink: ChunkSink<'a>,
+    ) -> AnswerFuture<'a> {
         let sums_up = request.system.iter().any(|text| text.contains("You keep the memory"));
         let asked = if sums_up { &self.summaries } else { &self.answers };
         asked.lock().unwrap().push(body.to_owned());
@@ -81,7 +81,7 @@ impl Provider for Model {
             sink(Chunk::TextStart(chunk()));
             sink(Chunk::TextDelta(chunk(), text.into()));
             sink(Chunk::TextEnd(chunk()));
-            Ok(Answered { finish_reason: FinishReason::Stop, usage: None })
+            Ok(AnswerEnd { finish_reason: FinishReason::Stop, usage: None })
         })
     }
 }

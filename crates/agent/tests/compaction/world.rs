@@ -9,7 +9,7 @@ use ship_agent::{
 };
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
-use ship_provider::{HttpProvider, Key, Settings, ToolSpec};
+use ship_provider::{ApiKey, HttpProvider, HttpSettings, ToolSpec};
 use ship_store::{Body, ChatKey, FileStore, Options, Store};
 use ship_testkit::clock::ManualClock;
 use ship_testkit::llm::{Answer, Exchange, LlmServer, Rules as Judge};
@@ -210,11 +210,11 @@ fn agent(
     window: Option<u64>,
     rules: Rules,
 ) -> Agent {
-    let mut settings = Settings::openai("test-model");
+    let mut settings = HttpSettings::openai("test-model");
     settings.base_url = server.url_v1();
     settings.window = window;
     settings.retries = 0;
-    settings.key = Some(Key::new("sk-test"));
+    settings.key = Some(ApiKey::new("sk-test"));
     let mut tools = built_in_tools();
     tools.push(Arc::new(Look(Arc::clone(looks))));
     Agent::from_parts(AgentParts {

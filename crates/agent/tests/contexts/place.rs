@@ -9,7 +9,7 @@ use ship_agent::{
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
-use ship_provider::{Answered, Answering, Provider, ProviderError, Request, Sink};
+use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Request};
 use ship_store::disk::{Disk, Mode};
 use ship_store::{Chat, ChatKey, FileStore, Store, View};
 use ship_testkit::chat::options;
@@ -84,8 +84,8 @@ impl Provider for Model {
         &'a self,
         request: &'a Request<'_>,
         _body: &'a str,
-        mut sink: Sink<'a>,
-    ) -> Answering<'a> {
+        mut sink: ChunkSink<'a>,
+    ) -> AnswerFuture<'a> {
         self.seen.lock().unwrap().push(request.view.to_vec());
         let mind = Arc::clone(&self.mind.lock().unwrap());
         let does = match request.tools.is_empty() {
@@ -123,7 +123,7 @@ impl Provider for Model {
                     FinishReason::ToolCalls
                 }
             };
-            Ok(Answered { finish_reason, usage: None })
+            Ok(AnswerEnd { finish_reason, usage: None })
         })
     }
 }

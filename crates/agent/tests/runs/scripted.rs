@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use ship_message::json::Json;
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage, UiPart};
-use ship_provider::{Answered, Answering, Provider, ProviderError, Request, Sink};
+use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Request};
 
 /// One step of a script: what is said, and how it ends.
 #[derive(Clone, Debug)]
@@ -113,8 +113,8 @@ impl Provider for Scripted {
         &'a self,
         request: &'a Request<'_>,
         body: &'a str,
-        mut sink: Sink<'a>,
-    ) -> Answering<'a> {
+        mut sink: ChunkSink<'a>,
+    ) -> AnswerFuture<'a> {
         self.requests.lock().unwrap().push(body.to_owned());
         let step = self.next(request);
         Box::pin(async move {
@@ -123,7 +123,7 @@ impl Provider for Scripted {
             }
             let provider = "scripted".to_owned();
             match step.end {
-                End::Because(finish_reason) => Ok(Answered { finish_reason, usage: None }),
+                End::Because(finish_reason) => Ok(AnswerEnd { finish_reason, usage: None }),
                 End::Fails(reason) => {
                     Err(ProviderError::Failed { provider, reason: reason.to_owned() })
                 }
@@ -136,7 +136,7 @@ impl Provider for Scripted {
     }
 }
 
-fn say(says: &Says, at: usize, sink: &mut Sink<'_>) {
+fn say(says: &Says, at: usize, sink: &mut ChunkSink<'_>) {
     let chunk = || TextChunk { id: at.to_string(), provider_metadata: None };
     match says {
         Says::Text(text) | Says::Half(text) => {

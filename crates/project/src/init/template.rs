@@ -57,7 +57,7 @@ fn move_to<'a>(place: &[&'a str], open: &mut Vec<&'a str>, about: &str, out: &mu
 mod tests {
     use super::*;
     use crate::settings::keys;
-    use crate::{Project, Source};
+    use crate::{Project, SettingSource};
 
     fn loaded(text: &str) -> Project {
         let folder = tempfile::tempdir().unwrap();
@@ -74,7 +74,7 @@ mod tests {
         let project = loaded(&text.replace("// \"", "\""));
         assert_eq!(project.warnings(), []);
         assert_eq!(project.settings(), &Settings::default());
-        let from_file = |source: &Source| matches!(source, Source::ShipJson { .. });
+        let from_file = |source: &SettingSource| matches!(source, SettingSource::ShipJson { .. });
         let rows = project.effective();
         // A default of `null` is as good as not there, and has no line.
         let set = rows.iter().filter(|row| from_file(&row.source)).count();

@@ -7,18 +7,18 @@ use ship_message::json::Json;
 
 /// A value and the line it stands on.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct LocatedValue {
     pub(super) line: usize,
-    pub(super) value: Value,
+    pub(super) value: DocumentValue,
 }
 
 /// A value of the file. Only what the catalogue asks for is taken apart further.
 #[derive(Debug)]
-pub(super) enum Value {
+pub(super) enum DocumentValue {
     /// Anything but an object.
     Plain(Json),
     /// Keys with values; a key may stand there twice.
-    Object(Vec<(String, Node)>),
+    Object(Vec<(String, LocatedValue)>),
 }
 
 /// Where the text stops being JSON.
@@ -45,7 +45,7 @@ const FORGIVING: ParseOptions = ParseOptions {
 };
 
 /// Reads the file; `None` when it holds nothing but comments.
-pub(super) fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
+pub(super) fn parse(text: &str) -> Result<Option<LocatedValue>, SyntaxError> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     // The parser's messages name no content of the file, which may be a secret.
     let parsed = parse_to_ast(text, &CollectOptions::default(), &FORGIVING).map_err(|error| {
@@ -56,18 +56,18 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, SyntaxError> {
 }
 
 /// Recursion is bounded: the parser refuses what is nested deeper than 512.
-fn node(value: ast::Value<'_>, lines: &Lines) -> Node {
+fn node(value: ast::Value<'_>, lines: &Lines) -> LocatedValue {
     let line = lines.line_of(value.range().start);
     let value = match value {
         ast::Value::Object(object) => {
             let entries = object.properties.into_iter();
-            Value::Object(
+            DocumentValue::Object(
                 entries.map(|entry| (entry.name.into_string(), node(entry.value, lines))).collect(),
             )
         }
-        other => Value::Plain(json(other)),
+        other => DocumentValue::Plain(json(other)),
     };
-    Node { line, value }
+    LocatedValue { line, value }
 }
 
 fn json(value: ast::Value<'_>) -> Json {
@@ -110,7 +110,9 @@ mod tests {
     fn comments_and_trailing_commas_are_allowed_and_lines_are_known() {
         let text =
             "// about\r\n{\n  /* two\n lines */ \"a\": [1, 2,],\n  \"b\": {\"c\": null,},\n}\n";
-        let Some(Node { line: 2, value: Value::Object(entries) }) = parse(text).unwrap() else {
+        let Some(LocatedValue { line: 2, value: DocumentValue::Object(entries) }) =
+            parse(text).unwrap()
+        else {
             panic!()
         };
         let lines: Vec<_> = entries.iter().map(|(key, node)| (key.as_str(), node.line)).collect();

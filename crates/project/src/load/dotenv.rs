@@ -6,7 +6,7 @@
 
 /// A variable that a file sets.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct DotEnvLine {
     pub(crate) name: String,
     pub(crate) value: String,
     /// The line it begins on, from 1.
@@ -32,7 +32,7 @@ pub enum DotEnvProblem {
 }
 
 /// Reads a file: the variables in order, or everything that is wrong with it.
-pub(crate) fn parse(text: &str) -> Result<Vec<Line>, Vec<(usize, DotEnvProblem)>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<DotEnvLine>, Vec<(usize, DotEnvProblem)>> {
     let mut lines = Vec::new();
     let mut problems = Vec::new();
     let mut rest = text.strip_prefix('\u{FEFF}').unwrap_or(text);
@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Line>, Vec<(usize, DotEnvProblem)>
     while !rest.is_empty() {
         let (line, after) = statement(rest);
         match line {
-            Ok(Some((name, value))) => lines.push(Line { name, value, number }),
+            Ok(Some((name, value))) => lines.push(DotEnvLine { name, value, number }),
             Ok(None) => {}
             Err(problem) => problems.push((number, problem)),
         }
@@ -50,10 +50,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Line>, Vec<(usize, DotEnvProblem)>
     if problems.is_empty() { Ok(lines) } else { Err(problems) }
 }
 
-type Statement = Result<Option<(String, String)>, DotEnvProblem>;
+type DotEnvStatement = Result<Option<(String, String)>, DotEnvProblem>;
 
 /// Reads one statement, and returns what follows it.
-fn statement(text: &str) -> (Statement, &str) {
+fn statement(text: &str) -> (DotEnvStatement, &str) {
     let (line, after) = text.split_once('\n').unwrap_or((text, ""));
     let content = line.trim();
     if content.is_empty() || content.starts_with('#') {
@@ -154,7 +154,7 @@ mod tests {
             let lines = parse(text).expect(text);
             assert_eq!(
                 lines,
-                [Line { name: "A".into(), value: value.into(), number: 1 }],
+                [DotEnvLine { name: "A".into(), value: value.into(), number: 1 }],
                 "{text:?}"
             );
         }

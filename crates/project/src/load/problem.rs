@@ -8,23 +8,23 @@ use super::dotenv::DotEnvProblem;
 
 /// Why a project could not be loaded: everything that is wrong, in the order of the files.
 #[derive(Debug)]
-pub struct LoadError {
-    problems: Vec<Problem>,
+pub struct LoadProjectError {
+    problems: Vec<ProjectProblem>,
 }
 
-impl LoadError {
-    pub(super) fn new(problems: Vec<Problem>) -> Self {
+impl LoadProjectError {
+    pub(super) fn new(problems: Vec<ProjectProblem>) -> Self {
         debug_assert!(!problems.is_empty(), "an error says what is wrong");
         Self { problems }
     }
 
     /// Returns everything that is wrong; at least one thing.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ProjectProblem] {
         &self.problems
     }
 }
 
-impl fmt::Display for LoadError {
+impl fmt::Display for LoadProjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((first, rest)) = self.problems.split_first() else { return Ok(()) };
         first.fmt(f)?;
@@ -32,7 +32,7 @@ impl fmt::Display for LoadError {
     }
 }
 
-impl std::error::Error for LoadError {
+impl std::error::Error for LoadProjectError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.problems.first().and_then(std::error::Error::source)
     }
@@ -40,19 +40,19 @@ impl std::error::Error for LoadError {
 
 /// One thing that is wrong. [`hint`](Self::hint) says what to do about it.
 #[derive(Debug)]
-pub struct Problem {
+pub struct ProjectProblem {
     /// The file.
     pub file: PathBuf,
     /// The line, from 1, where there is one.
     pub line: Option<usize>,
     /// What is wrong.
-    pub kind: ProblemKind,
+    pub kind: ProjectProblemKind,
 }
 
 /// What is wrong. Secrets in it are masked already.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum ProblemKind {
+pub enum ProjectProblemKind {
     /// The system does not give the file.
     Unreadable(io::Error),
     /// The file is not UTF-8.
@@ -91,67 +91,67 @@ pub enum ProblemKind {
     },
 }
 
-impl Problem {
+impl ProjectProblem {
     /// Returns what to do about it, in a sentence.
     pub fn hint(&self) -> String {
         match &self.kind {
-            ProblemKind::Unreadable(_) => "make it readable for you, or move it away".to_owned(),
-            ProblemKind::NotText => "save it as UTF-8".to_owned(),
-            ProblemKind::TooLarge => "move away what does not belong there".to_owned(),
-            ProblemKind::DotEnv(_) => {
+            ProjectProblemKind::Unreadable(_) => "make it readable for you, or move it away".to_owned(),
+            ProjectProblemKind::NotText => "save it as UTF-8".to_owned(),
+            ProjectProblemKind::TooLarge => "move away what does not belong there".to_owned(),
+            ProjectProblemKind::DotEnv(_) => {
                 "write NAME=value, with quotes around a value that has spaces, and # before a comment".to_owned()
             }
-            ProblemKind::Syntax { .. } => {
+            ProjectProblemKind::Syntax { .. } => {
                 "look there, and at the lines around it, for a missing comma, quote or bracket".to_owned()
             }
-            ProblemKind::Value { key, .. } if key.is_empty() => {
+            ProjectProblemKind::Value { key, .. } if key.is_empty() => {
                 "begin with { and end with }; `ship init` in an empty folder writes an example".to_owned()
             }
-            ProblemKind::Value { key, expected, .. } => {
+            ProjectProblemKind::Value { key, expected, .. } => {
                 format!("set `{key}` to {expected}, or remove the line to have the default")
             }
-            ProblemKind::Unset { variable, .. } => {
+            ProjectProblemKind::Unset { variable, .. } => {
                 format!("put {variable}=… into .env, or set it in the environment")
             }
-            ProblemKind::NotAVariable { .. } => {
+            ProjectProblemKind::NotAVariable { .. } => {
                 "write ${NAME} for a variable, or $${ for a plain ${".to_owned()
             }
         }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ProjectProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file.display())?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
         match &self.kind {
-            ProblemKind::Unreadable(_) => f.write_str(" cannot be read"),
-            ProblemKind::NotText => f.write_str(": this is not UTF-8 text"),
-            ProblemKind::TooLarge => f.write_str(" is too large to be meant"),
-            ProblemKind::DotEnv(problem) => write!(f, ": {problem}"),
-            ProblemKind::Syntax { column, what } => write!(f, ":{column}: {what}"),
-            ProblemKind::Value { key, found, expected } if key.is_empty() => {
+            ProjectProblemKind::Unreadable(_) => f.write_str(" cannot be read"),
+            ProjectProblemKind::NotText => f.write_str(": this is not UTF-8 text"),
+            ProjectProblemKind::TooLarge => f.write_str(" is too large to be meant"),
+            ProjectProblemKind::DotEnv(problem) => write!(f, ": {problem}"),
+            ProjectProblemKind::Syntax { column, what } => write!(f, ":{column}: {what}"),
+            ProjectProblemKind::Value { key, found, expected } if key.is_empty() => {
                 write!(f, ": the file must be {expected}, but is {found}")
             }
-            ProblemKind::Value { key, found, expected } => {
+            ProjectProblemKind::Value { key, found, expected } => {
                 write!(f, ": `{key}` must be {expected}, but is {found}")
             }
-            ProblemKind::Unset { key, variable } => {
+            ProjectProblemKind::Unset { key, variable } => {
                 write!(f, ": `{key}` needs the variable {variable}, which is not set")
             }
-            ProblemKind::NotAVariable { key } => {
+            ProjectProblemKind::NotAVariable { key } => {
                 write!(f, ": `{key}` has a `${{` that is not the beginning of a variable")
             }
         }
     }
 }
 
-impl std::error::Error for Problem {
+impl std::error::Error for ProjectProblem {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
-            ProblemKind::Unreadable(source) => Some(source),
+            ProjectProblemKind::Unreadable(source) => Some(source),
             _ => None,
         }
     }

@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::Json;
 
-use super::document::{self, Node, Value};
+use super::document::{self, DocumentValue, LocatedValue};
 use super::expand::{ExpandError, expand};
 use super::nearest::nearest;
 use super::{
-    LoadError, Problem, ProblemKind, Source, Variables, Warning, WarningKind, parse_dotenv,
+    LoadProjectError, ProjectProblem, ProjectProblemKind, SettingSource, Variables, Warning,
+    WarningKind, parse_dotenv,
 };
 use crate::Secrets;
-use crate::files::{Bytes, is_missing, read_beginning};
-use crate::settings::{Address, Key, Settings, TokenBudget, is_group, key, keys};
+use crate::files::{FileBytes, is_missing, read_beginning};
+use crate::settings::{Address, SettingKey, Settings, TokenBudget, is_group, key, keys};
 
 /// A value that is wrong is shown up to this many characters.
 const FOUND_CHARS_MAX: usize = 60;
@@ -30,13 +31,13 @@ pub(crate) struct Loaded {
 }
 
 /// Where each value came from that is not the default.
-pub(crate) type Sources = BTreeMap<&'static str, Source>;
+pub(crate) type Sources = BTreeMap<&'static str, SettingSource>;
 
 /// Reads `.env` and `ship.json` of a project, and applies what the environment overrides.
 pub(crate) fn load(
     root: &Path,
     environment: impl IntoIterator<Item = (String, String)>,
-) -> Result<Loaded, LoadError> {
+) -> Result<Loaded, LoadProjectError> {
     let mut warnings = Vec::new();
     let variables = read_variables(&root.join(".env"), environment, &mut warnings)?;
     let file = root.join("ship.json");
@@ -46,13 +47,13 @@ pub(crate) fn load(
     let named = || variables.iter().chain(texts.iter().copied());
     let in_addresses = document.as_ref().map_or_else(Vec::new, address_secrets);
     let known = Secrets::collect(named(), in_addresses.iter().map(String::as_str));
-    let mut reading = Reading::new(file, &variables, &known);
+    let mut reading = SettingsReader::new(file, &variables, &known);
     reading.root(document.as_ref());
     reading.override_by(&variables);
     reading.check_together();
-    let Reading { settings, sources, problems, warnings: more, .. } = reading;
+    let SettingsReader { settings, sources, problems, warnings: more, .. } = reading;
     if !problems.is_empty() {
-        return Err(LoadError::new(problems));
+        return Err(LoadProjectError::new(problems));
     }
 
     warnings.extend(more);
@@ -66,32 +67,40 @@ fn read_variables(
     file: &Path,
     environment: impl IntoIterator<Item = (String, String)>,
     warnings: &mut Vec<Warning>,
-) -> Result<Variables, LoadError> {
+) -> Result<Variables, LoadProjectError> {
     let text = read_text(file, warnings)?;
     let lines = parse_dotenv(&text.unwrap_or_default()).map_err(|problems| {
-        let problem = |(line, problem)| Problem {
+        let problem = |(line, problem)| ProjectProblem {
             file: file.to_path_buf(),
             line: Some(line),
-            kind: ProblemKind::DotEnv(problem),
+            kind: ProjectProblemKind::DotEnv(problem),
         };
-        LoadError::new(problems.into_iter().map(problem).collect())
+        LoadProjectError::new(problems.into_iter().map(problem).collect())
     })?;
     Ok(Variables::new(environment, lines))
 }
 
-fn read_document(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<Node>, LoadError> {
+fn read_document(
+    file: &Path,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<LocatedValue>, LoadProjectError> {
     let Some(text) = read_text(file, warnings)? else { return Ok(None) };
     document::parse(&text).map_err(|error| {
-        let kind = ProblemKind::Syntax { column: error.column, what: error.what };
-        LoadError::new(vec![Problem { file: file.to_path_buf(), line: Some(error.line), kind }])
+        let kind = ProjectProblemKind::Syntax { column: error.column, what: error.what };
+        LoadProjectError::new(vec![ProjectProblem {
+            file: file.to_path_buf(),
+            line: Some(error.line),
+            kind,
+        }])
     })
 }
 
 /// Reads a file of settings; `None` when there is none.
-fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>, LoadError> {
-    let problem =
-        |line, kind| LoadError::new(vec![Problem { file: file.to_path_buf(), line, kind }]);
-    let Bytes { bytes, cut } = match read_beginning(file) {
+fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>, LoadProjectError> {
+    let problem = |line, kind| {
+        LoadProjectError::new(vec![ProjectProblem { file: file.to_path_buf(), line, kind }])
+    };
+    let FileBytes { bytes, cut } = match read_beginning(file) {
         Ok(bytes) => bytes,
         Err(error) if is_missing(&error) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
@@ -102,10 +111,10 @@ fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>,
             }
             return Ok(None);
         }
-        Err(error) => return Err(problem(None, ProblemKind::Unreadable(error))),
+        Err(error) => return Err(problem(None, ProjectProblemKind::Unreadable(error))),
     };
     if cut {
-        return Err(problem(None, ProblemKind::TooLarge));
+        return Err(problem(None, ProjectProblemKind::TooLarge));
     }
     if file.metadata().is_ok_and(|found| found.permissions().mode() & 0o002 != 0) {
         warnings.push(Warning {
@@ -119,26 +128,26 @@ fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>,
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = good.iter().filter(|&&byte| byte == b'\n').count() + 1;
-            Err(problem(Some(line), ProblemKind::NotText))
+            Err(problem(Some(line), ProjectProblemKind::NotText))
         }
     }
 }
 
 /// The texts of the file with the last word of their names, except those of keys that hold no secret:
 /// `maxInputTokensApprox` only sounds like one. A misspelt `apikey` still keeps its value to itself.
-fn named_texts(node: &Node) -> Vec<(&str, &str)> {
+fn named_texts(node: &LocatedValue) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let mut pending = vec![(String::new(), "", node)];
     while let Some((full, name, node)) = pending.pop() {
         match &node.value {
-            Value::Object(entries) => pending.extend(entries.iter().map(|(name, node)| {
+            DocumentValue::Object(entries) => pending.extend(entries.iter().map(|(name, node)| {
                 let full = if full.is_empty() { name.clone() } else { format!("{full}.{name}") };
                 (full, name.as_str(), node)
             })),
-            Value::Plain(json) if key(&full).is_none_or(|key| key.hidden) => {
+            DocumentValue::Plain(json) if key(&full).is_none_or(|key| key.hidden) => {
                 found.extend(json.as_str().map(|text| (name, text)));
             }
-            Value::Plain(_) => {}
+            DocumentValue::Plain(_) => {}
         }
     }
     found
@@ -146,16 +155,16 @@ fn named_texts(node: &Node) -> Vec<(&str, &str)> {
 
 /// The passwords of all addresses in the file, whatever key they stand under: a database's address beside the
 /// wrong key is still a database's address.
-fn address_secrets(node: &Node) -> Vec<String> {
+fn address_secrets(node: &LocatedValue) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![node];
     while let Some(node) = pending.pop() {
         match &node.value {
-            Value::Object(entries) => pending.extend(entries.iter().map(|(_, node)| node)),
-            Value::Plain(Json::Array(values)) => {
+            DocumentValue::Object(entries) => pending.extend(entries.iter().map(|(_, node)| node)),
+            DocumentValue::Plain(Json::Array(values)) => {
                 found.extend(values.iter().filter_map(Json::as_str).flat_map(Address::secrets_in));
             }
-            Value::Plain(json) => {
+            DocumentValue::Plain(json) => {
                 found.extend(json.as_str().into_iter().flat_map(Address::secrets_in));
             }
         }
@@ -164,27 +173,29 @@ fn address_secrets(node: &Node) -> Vec<String> {
 }
 
 /// Settings being put together.
-struct Reading<'a> {
+struct SettingsReader<'a> {
     file: PathBuf,
     variables: &'a Variables,
     secrets: &'a Secrets,
     settings: Settings,
     sources: Sources,
     warnings: Vec<Warning>,
-    problems: Vec<Problem>,
+    problems: Vec<ProjectProblem>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> SettingsReader<'a> {
     fn new(file: PathBuf, variables: &'a Variables, secrets: &'a Secrets) -> Self {
         let (settings, sources) = (Settings::default(), Sources::new());
         Self { file, variables, secrets, settings, sources, warnings: vec![], problems: vec![] }
     }
 
-    fn root(&mut self, document: Option<&Node>) {
+    fn root(&mut self, document: Option<&LocatedValue>) {
         match document {
             None => {}
-            Some(Node { value: Value::Object(entries), .. }) => self.object("", entries),
-            Some(Node { line, value: Value::Plain(json) }) => {
+            Some(LocatedValue { value: DocumentValue::Object(entries), .. }) => {
+                self.object("", entries)
+            }
+            Some(LocatedValue { line, value: DocumentValue::Plain(json) }) => {
                 let found = self.describe(json);
                 self.wrong_value(*line, "", found, "an object in braces".to_owned());
             }
@@ -192,7 +203,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads the keys of one object; `place` is its name with a dot behind it.
-    fn object(&mut self, place: &str, entries: &[(String, Node)]) {
+    fn object(&mut self, place: &str, entries: &[(String, LocatedValue)]) {
         let mut seen = HashSet::new();
         for (name, node) in entries {
             let full = format!("{place}{name}");
@@ -213,31 +224,31 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn group(&mut self, name: &str, node: &Node) {
+    fn group(&mut self, name: &str, node: &LocatedValue) {
         match &node.value {
-            Value::Object(entries) => self.object(&format!("{name}."), entries),
-            Value::Plain(Json::Null) => {}
-            Value::Plain(json) => {
+            DocumentValue::Object(entries) => self.object(&format!("{name}."), entries),
+            DocumentValue::Plain(Json::Null) => {}
+            DocumentValue::Plain(json) => {
                 let found = self.describe(json);
                 self.wrong_value(node.line, name, found, "an object in braces".to_owned());
             }
         }
     }
 
-    fn value(&mut self, key: &'static Key, node: &Node) {
+    fn value(&mut self, key: &'static SettingKey, node: &LocatedValue) {
         let line = node.line;
         let json = match &node.value {
             // Set to nothing is not set.
-            Value::Plain(Json::Null) => return,
-            Value::Plain(json) => json,
-            Value::Object(_) => {
+            DocumentValue::Plain(Json::Null) => return,
+            DocumentValue::Plain(json) => json,
+            DocumentValue::Object(_) => {
                 return self.wrong_value(line, key.name, "an object".to_owned(), (key.expected)());
             }
         };
         match self.expanded(json) {
             Ok(candidates) => {
                 if candidates.iter().any(|json| (key.put)(&mut self.settings, json)) {
-                    self.sources.insert(key.name, Source::ShipJson { line });
+                    self.sources.insert(key.name, SettingSource::ShipJson { line });
                     return;
                 }
                 let value = candidates.into_iter().next().unwrap_or_default();
@@ -248,8 +259,8 @@ impl<'a> Reading<'a> {
             Err(error) => {
                 let key = key.name.to_owned();
                 let kind = match error {
-                    ExpandError::Unset(variable) => ProblemKind::Unset { key, variable },
-                    ExpandError::NotAName => ProblemKind::NotAVariable { key },
+                    ExpandError::Unset(variable) => ProjectProblemKind::Unset { key, variable },
+                    ExpandError::NotAName => ProjectProblemKind::NotAVariable { key },
                 };
                 self.problem(line, kind);
             }
@@ -299,18 +310,18 @@ impl<'a> Reading<'a> {
             && tokens > window
         {
             let name = "context.history.maxInputTokensApprox";
-            let Some(Source::ShipJson { line }) = self.sources.get(name) else { return };
+            let Some(SettingSource::ShipJson { line }) = self.sources.get(name) else { return };
             let expected = format!("\"auto\" or at most {window}, which is `llm.window`");
             self.wrong_value(*line, name, tokens.to_string(), expected);
         }
     }
 
     fn wrong_value(&mut self, line: usize, key: &str, found: String, expected: String) {
-        self.problem(line, ProblemKind::Value { key: key.to_owned(), found, expected });
+        self.problem(line, ProjectProblemKind::Value { key: key.to_owned(), found, expected });
     }
 
-    fn problem(&mut self, line: usize, kind: ProblemKind) {
-        self.problems.push(Problem { file: self.file.clone(), line: Some(line), kind });
+    fn problem(&mut self, line: usize, kind: ProjectProblemKind) {
+        self.problems.push(ProjectProblem { file: self.file.clone(), line: Some(line), kind });
     }
 
     fn warn(&mut self, line: usize, kind: WarningKind) {

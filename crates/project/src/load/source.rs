@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Where a value came from. Shown as a person would say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     /// Nobody said anything.
     Default,
     /// `ship.json` says so.
@@ -26,7 +26,7 @@ pub enum Source {
     },
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Source, dotenv};
+use super::{SettingSource, dotenv};
 
 /// A variable, and who set it.
 #[derive(Clone)]
 pub(crate) struct Variable {
     pub(crate) value: String,
-    pub(crate) source: Source,
+    pub(crate) source: SettingSource,
 }
 
 /// All variables by name. What the environment sets wins over `.env`, so that one call can differ from
@@ -19,14 +19,14 @@ pub(crate) struct Variables(BTreeMap<String, Variable>);
 impl Variables {
     pub(crate) fn new(
         environment: impl IntoIterator<Item = (String, String)>,
-        dotenv: Vec<dotenv::Line>,
+        dotenv: Vec<dotenv::DotEnvLine>,
     ) -> Self {
         let of_file = dotenv.into_iter().map(|line| {
-            let source = Source::DotEnv { name: line.name.clone(), line: line.number };
+            let source = SettingSource::DotEnv { name: line.name.clone(), line: line.number };
             (line.name, Variable { value: line.value, source })
         });
         let of_process = environment.into_iter().map(|(name, value)| {
-            let source = Source::Environment { name: name.clone() };
+            let source = SettingSource::Environment { name: name.clone() };
             (name, Variable { value, source })
         });
         Self(of_file.chain(of_process).collect())

@@ -52,11 +52,11 @@ pub struct LogEntry {
     level: Level,
     kind: &'static str,
     ids: [(&'static str, Option<String>); 3],
-    fields: Vec<(&'static str, Field)>,
+    fields: Vec<(&'static str, LogField)>,
 }
 
 #[derive(Debug, Clone)]
-enum Field {
+enum LogField {
     Plain(Json),
     Message(Json),
     Payload(Json),
@@ -93,21 +93,21 @@ impl LogEntry {
     /// Adds a field that holds nothing anyone said.
     #[must_use]
     pub fn plain(mut self, name: &'static str, value: impl Into<Json>) -> Self {
-        self.fields.push((name, Field::Plain(value.into())));
+        self.fields.push((name, LogField::Plain(value.into())));
         self
     }
 
     /// Adds a field that holds, or may quote, what somebody said. Left out when that is not wanted.
     #[must_use]
     pub fn message(mut self, name: &'static str, value: impl Into<Json>) -> Self {
-        self.fields.push((name, Field::Message(value.into())));
+        self.fields.push((name, LogField::Message(value.into())));
         self
     }
 
     /// Adds a raw body. Left out unless it is asked for, and whenever message text is.
     #[must_use]
     pub fn payload(mut self, name: &'static str, value: impl Into<Json>) -> Self {
-        self.fields.push((name, Field::Payload(value.into())));
+        self.fields.push((name, LogField::Payload(value.into())));
         self
     }
 
@@ -129,9 +129,9 @@ impl LogEntry {
         }
         for (name, field) in self.fields {
             let value = match field {
-                Field::Plain(value) => Some(value),
-                Field::Message(value) => options.messages.then_some(value),
-                Field::Payload(value) => (options.messages && options.payload).then_some(value),
+                LogField::Plain(value) => Some(value),
+                LogField::Message(value) => options.messages.then_some(value),
+                LogField::Payload(value) => (options.messages && options.payload).then_some(value),
             };
             // A field cannot pose as what every line has.
             if let (Some(value), false) = (value, line.has(name)) {

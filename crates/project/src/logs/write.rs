@@ -33,7 +33,7 @@ pub struct LogOptions {
 }
 
 /// The logs of a project, to write to. Shared by all that work on it.
-pub struct Logs {
+pub struct LogWriter {
     root: PathBuf,
     clock: Arc<dyn Clock>,
     secrets: Arc<Secrets>,
@@ -43,7 +43,7 @@ pub struct Logs {
     torn: AtomicBool,
 }
 
-impl Logs {
+impl LogWriter {
     /// Makes the logs of a project, as its settings want them. Nothing is written yet.
     pub fn new(project: &Project, clock: Arc<dyn Clock>) -> Self {
         let options = LogOptions {
@@ -105,7 +105,7 @@ impl Logs {
     }
 }
 
-impl fmt::Debug for Logs {
+impl fmt::Debug for LogWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Logs")
             .field("root", &self.root)

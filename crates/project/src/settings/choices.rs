@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use ship_message::json::Json;
 use ship_store::Durability;
 
-use super::value::Value;
+use super::value::SettingValue;
 
 /// When the history is summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ macro_rules! choice {
 /// Makes a value of an enum whose cases are words.
 macro_rules! words {
     ($type:ty, $($case:ident $word:literal,)+) => {
-        impl Value for $type {
+        impl SettingValue for $type {
             fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
                 match json.as_str()? {
                     $($word => Some(Self::$case),)+

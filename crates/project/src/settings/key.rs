@@ -5,15 +5,15 @@ use ship_message::json::Json;
 use super::{GROUPS, Settings};
 
 /// Keys that belong together.
-pub(crate) struct Group {
+pub(crate) struct SettingGroup {
     /// What they are about.
     pub(crate) about: &'static str,
     /// The keys, in the order in which they are shown.
-    pub(crate) keys: &'static [Key],
+    pub(crate) keys: &'static [SettingKey],
 }
 
 /// One key of `ship.json`.
-pub(crate) struct Key {
+pub(crate) struct SettingKey {
     /// The full name, such as `llm.maxTokens`.
     pub(crate) name: &'static str,
     /// What it is for, in a sentence or two.
@@ -31,12 +31,12 @@ pub(crate) struct Key {
 }
 
 /// All keys, in the order in which they are shown.
-pub(crate) fn keys() -> impl Iterator<Item = &'static Key> {
+pub(crate) fn keys() -> impl Iterator<Item = &'static SettingKey> {
     GROUPS.iter().flat_map(|group| group.keys)
 }
 
 /// Finds a key by its full name.
-pub(crate) fn key(name: &str) -> Option<&'static Key> {
+pub(crate) fn key(name: &str) -> Option<&'static SettingKey> {
     keys().find(|key| key.name == name)
 }
 
@@ -78,33 +78,33 @@ macro_rules! settings {
         )+
 
         /// The catalogue.
-        pub(crate) const GROUPS: &[$crate::settings::Group] = &[$(
-            $crate::settings::Group {
+        pub(crate) const GROUPS: &[$crate::settings::SettingGroup] = &[$(
+            $crate::settings::SettingGroup {
                 about: concat!($($group_about),+),
                 keys: &[$(
-                    $crate::settings::Key {
+                    $crate::settings::SettingKey {
                         name: $name,
                         about: concat!($($about),+),
                         expected: || {
-                            <$type as $crate::settings::value::Value>::expected(
+                            <$type as $crate::settings::value::SettingValue>::expected(
                                 &$crate::settings::key::bounds!($($bounds)?),
                             )
                         },
-                        hidden: <$type as $crate::settings::value::Value>::HIDDEN,
+                        hidden: <$type as $crate::settings::value::SettingValue>::HIDDEN,
                         put: |settings, json| {
                             let bounds = $crate::settings::key::bounds!($($bounds)?);
-                            let value = $crate::settings::value::Value::read(json, &bounds);
+                            let value = $crate::settings::value::SettingValue::read(json, &bounds);
                             let Some(value) = value else { return false };
                             $crate::settings::key::at!(settings, $place, $field) = value;
                             true
                         },
                         show: |settings| {
                             let value = &$crate::settings::key::at!(settings, $place, $field);
-                            $crate::settings::value::Value::show(value)
+                            $crate::settings::value::SettingValue::show(value)
                         },
                         secrets: |settings| {
                             let value = &$crate::settings::key::at!(settings, $place, $field);
-                            $crate::settings::value::Value::secrets(value)
+                            $crate::settings::value::SettingValue::secrets(value)
                         },
                     },
                 )+],

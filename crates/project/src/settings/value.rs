@@ -8,7 +8,7 @@ use super::{Address, TokenBudget};
 use crate::Secret;
 
 /// A type that a key of `ship.json` may have.
-pub(super) trait Value: Sized {
+pub(super) trait SettingValue: Sized {
     /// Whether a wrong value may be a secret.
     const HIDDEN: bool = false;
 
@@ -27,7 +27,7 @@ pub(super) trait Value: Sized {
     }
 }
 
-impl Value for bool {
+impl SettingValue for bool {
     fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
         json.as_bool()
     }
@@ -41,7 +41,7 @@ impl Value for bool {
     }
 }
 
-impl Value for u64 {
+impl SettingValue for u64 {
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
         json.as_u64().filter(|number| bounds.contains(number))
     }
@@ -55,7 +55,7 @@ impl Value for u64 {
     }
 }
 
-impl Value for f64 {
+impl SettingValue for f64 {
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
         let inside = *bounds.start() as Self..=*bounds.end() as Self;
         json.as_number().filter(|number| inside.contains(number))
@@ -70,7 +70,7 @@ impl Value for f64 {
     }
 }
 
-impl Value for String {
+impl SettingValue for String {
     fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
         json.as_str().filter(|text| !text.trim().is_empty()).map(Self::from)
     }
@@ -84,7 +84,7 @@ impl Value for String {
     }
 }
 
-impl Value for Secret {
+impl SettingValue for Secret {
     const HIDDEN: bool = true;
 
     /// Without the white space around it, which comes from copying and is in no key.
@@ -105,7 +105,7 @@ impl Value for Secret {
     }
 }
 
-impl Value for Address {
+impl SettingValue for Address {
     const HIDDEN: bool = true;
 
     fn read(json: &Json, _: &RangeInclusive<u64>) -> Option<Self> {
@@ -125,7 +125,7 @@ impl Value for Address {
     }
 }
 
-impl Value for TokenBudget {
+impl SettingValue for TokenBudget {
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
         match json.as_str() {
             Some(text) => (text == "auto").then_some(Self::Auto),
@@ -145,7 +145,7 @@ impl Value for TokenBudget {
     }
 }
 
-impl Value for Vec<String> {
+impl SettingValue for Vec<String> {
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
         json.as_array()?.iter().map(|text| String::read(text, bounds)).collect()
     }
@@ -159,7 +159,7 @@ impl Value for Vec<String> {
     }
 }
 
-impl<V: Value> Value for Option<V> {
+impl<V: SettingValue> SettingValue for Option<V> {
     const HIDDEN: bool = V::HIDDEN;
 
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {

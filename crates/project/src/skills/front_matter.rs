@@ -47,7 +47,7 @@ pub(super) fn split(text: &str) -> Result<Parts<'_>, FrontMatterError> {
 
 /// What a field holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Field {
+pub(super) enum FrontMatterField {
     Text(String),
     List(Vec<String>),
 }
@@ -56,7 +56,7 @@ pub(super) enum Field {
 pub(super) fn fields(
     lines: &[&str],
     first_line: usize,
-) -> Result<Vec<(String, Field)>, FrontMatterError> {
+) -> Result<Vec<(String, FrontMatterField)>, FrontMatterError> {
     let mut fields = Vec::new();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
@@ -88,7 +88,7 @@ fn belongs_above(line: &str) -> bool {
         || line == "-"
 }
 
-fn read(value: &str, below: &[&str]) -> Field {
+fn read(value: &str, below: &[&str]) -> FrontMatterField {
     let is_block = |mark: char| {
         value.strip_prefix(mark).is_some_and(|rest| {
             let rest = rest.split(" #").next().unwrap_or_default();
@@ -96,25 +96,25 @@ fn read(value: &str, below: &[&str]) -> Field {
         })
     };
     if is_block('|') {
-        return Field::Text(block(below).join("\n").trim().to_owned());
+        return FrontMatterField::Text(block(below).join("\n").trim().to_owned());
     }
     if is_block('>') {
-        return Field::Text(folded(&block(below)));
+        return FrontMatterField::Text(folded(&block(below)));
     }
     let first_below = below.iter().map(|line| line.trim()).find(|line| !line.is_empty());
     if value.is_empty() && first_below.is_some_and(|line| line.starts_with('-')) {
         let items = below.iter().filter_map(|line| line.trim().strip_prefix('-'));
-        return Field::List(items.map(plain).filter(|item| !item.is_empty()).collect());
+        return FrontMatterField::List(items.map(plain).filter(|item| !item.is_empty()).collect());
     }
     let whole = folded(&std::iter::once(value).chain(below.iter().copied()).collect::<Vec<_>>());
     match whole.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
         Some(items) => {
             let items = separated(items, |c| c == ',');
-            Field::List(
+            FrontMatterField::List(
                 items.iter().map(|item| plain(item)).filter(|item| !item.is_empty()).collect(),
             )
         }
-        None => Field::Text(plain(&whole)),
+        None => FrontMatterField::Text(plain(&whole)),
     }
 }
 

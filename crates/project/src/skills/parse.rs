@@ -1,6 +1,6 @@
 //! The text of a `SKILL.md`, as a skill.
 
-use super::front_matter::{Field, FrontMatterError, fields, separated, split};
+use super::front_matter::{FrontMatterError, FrontMatterField, fields, separated, split};
 use super::visible::visible;
 
 /// A name is at most this long, as the Agent Skills convention has it; the model must write it exactly.
@@ -16,12 +16,12 @@ pub(super) struct Parsed {
     pub(super) description: String,
     pub(super) allowed_tools: Option<Vec<String>>,
     /// What it tells the agent, or why it cannot be used.
-    pub(super) body: Result<String, ParseError>,
+    pub(super) body: Result<String, SkillError>,
 }
 
 /// Why a skill cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ParseError {
+pub(super) enum SkillError {
     #[error(transparent)]
     FrontMatter(#[from] FrontMatterError),
     #[error(
@@ -52,15 +52,15 @@ pub(super) fn parse(text: &str, folder: &str) -> Parsed {
         Err(error) => return unnamed(Err(error.into())),
     };
     let text_of = |name: &str| match front.iter().find(|(field, _)| field == name) {
-        Some((_, Field::Text(text))) if !text.trim().is_empty() => Some(one_line(text)),
+        Some((_, FrontMatterField::Text(text))) if !text.trim().is_empty() => Some(one_line(text)),
         _ => None,
     };
     let name = text_of("name").unwrap_or_else(|| one_line(folder));
     let body = visible(parts.body.trim()).into_owned();
     let description = text_of("description").unwrap_or_else(|| first_words(&body));
     let body = match (is_name(&name), body.is_empty()) {
-        (false, _) => Err(ParseError::Name(name.chars().take(NAME_CHARS_MAX).collect())),
-        (true, true) => Err(ParseError::Empty),
+        (false, _) => Err(SkillError::Name(name.chars().take(NAME_CHARS_MAX).collect())),
+        (true, true) => Err(SkillError::Empty),
         (true, false) => Ok(body),
     };
     let allowed_tools = ["allowed-tools", "allowed_tools", "allowedtools"]
@@ -98,10 +98,10 @@ fn shortened(text: String) -> String {
 }
 
 /// Tools as a list, or as a text with commas or else spaces between them: `Read, Bash(git add:*)`.
-fn tools(field: &Field) -> Vec<String> {
+fn tools(field: &FrontMatterField) -> Vec<String> {
     let items = match field {
-        Field::List(items) => items.clone(),
-        Field::Text(text) => {
+        FrontMatterField::List(items) => items.clone(),
+        FrontMatterField::Text(text) => {
             let by_comma = separated(text, |c| c == ',');
             if by_comma.len() > 1 { by_comma } else { separated(text, char::is_whitespace) }
         }
@@ -153,7 +153,7 @@ mod tests {
             "folder",
         );
         assert_eq!(parsed.description, "x[U+200B]y");
-        assert_eq!(parsed.body, Err(ParseError::Name("a[U+E0041]b".to_owned())));
+        assert_eq!(parsed.body, Err(SkillError::Name("a[U+E0041]b".to_owned())));
         assert_eq!(parse("Do\u{E0042} it.", "x").body, Ok("Do[U+E0042] it.".to_owned()));
     }
 

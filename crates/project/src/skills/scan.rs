@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::parse::parse;
 use super::{Skill, SkillSource, SkillState};
-use crate::files::{Bytes, FileError, Links, TEXT_BYTES_MAX, is_missing, read_below};
+use crate::files::{FileBytes, FileError, Links, TEXT_BYTES_MAX, is_missing, read_below};
 use crate::settings::SkillSettings;
 
 /// Finds all skills of a project: in `.claude/skills`, in `.ship/skills`, then in the folders of
@@ -17,7 +17,7 @@ use crate::settings::SkillSettings;
 /// Never fails: what cannot be used is listed with the reason.
 pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
     let links = if settings.allow_external_paths { Links::Anywhere } else { Links::Inside };
-    let mut scan = Scan { root, links, seen: HashSet::new(), found: Vec::new() };
+    let mut scan = SkillScan { root, links, seen: HashSet::new(), found: Vec::new() };
     scan.folder(&root.join(".claude/skills"), SkillSource::Claude);
     scan.folder(&root.join(".ship/skills"), SkillSource::Ship);
     for path in &settings.paths {
@@ -47,7 +47,7 @@ fn shadow(skills: &mut [Skill]) {
     }
 }
 
-struct Scan<'a> {
+struct SkillScan<'a> {
     root: &'a Path,
     links: Links,
     /// Files that were read, so that a folder which is named twice is listed once.
@@ -55,7 +55,7 @@ struct Scan<'a> {
     found: Vec<Skill>,
 }
 
-impl Scan<'_> {
+impl SkillScan<'_> {
     /// A folder of `skills.paths`: of skills, or a skill itself. It is the user's wish, so it must be there.
     fn path(&mut self, path: &str) {
         let source = SkillSource::Path(path.to_owned());
@@ -97,7 +97,7 @@ impl Scan<'_> {
     /// A folder without a `SKILL.md` is no skill.
     fn skill(&mut self, folder: &Path, source: SkillSource) {
         let file = folder.join("SKILL.md");
-        let Bytes { bytes, cut } = match read_below(self.root, &file, self.links) {
+        let FileBytes { bytes, cut } = match read_below(self.root, &file, self.links) {
             Ok(None) => return,
             Ok(Some(bytes)) => bytes,
             Err(error) => return self.unusable(folder, source, reason(&error)),

@@ -1,7 +1,7 @@
 //! The answer to one case of the example `overflow`.
 
 use ship_message::json::{Json, Object};
-use ship_provider::overflow::{Place, overflow};
+use ship_provider::overflow::{OverflowPlace, overflow};
 
 pub(crate) fn answer(case: &mut Object) -> Object {
     let status = case.get("status").and_then(Json::as_u64).and_then(|s| u16::try_from(s).ok());
@@ -11,9 +11,9 @@ pub(crate) fn answer(case: &mut Object) -> Object {
         Some(json) => json.to_string(),
     };
     let place = match case.str("where") {
-        Some("finish-reason") => Place::Finish,
-        Some("http-body") | None => Place::Body,
-        Some(_) => Place::Stream,
+        Some("finish-reason") => OverflowPlace::Finish,
+        Some("http-body") | None => OverflowPlace::Body,
+        Some(_) => OverflowPlace::Stream,
     };
     let found = overflow(status, &body, place);
     let mut answer = Object::from([("overflow", found.is_some())]);

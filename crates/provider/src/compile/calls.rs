@@ -12,8 +12,8 @@ use ship_message::{
     ToolOutput, ToolResultModelPart,
 };
 
-use super::names::{CallIds, Names};
-use super::{Target, parts};
+use super::names::{CallIds, ToolNames};
+use super::{CompileTarget, parts};
 
 /// What a call without a result is answered with.
 const INTERRUPTED: &str = "interrupted, outcome unknown";
@@ -33,8 +33,8 @@ pub(super) enum Exchange<'a> {
 /// Takes the messages apart into exchanges, calls together with their results.
 pub(super) fn exchanges<'a>(
     messages: Vec<ModelMessage<'a>>,
-    target: &Target<'_>,
-    names: &Names,
+    target: &CompileTarget<'_>,
+    names: &ToolNames,
 ) -> Vec<Exchange<'a>> {
     let mut exchanges = Exchanges { target, names, ids: CallIds::default(), done: Vec::new() };
     let mut messages = messages.into_iter().peekable();
@@ -57,8 +57,8 @@ pub(super) fn exchanges<'a>(
 }
 
 struct Exchanges<'a, 't> {
-    target: &'t Target<'t>,
-    names: &'t Names,
+    target: &'t CompileTarget<'t>,
+    names: &'t ToolNames,
     ids: CallIds,
     done: Vec<Exchange<'a>>,
 }
@@ -248,13 +248,13 @@ mod tests {
         let message = format!(r#"{{"id":"a","role":"assistant","parts":[{}]}}"#, parts.join(","));
         let view = [UiMessage::parse(&message).unwrap()];
         let parameters = Parameters::new("test");
-        let target = Target {
+        let target = CompileTarget {
             format: Format::OpenAi,
             provider: "openai",
             files: SendFiles::Yes,
             parameters,
         };
-        let done = exchanges(converted(&view), &target, &Names::default());
+        let done = exchanges(converted(&view), &target, &ToolNames::default());
         let mut answered = Vec::new();
         for exchange in &done {
             let Exchange::Assistant { said, results } = exchange else { panic!("a person") };

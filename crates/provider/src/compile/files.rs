@@ -12,13 +12,13 @@ use ship_message::{ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue}
 
 use url::Url;
 
-use self::look::{Data, Image};
+use self::look::{FileSource, Image};
 use super::parts::text;
-use super::{SendFiles, Target};
+use super::{CompileTarget, SendFiles};
 use crate::wire::Format;
 
 /// What a provider takes.
-struct Limits {
+struct FileLimits {
     image_bytes: usize,
     images: usize,
     side: usize,
@@ -31,7 +31,7 @@ struct Limits {
 const MANY_SIDE: usize = 2000;
 const MB: usize = 1024 * 1024;
 
-impl Limits {
+impl FileLimits {
     fn of(format: Format) -> Self {
         let total = 24 * MB;
         match format {
@@ -48,8 +48,8 @@ impl Limits {
 }
 
 /// Replaces the files that cannot be sent, and puts text files into the text.
-pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &Target<'_>) {
-    let mut limits = Limits::of(target.format);
+pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &CompileTarget<'_>) {
+    let mut limits = FileLimits::of(target.format);
     let files =
         |message: &ModelMessage<'_>| message.parts().iter().filter(|part| is_file(part)).count();
     let count: usize = messages.iter().map(files).sum();
@@ -64,7 +64,7 @@ pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &Target<'_>) {
     for message in messages.iter_mut().rev().filter(|message| message.role == ModelRole::User) {
         let ModelContent::Parts(parts) = &mut message.content else { continue };
         for part in parts.iter_mut().rev().filter(|part| is_file(part)) {
-            let file = File::read(part);
+            let file = FileToSend::read(part);
             *part = match file.sendable(target, &limits) {
                 Ok(Sendable::Text(words)) => text(words),
                 Ok(Sendable::File { part, size, is_image }) => {
@@ -94,7 +94,7 @@ fn is_file(part: &ModelPart<'_>) -> bool {
 }
 
 /// A file as a message names it.
-struct File {
+struct FileToSend {
     data: String,
     media_type: String,
     name: Option<String>,
@@ -105,7 +105,7 @@ enum Sendable<'a> {
     File { part: ModelPart<'a>, size: usize, is_image: bool },
 }
 
-impl File {
+impl FileToSend {
     fn read(part: &ModelPart<'_>) -> Self {
         let string = |value: Option<ModelValue<'_>>| {
             value.as_ref().and_then(ModelValue::as_str).map(str::to_owned)
@@ -124,10 +124,10 @@ impl File {
 
     fn sendable<'a>(
         &self,
-        target: &Target<'_>,
-        limits: &Limits,
+        target: &CompileTarget<'_>,
+        limits: &FileLimits,
     ) -> Result<Sendable<'a>, &'static str> {
-        let data = Data::read(&self.data)?;
+        let data = FileSource::read(&self.data)?;
         let media_type = self.media_type(&data);
         if let Some(words) = data.text(media_type) {
             if words.len() > limits.image_bytes {
@@ -135,7 +135,7 @@ impl File {
             }
             return Ok(Sendable::Text(format!("{}\n\n{words}", self.heading())));
         }
-        if let Data::Url(url) = data
+        if let FileSource::Url(url) = data
             && !is_fetched(url, target.format)
         {
             return Err("nobody can fetch it from where it is");
@@ -147,20 +147,24 @@ impl File {
             return self.image(&data, media_type, limits);
         }
         match (target.format, media_type, &data) {
-            (_, "application/pdf", Data::Bytes { bytes, .. }) if !bytes.starts_with(b"%PDF") => {
+            (_, "application/pdf", FileSource::Bytes { bytes, .. })
+                if !bytes.starts_with(b"%PDF") =>
+            {
                 Err("it is no PDF")
             }
-            (_, "application/pdf", Data::Bytes { .. })
-            | (Format::Anthropic, "application/pdf", Data::Url(_))
-            | (Format::OpenAi, "audio/wav" | "audio/mp3" | "audio/mpeg", Data::Bytes { .. }) => {
-                Ok(self.file(media_type, &data, false))
-            }
+            (_, "application/pdf", FileSource::Bytes { .. })
+            | (Format::Anthropic, "application/pdf", FileSource::Url(_))
+            | (
+                Format::OpenAi,
+                "audio/wav" | "audio/mp3" | "audio/mpeg",
+                FileSource::Bytes { .. },
+            ) => Ok(self.file(media_type, &data, false)),
             _ => Err("this model takes no files of that type"),
         }
     }
 
     /// What the file says it is, or what its data says.
-    fn media_type<'a>(&'a self, data: &'a Data<'_>) -> &'a str {
+    fn media_type<'a>(&'a self, data: &'a FileSource<'_>) -> &'a str {
         match data.media_type() {
             Some(of_data) if self.media_type.is_empty() => of_data,
             _ => &self.media_type,
@@ -169,11 +173,11 @@ impl File {
 
     fn image<'a>(
         &self,
-        data: &Data<'_>,
+        data: &FileSource<'_>,
         media_type: &str,
-        limits: &Limits,
+        limits: &FileLimits,
     ) -> Result<Sendable<'a>, &'static str> {
-        let Data::Bytes { bytes, .. } = data else {
+        let FileSource::Bytes { bytes, .. } = data else {
             return match media_type {
                 "image/png" | "image/jpeg" | "image/gif" | "image/webp" | "image/*" => {
                     Ok(self.file(media_type, data, true))
@@ -192,12 +196,12 @@ impl File {
         Ok(self.file(image.media_type, data, true))
     }
 
-    fn file<'a>(&self, media_type: &str, data: &Data<'_>, is_image: bool) -> Sendable<'a> {
+    fn file<'a>(&self, media_type: &str, data: &FileSource<'_>, is_image: bool) -> Sendable<'a> {
         let mut object = Object::from([("type", "file"), ("mediaType", media_type)]);
         object.set_or_remove("filename", self.name.as_deref().map(Json::from));
         let (sent, size) = match data {
-            Data::Url(url) => ((*url).to_owned(), 0),
-            Data::Bytes { base64, .. } => (base64.clone().into_owned(), base64.len()),
+            FileSource::Url(url) => ((*url).to_owned(), 0),
+            FileSource::Bytes { base64, .. } => (base64.clone().into_owned(), base64.len()),
         };
         object.set("data", sent);
         Sendable::File { part: ModelPart::from_json(object.into()), size, is_image }

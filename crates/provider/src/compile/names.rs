@@ -17,13 +17,13 @@ const ID_CHARS_MAX: usize = 40;
 
 /// What the tools are called in a request.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct ToolNames {
     /// Only tools that are called something else.
     sent: HashMap<String, String>,
     own: HashMap<String, String>,
 }
 
-impl Names {
+impl ToolNames {
     /// Finds names for tools.
     pub fn of(tools: &[ToolSpec]) -> Self {
         let mut names = Self::default();
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_name_outside_the_alphabet_has_a_stand_in_and_comes_back() {
         let tools = [tool("files:read", "{}"), tool("files_read", "{}"), tool("files/read", "{}")];
-        let names = Names::of(&tools);
+        let names = ToolNames::of(&tools);
         let sent: Vec<String> = tools.iter().map(|tool| names.sendable(tool).name).collect();
         assert_eq!(sent[1], "files_read", "a plain name is its own");
         assert_ne!(sent[0], sent[1]);
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(names.own(sent), tool.name);
         }
         let long = "x".repeat(200);
-        let names = Names::of(&[tool(&long, "{}")]);
+        let names = ToolNames::of(&[tool(&long, "{}")]);
         assert_eq!(names.sent(&long).len(), NAME_CHARS_MAX);
         assert_eq!(names.sent("<b>gone</b>"), "_b_gone__b_");
         assert_eq!(names.sent(""), "unnamed");
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_schema_is_that_of_an_object() {
-        let names = Names::default();
+        let names = ToolNames::default();
         for (schema, sent) in [
             (r#"{"type":"object"}"#, r#"{"type":"object"}"#),
             (r#"{"properties":{}}"#, r#"{"properties":{},"type":"object"}"#),

@@ -6,7 +6,7 @@
 use ship_message::json::{Json, Object};
 use ship_message::{ModelPart, ModelValue, ReasoningModelPart, TextModelPart};
 
-use super::Target;
+use super::CompileTarget;
 use crate::wire::Format;
 
 /// A text of our own.
@@ -37,7 +37,7 @@ pub(super) fn said(part: TextModelPart<'_>) -> Option<ModelPart<'_>> {
 /// Reasoning goes back to the model that wrote it, whole and with its signature, and to no other.
 pub(super) fn reasoned<'a>(
     part: ReasoningModelPart<'a>,
-    target: &Target<'_>,
+    target: &CompileTarget<'_>,
 ) -> Option<ModelPart<'a>> {
     let options = part.provider_options().map(ModelValue::into_json)?;
     if !is_own(&options, target) {
@@ -58,7 +58,7 @@ pub(super) fn reasoned<'a>(
 }
 
 /// Whether a part's metadata says that the model that is asked has made it.
-pub(super) fn is_own(options: &Json, target: &Target<'_>) -> bool {
+pub(super) fn is_own(options: &Json, target: &CompileTarget<'_>) -> bool {
     let made_by = |key| options.get("ship").and_then(|by| by.get(key)).and_then(Json::as_str);
     made_by("provider") == Some(target.provider)
         && made_by("model") == Some(target.parameters.model)

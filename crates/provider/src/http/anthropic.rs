@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 use ship_message::json::{JsString, Json, Object};
 use ship_message::{Chunk, FinishReason};
 
-use super::draft::{CALLS_MAX, Call, Draft, Kind, Origin, Part};
-use super::fault::{Fault, Said};
-use super::intake::Reader;
+use super::draft::{AnswerDraft, CALLS_MAX, Call, Origin, Part, ProseKind};
+use super::fault::{AnswerFault, ProviderErrorText};
+use super::intake::StreamReader;
 use super::sse::Event;
-use crate::{Answered, Usage};
+use crate::{AnswerEnd, Usage};
 
 /// Where in the metadata of a part Anthropic's own is.
 const NAME: &str = "anthropic";
@@ -25,9 +25,9 @@ const NAME: &str = "anthropic";
 /// An answer of Anthropic on its way.
 #[derive(Debug)]
 pub(crate) struct AnthropicReader {
-    draft: Draft,
+    draft: AnswerDraft,
     /// The blocks that are not stopped, by their index.
-    open: BTreeMap<u64, Block>,
+    open: BTreeMap<u64, StreamBlock>,
     calls: Vec<Call>,
     tokens: Tokens,
     reason: Option<FinishReason>,
@@ -35,7 +35,7 @@ pub(crate) struct AnthropicReader {
 }
 
 #[derive(Debug)]
-enum Block {
+enum StreamBlock {
     Text(Part),
     Thinking { part: Part, signature: String },
     Hidden { part: Part, data: String },
@@ -54,7 +54,7 @@ struct Tokens {
 impl AnthropicReader {
     pub(crate) fn new(origin: Origin) -> Self {
         Self {
-            draft: Draft::new(origin),
+            draft: AnswerDraft::new(origin),
             open: BTreeMap::new(),
             calls: Vec::new(),
             tokens: Tokens::default(),
@@ -63,31 +63,34 @@ impl AnthropicReader {
         }
     }
 
-    fn start(&mut self, index: u64, block: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
+    fn start(&mut self, index: u64, block: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
         // A block that is begun again was stopped without a word.
         self.stop(index, out);
         if self.calls.len() + self.open.len() >= CALLS_MAX {
-            return Err(Fault::Protocol(format!("more than {CALLS_MAX} calls in one answer")));
+            return Err(AnswerFault::Protocol(format!(
+                "more than {CALLS_MAX} calls in one answer"
+            )));
         }
         let text = |key: &str| block.get(key).and_then(Json::as_js_string);
         let string = |key: &str| text(key).map(|text| text.as_str().to_owned()).unwrap_or_default();
         let started = match block.get("type").and_then(Json::as_str) {
             Some("text") => {
-                let mut part = self.draft.part(Kind::Text);
+                let mut part = self.draft.part(ProseKind::Text);
                 self.draft.grow(&mut part, text("text").unwrap_or(&JsString::default()), out);
-                Block::Text(part)
+                StreamBlock::Text(part)
             }
             Some("thinking") => {
-                let mut part = self.draft.part(Kind::Reasoning);
+                let mut part = self.draft.part(ProseKind::Reasoning);
                 self.draft.grow(&mut part, text("thinking").unwrap_or(&JsString::default()), out);
-                Block::Thinking { part, signature: string("signature") }
+                StreamBlock::Thinking { part, signature: string("signature") }
             }
-            Some("redacted_thinking") => {
-                Block::Hidden { part: self.draft.part(Kind::Reasoning), data: string("data") }
-            }
+            Some("redacted_thinking") => StreamBlock::Hidden {
+                part: self.draft.part(ProseKind::Reasoning),
+                data: string("data"),
+            },
             Some("tool_use") => {
                 let call = Call { id: string("id"), name: string("name"), ..Call::default() };
-                Block::Call { call, whole: block.get("input").cloned() }
+                StreamBlock::Call { call, whole: block.get("input").cloned() }
             }
             _ => return Ok(()),
         };
@@ -98,12 +101,12 @@ impl AnthropicReader {
     fn grow(&mut self, index: u64, delta: &Json, out: &mut Vec<Chunk>) {
         let text = |key: &str| delta.get(key).and_then(Json::as_js_string);
         match self.open.get_mut(&index) {
-            Some(Block::Text(part)) => {
+            Some(StreamBlock::Text(part)) => {
                 if let Some(text) = text("text") {
                     self.draft.grow(part, text, out);
                 }
             }
-            Some(Block::Thinking { part, signature }) => {
+            Some(StreamBlock::Thinking { part, signature }) => {
                 if let Some(text) = text("thinking") {
                     self.draft.grow(part, text, out);
                 }
@@ -111,28 +114,28 @@ impl AnthropicReader {
                     signature.push_str(text);
                 }
             }
-            Some(Block::Call { call, .. }) => {
+            Some(StreamBlock::Call { call, .. }) => {
                 if let Some(text) = text("partial_json") {
                     call.input.push(text);
                 }
             }
-            Some(Block::Hidden { .. }) | None => {}
+            Some(StreamBlock::Hidden { .. }) | None => {}
         }
     }
 
     fn stop(&mut self, index: u64, out: &mut Vec<Chunk>) {
         match self.open.remove(&index) {
-            Some(Block::Text(part)) => self.draft.end(part, None, out),
-            Some(Block::Thinking { part, signature }) => {
+            Some(StreamBlock::Text(part)) => self.draft.end(part, None, out),
+            Some(StreamBlock::Thinking { part, signature }) => {
                 // Without its signature it cannot be given back, and whoever compiles sees that.
                 let own = (!signature.is_empty())
                     .then(|| (NAME, Object::from([("signature", signature)])));
                 self.draft.end(part, own, out);
             }
-            Some(Block::Hidden { part, data }) => {
+            Some(StreamBlock::Hidden { part, data }) => {
                 self.draft.end(part, Some((NAME, Object::from([("redactedData", data)]))), out);
             }
-            Some(Block::Call { mut call, whole }) => {
+            Some(StreamBlock::Call { mut call, whole }) => {
                 // Some hosts give the whole input at once, where Anthropic begins with an empty one.
                 if call.input.trim().is_empty()
                     && let Some(whole) = whole
@@ -158,15 +161,15 @@ impl AnthropicReader {
     }
 }
 
-impl Reader for AnthropicReader {
-    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, Fault> {
+impl StreamReader for AnthropicReader {
+    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
         // Some who imitate Anthropic end as OpenAI does; it means nothing here.
         if matches!(event.data.trim(), "" | "[DONE]") {
             return Ok(false);
         }
-        let json = Json::parse(&event.data).map_err(|error| Fault::bad_event(&error))?;
-        if let Some(said) = Said::in_stream(&json, event.name == "error") {
-            return Err(Fault::Said(said));
+        let json = Json::parse(&event.data).map_err(|error| AnswerFault::bad_event(&error))?;
+        if let Some(said) = ProviderErrorText::in_stream(&json, event.name == "error") {
+            return Err(AnswerFault::Said(said));
         }
         let part = |key: &str| json.get(key).unwrap_or(&Json::Null);
         match json.get("type").and_then(Json::as_str).unwrap_or(&event.name) {
@@ -186,12 +189,12 @@ impl Reader for AnthropicReader {
         Ok(self.has_stopped)
     }
 
-    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
-        if let Some(said) = Said::in_stream(json, false) {
-            return Err(Fault::Said(said));
+    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
+        if let Some(said) = ProviderErrorText::in_stream(json, false) {
+            return Err(AnswerFault::Said(said));
         }
         let Some(blocks) = json.get("content").and_then(Json::as_array) else {
-            return Err(Fault::Protocol("JSON that holds no answer".to_owned()));
+            return Err(AnswerFault::Protocol("JSON that holds no answer".to_owned()));
         };
         for (index, block) in (0..).zip(blocks) {
             self.start(index, block, out)?;
@@ -203,10 +206,10 @@ impl Reader for AnthropicReader {
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault> {
+    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
         // A block that is open or a reason that is missing means that something was lost on the way.
         let Some(reason) = self.reason.filter(|_| self.has_stopped && self.open.is_empty()) else {
-            return Err(Fault::Unfinished);
+            return Err(AnswerFault::Unfinished);
         };
         self.draft.usage = self.tokens.usage();
         Ok(self.draft.finish(reason, std::mem::take(&mut self.calls), out))

@@ -5,9 +5,9 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use super::anthropic::AnthropicReader;
 use super::draft::Origin;
-use super::intake::Reader;
+use super::intake::StreamReader;
 use super::openai::OpenAiReader;
-use super::settings::Key;
+use super::settings::ApiKey;
 use crate::ProviderError;
 
 /// The language that a host speaks.
@@ -56,13 +56,13 @@ impl Api {
     }
 
     /// The headers that say who asks.
-    pub(crate) fn headers(self, key: Option<&Key>) -> Result<HeaderMap, ProviderError> {
+    pub(crate) fn headers(self, key: Option<&ApiKey>) -> Result<HeaderMap, ProviderError> {
         let mut headers = HeaderMap::new();
         if self == Self::Anthropic {
             let version = HeaderName::from_static("anthropic-version");
             headers.insert(version, HeaderValue::from_static(ANTHROPIC_VERSION));
         }
-        let Some(key) = key.map(Key::secret).filter(|key| !key.is_empty()) else {
+        let Some(key) = key.map(ApiKey::secret).filter(|key| !key.is_empty()) else {
             return Ok(headers);
         };
         let (name, value) = match self {
@@ -78,7 +78,7 @@ impl Api {
         Ok(headers)
     }
 
-    pub(crate) fn reader(self, origin: Origin) -> Box<dyn Reader> {
+    pub(crate) fn reader(self, origin: Origin) -> Box<dyn StreamReader> {
         match self {
             Self::OpenAi => Box::new(OpenAiReader::new(origin)),
             Self::Anthropic => Box::new(AnthropicReader::new(origin)),
@@ -126,17 +126,17 @@ mod tests {
 
     #[test]
     fn a_key_that_cannot_be_sent_is_told_without_showing_it() {
-        let error = Api::OpenAi.headers(Some(&Key::new("se\ncret"))).unwrap_err();
+        let error = Api::OpenAi.headers(Some(&ApiKey::new("se\ncret"))).unwrap_err();
         assert!(matches!(error, ProviderError::Key { .. }));
         assert!(!error.to_string().contains("cret"), "{error}");
     }
 
     #[test]
     fn the_key_is_in_one_header_and_marked_as_secret() {
-        let headers = Api::Anthropic.headers(Some(&Key::new("k"))).unwrap();
+        let headers = Api::Anthropic.headers(Some(&ApiKey::new("k"))).unwrap();
         assert_eq!(headers["anthropic-version"], "2023-06-01");
         assert!(headers["x-api-key"].is_sensitive() && headers["x-api-key"] == "k");
-        let headers = Api::OpenAi.headers(Some(&Key::new("k"))).unwrap();
+        let headers = Api::OpenAi.headers(Some(&ApiKey::new("k"))).unwrap();
         assert_eq!(headers["authorization"], "Bearer k");
         assert!(Api::OpenAi.headers(None).unwrap().is_empty());
     }

@@ -16,7 +16,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Certificate, Client, ClientBuilder, Response, Url, redirect};
 use tokio::time::{Instant, timeout};
 
-use super::settings::Settings;
+use super::settings::HttpSettings;
 use crate::Deadline;
 
 /// How much of the body of an error is read. Their sentences are short; pages are not.
@@ -47,7 +47,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(url: Url, headers: HeaderMap, settings: &Settings) -> Self {
+    pub(crate) fn new(url: Url, headers: HeaderMap, settings: &HttpSettings) -> Self {
         Self {
             url,
             headers,

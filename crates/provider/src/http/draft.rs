@@ -1,13 +1,13 @@
 //! An answer being written down: what both readers have in common.
 //!
 //! Text and reasoning go out at once, each part begun with its first piece. Calls of tools are held until
-//! the answer has ended properly, because a call from half an answer may be half a call: [`Draft::finish`]
+//! the answer has ended properly, because a call from half an answer may be half a call: [`AnswerDraft::finish`]
 //! is the only way out for them.
 
 use ship_message::json::{JsString, Json, Object};
 use ship_message::{Chunk, FinishReason, TextChunk, ToolChunk};
 
-use crate::{Answered, Usage};
+use crate::{AnswerEnd, Usage};
 
 /// How many calls of one answer can be run. Models that ask for more are in a loop.
 pub(crate) const RUNNABLE_CALLS_MAX: usize = 64;
@@ -34,7 +34,7 @@ pub(crate) struct Origin {
 
 /// A part that is being written: text or reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ProseKind {
     Text,
     Reasoning,
 }
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 /// A part on its way. Nothing is told of it before there is something in it.
 #[derive(Debug)]
 pub(crate) struct Part {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ProseKind,
     id: String,
     is_begun: bool,
 }
@@ -62,7 +62,7 @@ pub(crate) struct Call {
 
 /// An answer being written down.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct AnswerDraft {
     origin: Origin,
     next_id: u64,
     pub(crate) usage: Option<Usage>,
@@ -70,13 +70,13 @@ pub(crate) struct Draft {
     pub(crate) reasoning_field: Option<&'static str>,
 }
 
-impl Draft {
+impl AnswerDraft {
     pub(crate) fn new(origin: Origin) -> Self {
         Self { origin, next_id: 0, usage: None, reasoning_field: None }
     }
 
     /// A new part. Its id is unique within the answer.
-    pub(crate) fn part(&mut self, kind: Kind) -> Part {
+    pub(crate) fn part(&mut self, kind: ProseKind) -> Part {
         let id = self.next_id.to_string();
         self.next_id += 1;
         Part { kind, id, is_begun: false }
@@ -91,8 +91,8 @@ impl Draft {
         let chunk = TextChunk { id: part.id.clone(), provider_metadata: None };
         let delta = without_nul(delta);
         out.push(match part.kind {
-            Kind::Text => Chunk::TextDelta(chunk, delta),
-            Kind::Reasoning => Chunk::ReasoningDelta(chunk, delta),
+            ProseKind::Text => Chunk::TextDelta(chunk, delta),
+            ProseKind::Reasoning => Chunk::ReasoningDelta(chunk, delta),
         });
     }
 
@@ -113,8 +113,8 @@ impl Draft {
         let metadata = metadata.map(|own| self.reasoning_metadata(Some(own)));
         let chunk = TextChunk { id: part.id, provider_metadata: metadata };
         out.push(match part.kind {
-            Kind::Text => Chunk::TextEnd(chunk),
-            Kind::Reasoning => Chunk::ReasoningEnd(chunk),
+            ProseKind::Text => Chunk::TextEnd(chunk),
+            ProseKind::Reasoning => Chunk::ReasoningEnd(chunk),
         });
     }
 
@@ -124,8 +124,8 @@ impl Draft {
         }
         let id = part.id.clone();
         out.push(match part.kind {
-            Kind::Text => Chunk::TextStart(TextChunk { id, provider_metadata: None }),
-            Kind::Reasoning => {
+            ProseKind::Text => Chunk::TextStart(TextChunk { id, provider_metadata: None }),
+            ProseKind::Reasoning => {
                 let provider_metadata = Some(self.reasoning_metadata(None));
                 Chunk::ReasoningStart(TextChunk { id, provider_metadata })
             }
@@ -153,7 +153,7 @@ impl Draft {
         reason: FinishReason,
         calls: Vec<Call>,
         out: &mut Vec<Chunk>,
-    ) -> Answered {
+    ) -> AnswerEnd {
         let cut = match reason {
             FinishReason::Length => Some(CUT_BY_LENGTH),
             FinishReason::ContentFilter => Some(CUT_BY_FILTER),
@@ -177,7 +177,7 @@ impl Draft {
             ids.insert(call.id.clone());
             out.push(call.into_chunk(at, cut));
         }
-        Answered { finish_reason, usage: self.usage }
+        AnswerEnd { finish_reason, usage: self.usage }
     }
 }
 

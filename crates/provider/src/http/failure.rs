@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::api::Api;
 use super::connection::Trouble;
-use super::fault::{Fault, Said, Verdict};
+use super::fault::{AnswerFault, ProviderErrorText, Verdict};
 use super::quote::quote;
 use super::retry::Hints;
 use crate::ProviderError;
@@ -12,18 +12,18 @@ use crate::overflow::Overflow;
 
 /// A failed attempt.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct AttemptFailure {
     /// What is told when it stays at that.
     pub(crate) error: ProviderError,
     /// In few words, for a notice and for an answer that broke off.
     pub(crate) reason: String,
     /// Whether to try again.
-    pub(crate) again: Again,
+    pub(crate) again: RetryAdvice,
 }
 
 /// Whether to try again.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Again {
+pub(crate) enum RetryAdvice {
     /// It would fail again.
     No,
     /// It may pass; not before the time that the provider asks for.
@@ -33,22 +33,22 @@ pub(crate) enum Again {
 }
 
 /// Who was asked, for the sentences.
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestParty<'a> {
     pub(crate) api: Api,
     pub(crate) host: &'a str,
     pub(crate) model: &'a str,
     pub(crate) key: Option<&'a str>,
 }
 
-impl Asked<'_> {
+impl RequestParty<'_> {
     fn provider(&self) -> String {
         self.api.name().to_owned()
     }
 
     /// Nobody answered, or not to the end.
-    pub(crate) fn trouble(&self, trouble: Trouble) -> Failure {
+    pub(crate) fn trouble(&self, trouble: Trouble) -> AttemptFailure {
         let host = self.host;
-        let again = Again::After(None);
+        let again = RetryAdvice::After(None);
         match trouble {
             Trouble::Late(deadline, after) => {
                 // How often is known when it is given up.
@@ -60,7 +60,7 @@ impl Asked<'_> {
                     attempts: 1,
                 };
                 let reason = format!("nothing came in time (`{}`)", deadline.setting());
-                Failure { error, reason, again }
+                AttemptFailure { error, reason, again }
             }
             Trouble::Unreachable(cause) => {
                 let cause = quote(&cause, self.key);
@@ -77,34 +77,36 @@ impl Asked<'_> {
                 let reason = format!("no connection can be made on this machine: {cause}");
                 let error =
                     ProviderError::Failed { provider: self.provider(), reason: reason.clone() };
-                Failure { error, reason, again: Again::No }
+                AttemptFailure { error, reason, again: RetryAdvice::No }
             }
         }
     }
 
     /// The answer has a fault.
-    pub(crate) fn fault(&self, fault: Fault) -> Failure {
+    pub(crate) fn fault(&self, fault: AnswerFault) -> AttemptFailure {
         match fault {
-            Fault::Said(said) => self.said(&said, Hints::default()),
-            Fault::Protocol(came) => self.protocol(came, Again::No),
-            Fault::Empty => self.protocol("nothing at all".to_owned(), Again::After(None)),
-            Fault::Unfinished => {
+            AnswerFault::Said(said) => self.said(&said, Hints::default()),
+            AnswerFault::Protocol(came) => self.protocol(came, RetryAdvice::No),
+            AnswerFault::Empty => {
+                self.protocol("nothing at all".to_owned(), RetryAdvice::After(None))
+            }
+            AnswerFault::Unfinished => {
                 let reason = "the answer ended before it was complete".to_owned();
-                self.unavailable(reason, Again::After(None))
+                self.unavailable(reason, RetryAdvice::After(None))
             }
         }
     }
 
     /// The provider said what is wrong.
-    pub(crate) fn said(&self, said: &Said, hints: Hints) -> Failure {
+    pub(crate) fn said(&self, said: &ProviderErrorText, hints: Hints) -> AttemptFailure {
         let words = self.words(said);
         let verdict = said.verdict();
         let again = match (&verdict, hints.should_retry) {
             // No wait helps against these, whatever a header says.
-            (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => Again::No,
-            (Verdict::MaxTokensRenamed, _) if self.api == Api::OpenAi => Again::Renamed,
-            (Verdict::Passing, None) | (_, Some(true)) => Again::After(hints.asked),
-            (_, None | Some(false)) => Again::No,
+            (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => RetryAdvice::No,
+            (Verdict::MaxTokensRenamed, _) if self.api == Api::OpenAi => RetryAdvice::Renamed,
+            (Verdict::Passing, None) | (_, Some(true)) => RetryAdvice::After(hints.asked),
+            (_, None | Some(false)) => RetryAdvice::No,
         };
         let provider = self.provider();
         let error = match verdict {
@@ -126,11 +128,11 @@ impl Asked<'_> {
                 ProviderError::Refused { provider, status: said.status, said: words.clone() }
             }
         };
-        Failure { error, reason: words, again }
+        AttemptFailure { error, reason: words, again }
     }
 
     /// What was said, or at least what its status means.
-    fn words(&self, said: &Said) -> String {
+    fn words(&self, said: &ProviderErrorText) -> String {
         let message = quote(&said.message, self.key);
         let status = said.status.and_then(|status| reqwest::StatusCode::from_u16(status).ok());
         match status {
@@ -141,26 +143,26 @@ impl Asked<'_> {
         }
     }
 
-    fn unavailable(&self, last: String, again: Again) -> Failure {
+    fn unavailable(&self, last: String, again: RetryAdvice) -> AttemptFailure {
         let error = ProviderError::Unavailable {
             provider: self.provider(),
             attempts: 1,
             last: last.clone(),
         };
-        Failure { error, reason: last, again }
+        AttemptFailure { error, reason: last, again }
     }
 
-    fn protocol(&self, came: String, again: Again) -> Failure {
+    fn protocol(&self, came: String, again: RetryAdvice) -> AttemptFailure {
         let error = ProviderError::Protocol {
             provider: self.provider(),
             host: self.host.to_owned(),
             came: came.clone(),
         };
-        Failure { error, reason: came, again }
+        AttemptFailure { error, reason: came, again }
     }
 }
 
-impl Failure {
+impl AttemptFailure {
     /// The error, when it was tried as often as this.
     pub(crate) fn after(self, tried: u32) -> ProviderError {
         let mut error = self.error;

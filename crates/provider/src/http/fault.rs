@@ -2,19 +2,19 @@
 //!
 //! Errors come as the body of a refused request and inside an answer that had begun with 200, in a dozen
 //! shapes: an object under `error`, a string under it, a flat object, a list of objects, text, a page.
-//! [`Said`] is all of them, and [`Said::verdict`] tells what they mean by status, type and code, and by the
+//! [`ProviderErrorText`] is all of them, and [`ProviderErrorText::verdict`] tells what they mean by status, type and code, and by the
 //! text only where nothing else tells.
 
 use ship_message::json::{Json, JsonError};
 
 use super::sse::TooLarge;
-use crate::overflow::{Overflow, Place, overflow};
+use crate::overflow::{Overflow, OverflowPlace, overflow};
 
 /// What is wrong with an answer.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum AnswerFault {
     /// The provider says that it failed.
-    Said(Said),
+    Said(ProviderErrorText),
     /// It is no answer of such a provider. Holds what came, as the end of a sentence.
     Protocol(String),
     /// It is nothing at all.
@@ -23,13 +23,13 @@ pub(crate) enum Fault {
     Unfinished,
 }
 
-impl Fault {
+impl AnswerFault {
     pub(crate) fn bad_event(error: &JsonError) -> Self {
         Self::Protocol(format!("an event whose data is {error}"))
     }
 }
 
-impl From<TooLarge> for Fault {
+impl From<TooLarge> for AnswerFault {
     fn from(TooLarge: TooLarge) -> Self {
         let megabytes = super::sse::EVENT_BYTES_MAX / 1024 / 1024;
         Self::Protocol(format!("an event of more than {megabytes} MB"))
@@ -38,7 +38,7 @@ impl From<TooLarge> for Fault {
 
 /// An error as a provider tells it.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct ProviderErrorText {
     /// The status of the answer, or the number that an error within it has for a code.
     pub(crate) status: Option<u16>,
     /// Its type and its codes, in lower case.
@@ -50,7 +50,7 @@ pub(crate) struct Said {
     /// All of it, for whoever looks for an overflow.
     body: String,
     /// Where it was said.
-    place: Place,
+    place: OverflowPlace,
 }
 
 /// What an error means for us.
@@ -76,7 +76,7 @@ pub(crate) enum Verdict {
     Refused,
 }
 
-impl Said {
+impl ProviderErrorText {
     /// Reads the body of an answer that is not 200.
     pub(crate) fn in_body(status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
@@ -88,7 +88,7 @@ impl Said {
             Err(_) => Self { message: text.to_owned(), ..Self::default() },
         };
         said.status = Some(status);
-        said.place = Place::Body;
+        said.place = OverflowPlace::Body;
         said.body = text.to_owned();
         said
     }
@@ -127,7 +127,7 @@ impl Said {
             param: text("param").unwrap_or_default().to_owned(),
             message: message(error).unwrap_or_default(),
             body: json.stringify(),
-            place: Place::Stream,
+            place: OverflowPlace::Stream,
         }
     }
 

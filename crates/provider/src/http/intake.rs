@@ -7,28 +7,28 @@
 use ship_message::Chunk;
 use ship_message::json::Json;
 
-use super::fault::Fault;
+use super::fault::AnswerFault;
 use super::sse::{EVENT_BYTES_MAX, Event, Events};
-use crate::Answered;
+use crate::AnswerEnd;
 
 /// How many bytes one answer may have in all: far more than any model writes at once.
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Reads the answers of one kind of provider. It has no network and no clock.
-pub(crate) trait Reader: Send {
+pub(crate) trait StreamReader: Send {
     /// Takes one event. Tells whether it was the last.
-    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, Fault>;
+    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault>;
 
     /// Takes an answer that came as one object.
-    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault>;
+    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault>;
 
     /// Ends the answer if it has ended properly, and only then gives its calls.
-    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault>;
+    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault>;
 }
 
 /// An answer on its way in.
 pub(crate) struct Intake {
-    reader: Box<dyn Reader>,
+    reader: Box<dyn StreamReader>,
     shape: Shape,
     room: usize,
 }
@@ -41,7 +41,7 @@ enum Shape {
 }
 
 impl Intake {
-    pub(crate) fn new(reader: Box<dyn Reader>) -> Self {
+    pub(crate) fn new(reader: Box<dyn StreamReader>) -> Self {
         Self { reader, shape: Shape::Unknown, room: ANSWER_BYTES_MAX }
     }
 
@@ -50,14 +50,14 @@ impl Intake {
         &mut self,
         bytes: &[u8],
         out: &mut Vec<Chunk>,
-    ) -> Result<Option<Answered>, Fault> {
+    ) -> Result<Option<AnswerEnd>, AnswerFault> {
         let taken = bytes.len().min(self.room);
         self.room -= taken;
         if let Some(answered) = self.take(&bytes[..taken], out)? {
             return Ok(Some(answered));
         }
         if taken < bytes.len() {
-            return Err(Fault::Protocol(format!(
+            return Err(AnswerFault::Protocol(format!(
                 "an answer of more than {} MB",
                 ANSWER_BYTES_MAX / 1024 / 1024
             )));
@@ -65,7 +65,11 @@ impl Intake {
         Ok(None)
     }
 
-    fn take(&mut self, bytes: &[u8], out: &mut Vec<Chunk>) -> Result<Option<Answered>, Fault> {
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<Chunk>,
+    ) -> Result<Option<AnswerEnd>, AnswerFault> {
         let mut bytes = bytes;
         if matches!(self.shape, Shape::Unknown) {
             let Some(start) = bytes.iter().position(|byte| !is_blank(*byte)) else {
@@ -74,7 +78,9 @@ impl Intake {
             bytes = &bytes[start..];
             self.shape = match bytes[0] {
                 b'{' | b'[' => Shape::Whole(Vec::new()),
-                b'<' => return Err(Fault::Protocol("a page (HTML), not an answer".to_owned())),
+                b'<' => {
+                    return Err(AnswerFault::Protocol("a page (HTML), not an answer".to_owned()));
+                }
                 _ => Shape::Events(Events::default()),
             };
         }
@@ -97,13 +103,13 @@ impl Intake {
     }
 
     /// The sender has closed the answer.
-    pub(crate) fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault> {
+    pub(crate) fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
         match &mut self.shape {
-            Shape::Unknown => return Err(Fault::Empty),
+            Shape::Unknown => return Err(AnswerFault::Empty),
             Shape::Whole(held) => {
                 let text = String::from_utf8_lossy(held);
                 let json = Json::parse(&text).map_err(|error| {
-                    Fault::Protocol(format!("a text that begins like JSON and is {error}"))
+                    AnswerFault::Protocol(format!("a text that begins like JSON and is {error}"))
                 })?;
                 self.reader.whole(&json, out)?;
             }
@@ -115,7 +121,7 @@ impl Intake {
                 }
                 if events.is_foreign() {
                     let came = "a text that is neither an event stream nor JSON";
-                    return Err(Fault::Protocol(came.to_owned()));
+                    return Err(AnswerFault::Protocol(came.to_owned()));
                 }
             }
         }
@@ -123,7 +129,7 @@ impl Intake {
     }
 
     /// The connection broke or stalled. An answer that had told its end is whole all the same.
-    pub(crate) fn broke(&mut self, out: &mut Vec<Chunk>) -> Option<Answered> {
+    pub(crate) fn broke(&mut self, out: &mut Vec<Chunk>) -> Option<AnswerEnd> {
         match self.shape {
             Shape::Events(_) => self.reader.end(out).ok(),
             Shape::Unknown | Shape::Whole(_) => None,

@@ -12,29 +12,29 @@ mod tests;
 use ship_message::json::{JsString, Json};
 use ship_message::{Chunk, FinishReason};
 
-use self::calls::Calls;
-use super::draft::{Draft, Kind, Origin, Part};
-use super::fault::{Fault, Said};
-use super::intake::Reader;
+use self::calls::StreamedCalls;
+use super::draft::{AnswerDraft, Origin, Part, ProseKind};
+use super::fault::{AnswerFault, ProviderErrorText};
+use super::intake::StreamReader;
 use super::sse::Event;
-use crate::{Answered, Usage};
+use crate::{AnswerEnd, Usage};
 
 /// An answer of a chat completion on its way.
 #[derive(Debug)]
 pub(crate) struct OpenAiReader {
-    draft: Draft,
+    draft: AnswerDraft,
     open: Option<Part>,
-    calls: Calls,
+    calls: StreamedCalls,
     reason: Option<FinishReason>,
 }
 
 impl OpenAiReader {
     pub(crate) fn new(origin: Origin) -> Self {
-        let draft = Draft::new(origin);
-        Self { draft, open: None, calls: Calls::default(), reason: None }
+        let draft = AnswerDraft::new(origin);
+        Self { draft, open: None, calls: StreamedCalls::default(), reason: None }
     }
 
-    fn chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
+    fn chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
         let choice = json.get("choices").and_then(Json::as_array).and_then(first_choice);
         let groq = json.get("x_groq").and_then(|groq| groq.get("usage"));
         let told = [json.get("usage"), groq, choice.and_then(|choice| choice.get("usage"))];
@@ -42,8 +42,8 @@ impl OpenAiReader {
             self.draft.usage = Some(usage);
         }
         let Some(choice) = choice else { return Ok(()) };
-        if let Some(said) = Said::in_stream(choice, false) {
-            return Err(Fault::Said(said));
+        if let Some(said) = ProviderErrorText::in_stream(choice, false) {
+            return Err(AnswerFault::Said(said));
         }
         // Whoever ignores `stream` has a message where the delta would be.
         let delta = ["delta", "message"].iter().find_map(|key| choice.get(key)?.as_object());
@@ -55,13 +55,13 @@ impl OpenAiReader {
                 // Only who writes this field is known to read it.
                 self.draft.reasoning_field =
                     Some(field).filter(|field| *field == "reasoning_content");
-                self.write(Kind::Reasoning, reasoning, out);
+                self.write(ProseKind::Reasoning, reasoning, out);
             }
             if let Some(content) = delta.get("content") {
                 self.content(content, out);
             }
             if let Some(refusal) = delta.get("refusal").and_then(Json::as_js_string) {
-                self.write(Kind::Text, refusal, out);
+                self.write(ProseKind::Text, refusal, out);
             }
             for piece in delta.get("tool_calls").and_then(Json::as_array).unwrap_or_default() {
                 self.calls.take(piece)?;
@@ -69,9 +69,9 @@ impl OpenAiReader {
         }
         match choice.get("finish_reason").and_then(Json::as_str) {
             None | Some("") => Ok(()),
-            Some(reason @ ("error" | "insufficient_system_resource")) => {
-                Err(Fault::Said(Said::server(format!("it ended the answer with `{reason}`"))))
-            }
+            Some(reason @ ("error" | "insufficient_system_resource")) => Err(AnswerFault::Said(
+                ProviderErrorText::server(format!("it ended the answer with `{reason}`")),
+            )),
             Some(reason) => {
                 self.reason = Some(finish_reason(reason));
                 Ok(())
@@ -82,26 +82,26 @@ impl OpenAiReader {
     /// Text, or a list of texts and thoughts.
     fn content(&mut self, content: &Json, out: &mut Vec<Chunk>) {
         if let Some(text) = content.as_js_string() {
-            self.write(Kind::Text, text, out);
+            self.write(ProseKind::Text, text, out);
         }
         for item in content.as_array().unwrap_or_default() {
             if let Some(text) = item.get("text").or(Some(item)).and_then(Json::as_js_string) {
-                self.write(Kind::Text, text, out);
+                self.write(ProseKind::Text, text, out);
             }
             let Some(thinking) = item.get("thinking") else { continue };
             if let Some(text) = thinking.as_js_string() {
-                self.write(Kind::Reasoning, text, out);
+                self.write(ProseKind::Reasoning, text, out);
             }
             for thought in thinking.as_array().unwrap_or_default() {
                 if let Some(text) = thought.get("text").and_then(Json::as_js_string) {
-                    self.write(Kind::Reasoning, text, out);
+                    self.write(ProseKind::Reasoning, text, out);
                 }
             }
         }
     }
 
     /// Adds to the part that is open, or ends it and opens another if it is of the other kind.
-    fn write(&mut self, kind: Kind, delta: &JsString, out: &mut Vec<Chunk>) {
+    fn write(&mut self, kind: ProseKind, delta: &JsString, out: &mut Vec<Chunk>) {
         if delta.is_empty() {
             return;
         }
@@ -119,8 +119,8 @@ impl OpenAiReader {
     }
 }
 
-impl Reader for OpenAiReader {
-    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, Fault> {
+impl StreamReader for OpenAiReader {
+    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
         let data = event.data.trim();
         if data == "[DONE]" {
             return Ok(true);
@@ -128,27 +128,27 @@ impl Reader for OpenAiReader {
         if data.is_empty() {
             return Ok(false);
         }
-        let json = Json::parse(data).map_err(|error| Fault::bad_event(&error))?;
-        if let Some(said) = Said::in_stream(&json, event.name == "error") {
-            return Err(Fault::Said(said));
+        let json = Json::parse(data).map_err(|error| AnswerFault::bad_event(&error))?;
+        if let Some(said) = ProviderErrorText::in_stream(&json, event.name == "error") {
+            return Err(AnswerFault::Said(said));
         }
         self.chunk(&json, out)?;
         Ok(false)
     }
 
-    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), Fault> {
-        if let Some(said) = Said::in_stream(json, false) {
-            return Err(Fault::Said(said));
+    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
+        if let Some(said) = ProviderErrorText::in_stream(json, false) {
+            return Err(AnswerFault::Said(said));
         }
         if json.get("choices").and_then(Json::as_array).and_then(first_choice).is_none() {
-            return Err(Fault::Protocol("JSON that holds no answer".to_owned()));
+            return Err(AnswerFault::Protocol("JSON that holds no answer".to_owned()));
         }
         self.chunk(json, out)
     }
 
-    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<Answered, Fault> {
+    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
         // An answer without a reason was cut off somewhere, whoever says `[DONE]` behind it.
-        let Some(reason) = self.reason else { return Err(Fault::Unfinished) };
+        let Some(reason) = self.reason else { return Err(AnswerFault::Unfinished) };
         if let Some(part) = self.open.take() {
             self.draft.end(part, None, out);
         }

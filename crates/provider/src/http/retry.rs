@@ -111,7 +111,7 @@ pub(crate) struct Attempts<'a> {
 
 /// What to do after a failure.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum RetryDecision {
     /// Wait as long, and try again.
     Wait(Duration),
     /// The provider asks for a wait that is beyond the budget.
@@ -126,10 +126,10 @@ impl<'a> Attempts<'a> {
     }
 
     /// Counts a failure that may pass, and says what to do.
-    pub(crate) fn after_failure(&mut self, asked: Option<Duration>) -> Next {
+    pub(crate) fn after_failure(&mut self, asked: Option<Duration>) -> RetryDecision {
         self.failed += 1;
         if self.failed > self.retries {
-            return Next::GiveUp;
+            return RetryDecision::GiveUp;
         }
         let doubled = FIRST_WAIT_MAX.saturating_mul(1 << (self.failed - 1).min(16));
         let longest = doubled.min(WAIT_MAX);
@@ -137,10 +137,10 @@ impl<'a> Attempts<'a> {
         let chosen = longest.mul_f64(part);
         let left = self.end.saturating_sub(self.pace.now());
         match asked {
-            Some(asked) if asked > left => Next::TooLong(asked),
-            Some(asked) => Next::Wait(asked.saturating_add(chosen).min(left)),
-            None if chosen > left || left.is_zero() => Next::GiveUp,
-            None => Next::Wait(chosen),
+            Some(asked) if asked > left => RetryDecision::TooLong(asked),
+            Some(asked) => RetryDecision::Wait(asked.saturating_add(chosen).min(left)),
+            None if chosen > left || left.is_zero() => RetryDecision::GiveUp,
+            None => RetryDecision::Wait(chosen),
         }
     }
 }
@@ -182,23 +182,23 @@ mod tests {
         let waits: Vec<u128> = (0..6)
             .map(|_| match attempts.after_failure(None) {
                 // The draw is just below one.
-                Next::Wait(wait) => (wait + Duration::from_nanos(10)).as_millis(),
+                RetryDecision::Wait(wait) => (wait + Duration::from_nanos(10)).as_millis(),
                 other => panic!("{other:?}"),
             })
             .collect();
         assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 8000]);
-        assert_eq!(attempts.after_failure(None), Next::GiveUp);
+        assert_eq!(attempts.after_failure(None), RetryDecision::GiveUp);
     }
 
     #[test]
     fn a_draw_of_nothing_is_no_wait_unless_the_provider_asks_for_one() {
         let pace = Still { now: Duration::ZERO, draw: 0 };
         let mut attempts = Attempts::new(&pace, 4, MINUTES);
-        assert_eq!(attempts.after_failure(None), Next::Wait(Duration::ZERO));
+        assert_eq!(attempts.after_failure(None), RetryDecision::Wait(Duration::ZERO));
         let asked = Duration::from_secs(30);
-        assert_eq!(attempts.after_failure(Some(asked)), Next::Wait(asked));
+        assert_eq!(attempts.after_failure(Some(asked)), RetryDecision::Wait(asked));
         let asked = Duration::from_secs(181);
-        assert_eq!(attempts.after_failure(Some(asked)), Next::TooLong(asked));
+        assert_eq!(attempts.after_failure(Some(asked)), RetryDecision::TooLong(asked));
     }
 
     #[test]

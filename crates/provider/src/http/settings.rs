@@ -5,11 +5,11 @@ use std::time::Duration;
 
 /// How a provider is asked.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct HttpSettings {
     /// `llm.baseUrl`: where the API is.
     pub base_url: String,
     /// `llm.apiKey`; hosts on one's own machine often need none.
-    pub key: Option<Key>,
+    pub key: Option<ApiKey>,
     /// `llm.model`
     pub model: String,
     /// `llm.window`, or what is known of the model.
@@ -28,7 +28,7 @@ pub struct Settings {
     pub retry_budget: Duration,
 }
 
-impl Settings {
+impl HttpSettings {
     /// The defaults for OpenAI, or whoever is at `base_url` and speaks its language.
     pub fn openai(model: impl Into<String>) -> Self {
         Self::new("https://api.openai.com/v1", model.into())
@@ -57,9 +57,9 @@ impl Settings {
 
 /// A key. It is never printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct ApiKey(String);
 
-impl Key {
+impl ApiKey {
     /// Takes the key as a person set it; white space around it is a slip of the hand.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().to_owned())
@@ -71,7 +71,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn a_key_is_never_printed() {
-        let mut settings = Settings::openai("gpt-4o");
-        settings.key = Some(Key::new(" sk-secret\n"));
+        let mut settings = HttpSettings::openai("gpt-4o");
+        settings.key = Some(ApiKey::new(" sk-secret\n"));
         assert!(!format!("{settings:?}").contains("secret"));
         assert_eq!(settings.key.unwrap().secret(), "sk-secret");
     }

@@ -8,9 +8,9 @@ use ship_message::{Assembler, Chunk, TextChunk};
 
 use super::api::Api;
 use super::draft::Origin;
-use super::fault::Fault;
+use super::fault::AnswerFault;
 use super::intake::{ANSWER_BYTES_MAX, Intake};
-use crate::Answered;
+use crate::AnswerEnd;
 
 /// Feeds bytes in pieces of `size`, then ends or breaks the connection.
 pub(crate) fn feed(
@@ -18,7 +18,7 @@ pub(crate) fn feed(
     bytes: &[u8],
     size: usize,
     ends: bool,
-) -> (Vec<Chunk>, Result<Answered, Fault>) {
+) -> (Vec<Chunk>, Result<AnswerEnd, AnswerFault>) {
     let origin = Origin { provider: api.name(), model: "m".to_owned(), serial: 7 };
     let mut intake = Intake::new(api.reader(origin));
     let mut chunks = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) fn feed(
     }
     let ended = match ends {
         true => intake.end(&mut chunks),
-        false => intake.broke(&mut chunks).ok_or(Fault::Unfinished),
+        false => intake.broke(&mut chunks).ok_or(AnswerFault::Unfinished),
     };
     (chunks, ended)
 }
@@ -41,18 +41,18 @@ pub(crate) fn told(api: Api, text: &str) -> String {
     let (chunks, ended) = feed(api, text.as_bytes(), usize::MAX, true);
     let mut out = parts(chunks);
     match ended {
-        Ok(Answered { finish_reason, usage }) => {
+        Ok(AnswerEnd { finish_reason, usage }) => {
             write!(out, "end: {}", finish_reason.name()).unwrap();
             if let Some(usage) = usage {
                 write!(out, " {}/{}/{}", usage.input, usage.cached, usage.output).unwrap();
             }
         }
-        Err(Fault::Said(said)) => {
+        Err(AnswerFault::Said(said)) => {
             write!(out, "said: {:?} {}", said.verdict(), said.message).unwrap();
         }
-        Err(Fault::Protocol(came)) => write!(out, "protocol: {came}").unwrap(),
-        Err(Fault::Empty) => out.push_str("empty"),
-        Err(Fault::Unfinished) => out.push_str("unfinished"),
+        Err(AnswerFault::Protocol(came)) => write!(out, "protocol: {came}").unwrap(),
+        Err(AnswerFault::Empty) => out.push_str("empty"),
+        Err(AnswerFault::Unfinished) => out.push_str("unfinished"),
     }
     out
 }
@@ -219,5 +219,5 @@ fn an_answer_without_end_is_ended() {
     for _ in 0..pieces {
         assert!(intake.push(&comments, &mut chunks).unwrap().is_none());
     }
-    assert!(matches!(intake.push(&comments, &mut chunks), Err(Fault::Protocol(_))));
+    assert!(matches!(intake.push(&comments, &mut chunks), Err(AnswerFault::Protocol(_))));
 }

@@ -44,7 +44,7 @@ const WORDS_OF_ERRORS: &[&str] = &["content", "text", "value"];
 
 /// What an error says.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ErrorText {
     /// The texts, in small letters, without what stands in quotation marks.
     pub(super) texts: Vec<String>,
     /// The status that an error in a stream names.
@@ -55,7 +55,7 @@ pub(super) struct Said {
     codes: Vec<String>,
 }
 
-impl Said {
+impl ErrorText {
     pub(super) fn read(body: &str) -> Self {
         let mut said = Self::default();
         let mut pending = Vec::new();

@@ -5,7 +5,7 @@
 //! still missing.
 
 use super::Overflow;
-use super::said::Said;
+use super::said::ErrorText;
 
 const FORMS: &[&str] = &[
     // Anthropic
@@ -57,7 +57,7 @@ const FORMS: &[&str] = &[
 ];
 
 /// Reads the sizes.
-pub(super) fn of(said: &Said) -> Overflow {
+pub(super) fn of(said: &ErrorText) -> Overflow {
     let mut found = Overflow { observed: said.observed, limit: said.limit, max_tokens: None };
     for text in &said.texts {
         for form in FORMS {
@@ -71,14 +71,14 @@ pub(super) fn of(said: &Said) -> Overflow {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Sizes {
+struct OverflowSizes {
     observed: Option<u64>,
     limit: Option<u64>,
     messages: Option<u64>,
     answer: Option<u64>,
 }
 
-impl Sizes {
+impl OverflowSizes {
     /// What the messages leave for an answer, if that is anything, and less than was asked for.
     fn room(&self) -> Option<u64> {
         let room = self.limit?.checked_sub(self.messages?)?;
@@ -87,7 +87,7 @@ impl Sizes {
 }
 
 /// Fits a form to a text, wherever in it the form may begin.
-fn fit(form: &str, text: &str) -> Option<Sizes> {
+fn fit(form: &str, text: &str) -> Option<OverflowSizes> {
     if let Some(begin) = form.split(['{', '*']).next().filter(|begin| !begin.is_empty()) {
         return text.match_indices(begin).find_map(|(at, _)| fit_at(form, &text[at..]));
     }
@@ -96,9 +96,9 @@ fn fit(form: &str, text: &str) -> Option<Sizes> {
     starts.map(|(at, _)| at).find_map(|at| fit_at(form, &text[at..]))
 }
 
-fn fit_at(form: &str, text: &str) -> Option<Sizes> {
+fn fit_at(form: &str, text: &str) -> Option<OverflowSizes> {
     let (mut form, mut text) = (form, text);
-    let mut sizes = Sizes::default();
+    let mut sizes = OverflowSizes::default();
     while !form.is_empty() {
         if let Some(rest) = form.strip_prefix('*') {
             let piece = rest.split(['{', '*']).next().unwrap_or(rest);

@@ -29,7 +29,7 @@ const ANTHROPIC: &str = "anthropic";
 
 /// A message as it is sent.
 #[derive(Debug)]
-struct Sent<'p> {
+struct AnthropicMessage<'p> {
     role: &'static str,
     blocks: Vec<Block<'p>>,
     /// Only a system message has these.
@@ -37,7 +37,7 @@ struct Sent<'p> {
     effort: Option<&'p str>,
 }
 
-impl<'p> Sent<'p> {
+impl<'p> AnthropicMessage<'p> {
     fn new(role: &'static str, blocks: Vec<Block<'p>>) -> Self {
         Self { role, blocks, clear_at: None, effort: None }
     }
@@ -57,15 +57,15 @@ impl<'p> Sent<'p> {
 
 /// A conversation as it is sent, while it is put together.
 #[derive(Debug, Default)]
-struct Conversation<'p> {
+struct AnthropicMessages<'p> {
     system: Option<Vec<Block<'p>>>,
-    messages: Vec<Sent<'p>>,
+    messages: Vec<AnthropicMessage<'p>>,
     betas: Vec<&'static str>,
     /// The place of the last message in which a person said something.
     last_said: usize,
 }
 
-impl Conversation<'_> {
+impl AnthropicMessages<'_> {
     fn needs(&mut self, beta: &'static str) {
         if !self.betas.contains(&beta) {
             self.betas.push(beta);
@@ -90,8 +90,8 @@ pub(super) fn request(
 fn conversation<'p>(
     prompt: &'p [Message<'_>],
     parameters: &Parameters<'_>,
-) -> Result<Conversation<'p>, WireError> {
-    let mut conversation = Conversation::default();
+) -> Result<AnthropicMessages<'p>, WireError> {
+    let mut conversation = AnthropicMessages::default();
     let mut cache = CacheControl::new(parameters.cache_marks);
     let mut rest = prompt;
     while let Some(first) = rest.first() {
@@ -127,7 +127,7 @@ fn side(message: &Message<'_>) -> Side {
 }
 
 fn body(
-    conversation: &Conversation<'_>,
+    conversation: &AnthropicMessages<'_>,
     tools: &[ToolSpec],
     parameters: &Parameters<'_>,
 ) -> String {
@@ -142,7 +142,7 @@ fn body(
     if let Some(system) = &conversation.system {
         body.list("system", system, Block::write_to);
     }
-    body.list("messages", &conversation.messages, Sent::write_to);
+    body.list("messages", &conversation.messages, AnthropicMessage::write_to);
     if !tools.is_empty() {
         let last = tools.len() - 1;
         body.list("tools", tools.iter().enumerate(), |(i, tool), out| {

@@ -15,14 +15,14 @@ use ship_message::{
 };
 
 use super::error::WireError;
-use super::options::Options;
-use super::prompt::{Output, ToolResult};
+use super::options::ProviderOptions;
+use super::prompt::{Output, PromptToolResult};
 use super::text::text_of;
 
 /// The results of calls that will not be run, denied ones first.
 pub(super) fn denied<'m>(
     messages: &'m [ModelMessage<'_>],
-) -> Result<Vec<ToolResult<'m>>, WireError> {
+) -> Result<Vec<PromptToolResult<'m>>, WireError> {
     let Some(last) = messages.last().filter(|last| last.role == ModelRole::Tool) else {
         return Ok(Vec::new());
     };
@@ -74,11 +74,11 @@ fn as_answer<'m>(part: &'m ModelPart<'_>) -> Option<&'m ToolApprovalResponseMode
     }
 }
 
-type Calls<'m> = HashMap<Cow<'m, str>, &'m ToolCallModelPart<'m>>;
-type Questions<'m> = HashMap<Cow<'m, str>, Cow<'m, str>>;
+type CallsById<'m> = HashMap<Cow<'m, str>, &'m ToolCallModelPart<'m>>;
+type ApprovalCalls<'m> = HashMap<Cow<'m, str>, Cow<'m, str>>;
 
 /// Every call by its id, and the call's id of every question by the question's.
-fn calls_and_questions<'m>(messages: &'m [ModelMessage<'_>]) -> (Calls<'m>, Questions<'m>) {
+fn calls_and_questions<'m>(messages: &'m [ModelMessage<'_>]) -> (CallsById<'m>, ApprovalCalls<'m>) {
     let (mut calls, mut questions) = (HashMap::new(), HashMap::new());
     for part in messages.iter().flat_map(ModelMessage::parts) {
         match part {
@@ -94,13 +94,16 @@ fn calls_and_questions<'m>(messages: &'m [ModelMessage<'_>]) -> (Calls<'m>, Ques
     (calls, questions)
 }
 
-fn refusal<'m>(call: &'m ToolCallModelPart<'_>, reason: Option<Cow<'m, str>>) -> ToolResult<'m> {
-    ToolResult {
+fn refusal<'m>(
+    call: &'m ToolCallModelPart<'_>,
+    reason: Option<Cow<'m, str>>,
+) -> PromptToolResult<'m> {
+    PromptToolResult {
         id: text(call.call_id()),
         name: text(call.tool_name()),
         output: Output::Denied(reason),
         output_options: None,
-        options: Options::default(),
+        options: ProviderOptions::default(),
     }
 }
 

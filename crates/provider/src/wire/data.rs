@@ -11,7 +11,7 @@ use super::error::WireError;
 
 /// A file's data.
 #[derive(Clone, Debug)]
-pub(super) enum Data<'a> {
+pub(super) enum FileContent<'a> {
     /// An address, written as the URL standard writes it.
     Url(String),
     /// Base64, or at least text that is no address.
@@ -21,18 +21,18 @@ pub(super) enum Data<'a> {
 }
 
 /// What a string that should be data turns out to be, and the media type if it brings one.
-pub(super) fn read(text: &str) -> Result<(Data<'_>, Option<Cow<'_, str>>), WireError> {
+pub(super) fn read(text: &str) -> Result<(FileContent<'_>, Option<Cow<'_, str>>), WireError> {
     if let Some((media_type, content)) = plain_data_url(text) {
-        return Ok((Data::Base64(content.into()), Some(media_type.into())));
+        return Ok((FileContent::Base64(content.into()), Some(media_type.into())));
     }
-    let Some(url) = address(text) else { return Ok((Data::Base64(text.into()), None)) };
+    let Some(url) = address(text) else { return Ok((FileContent::Base64(text.into()), None)) };
     if !url.starts_with("data:") {
-        return Ok((Data::Url(url), None));
+        return Ok((FileContent::Url(url), None));
     }
     match split_data_url(&url) {
         Some((media_type, content)) => {
             let content = Cow::Owned(content.to_owned());
-            Ok((Data::Base64(content), Some(Cow::Owned(media_type.to_owned()))))
+            Ok((FileContent::Base64(content), Some(Cow::Owned(media_type.to_owned()))))
         }
         None => Err(WireError::InvalidDataUrl(url)),
     }
@@ -65,7 +65,7 @@ fn split_data_url(url: &str) -> Option<(&str, &str)> {
     Some((media_type, content))
 }
 
-impl Data<'_> {
+impl FileContent<'_> {
     /// The data as base64; an address stays what it is.
     pub(super) fn base64(&self) -> Cow<'_, str> {
         match self {

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use ship_message::json::Json;
 use ship_message::{ModelMessage, ModelPart, ModelRole, ToolOutput};
 
-use super::data::{self, Data};
+use super::data::{self, FileContent};
 use super::error::WireError;
 use super::text::text_of;
 use super::{Format, approvals, check};
@@ -17,12 +17,12 @@ use super::{Format, approvals, check};
 /// What was fetched, by address.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    found: HashMap<String, File>,
+    found: HashMap<String, FetchedFile>,
     left_to_provider: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct File {
+pub(super) struct FetchedFile {
     pub(super) bytes: Vec<u8>,
     pub(super) media_type: Option<String>,
 }
@@ -35,7 +35,7 @@ impl Files {
 
     /// Adds what was found at an address that [`addresses`] named.
     pub fn add(&mut self, address: String, bytes: Vec<u8>, media_type: Option<String>) {
-        self.found.insert(address, File { bytes, media_type });
+        self.found.insert(address, FetchedFile { bytes, media_type });
     }
 }
 
@@ -54,9 +54,9 @@ pub fn addresses(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<St
 }
 
 /// The files that are sent in place of their addresses.
-pub(super) struct Fetched<'a>(HashMap<String, &'a File>);
+pub(super) struct FetchedFiles<'a>(HashMap<String, &'a FetchedFile>);
 
-impl<'a> Fetched<'a> {
+impl<'a> FetchedFiles<'a> {
     /// Finds what was fetched for the messages.
     pub(super) fn new(
         messages: &[ModelMessage<'_>],
@@ -76,13 +76,13 @@ impl<'a> Fetched<'a> {
         Ok(Self(found))
     }
 
-    pub(super) fn get(&self, address: &str) -> Option<&'a File> {
+    pub(super) fn get(&self, address: &str) -> Option<&'a FetchedFile> {
         self.0.get(address).copied()
     }
 }
 
 /// A file that a message gives by a string: the string, and the media type if it is known.
-struct Given<'m> {
+struct GivenFile<'m> {
     data: Cow<'m, str>,
     media_type: Option<Cow<'m, str>>,
 }
@@ -92,11 +92,11 @@ fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>,
     for message in messages {
         for part in message.parts() {
             match (part, message.role) {
-                (ModelPart::Image(part), ModelRole::User) => given.push(Given {
+                (ModelPart::Image(part), ModelRole::User) => given.push(GivenFile {
                     data: part.image().and_then(text_of).unwrap_or_default(),
                     media_type: part.media_type().map_or(Some("image/*".into()), text_of),
                 }),
-                (ModelPart::File(part), ModelRole::User) => given.push(Given {
+                (ModelPart::File(part), ModelRole::User) => given.push(GivenFile {
                     data: part.data().and_then(text_of).unwrap_or_default(),
                     media_type: part.media_type().and_then(text_of),
                 }),
@@ -114,7 +114,7 @@ fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>,
     }
     let mut addresses = Vec::new();
     for file in given {
-        if let (Data::Url(address), _) = data::read(&file.data)?
+        if let (FileContent::Url(address), _) = data::read(&file.data)?
             && !is_taken(&address, file.media_type.as_deref(), format)
         {
             addresses.push(address);
@@ -124,7 +124,7 @@ fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>,
 }
 
 /// The file that an item of a tool's result gives by its address.
-fn in_result(item: &Json) -> Result<Option<Given<'_>>, WireError> {
+fn in_result(item: &Json) -> Result<Option<GivenFile<'_>>, WireError> {
     let text = |key: &str| item.get(key).and_then(Json::as_str);
     let media_type = match text("type") {
         Some("image-url") => Some("image/*"),
@@ -132,7 +132,7 @@ fn in_result(item: &Json) -> Result<Option<Given<'_>>, WireError> {
         _ => return Ok(None),
     };
     let address = data::address(text("url").unwrap_or_default()).ok_or(WireError::InvalidUrl)?;
-    Ok(Some(Given { data: address.into(), media_type: media_type.map(Cow::Borrowed) }))
+    Ok(Some(GivenFile { data: address.into(), media_type: media_type.map(Cow::Borrowed) }))
 }
 
 /// Whether the provider takes an address as it is.

@@ -6,10 +6,10 @@
 
 use ship_message::json::{Json, Object};
 
-use super::data::Data;
+use super::data::FileContent;
 use super::error::WireError;
-use super::options::Options;
-use super::prompt::{AssistantPart, Message, Output, ToolCall, ToolPart, UserBody, UserPart};
+use super::options::ProviderOptions;
+use super::prompt::{AssistantPart, Message, Output, PromptToolPart, ToolCall, UserBody, UserPart};
 use super::text::{ObjectText, as_string, is_true, string};
 use super::{Parameters, description};
 use crate::ToolSpec;
@@ -79,7 +79,7 @@ fn write_messages(prompt: &[Message<'_>], out: &mut String) -> Result<(), WireEr
             }
             Message::Tool { parts, .. } => {
                 for part in parts {
-                    if out.len() > start && matches!(part, ToolPart::Result(_)) {
+                    if out.len() > start && matches!(part, PromptToolPart::Result(_)) {
                         out.push(',');
                     }
                     write_result(part, out);
@@ -91,7 +91,7 @@ fn write_messages(prompt: &[Message<'_>], out: &mut String) -> Result<(), WireEr
     Ok(())
 }
 
-fn over<'o>(options: &'o Options<'_>) -> Option<&'o Object> {
+fn over<'o>(options: &'o ProviderOptions<'_>) -> Option<&'o Object> {
     options.of("openaiCompatible").filter(|fields| !fields.is_empty())
 }
 
@@ -117,7 +117,7 @@ fn lay_over(fields: &Object, start: usize, out: &mut String) {
 
 fn write_user(
     parts: &[UserPart<'_>],
-    options: &Options<'_>,
+    options: &ProviderOptions<'_>,
     out: &mut String,
 ) -> Result<(), WireError> {
     if let [UserPart { body: UserBody::Text(text), options }] = parts {
@@ -156,7 +156,7 @@ fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireErro
         UserBody::File { data, media_type, filename } => (data, media_type.as_ref(), filename),
     };
     let unsupported = |what: String| Err(WireError::Unsupported(what));
-    let is_url = matches!(data, Data::Url(_));
+    let is_url = matches!(data, FileContent::Url(_));
     if media_type.starts_with("image/") {
         let media_type = if media_type == "image/*" { "image/jpeg" } else { media_type };
         with(fields, out, |part| {
@@ -202,16 +202,16 @@ fn write_text(part: &mut ObjectText<'_>, text: &str) {
 }
 
 /// Writes an address, or data as an address that holds it.
-fn write_url(data: &Data<'_>, media_type: &str, out: &mut String) {
+fn write_url(data: &FileContent<'_>, media_type: &str, out: &mut String) {
     match data {
-        Data::Url(address) => string(address, out),
-        Data::Base64(_) | Data::Bytes(_) => {
+        FileContent::Url(address) => string(address, out),
+        FileContent::Base64(_) | FileContent::Bytes(_) => {
             string(&format!("data:{media_type};base64,{}", data.base64()), out);
         }
     }
 }
 
-fn write_assistant(parts: &[AssistantPart<'_>], options: &Options<'_>, out: &mut String) {
+fn write_assistant(parts: &[AssistantPart<'_>], options: &ProviderOptions<'_>, out: &mut String) {
     let (mut text, mut reasoning) = (String::new(), String::new());
     let mut calls = Vec::new();
     for part in parts {
@@ -259,8 +259,8 @@ fn write_call(call: &ToolCall<'_>, out: &mut String) {
     });
 }
 
-fn write_result(part: &ToolPart<'_>, out: &mut String) {
-    let ToolPart::Result(result) = part else { return };
+fn write_result(part: &PromptToolPart<'_>, out: &mut String) {
+    let PromptToolPart::Result(result) = part else { return };
     with(over(&result.options), out, |message| {
         message.str("role", "tool");
         message.str("tool_call_id", &result.id);

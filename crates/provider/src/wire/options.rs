@@ -10,9 +10,9 @@ const MERGE_DEPTH_MAX: usize = 64;
 
 /// The options of a message or a part, if it has any.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Options<'a>(Option<Cow<'a, Json>>);
+pub(super) struct ProviderOptions<'a>(Option<Cow<'a, Json>>);
 
-impl<'a> Options<'a> {
+impl<'a> ProviderOptions<'a> {
     pub(super) fn new(value: Option<ModelValue<'a>>) -> Self {
         Self(value.map(super::text::json_of))
     }

@@ -13,49 +13,49 @@ use ship_message::ModelMessage;
 use ship_message::json::Json;
 
 use self::parts::converted;
-use super::data::Data;
+use super::data::FileContent;
 use super::error::WireError;
-use super::files::{Fetched, Files};
-use super::options::Options;
+use super::files::{FetchedFiles, Files};
+use super::options::ProviderOptions;
 use super::{Format, approvals, check};
 
 /// A message of the prompt.
 #[derive(Debug)]
 pub(super) enum Message<'m> {
-    System { text: &'m str, options: Options<'m> },
-    User { parts: Vec<UserPart<'m>>, options: Options<'m> },
-    Assistant { parts: Vec<AssistantPart<'m>>, options: Options<'m> },
-    Tool { parts: Vec<ToolPart<'m>>, options: Options<'m> },
+    System { text: &'m str, options: ProviderOptions<'m> },
+    User { parts: Vec<UserPart<'m>>, options: ProviderOptions<'m> },
+    Assistant { parts: Vec<AssistantPart<'m>>, options: ProviderOptions<'m> },
+    Tool { parts: Vec<PromptToolPart<'m>>, options: ProviderOptions<'m> },
 }
 
 #[derive(Debug)]
 pub(super) struct UserPart<'m> {
     pub(super) body: UserBody<'m>,
-    pub(super) options: Options<'m>,
+    pub(super) options: ProviderOptions<'m>,
 }
 
 #[derive(Debug)]
 pub(super) enum UserBody<'m> {
     Text(Cow<'m, str>),
-    File { data: Data<'m>, media_type: Cow<'m, str>, filename: Option<Cow<'m, str>> },
+    File { data: FileContent<'m>, media_type: Cow<'m, str>, filename: Option<Cow<'m, str>> },
 }
 
 #[derive(Debug)]
 pub(super) enum AssistantPart<'m> {
     Text {
         text: Cow<'m, str>,
-        options: Options<'m>,
+        options: ProviderOptions<'m>,
     },
     Reasoning {
         text: Cow<'m, str>,
-        options: Options<'m>,
+        options: ProviderOptions<'m>,
     },
     /// A file that the model made. No provider takes one back.
     File {
-        options: Options<'m>,
+        options: ProviderOptions<'m>,
     },
     Call(ToolCall<'m>),
-    Result(ToolResult<'m>),
+    Result(PromptToolResult<'m>),
 }
 
 #[derive(Debug)]
@@ -64,23 +64,23 @@ pub(super) struct ToolCall<'m> {
     pub(super) name: Cow<'m, str>,
     pub(super) input: Option<Cow<'m, Json>>,
     pub(super) by_provider: bool,
-    pub(super) options: Options<'m>,
+    pub(super) options: ProviderOptions<'m>,
 }
 
 #[derive(Debug)]
-pub(super) enum ToolPart<'m> {
-    Result(ToolResult<'m>),
+pub(super) enum PromptToolPart<'m> {
+    Result(PromptToolResult<'m>),
     /// The answer to a question about a call that the provider runs.
     Answer,
 }
 
 #[derive(Debug)]
-pub(super) struct ToolResult<'m> {
+pub(super) struct PromptToolResult<'m> {
     pub(super) id: Cow<'m, str>,
     pub(super) name: Cow<'m, str>,
     pub(super) output: Output<'m>,
     pub(super) output_options: Option<&'m Json>,
-    pub(super) options: Options<'m>,
+    pub(super) options: ProviderOptions<'m>,
 }
 
 #[derive(Debug)]
@@ -101,14 +101,14 @@ pub(super) fn of<'m>(
 ) -> Result<Vec<Message<'m>>, WireError> {
     check::messages(messages)?;
     let denied = approvals::denied(messages)?;
-    let fetched = Fetched::new(messages, format, files)?;
+    let fetched = FetchedFiles::new(messages, format, files)?;
     let mut prompt = Vec::with_capacity(messages.len() + 1);
     for message in messages {
         push(&mut prompt, converted(message, &fetched)?);
     }
     if !denied.is_empty() {
-        let parts = denied.into_iter().map(ToolPart::Result).collect();
-        push(&mut prompt, Message::Tool { parts, options: Options::default() });
+        let parts = denied.into_iter().map(PromptToolPart::Result).collect();
+        push(&mut prompt, Message::Tool { parts, options: ProviderOptions::default() });
     }
     every_call_has_its_result(&prompt)?;
     prompt.retain(|message| !matches!(message, Message::Tool { parts, .. } if parts.is_empty()));
@@ -120,7 +120,7 @@ fn push<'m>(prompt: &mut Vec<Message<'m>>, message: Message<'m>) {
     match (prompt.last_mut(), message) {
         (Some(Message::Tool { parts, options }), Message::Tool { parts: more, options: later }) => {
             // What the first message said about itself is from now on said about its last part.
-            if let Some(ToolPart::Result(last)) = parts.last_mut() {
+            if let Some(PromptToolPart::Result(last)) = parts.last_mut() {
                 last.options = std::mem::take(&mut last.options).or(options);
             }
             parts.extend(more);
@@ -148,7 +148,7 @@ fn every_call_has_its_result(prompt: &[Message<'_>]) -> Result<(), WireError> {
             }
             Message::Tool { parts, .. } => {
                 for part in parts {
-                    if let ToolPart::Result(result) = part {
+                    if let PromptToolPart::Result(result) = part {
                         open.remove(result.id.as_ref());
                     }
                 }

@@ -117,28 +117,28 @@ pub(super) fn is_true(value: &Json) -> bool {
 
 /// What JavaScript's `String(value)` gives: lists are joined by commas, and objects have no text.
 pub(super) fn as_string(value: &Json) -> String {
-    enum Next<'a> {
+    enum TextItem<'a> {
         Value(&'a Json),
         Comma,
     }
     let mut out = String::new();
-    let mut next = vec![Next::Value(value)];
+    let mut next = vec![TextItem::Value(value)];
     while let Some(item) = next.pop() {
         match item {
-            Next::Comma => out.push(','),
+            TextItem::Comma => out.push(','),
             // Inside a list, null has no text; alone it is never asked for.
-            Next::Value(Json::Null) => {}
-            Next::Value(Json::String(text)) => out.push_str(text.as_str()),
-            Next::Value(Json::Number(number)) if number.is_infinite() => {
+            TextItem::Value(Json::Null) => {}
+            TextItem::Value(Json::String(text)) => out.push_str(text.as_str()),
+            TextItem::Value(Json::Number(number)) if number.is_infinite() => {
                 out.push_str(if *number > 0.0 { "Infinity" } else { "-Infinity" });
             }
-            Next::Value(value @ (Json::Bool(_) | Json::Number(_))) => value.write_to(&mut out),
-            Next::Value(Json::Object(_)) => out.push_str("[object Object]"),
-            Next::Value(Json::Array(values)) => {
+            TextItem::Value(value @ (Json::Bool(_) | Json::Number(_))) => value.write_to(&mut out),
+            TextItem::Value(Json::Object(_)) => out.push_str("[object Object]"),
+            TextItem::Value(Json::Array(values)) => {
                 for (i, value) in values.iter().enumerate().rev() {
-                    next.push(Next::Value(value));
+                    next.push(TextItem::Value(value));
                     if i > 0 {
-                        next.push(Next::Comma);
+                        next.push(TextItem::Comma);
                     }
                 }
             }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use ship_provider::{Deadline, ProviderError, Settings};
+use ship_provider::{Deadline, HttpSettings, ProviderError};
 use tokio::net::TcpListener;
 
 use crate::host::{Act, BODY, Host, STREAM, ask, half, hello, openai, send, settings};
 
 const SHORT: Duration = Duration::from_millis(80);
 
-fn hasty(address: &str) -> Settings {
-    Settings { first_byte: SHORT, idle: SHORT, retries: 1, ..settings(address) }
+fn hasty(address: &str) -> HttpSettings {
+    HttpSettings { first_byte: SHORT, idle: SHORT, retries: 1, ..settings(address) }
 }
 
 #[tokio::test]

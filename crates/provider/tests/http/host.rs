@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ship_message::{Chunk, FinishReason};
-use ship_provider::{Answered, HttpProvider, Key, Pace, ProviderError, Settings};
+use ship_provider::{AnswerEnd, ApiKey, HttpProvider, HttpSettings, Pace, ProviderError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -159,7 +159,7 @@ pub(crate) const BODY: &str = r#"{"model":"m","max_tokens":9,"stream":true,"mess
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) chunks: Vec<Chunk>,
-    pub(crate) answered: Result<Answered, ProviderError>,
+    pub(crate) answered: Result<AnswerEnd, ProviderError>,
     pub(crate) waits_ms: Vec<u128>,
 }
 
@@ -195,15 +195,15 @@ impl Asked {
     }
 }
 
-pub(crate) fn settings(address: &str) -> Settings {
-    Settings {
+pub(crate) fn settings(address: &str) -> HttpSettings {
+    HttpSettings {
         base_url: format!("http://{address}/v1"),
-        key: Some(Key::new(KEY)),
-        ..Settings::openai("m")
+        key: Some(ApiKey::new(KEY)),
+        ..HttpSettings::openai("m")
     }
 }
 
-pub(crate) fn openai(settings: Settings) -> HttpProvider {
+pub(crate) fn openai(settings: HttpSettings) -> HttpProvider {
     HttpProvider::openai(settings).unwrap()
 }
 

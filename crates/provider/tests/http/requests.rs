@@ -1,7 +1,7 @@
 //! What is sent.
 
 use ship_message::{Chunk, FinishReason};
-use ship_provider::{HttpProvider, Key, Provider, Request, Settings};
+use ship_provider::{ApiKey, HttpProvider, HttpSettings, Provider, Request};
 
 use crate::host::{BODY, Host, KEY, ask, hello, openai, play_openai, reply, send, settings};
 
@@ -22,10 +22,10 @@ async fn anthropic_is_asked_its_own_way() {
     let stream = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
                   event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
     let host = Host::playing(vec![reply("200 OK", "", stream)]).await;
-    let settings = Settings {
+    let settings = HttpSettings {
         base_url: format!("http://{}/", host.address),
-        key: Some(Key::new(KEY)),
-        ..Settings::anthropic("m")
+        key: Some(ApiKey::new(KEY)),
+        ..HttpSettings::anthropic("m")
     };
     let provider = HttpProvider::anthropic(settings).unwrap();
     assert!(ask(provider).await.answered.is_ok());

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_project::{Effective, Source};
+use ship_project::{Effective, SettingSource};
 
 use crate::failure::Failure;
 use crate::output;
@@ -40,7 +40,7 @@ pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
 fn lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String> {
     let width = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
     let source = |row: &Effective| style.dim(&row.source.to_string());
-    if columns >= width + 2 + VALUE_COLUMNS + 1 + Source::Default.to_string().len() {
+    if columns >= width + 2 + VALUE_COLUMNS + 1 + SettingSource::Default.to_string().len() {
         let value = |row: &Effective| table::pad(&shown(row), VALUE_COLUMNS);
         let line = |row: &Effective| format!("{:<width$}  {} {}", row.key, value(row), source(row));
         return rows.iter().map(|row| table::wrapped(&line(row), width + 2)).collect();
@@ -58,7 +58,7 @@ fn lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String> {
         above = group;
         let line = format!("  {name:<width$}  {}", shown(row));
         let line = match row.source {
-            Source::Default => line,
+            SettingSource::Default => line,
             _ => format!("{line} {}", source(row)),
         };
         lines.push(table::wrapped(&line, 4));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_project::MadeKind;
+use ship_project::CreatedKind;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -41,10 +41,10 @@ pub(crate) fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn word(kind: &MadeKind) -> &'static str {
+fn word(kind: &CreatedKind) -> &'static str {
     match kind {
-        MadeKind::Created => "written",
-        MadeKind::Added(_) => "lines added",
-        MadeKind::Kept => "was there, left as it is",
+        CreatedKind::Created => "written",
+        CreatedKind::Added(_) => "lines added",
+        CreatedKind::Kept => "was there, left as it is",
     }
 }

@@ -7,14 +7,14 @@ use base64::engine::general_purpose::STANDARD;
 use imagesize::ImageType;
 
 /// Where a file's bytes are.
-pub(super) enum Data<'a> {
+pub(super) enum FileSource<'a> {
     /// Somewhere on the web, for the provider to fetch.
     Url(&'a str),
     /// Here.
     Bytes { media_type: Option<&'a str>, base64: Cow<'a, str>, bytes: Vec<u8> },
 }
 
-impl<'a> Data<'a> {
+impl<'a> FileSource<'a> {
     /// Reads a URL; the error is a reason.
     pub(super) fn read(url: &'a str) -> Result<Self, &'static str> {
         if let Some(rest) = strip_scheme(url, "data:") {
@@ -124,13 +124,14 @@ mod tests {
 
     #[test]
     fn a_data_url_is_read_in_both_forms() {
-        let Ok(Data::Bytes { bytes, media_type, .. }) =
-            Data::read("DATA:text/plain;charset=utf-8;base64,aGk=")
+        let Ok(FileSource::Bytes { bytes, media_type, .. }) =
+            FileSource::read("DATA:text/plain;charset=utf-8;base64,aGk=")
         else {
             panic!("bytes");
         };
         assert_eq!((bytes.as_slice(), media_type), (b"hi".as_slice(), Some("text/plain")));
-        let Ok(Data::Bytes { bytes, base64, .. }) = Data::read("data:,a%20b%zz%4") else {
+        let Ok(FileSource::Bytes { bytes, base64, .. }) = FileSource::read("data:,a%20b%zz%4")
+        else {
             panic!("bytes")
         };
         assert_eq!((bytes.as_slice(), base64.as_ref()), (b"a b%zz%4".as_slice(), "YSBiJXp6JTQ="));
@@ -143,8 +144,8 @@ mod tests {
             "",
             "é",
         ] {
-            assert!(Data::read(bad).is_err(), "{bad}");
+            assert!(FileSource::read(bad).is_err(), "{bad}");
         }
-        assert!(matches!(Data::read("https://x/y.png"), Ok(Data::Url(_))));
+        assert!(matches!(FileSource::read("https://x/y.png"), Ok(FileSource::Url(_))));
     }
 }

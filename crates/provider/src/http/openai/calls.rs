@@ -10,11 +10,11 @@ use std::collections::HashMap;
 use ship_message::json::{JsString, Json, Object};
 
 use crate::http::draft::{CALLS_MAX, Call};
-use crate::http::fault::Fault;
+use crate::http::fault::AnswerFault;
 
 /// The calls of an answer so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct StreamedCalls {
     calls: Vec<Growing>,
     /// The latest call of each index.
     by_index: HashMap<u64, usize>,
@@ -28,7 +28,7 @@ struct Growing {
 }
 
 /// What one piece says. Blank is as good as missing.
-struct Piece<'a> {
+struct CallDelta<'a> {
     index: Option<u64>,
     id: Option<&'a str>,
     name: Option<&'a str>,
@@ -36,14 +36,16 @@ struct Piece<'a> {
     signature: Option<&'a str>,
 }
 
-impl Calls {
+impl StreamedCalls {
     /// Takes one piece.
-    pub(super) fn take(&mut self, piece: &Json) -> Result<(), Fault> {
-        let Some(piece) = Piece::read(piece) else { return Ok(()) };
+    pub(super) fn take(&mut self, piece: &Json) -> Result<(), AnswerFault> {
+        let Some(piece) = CallDelta::read(piece) else { return Ok(()) };
         let at = match self.current(&piece).filter(|&at| !self.begins_another(at, &piece)) {
             Some(at) => at,
             None if self.calls.len() >= CALLS_MAX => {
-                return Err(Fault::Protocol(format!("more than {CALLS_MAX} calls in one answer")));
+                return Err(AnswerFault::Protocol(format!(
+                    "more than {CALLS_MAX} calls in one answer"
+                )));
             }
             None => {
                 self.calls.push(Growing::default());
@@ -75,7 +77,7 @@ impl Calls {
     }
 
     /// The call that a piece would go on with.
-    fn current(&self, piece: &Piece<'_>) -> Option<usize> {
+    fn current(&self, piece: &CallDelta<'_>) -> Option<usize> {
         let latest = self.calls.len().checked_sub(1);
         match (piece.index, piece.id) {
             (Some(index), _) => self.by_index.get(&index).copied(),
@@ -88,7 +90,7 @@ impl Calls {
     }
 
     /// Whether a piece begins a call of its own although it could go on with `at`.
-    fn begins_another(&self, at: usize, piece: &Piece<'_>) -> bool {
+    fn begins_another(&self, at: usize, piece: &CallDelta<'_>) -> bool {
         let Growing { call, balance } = &self.calls[at];
         let is_other = |ours: &str, theirs: Option<&str>| {
             theirs.is_some_and(|theirs| !ours.is_empty() && ours != theirs)
@@ -105,7 +107,7 @@ impl Calls {
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a> CallDelta<'a> {
     fn read(piece: &'a Json) -> Option<Self> {
         let object = piece.as_object()?;
         let function = object.get("function").and_then(Json::as_object);

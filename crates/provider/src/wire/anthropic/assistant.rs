@@ -8,17 +8,17 @@ use std::borrow::Cow;
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
-use super::super::options::Options;
+use super::super::options::ProviderOptions;
 use super::super::prompt::{AssistantPart, Message, ToolCall};
 use super::super::text::{parse_safely, trimmed};
-use super::block::{Block, Body, Cache, ToolUse};
+use super::block::{Block, BlockBody, Cache, ToolUseBlock};
 use super::cache::CacheControl;
-use super::{ANTHROPIC, Conversation, Sent, callers, provider_tools};
+use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages, callers, provider_tools};
 
 pub(super) fn add<'p>(
     block: &'p [Message<'_>],
     is_last_block: bool,
-    conversation: &mut Conversation<'p>,
+    conversation: &mut AnthropicMessages<'p>,
     cache: &mut CacheControl,
 ) -> Result<(), WireError> {
     let mut blocks = Vec::new();
@@ -37,22 +37,22 @@ pub(super) fn add<'p>(
                 AssistantPart::Text { text, options } => Some(said(text, options, is_prefill)),
                 AssistantPart::Reasoning { text, options } => thinking(text, options)?,
                 AssistantPart::Call(call) if call.by_provider => {
-                    provider_tools::call(call, &mut mcp_calls).map(Body::ByProvider)
+                    provider_tools::call(call, &mut mcp_calls).map(BlockBody::ByProvider)
                 }
-                AssistantPart::Call(call) => tool_use(call).map(Body::ToolUse),
+                AssistantPart::Call(call) => tool_use(call).map(BlockBody::ToolUse),
                 AssistantPart::Result(result) => {
-                    provider_tools::result(result, &mcp_calls)?.map(Body::ByProvider)
+                    provider_tools::result(result, &mcp_calls)?.map(BlockBody::ByProvider)
                 }
                 AssistantPart::File { .. } => None,
             };
             blocks.extend(made.map(|body| finished(body, part, mark)));
         }
     }
-    conversation.messages.push(Sent::new("assistant", calls_last(blocks)));
+    conversation.messages.push(AnthropicMessage::new("assistant", calls_last(blocks)));
     Ok(())
 }
 
-fn options_of<'p>(part: &'p AssistantPart<'_>) -> &'p Options<'p> {
+fn options_of<'p>(part: &'p AssistantPart<'_>) -> &'p ProviderOptions<'p> {
     match part {
         AssistantPart::Text { options, .. }
         | AssistantPart::Reasoning { options, .. }
@@ -63,11 +63,15 @@ fn options_of<'p>(part: &'p AssistantPart<'_>) -> &'p Options<'p> {
 }
 
 /// A block with what its part says about it: thinking takes no mark, and only some know a caller.
-fn finished<'p>(body: Body<'p>, part: &'p AssistantPart<'_>, mark: Option<Cache<'p>>) -> Block<'p> {
+fn finished<'p>(
+    body: BlockBody<'p>,
+    part: &'p AssistantPart<'_>,
+    mark: Option<Cache<'p>>,
+) -> Block<'p> {
     let (has_caller, may_be_marked) = match &body {
-        Body::ToolUse(_) => (true, true),
-        Body::ByProvider(fields) => (provider_tools::has_caller(fields), true),
-        Body::Thinking { .. } | Body::RedactedThinking(_) => (false, false),
+        BlockBody::ToolUse(_) => (true, true),
+        BlockBody::ByProvider(fields) => (provider_tools::has_caller(fields), true),
+        BlockBody::Thinking { .. } | BlockBody::RedactedThinking(_) => (false, false),
         _ => (false, true),
     };
     Block {
@@ -77,15 +81,18 @@ fn finished<'p>(body: Body<'p>, part: &'p AssistantPart<'_>, mark: Option<Cache<
     }
 }
 
-fn said<'p>(text: &'p str, options: &'p Options<'_>, is_prefill: bool) -> Body<'p> {
+fn said<'p>(text: &'p str, options: &'p ProviderOptions<'_>, is_prefill: bool) -> BlockBody<'p> {
     if options.get(ANTHROPIC, "type").and_then(Json::as_str) == Some("compaction") {
-        return Body::Compaction(text);
+        return BlockBody::Compaction(text);
     }
     let text = if is_prefill { trimmed(text) } else { text };
-    Body::Text { text, citations: options.get(ANTHROPIC, "citations") }
+    BlockBody::Text { text, citations: options.get(ANTHROPIC, "citations") }
 }
 
-fn thinking<'p>(text: &'p str, options: &'p Options<'_>) -> Result<Option<Body<'p>>, WireError> {
+fn thinking<'p>(
+    text: &'p str,
+    options: &'p ProviderOptions<'_>,
+) -> Result<Option<BlockBody<'p>>, WireError> {
     let Some(options) = options.of(ANTHROPIC) else { return Ok(None) };
     let field = |key: &str| match options.get(key) {
         None => Ok(None),
@@ -93,28 +100,28 @@ fn thinking<'p>(text: &'p str, options: &'p Options<'_>) -> Result<Option<Body<'
     };
     let (signature, redacted) = (field("signature")?, field("redactedData")?);
     Ok(match (signature, redacted) {
-        (Some(signature), _) => Some(Body::Thinking { text, signature }),
-        (None, Some(data)) => Some(Body::RedactedThinking(data)),
+        (Some(signature), _) => Some(BlockBody::Thinking { text, signature }),
+        (None, Some(data)) => Some(BlockBody::RedactedThinking(data)),
         (None, None) => None,
     })
 }
 
 /// The toolset that a call or a result belongs to: several tools of the provider's that we see as one.
-pub(super) fn toolset<'p>(options: &'p Options<'_>) -> Option<&'p str> {
+pub(super) fn toolset<'p>(options: &'p ProviderOptions<'_>) -> Option<&'p str> {
     options.get(ANTHROPIC, "toolsetName").and_then(Json::as_str)
 }
 
-fn tool_use<'p>(call: &'p ToolCall<'_>) -> Option<ToolUse<'p>> {
+fn tool_use<'p>(call: &'p ToolCall<'_>) -> Option<ToolUseBlock<'p>> {
     let Some(toolset) = toolset(&call.options) else {
         let input = call.input.as_deref().map(as_input);
-        return Some(ToolUse { id: &call.id, name: &call.name, toolset: None, input });
+        return Some(ToolUseBlock { id: &call.id, name: &call.name, toolset: None, input });
     };
     // Of a toolset, the action is the tool that is called.
     let input = call.input.as_deref()?.as_object()?;
     let name = input.str("action")?;
     let input: Object = without(input, "action");
     let input = Some(Cow::Owned(input.into()));
-    Some(ToolUse { id: &call.id, name, toolset: Some(toolset), input })
+    Some(ToolUseBlock { id: &call.id, name, toolset: Some(toolset), input })
 }
 
 /// An object without one of its fields.
@@ -139,11 +146,11 @@ fn calls_last(blocks: Vec<Block<'_>>) -> Vec<Block<'_>> {
     let mut calls = Vec::new();
     for block in blocks {
         match block.body {
-            Body::Thinking { .. } | Body::RedactedThinking(_) => {
+            BlockBody::Thinking { .. } | BlockBody::RedactedThinking(_) => {
                 sorted.append(&mut calls);
                 sorted.push(block);
             }
-            Body::ToolUse(_) => calls.push(block),
+            BlockBody::ToolUse(_) => calls.push(block),
             _ => sorted.push(block),
         }
     }

@@ -9,28 +9,28 @@ use super::super::text::ObjectText;
 /// A block of a message.
 #[derive(Debug)]
 pub(super) struct Block<'p> {
-    pub(super) body: Body<'p>,
+    pub(super) body: BlockBody<'p>,
     pub(super) caller: Option<Caller<'p>>,
     pub(super) cache: Option<Cache<'p>>,
 }
 
 #[derive(Debug)]
-pub(super) enum Body<'p> {
+pub(super) enum BlockBody<'p> {
     Text {
         text: &'p str,
         citations: Option<&'p Json>,
     },
     /// What the provider itself made of an older part of the conversation.
     Compaction(&'p str),
-    Image(Source<'p>),
+    Image(MediaSource<'p>),
     Document(Document<'p>),
     Thinking {
         text: &'p str,
         signature: &'p str,
     },
     RedactedThinking(&'p str),
-    ToolUse(ToolUse<'p>),
-    ToolResult(ToolResult<'p>),
+    ToolUse(ToolUseBlock<'p>),
+    ToolResult(ToolResultBlock<'p>),
     /// A tool that comes or goes with a system message.
     ToolChange {
         kind: &'p str,
@@ -42,14 +42,14 @@ pub(super) enum Body<'p> {
 
 #[derive(Debug)]
 pub(super) struct Document<'p> {
-    pub(super) source: Source<'p>,
+    pub(super) source: MediaSource<'p>,
     pub(super) title: Option<&'p str>,
     pub(super) context: Option<&'p str>,
     pub(super) citations: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct ToolUse<'p> {
+pub(super) struct ToolUseBlock<'p> {
     pub(super) id: &'p str,
     pub(super) name: &'p str,
     pub(super) toolset: Option<&'p str>,
@@ -57,15 +57,15 @@ pub(super) struct ToolUse<'p> {
 }
 
 #[derive(Debug)]
-pub(super) struct ToolResult<'p> {
+pub(super) struct ToolResultBlock<'p> {
     pub(super) id: &'p str,
     pub(super) toolset: Option<&'p str>,
-    pub(super) content: Content<'p>,
+    pub(super) content: BlockContent<'p>,
     pub(super) is_error: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum Content<'p> {
+pub(super) enum BlockContent<'p> {
     Text(&'p str),
     /// JSON as text.
     Json(&'p Json),
@@ -75,14 +75,14 @@ pub(super) enum Content<'p> {
 #[derive(Debug)]
 pub(super) enum ContentBlock<'p> {
     Text(&'p str),
-    Image(Source<'p>),
-    Document(Source<'p>),
+    Image(MediaSource<'p>),
+    Document(MediaSource<'p>),
     ToolReference(Option<&'p Json>),
 }
 
 /// Where an image or a document is.
 #[derive(Debug)]
-pub(super) enum Source<'p> {
+pub(super) enum MediaSource<'p> {
     Url(&'p str),
     Base64 { media_type: &'p str, data: Cow<'p, str> },
     Text(Cow<'p, str>),
@@ -114,21 +114,23 @@ impl Cache<'_> {
 }
 
 impl<'p> Block<'p> {
-    pub(super) fn new(body: Body<'p>, cache: Option<Cache<'p>>) -> Self {
+    pub(super) fn new(body: BlockBody<'p>, cache: Option<Cache<'p>>) -> Self {
         Self { body, caller: None, cache }
     }
 
     /// Whether a cache may end behind it. Thinking is kept without marks, and nothing cannot be kept.
     pub(super) fn may_be_marked(&self) -> bool {
         match &self.body {
-            Body::Text { text, .. } => !text.is_empty(),
-            Body::Thinking { .. } | Body::RedactedThinking(_) | Body::ToolChange { .. } => false,
-            Body::Compaction(_)
-            | Body::Image(_)
-            | Body::Document(_)
-            | Body::ToolUse(_)
-            | Body::ToolResult(_)
-            | Body::ByProvider(_) => true,
+            BlockBody::Text { text, .. } => !text.is_empty(),
+            BlockBody::Thinking { .. }
+            | BlockBody::RedactedThinking(_)
+            | BlockBody::ToolChange { .. } => false,
+            BlockBody::Compaction(_)
+            | BlockBody::Image(_)
+            | BlockBody::Document(_)
+            | BlockBody::ToolUse(_)
+            | BlockBody::ToolResult(_)
+            | BlockBody::ByProvider(_) => true,
         }
     }
 
@@ -150,7 +152,7 @@ impl<'p> Block<'p> {
     }
 }
 
-impl Body<'_> {
+impl BlockBody<'_> {
     fn write_to(&self, block: &mut ObjectText<'_>) {
         match self {
             Self::Text { text, citations } => {
@@ -207,7 +209,7 @@ impl Document<'_> {
     }
 }
 
-impl ToolUse<'_> {
+impl ToolUseBlock<'_> {
     fn write_to(&self, block: &mut ObjectText<'_>) {
         block.str("type", "tool_use");
         block.str("id", self.id);
@@ -221,7 +223,7 @@ impl ToolUse<'_> {
     }
 }
 
-impl ToolResult<'_> {
+impl ToolResultBlock<'_> {
     fn write_to(&self, block: &mut ObjectText<'_>) {
         block.str("type", "tool_result");
         block.str("tool_use_id", self.id);
@@ -229,9 +231,9 @@ impl ToolResult<'_> {
             block.str("toolset_name", toolset);
         }
         match &self.content {
-            Content::Text(text) => block.str("content", text),
-            Content::Json(value) => block.stringified("content", value),
-            Content::Blocks(blocks) => block.list("content", blocks, ContentBlock::write_to),
+            BlockContent::Text(text) => block.str("content", text),
+            BlockContent::Json(value) => block.stringified("content", value),
+            BlockContent::Blocks(blocks) => block.list("content", blocks, ContentBlock::write_to),
         }
         if self.is_error {
             block.json("is_error", &Json::Bool(true));
@@ -265,7 +267,7 @@ impl ContentBlock<'_> {
     }
 }
 
-impl Source<'_> {
+impl MediaSource<'_> {
     fn write_to(&self, block: &mut ObjectText<'_>) {
         let mut source = block.object("source");
         match self {

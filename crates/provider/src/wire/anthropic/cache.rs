@@ -8,7 +8,7 @@ use ship_message::json::Json;
 
 use super::super::text::is_true;
 use super::block::{Block, Cache};
-use super::{ANTHROPIC, Conversation};
+use super::{ANTHROPIC, AnthropicMessages};
 
 const MARKS_MAX: usize = 4;
 
@@ -38,7 +38,7 @@ impl CacheControl {
 }
 
 /// Sets our marks, beside the one behind the tools.
-pub(super) fn mark(conversation: &mut Conversation<'_>) {
+pub(super) fn mark(conversation: &mut AnthropicMessages<'_>) {
     if let Some(system) = &mut conversation.system {
         mark_last(system);
     }

@@ -8,12 +8,12 @@ use std::collections::HashSet;
 
 use ship_message::json::Json;
 
-use super::super::options::Options;
-use super::block::{Body, Caller};
-use super::{ANTHROPIC, Conversation};
+use super::super::options::ProviderOptions;
+use super::block::{BlockBody, Caller};
+use super::{ANTHROPIC, AnthropicMessages};
 
 /// The caller that options name.
-pub(super) fn of<'p>(options: &'p Options<'_>) -> Option<Caller<'p>> {
+pub(super) fn of<'p>(options: &'p ProviderOptions<'_>) -> Option<Caller<'p>> {
     let caller = options.get(ANTHROPIC, "caller")?;
     let id = caller.get("toolId").filter(|id| super::super::text::is_true(id));
     match (caller.get("type").and_then(Json::as_str)?, id) {
@@ -26,13 +26,13 @@ pub(super) fn of<'p>(options: &'p Options<'_>) -> Option<Caller<'p>> {
 }
 
 /// Forgets callers that are no longer in the conversation.
-pub(super) fn forget_lost(conversation: &mut Conversation<'_>) {
+pub(super) fn forget_lost(conversation: &mut AnthropicMessages<'_>) {
     let assistant = |role: &str| role == "assistant";
     let blocks = conversation.messages.iter().filter(|message| assistant(message.role));
     let runs: HashSet<String> = blocks
         .flat_map(|message| &message.blocks)
         .filter_map(|block| match &block.body {
-            Body::ByProvider(call)
+            BlockBody::ByProvider(call)
                 if call.str("type") == Some("server_tool_use")
                     && call.str("name") == Some("code_execution") =>
             {

@@ -5,12 +5,12 @@
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
-use super::super::prompt::{Output, ToolResult};
+use super::super::prompt::{Output, PromptToolResult};
 use super::super::text::parse_safely;
 
 /// What a field must be.
 #[derive(Clone, Copy)]
-enum Field {
+enum FieldRule {
     Text,
     Number,
     Bool,
@@ -22,45 +22,45 @@ enum Field {
     BashOutputs,
 }
 
-type Form = &'static [(&'static str, Field)];
+type BlockForm = &'static [(&'static str, FieldRule)];
 
-const RESULT: Form = &[
-    ("stdout", Field::Text),
-    ("stderr", Field::Text),
-    ("return_code", Field::Number),
-    ("content", Field::Outputs),
+const RESULT: BlockForm = &[
+    ("stdout", FieldRule::Text),
+    ("stderr", FieldRule::Text),
+    ("return_code", FieldRule::Number),
+    ("content", FieldRule::Outputs),
 ];
-const ENCRYPTED: Form = &[
-    ("encrypted_stdout", Field::Text),
-    ("stderr", Field::Text),
-    ("return_code", Field::Number),
-    ("content", Field::Outputs),
+const ENCRYPTED: BlockForm = &[
+    ("encrypted_stdout", FieldRule::Text),
+    ("stderr", FieldRule::Text),
+    ("return_code", FieldRule::Number),
+    ("content", FieldRule::Outputs),
 ];
-const BASH: Form = &[
-    ("stdout", Field::Text),
-    ("stderr", Field::Text),
-    ("return_code", Field::Number),
-    ("content", Field::BashOutputs),
+const BASH: BlockForm = &[
+    ("stdout", FieldRule::Text),
+    ("stderr", FieldRule::Text),
+    ("return_code", FieldRule::Number),
+    ("content", FieldRule::BashOutputs),
 ];
-const ERROR: Form = &[("error_code", Field::Text)];
-const VIEW: Form = &[
-    ("content", Field::Text),
-    ("file_type", Field::Text),
-    ("num_lines", Field::NumberOrNull),
-    ("start_line", Field::NumberOrNull),
-    ("total_lines", Field::NumberOrNull),
+const ERROR: BlockForm = &[("error_code", FieldRule::Text)];
+const VIEW: BlockForm = &[
+    ("content", FieldRule::Text),
+    ("file_type", FieldRule::Text),
+    ("num_lines", FieldRule::NumberOrNull),
+    ("start_line", FieldRule::NumberOrNull),
+    ("total_lines", FieldRule::NumberOrNull),
 ];
-const CREATE: Form = &[("is_file_update", Field::Bool)];
-const REPLACE: Form = &[
-    ("lines", Field::TextsOrNull),
-    ("new_lines", Field::NumberOrNull),
-    ("new_start", Field::NumberOrNull),
-    ("old_lines", Field::NumberOrNull),
-    ("old_start", Field::NumberOrNull),
+const CREATE: BlockForm = &[("is_file_update", FieldRule::Bool)];
+const REPLACE: BlockForm = &[
+    ("lines", FieldRule::TextsOrNull),
+    ("new_lines", FieldRule::NumberOrNull),
+    ("new_start", FieldRule::NumberOrNull),
+    ("old_lines", FieldRule::NumberOrNull),
+    ("old_start", FieldRule::NumberOrNull),
 ];
 
 /// The block that holds an answer, and the answer's form.
-fn form(kind: &str) -> Option<(&'static str, Form)> {
+fn form(kind: &str) -> Option<(&'static str, BlockForm)> {
     Some(match kind {
         "code_execution_result" => ("code_execution_tool_result", RESULT),
         "encrypted_code_execution_result" => ("code_execution_tool_result", ENCRYPTED),
@@ -82,7 +82,7 @@ fn form(kind: &str) -> Option<(&'static str, Form)> {
     })
 }
 
-pub(super) fn result(result: &ToolResult<'_>) -> Result<Option<Object>, WireError> {
+pub(super) fn result(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireError> {
     let value = match &result.output {
         Output::ErrorText(text) => {
             let parsed = parse_safely(text);
@@ -107,20 +107,22 @@ pub(super) fn result(result: &ToolResult<'_>) -> Result<Option<Object>, WireErro
     Ok(Some(block_of(block, result, content)))
 }
 
-fn read(value: Option<&Json>, field: Field) -> Option<Json> {
+fn read(value: Option<&Json>, field: FieldRule) -> Option<Json> {
     let fits = match (field, value) {
-        (Field::Outputs, None) => return Some(Vec::new().into()),
+        (FieldRule::Outputs, None) => return Some(Vec::new().into()),
         (_, None) => false,
-        (Field::Text, Some(value)) => value.as_str().is_some(),
-        (Field::Number, Some(value)) => value.as_number().is_some(),
-        (Field::Bool, Some(value)) => value.as_bool().is_some(),
-        (Field::NumberOrNull, Some(value)) => value.is_null() || value.as_number().is_some(),
-        (Field::TextsOrNull, Some(value)) => {
+        (FieldRule::Text, Some(value)) => value.as_str().is_some(),
+        (FieldRule::Number, Some(value)) => value.as_number().is_some(),
+        (FieldRule::Bool, Some(value)) => value.as_bool().is_some(),
+        (FieldRule::NumberOrNull, Some(value)) => value.is_null() || value.as_number().is_some(),
+        (FieldRule::TextsOrNull, Some(value)) => {
             let texts = value.as_array();
             value.is_null() || texts.is_some_and(|texts| texts.iter().all(|t| t.as_str().is_some()))
         }
-        (Field::Outputs, Some(value)) => return outputs(value, "code_execution_output"),
-        (Field::BashOutputs, Some(value)) => return outputs(value, "bash_code_execution_output"),
+        (FieldRule::Outputs, Some(value)) => return outputs(value, "code_execution_output"),
+        (FieldRule::BashOutputs, Some(value)) => {
+            return outputs(value, "bash_code_execution_output");
+        }
     };
     value.filter(|_| fits).cloned()
 }
@@ -136,7 +138,7 @@ fn outputs(value: &Json, kind: &str) -> Option<Json> {
 }
 
 /// A failure, in the words of whatever failed.
-fn failed(result: &ToolResult<'_>, value: Option<&Json>) -> Result<Object, WireError> {
+fn failed(result: &PromptToolResult<'_>, value: Option<&Json>) -> Result<Object, WireError> {
     if value.is_some_and(Json::is_null) {
         return Err(WireError::NullFailure);
     }
@@ -153,7 +155,7 @@ fn failed(result: &ToolResult<'_>, value: Option<&Json>) -> Result<Object, WireE
     Ok(block_of(block, result, content))
 }
 
-fn block_of(block: &str, result: &ToolResult<'_>, content: Object) -> Object {
+fn block_of(block: &str, result: &PromptToolResult<'_>, content: Object) -> Object {
     let mut fields = Object::from([("type", block), ("tool_use_id", &result.id)]);
     fields.set("content", content);
     fields

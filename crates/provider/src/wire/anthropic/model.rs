@@ -1,7 +1,7 @@
 //! What is known of Anthropic's models, by parts of their names.
 
 /// What a model takes.
-pub(super) struct Limits {
+pub(super) struct ModelLimits {
     /// How many tokens an answer may have.
     tokens_max: u64,
     /// Whether asking for more is known to be refused.
@@ -10,7 +10,7 @@ pub(super) struct Limits {
     pub(super) takes_temperature: bool,
 }
 
-impl Limits {
+impl ModelLimits {
     /// How many tokens to ask for.
     pub(super) fn max_tokens(&self, wanted: Option<u64>) -> u64 {
         match wanted {
@@ -41,17 +41,17 @@ const KNOWN: &[(&str, u64, bool)] = &[
 /// Families that came before all those, whose members nobody lists any more.
 const OLD: &[&str] = &["claude-instant", "claude-2", "claude-v2", "claude-3"];
 
-pub(super) fn limits(model: &str) -> Limits {
+pub(super) fn limits(model: &str) -> ModelLimits {
     if let Some((_, tokens_max, takes_temperature)) =
         KNOWN.iter().find(|(name, ..)| model.contains(name))
     {
         let (tokens_max, takes_temperature) = (*tokens_max, *takes_temperature);
-        return Limits { tokens_max, known: true, takes_temperature };
+        return ModelLimits { tokens_max, known: true, takes_temperature };
     }
     // A Claude that nobody has heard of is a new one.
     let is_new = model.contains("claude-") && !OLD.iter().any(|name| is_family(model, name));
     let tokens_max = if is_new { 128_000 } else { 4096 };
-    Limits { tokens_max, known: false, takes_temperature: !is_new }
+    ModelLimits { tokens_max, known: false, takes_temperature: !is_new }
 }
 
 /// Whether a model's name holds that of a family, and not only the beginning of a longer number.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
-use super::super::prompt::{Output, ToolCall, ToolResult};
+use super::super::prompt::{Output, PromptToolResult, ToolCall};
 use super::super::text::parse_safely;
 use super::assistant::without;
 use super::{ANTHROPIC, code_execution};
@@ -60,7 +60,7 @@ fn used(kind: &str, call: &ToolCall<'_>, name: &str, input: Option<Cow<'_, Json>
 
 /// What such a tool gave.
 pub(super) fn result(
-    result: &ToolResult<'_>,
+    result: &PromptToolResult<'_>,
     mcp_calls: &[&str],
 ) -> Result<Option<Object>, WireError> {
     if mcp_calls.contains(&result.id.as_ref()) {
@@ -75,7 +75,7 @@ pub(super) fn result(
     }
 }
 
-fn mcp_result(result: &ToolResult<'_>) -> Option<Object> {
+fn mcp_result(result: &PromptToolResult<'_>) -> Option<Object> {
     let (value, is_error) = match &result.output {
         Output::Json(value) => (value, false),
         Output::ErrorJson(value) => (value, true),
@@ -86,7 +86,7 @@ fn mcp_result(result: &ToolResult<'_>) -> Option<Object> {
     Some(fields)
 }
 
-fn web_result(name: &str, result: &ToolResult<'_>) -> Result<Option<Object>, WireError> {
+fn web_result(name: &str, result: &PromptToolResult<'_>) -> Result<Option<Object>, WireError> {
     let kind = format!("{name}_tool_result");
     let value = match &result.output {
         Output::ErrorJson(value) => {
@@ -146,7 +146,7 @@ fn page(value: &Json) -> Option<Json> {
     ])))
 }
 
-fn search_result(result: &ToolResult<'_>) -> Result<Option<Object>, WireError> {
+fn search_result(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireError> {
     const KIND: &str = "tool_search_tool_result";
     const ERROR: &str = "tool_search_tool_result_error";
     let value = match &result.output {
@@ -173,7 +173,7 @@ fn search_result(result: &ToolResult<'_>) -> Result<Option<Object>, WireError> {
     Ok(Some(answered(KIND, result, content.into())))
 }
 
-fn advisor_result(result: &ToolResult<'_>) -> Result<Option<Object>, WireError> {
+fn advisor_result(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireError> {
     let (Output::Json(value) | Output::ErrorJson(value)) = &result.output else { return Ok(None) };
     let content = || {
         let kind = value.get("type")?.as_str()?;
@@ -190,7 +190,7 @@ fn advisor_result(result: &ToolResult<'_>) -> Result<Option<Object>, WireError> 
     Ok(Some(answered("advisor_tool_result", result, content.into())))
 }
 
-fn answered(kind: &str, result: &ToolResult<'_>, content: Json) -> Object {
+fn answered(kind: &str, result: &PromptToolResult<'_>, content: Json) -> Object {
     let mut fields = Object::from([("type", kind), ("tool_use_id", &result.id)]);
     fields.set("content", content);
     fields

@@ -3,26 +3,26 @@
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
-use super::super::options::Options;
+use super::super::options::ProviderOptions;
 use super::super::prompt::Message;
-use super::block::{Block, Body};
+use super::block::{Block, BlockBody};
 use super::cache::CacheControl;
-use super::{ANTHROPIC, Conversation, Sent};
+use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 /// What only a system message in the middle of a conversation can say.
 #[derive(Default)]
-struct Said<'p> {
+struct MidSystemOptions<'p> {
     clear_at: Option<&'p str>,
     effort: Option<&'p str>,
-    tool_changes: Vec<Body<'p>>,
+    tool_changes: Vec<BlockBody<'p>>,
 }
 
 pub(super) fn add<'p>(
     block: &'p [Message<'_>],
     is_first: bool,
-    conversation: &mut Conversation<'p>,
+    conversation: &mut AnthropicMessages<'p>,
     cache: &mut CacheControl,
 ) -> Result<(), WireError> {
     let mut messages = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn add<'p>(
 
 /// Makes the texts the system prompt. A message that only sets the effort stays one; anything else that is
 /// meant for later is lost.
-fn stand_apart<'p>(messages: Vec<Sent<'p>>, conversation: &mut Conversation<'p>) {
+fn stand_apart<'p>(messages: Vec<AnthropicMessage<'p>>, conversation: &mut AnthropicMessages<'p>) {
     let mut system = Vec::new();
     for mut message in messages {
         if message.blocks.is_empty() && message.clear_at.is_none() && message.effort.is_some() {
@@ -62,7 +62,7 @@ fn stand_apart<'p>(messages: Vec<Sent<'p>>, conversation: &mut Conversation<'p>)
             conversation.messages.push(message);
         } else {
             let texts =
-                message.blocks.extract_if(.., |block| matches!(block.body, Body::Text { .. }));
+                message.blocks.extract_if(.., |block| matches!(block.body, BlockBody::Text { .. }));
             system.extend(texts);
         }
     }
@@ -71,23 +71,24 @@ fn stand_apart<'p>(messages: Vec<Sent<'p>>, conversation: &mut Conversation<'p>)
 
 fn sent<'p>(
     text: &'p str,
-    options: &'p Options<'_>,
-    said: Said<'p>,
+    options: &'p ProviderOptions<'_>,
+    said: MidSystemOptions<'p>,
     cache: &mut CacheControl,
-) -> Sent<'p> {
+) -> AnthropicMessage<'p> {
     let says_more =
         !said.tool_changes.is_empty() || said.clear_at.is_some() || said.effort.is_some();
     let mut blocks = Vec::with_capacity(1 + said.tool_changes.len());
     // Empty text is sent only by a message that says nothing else.
     if !text.is_empty() || !says_more {
-        blocks.push(Block::new(Body::Text { text, citations: None }, cache.of(options.json())));
+        blocks
+            .push(Block::new(BlockBody::Text { text, citations: None }, cache.of(options.json())));
     }
     blocks.extend(said.tool_changes.into_iter().map(|change| Block::new(change, None)));
-    Sent { role: "system", blocks, clear_at: said.clear_at, effort: said.effort }
+    AnthropicMessage { role: "system", blocks, clear_at: said.clear_at, effort: said.effort }
 }
 
-fn said<'p>(options: &'p Options<'_>) -> Result<Said<'p>, WireError> {
-    let Some(options) = options.of(ANTHROPIC) else { return Ok(Said::default()) };
+fn said<'p>(options: &'p ProviderOptions<'_>) -> Result<MidSystemOptions<'p>, WireError> {
+    let Some(options) = options.of(ANTHROPIC) else { return Ok(MidSystemOptions::default()) };
     let tool_changes = match options.get("toolChanges") {
         None => Vec::new(),
         Some(Json::Array(changes)) => changes
@@ -97,7 +98,7 @@ fn said<'p>(options: &'p Options<'_>) -> Result<Said<'p>, WireError> {
             .ok_or(WireError::InvalidOptions)?,
         Some(_) => return Err(WireError::InvalidOptions),
     };
-    Ok(Said {
+    Ok(MidSystemOptions {
         clear_at: one_of(options, "clearAt", &["next_user_message"])?,
         effort: one_of(options, "effort", &EFFORTS)?,
         tool_changes,
@@ -119,8 +120,8 @@ fn one_of<'p>(
     }
 }
 
-fn tool_change(change: &Json) -> Option<Body<'_>> {
+fn tool_change(change: &Json) -> Option<BlockBody<'_>> {
     let kind = change.get("type")?.as_str()?;
     let tool = change.get("toolName")?.as_str()?;
-    matches!(kind, "tool_addition" | "tool_removal").then_some(Body::ToolChange { kind, tool })
+    matches!(kind, "tool_addition" | "tool_removal").then_some(BlockBody::ToolChange { kind, tool })
 }

@@ -4,20 +4,22 @@ use std::borrow::Cow;
 
 use ship_message::json::Json;
 
-use super::super::data::Data;
+use super::super::data::FileContent;
 use super::super::error::WireError;
-use super::super::options::Options;
-use super::super::prompt::{self, Message, Output, ToolPart, UserBody, UserPart};
-use super::block::{Block, Body, Content, ContentBlock, Document, Source, ToolResult};
+use super::super::options::ProviderOptions;
+use super::super::prompt::{self, Message, Output, PromptToolPart, UserBody, UserPart};
+use super::block::{
+    Block, BlockBody, BlockContent, ContentBlock, Document, MediaSource, ToolResultBlock,
+};
 use super::cache::CacheControl;
-use super::{ANTHROPIC, Conversation, Sent};
+use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};
 
 const DENIED: &str = "Tool call execution denied.";
 const PDF: &str = "application/pdf";
 
 pub(super) fn add<'p>(
     block: &'p [Message<'_>],
-    conversation: &mut Conversation<'p>,
+    conversation: &mut AnthropicMessages<'p>,
     cache: &mut CacheControl,
 ) -> Result<(), WireError> {
     let mut blocks = Vec::new();
@@ -38,7 +40,7 @@ pub(super) fn add<'p>(
             }
             Message::Tool { parts, options } => {
                 for (i, part) in parts.iter().enumerate() {
-                    let ToolPart::Result(result) = part else { continue };
+                    let PromptToolPart::Result(result) = part else { continue };
                     let is_last = i + 1 == parts.len();
                     let mut mark = cache.of(result.options.json());
                     mark = mark.or_else(|| cache.of(output_options(result)));
@@ -46,7 +48,7 @@ pub(super) fn add<'p>(
                         mark = cache.of(options.json());
                     }
                     blocks.push(Block::new(
-                        Body::ToolResult(tool_result(result, conversation)),
+                        BlockBody::ToolResult(tool_result(result, conversation)),
                         mark,
                     ));
                 }
@@ -54,23 +56,23 @@ pub(super) fn add<'p>(
             Message::System { .. } | Message::Assistant { .. } => {}
         }
     }
-    conversation.messages.push(Sent::new("user", blocks));
+    conversation.messages.push(AnthropicMessage::new("user", blocks));
     Ok(())
 }
 
 fn user_body<'p>(
     part: &'p UserPart<'_>,
-    conversation: &mut Conversation<'_>,
-) -> Result<Body<'p>, WireError> {
+    conversation: &mut AnthropicMessages<'_>,
+) -> Result<BlockBody<'p>, WireError> {
     let (data, media_type, filename) = match &part.body {
-        UserBody::Text(text) => return Ok(Body::Text { text, citations: None }),
+        UserBody::Text(text) => return Ok(BlockBody::Text { text, citations: None }),
         UserBody::File { data, media_type, filename } => {
             (data, media_type.as_ref(), filename.as_deref())
         }
     };
     if media_type.starts_with("image/") {
         let media_type = if media_type == "image/*" { "image/jpeg" } else { media_type };
-        return Ok(Body::Image(source(data, media_type)));
+        return Ok(BlockBody::Image(source(data, media_type)));
     }
     let is_pdf = media_type == PDF;
     if is_pdf {
@@ -80,19 +82,19 @@ fn user_body<'p>(
     }
     let document = document(&part.options, filename, || {
         Ok(match url(data) {
-            Some(url) => Source::Url(url),
+            Some(url) => MediaSource::Url(url),
             None if is_pdf => source(data, PDF),
-            None => Source::Text(data.text()?),
+            None => MediaSource::Text(data.text()?),
         })
     })?;
-    Ok(Body::Document(document))
+    Ok(BlockBody::Document(document))
 }
 
 /// A document, with what the file's options say about it.
 fn document<'p>(
-    options: &'p Options<'_>,
+    options: &'p ProviderOptions<'_>,
     filename: Option<&'p str>,
-    source: impl FnOnce() -> Result<Source<'p>, WireError>,
+    source: impl FnOnce() -> Result<MediaSource<'p>, WireError>,
 ) -> Result<Document<'p>, WireError> {
     let options = options.of(ANTHROPIC);
     let text = |key: &str| match options.and_then(|options| options.get(key)) {
@@ -115,29 +117,29 @@ fn document<'p>(
     })
 }
 
-fn source<'p>(data: &'p Data<'_>, media_type: &'p str) -> Source<'p> {
+fn source<'p>(data: &'p FileContent<'_>, media_type: &'p str) -> MediaSource<'p> {
     match url(data) {
-        Some(url) => Source::Url(url),
-        None => Source::Base64 { media_type, data: data.base64() },
+        Some(url) => MediaSource::Url(url),
+        None => MediaSource::Base64 { media_type, data: data.base64() },
     }
 }
 
 /// The address that data is. Text that only begins like one is passed on, for the provider to refuse.
-fn url<'p>(data: &'p Data<'_>) -> Option<&'p str> {
+fn url<'p>(data: &'p FileContent<'_>) -> Option<&'p str> {
     let begins = |text: &str, with: &str| {
         text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
     };
     match data {
-        Data::Url(url) => Some(url),
-        Data::Base64(text) => {
+        FileContent::Url(url) => Some(url),
+        FileContent::Base64(text) => {
             (begins(text, "http://") || begins(text, "https://")).then_some(text.as_ref())
         }
-        Data::Bytes(_) => None,
+        FileContent::Bytes(_) => None,
     }
 }
 
 /// What a result's output says about itself; of several items, the first that says anything.
-fn output_options<'p>(result: &'p prompt::ToolResult<'_>) -> Option<&'p Json> {
+fn output_options<'p>(result: &'p prompt::PromptToolResult<'_>) -> Option<&'p Json> {
     if result.output_options.is_some() {
         return result.output_options;
     }
@@ -150,19 +152,19 @@ fn output_options<'p>(result: &'p prompt::ToolResult<'_>) -> Option<&'p Json> {
 }
 
 fn tool_result<'p>(
-    result: &'p prompt::ToolResult<'_>,
-    conversation: &mut Conversation<'_>,
-) -> ToolResult<'p> {
+    result: &'p prompt::PromptToolResult<'_>,
+    conversation: &mut AnthropicMessages<'_>,
+) -> ToolResultBlock<'p> {
     let content = match &result.output {
-        Output::Text(text) | Output::ErrorText(text) => Content::Text(text),
-        Output::Denied(reason) => Content::Text(reason.as_deref().unwrap_or(DENIED)),
-        Output::Json(value) | Output::ErrorJson(value) => Content::Json(value),
+        Output::Text(text) | Output::ErrorText(text) => BlockContent::Text(text),
+        Output::Denied(reason) => BlockContent::Text(reason.as_deref().unwrap_or(DENIED)),
+        Output::Json(value) | Output::ErrorJson(value) => BlockContent::Json(value),
         Output::Content(items) => {
             let blocks = items.iter().filter_map(|item| content_block(item, conversation));
-            Content::Blocks(blocks.collect())
+            BlockContent::Blocks(blocks.collect())
         }
     };
-    ToolResult {
+    ToolResultBlock {
         id: &result.id,
         toolset: super::assistant::toolset(&result.options),
         content,
@@ -173,16 +175,16 @@ fn tool_result<'p>(
 /// An item of a tool's output, if Anthropic takes such items from tools.
 fn content_block<'p>(
     item: &'p Json,
-    conversation: &mut Conversation<'_>,
+    conversation: &mut AnthropicMessages<'_>,
 ) -> Option<ContentBlock<'p>> {
     let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
     let base64 =
-        || Source::Base64 { media_type: text("mediaType"), data: Cow::Borrowed(text("data")) };
+        || MediaSource::Base64 { media_type: text("mediaType"), data: Cow::Borrowed(text("data")) };
     match text("type") {
         "text" => Some(ContentBlock::Text(text("text"))),
         "image-data" => Some(ContentBlock::Image(base64())),
-        "image-url" => Some(ContentBlock::Image(Source::Url(text("url")))),
-        "file-url" => Some(ContentBlock::Document(Source::Url(text("url")))),
+        "image-url" => Some(ContentBlock::Image(MediaSource::Url(text("url")))),
+        "file-url" => Some(ContentBlock::Document(MediaSource::Url(text("url")))),
         "file-data" if text("mediaType") == PDF => {
             conversation.needs("pdfs-2024-09-25");
             Some(ContentBlock::Document(base64()))

@@ -7,19 +7,21 @@ use ship_message::{
     ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue, ToolOutput, ToolResultModelPart,
 };
 
-use super::super::data::{self, Data};
+use super::super::data::{self, FileContent};
 use super::super::error::WireError;
-use super::super::files::Fetched;
-use super::super::options::Options;
+use super::super::files::FetchedFiles;
+use super::super::options::ProviderOptions;
 use super::super::text::{is_true, json_of, text_of};
-use super::{AssistantPart, Message, Output, ToolCall, ToolPart, ToolResult, UserBody, UserPart};
+use super::{
+    AssistantPart, Message, Output, PromptToolPart, PromptToolResult, ToolCall, UserBody, UserPart,
+};
 
 /// Converts a message.
 pub(super) fn converted<'m>(
     message: &'m ModelMessage<'_>,
-    fetched: &Fetched<'m>,
+    fetched: &FetchedFiles<'m>,
 ) -> Result<Message<'m>, WireError> {
-    let options = Options::new(message.provider_options().map(ModelValue::Ref));
+    let options = ProviderOptions::new(message.provider_options().map(ModelValue::Ref));
     let plain = match &message.content {
         ModelContent::Text(text) => Some(text.as_ref()),
         ModelContent::Parts(_) => None,
@@ -28,7 +30,7 @@ pub(super) fn converted<'m>(
         (ModelRole::System, text) => Message::System { text: text.unwrap_or_default(), options },
         (ModelRole::User, Some(text)) => {
             let body = UserBody::Text(text.into());
-            let parts = vec![UserPart { body, options: Options::default() }];
+            let parts = vec![UserPart { body, options: ProviderOptions::default() }];
             Message::User { parts, options }
         }
         (ModelRole::User, None) => {
@@ -39,7 +41,8 @@ pub(super) fn converted<'m>(
             Message::User { parts, options }
         }
         (ModelRole::Assistant, Some(text)) => {
-            let part = AssistantPart::Text { text: text.into(), options: Options::default() };
+            let part =
+                AssistantPart::Text { text: text.into(), options: ProviderOptions::default() };
             Message::Assistant { parts: vec![part], options }
         }
         (ModelRole::Assistant, None) => {
@@ -58,7 +61,7 @@ pub(super) fn converted<'m>(
 
 fn user_part<'m>(
     part: &'m ModelPart<'_>,
-    fetched: &Fetched<'m>,
+    fetched: &FetchedFiles<'m>,
 ) -> Result<Option<UserPart<'m>>, WireError> {
     let (body, options) = match part {
         ModelPart::Text(part) => {
@@ -85,75 +88,82 @@ fn user_part<'m>(
         }
         _ => return Ok(None),
     };
-    Ok(Some(UserPart { body, options: Options::new(options) }))
+    Ok(Some(UserPart { body, options: ProviderOptions::new(options) }))
 }
 
 /// A file's data, fetched if it was, and its media type: that of a data URL wins.
 fn file<'m>(
     value: Option<ModelValue<'m>>,
     media_type: Option<Cow<'m, str>>,
-    fetched: &Fetched<'m>,
-) -> Result<(Data<'m>, Option<Cow<'m, str>>), WireError> {
+    fetched: &FetchedFiles<'m>,
+) -> Result<(FileContent<'m>, Option<Cow<'m, str>>), WireError> {
     let (data, in_url) = match text(value) {
         Cow::Borrowed(text) => data::read(text)?,
         // Only a value that is not in a message is ever owned, and files are in messages.
-        Cow::Owned(text) => (Data::Base64(text.into()), None),
+        Cow::Owned(text) => (FileContent::Base64(text.into()), None),
     };
     let media_type = in_url.or(media_type);
     Ok(match &data {
-        Data::Url(address) => match fetched.get(address) {
+        FileContent::Url(address) => match fetched.get(address) {
             Some(file) => {
                 let found = || file.media_type.as_deref().map(Cow::Borrowed);
-                (Data::Bytes(&file.bytes), media_type.or_else(found))
+                (FileContent::Bytes(&file.bytes), media_type.or_else(found))
             }
             None => (data, media_type),
         },
-        Data::Base64(_) | Data::Bytes(_) => (data, media_type),
+        FileContent::Base64(_) | FileContent::Bytes(_) => (data, media_type),
     })
 }
 
 fn assistant_part<'m>(
     part: &'m ModelPart<'_>,
-    fetched: &Fetched<'m>,
+    fetched: &FetchedFiles<'m>,
 ) -> Result<Option<AssistantPart<'m>>, WireError> {
     Ok(match part {
         ModelPart::Text(part) => {
-            let (text, options) = (text(part.text()), Options::new(part.provider_options()));
+            let (text, options) =
+                (text(part.text()), ProviderOptions::new(part.provider_options()));
             let says_something = !text.is_empty() || options.is_some();
             says_something.then_some(AssistantPart::Text { text, options })
         }
         ModelPart::Reasoning(part) => {
-            let options = Options::new(part.provider_options());
+            let options = ProviderOptions::new(part.provider_options());
             Some(AssistantPart::Reasoning { text: text(part.text()), options })
         }
         ModelPart::File(part) => {
             data::read(&text(part.data()))?;
-            Some(AssistantPart::File { options: Options::new(part.provider_options()) })
+            Some(AssistantPart::File { options: ProviderOptions::new(part.provider_options()) })
         }
         ModelPart::ToolCall(part) => Some(AssistantPart::Call(ToolCall {
             id: text(part.call_id()),
             name: text(part.tool_name()),
             input: part.input().map(json_of),
             by_provider: part.provider_executed().is_some_and(|value| is_true(&json_of(value))),
-            options: Options::new(part.provider_options()),
+            options: ProviderOptions::new(part.provider_options()),
         })),
         ModelPart::ToolResult(part) => Some(AssistantPart::Result(tool_result(part, fetched))),
         _ => None,
     })
 }
 
-fn tool_part<'m>(part: &'m ModelPart<'_>, fetched: &Fetched<'m>) -> Option<ToolPart<'m>> {
+fn tool_part<'m>(
+    part: &'m ModelPart<'_>,
+    fetched: &FetchedFiles<'m>,
+) -> Option<PromptToolPart<'m>> {
     match part {
-        ModelPart::ToolResult(part) => Some(ToolPart::Result(tool_result(part, fetched))),
+        ModelPart::ToolResult(part) => Some(PromptToolPart::Result(tool_result(part, fetched))),
         ModelPart::ToolApprovalResponse(part) => {
             part.provider_executed().filter(|value| is_true(&json_of(value.clone())))?;
-            Some(ToolPart::Answer)
+            Some(PromptToolPart::Answer)
         }
         _ => None,
     }
 }
 
-fn tool_result<'m>(part: &'m ToolResultModelPart<'_>, fetched: &Fetched<'m>) -> ToolResult<'m> {
+fn tool_result<'m>(
+    part: &'m ToolResultModelPart<'_>,
+    fetched: &FetchedFiles<'m>,
+) -> PromptToolResult<'m> {
     let (kind, value, other) = match part.output() {
         Some(ToolOutput::Of(kind, value)) => (kind.name(), Some(value), None),
         Some(ToolOutput::Other(output)) => {
@@ -180,18 +190,18 @@ fn tool_result<'m>(part: &'m ToolResultModelPart<'_>, fetched: &Fetched<'m>) -> 
     };
     // Of an output with several items, only the items' own options count.
     let several = matches!(output, Output::Content(_));
-    ToolResult {
+    PromptToolResult {
         id: text(part.call_id()),
         name: text(part.tool_name()),
         output,
         output_options: part.output_options().filter(|_| !several),
-        options: Options::new(part.provider_options()),
+        options: ProviderOptions::new(part.provider_options()),
     }
 }
 
 /// An item of a tool's output: an address whose file was fetched becomes that file, and the old kind
 /// `media` one of the two that took its place.
-fn content_item<'m>(item: &'m Json, fetched: &Fetched<'_>) -> Cow<'m, Json> {
+fn content_item<'m>(item: &'m Json, fetched: &FetchedFiles<'_>) -> Cow<'m, Json> {
     let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
     let (kind, otherwise) = match text("type") {
         "image-url" => ("image-data", "image/*"),
