@@ -166,7 +166,7 @@ fn rules(project: &Project) -> Rules {
     }
 }
 
-fn contexts(settings: &ship_project::Contexts) -> ContextRules {
+fn contexts(settings: &ship_project::ArchiveSettings) -> ContextRules {
     ContextRules {
         enabled: settings.enabled,
         active: Bounds {

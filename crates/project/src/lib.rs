@@ -33,9 +33,10 @@ pub use provider::{ProviderChoice, ProviderKey, choose_provider};
 pub use root::find_root;
 pub use secrets::{Secret, Secrets};
 pub use settings::{
-    AdapterSettings, Address, ChatEgress, ChatQueue, ContextSettings, Contexts, GroupAccess,
-    History, Limits, Llm, Lock, Memory, OnUncertain, ProviderName, QueueMode, Run, Settings,
-    SkillSettings, Start, Storage, Telegram, TelegramMode, TokenBudget, Tools,
+    AdapterSettings, Address, ArchiveSettings, ChatEgressSettings, ChatQueueSettings,
+    ContextSettings, GroupAccess, HistorySettings, LimitSettings, LlmSettings, LockSettings,
+    MemorySettings, OnUncertain, ProviderName, QueueMode, RunSettings, Settings, SkillSettings,
+    StartSettings, StorageSettings, TelegramMode, TelegramSettings, TokenBudget, ToolSettings,
 };
 pub use skills::{Skill, SkillSource, SkillState, scan_skills};
 pub use texts::{SystemTexts, read_system_texts};

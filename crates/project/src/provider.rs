@@ -1,7 +1,7 @@
 //! Who answers: decided by what is configured and which keys are there.
 
 use crate::Secret;
-use crate::settings::{Llm, ProviderName};
+use crate::settings::{LlmSettings, ProviderName};
 
 /// Who answers, with which key, and why.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ const KEY_VARIABLES: [(&str, ProviderName); 2] =
 /// `variable` gives the value of a variable that is set and not empty. `llm.apiKey` belongs to a provider
 /// that is named: without one, nobody can know whose key it is.
 pub fn choose_provider<'a>(
-    llm: &Llm,
+    llm: &LlmSettings,
     variable: impl Fn(&str) -> Option<&'a str>,
 ) -> ProviderChoice {
     match llm.provider {
@@ -63,7 +63,7 @@ pub fn choose_provider<'a>(
 
 fn named<'a>(
     provider: ProviderName,
-    llm: &Llm,
+    llm: &LlmSettings,
     variable: impl Fn(&str) -> Option<&'a str>,
 ) -> ProviderChoice {
     let name = KEY_VARIABLES.iter().find(|(_, whose)| *whose == provider).map(|(name, _)| *name);
@@ -98,7 +98,7 @@ fn named<'a>(
     }
 }
 
-fn unnamed<'a>(llm: &Llm, variable: impl Fn(&str) -> Option<&'a str>) -> ProviderChoice {
+fn unnamed<'a>(llm: &LlmSettings, variable: impl Fn(&str) -> Option<&'a str>) -> ProviderChoice {
     for (name, provider) in KEY_VARIABLES {
         if let Some(key) = variable(name) {
             return ProviderChoice {
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::settings::Address;
 
-    fn chosen(llm: &Llm, variables: &[(&str, &'static str)]) -> ProviderChoice {
+    fn chosen(llm: &LlmSettings, variables: &[(&str, &'static str)]) -> ProviderChoice {
         choose_provider(llm, |name| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| *v))
     }
 
@@ -142,20 +142,20 @@ mod tests {
             (&[anthropic], ProviderName::Anthropic, Some("sk-a")),
             (&[], ProviderName::Offline, None),
         ] {
-            let choice = chosen(&Llm::default(), variables);
+            let choice = chosen(&LlmSettings::default(), variables);
             let expected =
                 key.map_or(ProviderKey::NotNeeded, |key| ProviderKey::Given(Secret::new(key)));
             assert_eq!((choice.provider, choice.key), (provider, expected), "{variables:?}");
         }
-        let by_key = chosen(&Llm::default(), &[openai]).why;
+        let by_key = chosen(&LlmSettings::default(), &[openai]).why;
         assert_eq!(by_key, "openai, because OPENAI_API_KEY is set");
-        let by_nothing = chosen(&Llm::default(), &[]).why;
+        let by_nothing = chosen(&LlmSettings::default(), &[]).why;
         assert!(by_nothing.starts_with("offline, because no provider and no key is set"));
     }
 
     #[test]
     fn a_named_provider_wins_over_every_key() {
-        let named = |provider| Llm { provider: Some(provider), ..Llm::default() };
+        let named = |provider| LlmSettings { provider: Some(provider), ..LlmSettings::default() };
         let variables = [("OPENAI_API_KEY", "sk-o")];
 
         let anthropic = chosen(&named(ProviderName::Anthropic), &variables);
@@ -178,10 +178,10 @@ mod tests {
 
     #[test]
     fn the_configured_key_wins_over_the_variable_of_a_named_provider() {
-        let llm = Llm {
+        let llm = LlmSettings {
             provider: Some(ProviderName::OpenAi),
             api_key: Some(Secret::new("mine")),
-            ..Llm::default()
+            ..LlmSettings::default()
         };
         let choice = chosen(&llm, &[("OPENAI_API_KEY", "sk-o")]);
         assert_eq!((choice.key, choice.variable), (ProviderKey::Given(Secret::new("mine")), None));
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_server_of_ones_own_needs_no_key_but_a_name() {
         let base_url = Address::new("http://127.0.0.1:11434/v1");
-        let mut llm = Llm { base_url, ..Llm::default() };
+        let mut llm = LlmSettings { base_url, ..LlmSettings::default() };
         let unnamed = chosen(&llm, &[]);
         assert_eq!(unnamed.provider, ProviderName::Offline);
         assert_eq!(unnamed.unused, Some("llm.baseUrl"));

@@ -24,52 +24,52 @@ const WEEK_MS: u64 = 7 * 24 * 3_600_000;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
     /// `llm`
-    pub llm: Llm,
+    pub llm: LlmSettings,
     /// `context`
     pub context: ContextSettings,
     /// `limits`
-    pub limits: Limits,
+    pub limits: LimitSettings,
     /// `lock`
-    pub lock: Lock,
+    pub lock: LockSettings,
     /// `tools`
-    pub tools: Tools,
+    pub tools: ToolSettings,
     /// `skills`
     pub skills: SkillSettings,
     /// `adapters`
     pub adapters: AdapterSettings,
     /// `start`
-    pub start: Start,
+    pub start: StartSettings,
     /// `store` and `durability`
-    pub storage: Storage,
+    pub storage: StorageSettings,
 }
 
 /// What a chat's contexts are bounded by.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContextSettings {
     /// `context.history`
-    pub history: History,
+    pub history: HistorySettings,
     /// `context.contexts`
-    pub contexts: Contexts,
+    pub contexts: ArchiveSettings,
     /// `context.chatQueue`
-    pub chat_queue: ChatQueue,
+    pub chat_queue: ChatQueueSettings,
     /// `context.chatEgress`
-    pub chat_egress: ChatEgress,
+    pub chat_egress: ChatEgressSettings,
     /// `context.memory`
-    pub memory: Memory,
+    pub memory: MemorySettings,
     /// `context.run`
-    pub run: Run,
+    pub run: RunSettings,
 }
 
 /// The channels that are not built in.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AdapterSettings {
     /// `adapters.telegram`
-    pub telegram: Telegram,
+    pub telegram: TelegramSettings,
 }
 
 settings! {
     /// The model, and how it is reached.
-    Llm at (llm) {
+    LlmSettings at (llm) {
         /// Who answers. Unset: by the key that is there, OPENAI_API_KEY before ANTHROPIC_API_KEY, else offline.
         "llm.provider" provider: Option<ProviderName> = None;
         /// The model, as its provider names it.
@@ -99,7 +99,7 @@ settings! {
     }
 
     /// What the model is shown of a chat, and when the older part is summarised.
-    History at (context.history) {
+    HistorySettings at (context.history) {
         /// This many messages stay word for word when the older ones are summarised.
         "context.history.keepLastMessages" keep_last_messages: u64 = 30, 0..=1_000_000;
         /// The tokens of one request above which the history is summarised; "auto" is what the model's window
@@ -110,7 +110,7 @@ settings! {
     }
 
     /// Named contexts inside one chat. None of these numbers cuts what is stored.
-    Contexts at (context.contexts) {
+    ArchiveSettings at (context.contexts) {
         /// Whether a chat may have more than one context.
         "context.contexts.enabled" enabled: bool = true;
         /// `context show` and recall `recent` give at most this many messages.
@@ -126,7 +126,7 @@ settings! {
     }
 
     /// How messages wait for their turn.
-    ChatQueue at (context.chat_queue) {
+    ChatQueueSettings at (context.chat_queue) {
         /// This many chats run side by side. Has no effect yet: one process runs one chat at a time.
         "context.chatQueue.maxConcurrency" max_concurrency: u64 = 8, 1..=100_000;
         /// What a message does that arrives while its chat runs. Has no effect yet: it waits for the next run.
@@ -138,7 +138,7 @@ settings! {
     }
 
     /// What an agent may send.
-    ChatEgress at (context.chat_egress) {
+    ChatEgressSettings at (context.chat_egress) {
         /// The model may call `chat_send` this often in one run.
         "context.chatEgress.chatSendMaxCallsPerRun" chat_send_max_calls_per_run: u64 = 10, 0..=1_000_000;
         /// Whether the same text for the same message is sent only once.
@@ -148,7 +148,7 @@ settings! {
     }
 
     /// What an agent remembers of a chat in `memory/Primary.md`.
-    Memory at (context.memory) {
+    MemorySettings at (context.memory) {
         /// Whether what is worth remembering is taken out of a chat before it is summarised; costs a model call.
         "context.memory.autoExtractEnabled" auto_extract_enabled: bool = false;
         /// From this many new messages on.
@@ -162,7 +162,7 @@ settings! {
     }
 
     /// One activation of the agent.
-    Run at (context.run) {
+    RunSettings at (context.run) {
         /// At most this many model calls.
         "context.run.maxSteps" max_steps: u64 = 50, 1..=1_000_000;
         /// A run ends after this many milliseconds.
@@ -172,7 +172,7 @@ settings! {
     }
 
     /// How large things may be.
-    Limits at (limits) {
+    LimitSettings at (limits) {
         /// A message from outside, in bytes.
         "limits.messageBytes" message_bytes: u64 = 8_388_608, 1..=1_073_741_824;
         /// What the model is shown of a tool's output, in characters; the rest is kept beside it.
@@ -180,13 +180,13 @@ settings! {
     }
 
     /// Several processes on one project.
-    Lock at (lock) {
+    LockSettings at (lock) {
         /// How long to wait for another process, in milliseconds.
         "lock.waitMs" wait_ms: u64 = 10_000, 0..=WEEK_MS;
     }
 
     /// Tools that need somebody else.
-    Tools at (tools) {
+    ToolSettings at (tools) {
         /// Names of tools that the client runs.
         "tools.client" client: Vec<String> = Vec::new();
         /// Names of tools that a person must approve each time.
@@ -202,7 +202,7 @@ settings! {
     }
 
     /// Telegram.
-    Telegram at (adapters.telegram) {
+    TelegramSettings at (adapters.telegram) {
         /// Whether `ship serve` connects to Telegram.
         "adapters.telegram.enabled" enabled: bool = false;
         /// The token that BotFather gave. Better kept in .env and written here as "${NAME}".
@@ -220,7 +220,7 @@ settings! {
     }
 
     /// Where `ship serve` listens.
-    Start at (start) {
+    StartSettings at (start) {
         /// The address.
         "start.host" host: String = "127.0.0.1".to_owned();
         /// The port; 0 for any that is free.
@@ -230,7 +230,7 @@ settings! {
     }
 
     /// Where chats are kept, and how safely.
-    Storage at (storage) {
+    StorageSettings at (storage) {
         /// A database, such as "postgres://…". Unset: files in the project folder.
         "store" url: Option<Address> = None;
         /// What an accepted message survives: a power cut, or only a killed process.
