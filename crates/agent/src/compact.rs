@@ -18,7 +18,7 @@ mod undo;
 use std::sync::Arc;
 
 use ship_message::UiMessage;
-use ship_store::{NewEvent, RotateError};
+use ship_store::{ContextEvent, RotateError};
 
 pub use asked::{Compacted, Planned};
 pub(crate) use carried::{Carried, pruned};
@@ -40,7 +40,7 @@ pub(crate) const COMPACTED: &str = "compacted";
 const SEALED_GENERATION: &str = "sealedGen";
 
 /// Whether an event tells of a compaction that can be undone where its sealed log is.
-pub(crate) fn is_undoable(event: &NewEvent) -> bool {
+pub(crate) fn is_undoable(event: &ContextEvent) -> bool {
     event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some()
 }
 

@@ -18,7 +18,7 @@ use std::sync::{Arc, Weak};
 use ship_message::UiMessage;
 use ship_provider::Provider;
 use ship_store::conversation::{Conversation, ForkError, Repair};
-use ship_store::{FileStore, Options, SystemClock};
+use ship_store::{FileStore, StoreOptions, SystemClock};
 
 use crate::{
     Agent, AgentParts, Answer, Listener, NoLog, Nowhere, RandomIds, Rules, Stop, Tool,
@@ -55,7 +55,7 @@ impl Agent {
     /// memory until it is given a file.
     pub fn new(provider: impl Provider + 'static, tools: Vec<Arc<dyn Tool>>) -> Self {
         Self::from_parts(AgentParts {
-            store: Arc::new(FileStore::in_memory(Options::default())),
+            store: Arc::new(FileStore::in_memory(StoreOptions::default())),
             provider: Arc::new(provider),
             tools: built_in_tools().into_iter().chain(tools).collect(),
             surroundings: Arc::new(Nowhere),

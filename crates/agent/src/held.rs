@@ -7,8 +7,8 @@ use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, Body, Chat, ChatState, ContextId, Head, LedgerLine, LedgerSeq, Line, NewEvent,
-    NewMessage, Piece, Rotation, Seq, View,
+    About, Chat, ChatState, ContextBody, ContextEvent, ContextId, ContextLine, Head, LedgerLine,
+    LedgerSeq, LogPiece, NewMessage, Rotation, Seq, View,
 };
 
 use crate::RunNote;
@@ -163,8 +163,8 @@ impl Held {
     }
 
     /// Makes the event that moves the cursor behind a message whose line was lost and whose answer was not.
-    fn answered_event(&self, seq: LedgerSeq) -> NewEvent {
-        NewEvent {
+    fn answered_event(&self, seq: LedgerSeq) -> ContextEvent {
+        ContextEvent {
             id: format!("e_{:016x}", self.agent.ids.next()),
             ts: self.agent.clock.now(),
             event: "answered".to_owned(),
@@ -292,7 +292,7 @@ impl Held {
         head.inbox = inbox;
         Began::carry(&mut head, "first message", now);
         let before = said_before(&self.agent, &head, lines);
-        let pieces = before.into_iter().map(Piece::New).collect();
+        let pieces = before.into_iter().map(LogPiece::New).collect();
         let rotation = Rotation { expected: None, head, pieces };
         self.lane.rotate(rotation).await?;
         self.read_view().await
@@ -312,9 +312,14 @@ impl Held {
         let next = view.position.seq.get() + 1;
         let line = |(nth, question): (u64, &NewMessage)| {
             let NewMessage { message, rev, inbox } = question.clone();
-            Arc::new(Line { seq: Seq::new(next + nth), rev, inbox, body: Body::Message(message) })
+            Arc::new(ContextLine {
+                seq: Seq::new(next + nth),
+                rev,
+                inbox,
+                body: ContextBody::Message(message),
+            })
         };
-        let promoted: Vec<Arc<Line>> = (0..).zip(&questions).map(line).collect();
+        let promoted: Vec<Arc<ContextLine>> = (0..).zip(&questions).map(line).collect();
         // The view is what it was and what was just appended; reading it again would cost the window twice.
         view.position = self.lane.append(entries(questions), view.position).await?;
         if !self.agent.names.keeps_messages_whole() {

@@ -2,7 +2,7 @@
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
-use ship_store::{ChatKey, NewEntry, Timestamp};
+use ship_store::{ChatKey, LedgerEntry, Timestamp};
 
 /// A message as a channel hands it in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,7 +51,7 @@ pub enum Answer {
 
 impl Inbound {
     /// The ledger entry.
-    pub(crate) fn into_entry(self, chat: &ChatKey, now: Timestamp) -> NewEntry {
+    pub(crate) fn into_entry(self, chat: &ChatKey, now: Timestamp) -> LedgerEntry {
         let mut entry = Object::from([("v", Json::from(1u64)), ("ts", millis(now))]);
         entry.set("role", "user");
         entry.set("text", self.text);
@@ -69,7 +69,7 @@ impl Inbound {
         if self.observed {
             entry.set("meta", Object::from([(ship_context::OBSERVED, true)]));
         }
-        NewEntry { key: self.key, entry }
+        LedgerEntry { key: self.key, entry }
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn millis(now: Timestamp) -> Json {
 }
 
 /// The message that a ledger entry becomes in the context.
-pub(crate) fn message_of(entry: &NewEntry, id: String) -> UiMessage {
+pub(crate) fn message_of(entry: &LedgerEntry, id: String) -> UiMessage {
     let text = entry.entry.str("text").unwrap_or_default();
     let mut message = UiMessage::new(id, Role::User, vec![UiPart::text(text)]);
     let mut metadata = metadata_of(entry);
@@ -89,7 +89,7 @@ pub(crate) fn message_of(entry: &NewEntry, id: String) -> UiMessage {
 }
 
 /// The metadata of a message that a ledger entry becomes.
-pub(crate) fn metadata_of(entry: &NewEntry) -> Object {
+pub(crate) fn metadata_of(entry: &LedgerEntry) -> Object {
     let mut metadata = Object::new();
     for key in
         ["v", "ts", "chatKey", "channel", "chatId", "userId", "username", "messageId", "requestId"]

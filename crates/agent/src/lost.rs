@@ -9,8 +9,8 @@ use ship_context::ends_with_a_question;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
 use ship_store::{
-    ANSWER_KEY, AnsweredEntries, Body, Chat, LedgerBody, LedgerLine, LedgerSeq, Line, NewEntry,
-    NewMessage, ReadError, View,
+    ANSWER_KEY, AnsweredEntries, Chat, ContextBody, ContextLine, LedgerBody, LedgerEntry,
+    LedgerLine, LedgerSeq, NewMessage, ReadError, View,
 };
 
 use crate::inbound::metadata_of;
@@ -126,8 +126,8 @@ fn has_answer(view: &View, line: &LedgerLine) -> bool {
 
 /// The request and the place of the last message of the person in a context.
 fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
-    let question = |line: &Line| {
-        let Body::Message(message) = &line.body else { return None };
+    let question = |line: &ContextLine| {
+        let ContextBody::Message(message) = &line.body else { return None };
         let request = message.get("metadata")?.get("requestId")?.as_str()?;
         (message.str("role") == Some("user")).then(|| Some((request.to_owned(), line.inbox?)))?
     };
@@ -155,7 +155,7 @@ fn history(agent: &Inner, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> 
 }
 
 /// The message of an answer of which only the ledger is left.
-fn told_before(entry: &NewEntry) -> Option<Object> {
+fn told_before(entry: &LedgerEntry) -> Option<Object> {
     let text = entry.entry.str("text").unwrap_or_default();
     let part = match text.is_empty() {
         true => UiPart::StepStart(StepStartPart::default()),

@@ -11,7 +11,9 @@ use ship_project::{
     TokenBudget, read_system_texts, scan_skills,
 };
 use ship_provider::ProviderError;
-use ship_store::{ChatKey, Clock, FileStore, OpenError, Options, Store, SystemClock, chat_folder};
+use ship_store::{
+    ChatKey, Clock, FileStore, OpenError, Store, StoreOptions, SystemClock, chat_folder,
+};
 
 use crate::model::provider;
 use crate::{
@@ -93,7 +95,7 @@ impl Agent {
         if settings.storage.url.is_some() {
             return Err(OpenAgentError::NoDatabase);
         }
-        let options = Options {
+        let options = StoreOptions {
             durability: settings.storage.durability,
             lock_wait_ms: settings.lock.wait_ms,
             message_bytes_max: line_bytes_max(size(settings.limits.message_bytes)),

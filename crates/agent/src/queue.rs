@@ -5,7 +5,7 @@
 //! An operation has its turn when all that stands before it was taken in.
 
 use ship_message::json::Json;
-use ship_store::{Chat, Entry, Head, LedgerBody, LedgerLine, LedgerSeq, NewMessage, ReadError};
+use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMessage, ReadError};
 
 use crate::contexts::{Operation, operation_of, was_done};
 use crate::inbound::message_of;
@@ -132,6 +132,6 @@ pub(crate) fn questions<'a>(
 }
 
 /// The entries that put messages into a context.
-pub(crate) fn entries(questions: Vec<NewMessage>) -> Vec<Entry> {
-    questions.into_iter().map(Entry::from).collect()
+pub(crate) fn entries(questions: Vec<NewMessage>) -> Vec<NewLine> {
+    questions.into_iter().map(NewLine::from).collect()
 }

@@ -12,7 +12,7 @@ use ship_context::{Journal, Limits, SystemBlock};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{Request, ToolSpec};
-use ship_store::{Body, Chat, Position, ReadError, Store, View};
+use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
 use crate::compact::{COMPACTED, pruned};
 use crate::record::{RequestRecord, Shown};
@@ -134,10 +134,12 @@ impl Rebuilt {
     }
 }
 
-fn compaction(body: &Body) -> Option<(ship_store::Timestamp, Json)> {
+fn compaction(body: &ContextBody) -> Option<(ship_store::Timestamp, Json)> {
     match body {
-        Body::Event(event) if event.event == COMPACTED => Some((event.ts, event.data.clone())),
-        Body::Event(_) | Body::Message(_) => None,
+        ContextBody::Event(event) if event.event == COMPACTED => {
+            Some((event.ts, event.data.clone()))
+        }
+        ContextBody::Event(_) | ContextBody::Message(_) => None,
     }
 }
 

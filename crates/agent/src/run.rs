@@ -8,8 +8,8 @@ use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
     About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, Lane, LaneError, LedgerLine,
-    LedgerSeq, OpenError, Problem, PurgeError, ReadError, Refused, RotateError, StorageError,
-    Store,
+    LedgerSeq, OpenError, PurgeError, ReadError, RefusedInput, RotateError, StorageError,
+    StorageProblem, Store,
 };
 use tokio::sync::Mutex;
 
@@ -78,7 +78,7 @@ pub(crate) struct Inner {
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// What was repaired or found damaged, until the edge asks.
-    pub(crate) repairs: Arc<std::sync::Mutex<Vec<Problem>>>,
+    pub(crate) repairs: Arc<std::sync::Mutex<Vec<StorageProblem>>>,
     /// The warnings that the log has.
     pub(crate) warned: Arc<Mutex<HashSet<String>>>,
 }
@@ -210,7 +210,7 @@ impl Agent {
     pub async fn accept(&self, chat: &ChatKey, inbound: Inbound) -> Result<Accepted, RunError> {
         let (bytes, max) = (inbound.text.len(), self.inner.rules.message_bytes);
         if bytes > max {
-            let refused = Refused::TooLarge { id: inbound.key, bytes, max };
+            let refused = RefusedInput::TooLarge { id: inbound.key, bytes, max };
             return Err(AcceptError::Refused(refused).into());
         }
         let about = About { channel: Some(inbound.channel.clone()), target: None };
@@ -268,7 +268,7 @@ impl Agent {
     }
 
     /// Returns what was repaired or found damaged since the last call. The log has it too.
-    pub fn take_repairs(&self) -> Vec<Problem> {
+    pub fn take_repairs(&self) -> Vec<StorageProblem> {
         std::mem::take(&mut *self.inner.repairs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -340,7 +340,7 @@ impl Inner {
 
 impl Inner {
     /// Tells the log what was repaired or found damaged, and keeps it for the edge.
-    pub(crate) fn note_repairs(&self, chat: &ChatKey, problems: Vec<Problem>) {
+    pub(crate) fn note_repairs(&self, chat: &ChatKey, problems: Vec<StorageProblem>) {
         for problem in &problems {
             let fields = vec![
                 ("file", Json::from(problem.file.as_str())),

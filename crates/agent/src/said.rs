@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ship_message::UiMessage;
 use ship_message::json::Json;
-use ship_store::{Body, ChatKey, Line, View};
+use ship_store::{ChatKey, ContextBody, ContextLine, View};
 
 /// Of how many chats the messages are kept, those that were run last.
 const CHATS_MAX: usize = 4;
@@ -23,7 +23,7 @@ pub(crate) struct Said {
 /// A line, and the message in it if there is one that can be read.
 #[derive(Clone, Debug)]
 struct Known {
-    line: Arc<Line>,
+    line: Arc<ContextLine>,
     message: Option<Arc<UiMessage>>,
 }
 
@@ -31,7 +31,7 @@ impl Said {
     /// The messages of a chat's view.
     pub(crate) fn messages(&self, chat: &ChatKey, view: &View) -> Arc<[Arc<UiMessage>]> {
         let before = self.take(chat);
-        let known = |(at, line): (usize, &Arc<Line>)| match before.get(at) {
+        let known = |(at, line): (usize, &Arc<ContextLine>)| match before.get(at) {
             Some(known) if Arc::ptr_eq(&known.line, line) => known.clone(),
             _ => Known { line: Arc::clone(line), message: message(line).map(Arc::new) },
         };
@@ -61,10 +61,10 @@ pub(crate) fn messages(view: &View) -> Vec<Arc<UiMessage>> {
     view.lines.iter().filter_map(|line| message(line)).map(Arc::new).collect()
 }
 
-fn message(line: &Line) -> Option<UiMessage> {
+fn message(line: &ContextLine) -> Option<UiMessage> {
     match &line.body {
-        Body::Message(message) => UiMessage::from_json(Json::Object(message.clone())).ok(),
-        Body::Event(_) => None,
+        ContextBody::Message(message) => UiMessage::from_json(Json::Object(message.clone())).ok(),
+        ContextBody::Event(_) => None,
     }
 }
 
@@ -75,12 +75,17 @@ mod tests {
 
     use super::*;
 
-    fn line(id: &str) -> Arc<Line> {
+    fn line(id: &str) -> Arc<ContextLine> {
         let message = Object::from([("id", id), ("role", "user")]);
-        Arc::new(Line { seq: Seq::new(1), rev: 0, inbox: None, body: Body::Message(message) })
+        Arc::new(ContextLine {
+            seq: Seq::new(1),
+            rev: 0,
+            inbox: None,
+            body: ContextBody::Message(message),
+        })
     }
 
-    fn view(lines: &[&Arc<Line>]) -> View {
+    fn view(lines: &[&Arc<ContextLine>]) -> View {
         let head = Head::new(ContextId::new(Timestamp::from_millis(0), 1));
         let (generation, seq) = (head.generation, Seq::new(1));
         let position = ship_store::Position { generation, seq };

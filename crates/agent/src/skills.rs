@@ -5,7 +5,7 @@
 
 use ship_context::{LoadedSkill, SkillLine};
 use ship_message::json::{Json, Object};
-use ship_store::{Body, View};
+use ship_store::{ContextBody, View};
 
 /// A skill, as the project has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) fn loaded_names(view: &View) -> Vec<String> {
     let mut names: Vec<String> =
         carried.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
     for line in &view.lines {
-        let Body::Event(event) = &line.body else { continue };
+        let ContextBody::Event(event) = &line.body else { continue };
         let Some(name) = event.data.get("skill").and_then(Json::as_str) else { continue };
         match event.event.as_str() {
             LOADED if !names.iter().any(|known| known == name) => names.push(name.to_owned()),

@@ -10,7 +10,7 @@ use ship_context::compact::Pruned;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_provider::{CachedSequence, Recipe};
-use ship_store::{Body, Chat, Position, ReadError, Store, View};
+use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
 use crate::compact::COMPACTED;
 use crate::rebuild::{Rebuilt, rebuild};
@@ -175,7 +175,7 @@ fn named(recipe: &Recipe) -> String {
 /// By what a new log took the place of the old one.
 fn replaced_by(view: &View) -> &'static str {
     let is_compaction =
-        |body: &Body| matches!(body, Body::Event(event) if event.event == COMPACTED);
+        |body: &ContextBody| matches!(body, ContextBody::Event(event) if event.event == COMPACTED);
     match view.lines.iter().any(|line| is_compaction(&line.body)) {
         true => "compacted",
         false => "another context",

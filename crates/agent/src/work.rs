@@ -9,8 +9,8 @@ use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, AcceptError, AppendError, Chat, Entry, Lane, LedgerLine, LedgerSeq, NewEntry, NewEvent,
-    Position, View,
+    About, AcceptError, AppendError, Chat, ContextEvent, Lane, LedgerEntry, LedgerLine, LedgerSeq,
+    NewLine, Position, View,
 };
 use tokio::sync::Mutex;
 
@@ -194,7 +194,7 @@ impl Work {
     }
 
     /// Appends to the context log.
-    pub(crate) async fn append(&self, batch: Vec<Entry>) -> Result<(), AppendError> {
+    pub(crate) async fn append(&self, batch: Vec<NewLine>) -> Result<(), AppendError> {
         let mut log = self.log.lock().await;
         log.position = self.lane.append(batch, log.position).await?;
         Ok(())
@@ -227,7 +227,7 @@ impl Work {
         self.place.write_to(&mut entry);
         entry.set("requestId", self.request_id.as_str());
         entry.set_or_remove("meta", meta.map(Json::from));
-        Ok(self.chat.accept(NewEntry { key, entry }).await?.new)
+        Ok(self.chat.accept(LedgerEntry { key, entry }).await?.new)
     }
 }
 
@@ -272,7 +272,7 @@ impl Operations for Work {
                 }
                 (true, Some(SkillState::Usable(_))) | (false, _) => {}
             }
-            let event = NewEvent {
+            let event = ContextEvent {
                 id: format!("e_{:016x}", self.agent.ids.next()),
                 ts: self.agent.clock.now(),
                 event: if load { skills::LOADED } else { skills::UNLOADED }.to_owned(),

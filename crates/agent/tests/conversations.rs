@@ -13,7 +13,7 @@ use ship_agent::{
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_provider::{AnswerFuture, ChunkSink, Offline, Provider, ProviderError, Request, ToolSpec};
-use ship_store::conversation::{LoadError, WriteError};
+use ship_store::conversation::{LoadConversationError, WriteError};
 use ship_store::{ChatKey, FileStore};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
@@ -390,7 +390,7 @@ async fn a_second_agent_in_the_same_file_is_refused_and_stays_where_it_was() {
     let second = Agent::new(Offline, vec![]);
     second.say("in memory").await.unwrap();
     let error = second.load_conversation(&path).await.unwrap_err();
-    assert!(matches!(&error, ConversationError::Load(LoadError::InUse { .. })));
+    assert!(matches!(&error, ConversationError::Load(LoadConversationError::InUse { .. })));
     let told = error.to_string();
     assert!(told.contains("a.jsonl is open for writing elsewhere; close it there"), "{told}");
     assert_eq!(second.messages().await.unwrap().len(), 2);
@@ -440,7 +440,10 @@ async fn an_agent_that_cannot_load_its_own_file_anew_says_nothing_into_the_void(
     test.agent.new_conversation(&path).await.unwrap();
     std::fs::write(&path, "nonsense\n").unwrap();
     let error = test.agent.load_conversation(&path).await.unwrap_err();
-    assert!(matches!(&error, ConversationError::Load(LoadError::Damaged { line: 1, .. })));
+    assert!(matches!(
+        &error,
+        ConversationError::Load(LoadConversationError::Damaged { line: 1, .. })
+    ));
     let error = test.agent.say("hello").await.unwrap_err();
     assert!(error.to_string().contains("load it again, or begin another conversation"));
     test.agent.new_conversation(test.path("b.jsonl")).await.unwrap();
@@ -579,7 +582,7 @@ async fn loading_the_file_in_which_something_is_being_said_is_refused_and_change
     let saying = tokio::spawn(async move { agent.say("hello").await.unwrap() });
     asked.notified().await;
     let error = test.agent.load_conversation(&path).await.unwrap_err();
-    assert!(matches!(error, ConversationError::Load(LoadError::InUse { .. })));
+    assert!(matches!(error, ConversationError::Load(LoadConversationError::InUse { .. })));
     go.notify_one();
     saying.await.unwrap();
     assert_eq!(test.messages().await.len(), 2);

@@ -14,7 +14,8 @@ use ship_agent::{
 use ship_message::json::{Array, Json, Object};
 use ship_provider::Offline;
 use ship_store::{
-    About, ChatKey, Durability, Entry, FileStore, Options, Piece, Rotation, Seq, Store, SystemClock,
+    About, ChatKey, Durability, FileStore, LogPiece, NewLine, Rotation, Seq, Store, StoreOptions,
+    SystemClock,
 };
 use ship_testkit::chat::first_context;
 
@@ -102,7 +103,7 @@ impl Aged {
                 let rotation = Rotation {
                     expected: Some(view.position.generation),
                     head: view.head,
-                    pieces: vec![Piece::KeepFrom(from)],
+                    pieces: vec![LogPiece::KeepFrom(from)],
                 };
                 end = lane.rotate(rotation).await.map_err(failed)?.position;
             }
@@ -111,7 +112,8 @@ impl Aged {
     }
 
     fn store(&self, durability: Durability) -> io::Result<FileStore> {
-        let options = Options { durability, clock: Arc::new(SystemClock), ..Options::default() };
+        let options =
+            StoreOptions { durability, clock: Arc::new(SystemClock), ..StoreOptions::default() };
         FileStore::new(&self.folder, options).map_err(failed)
     }
 
@@ -136,7 +138,7 @@ impl Aged {
 }
 
 /// What was said: a question and an answer in turn.
-fn said(number: u64) -> Entry {
+fn said(number: u64) -> NewLine {
     let role = if number.is_multiple_of(2) { "user" } else { "assistant" };
     let text = format!("The {number}th thing that was said about the ship, its crew and the sea.");
     let part = Object::from([("type", Json::from("text")), ("text", text.into())]);

@@ -10,7 +10,7 @@ use ship_agent::{
 };
 use ship_message::json::{Json, Object};
 use ship_provider::Offline;
-use ship_store::{About, Body, Chat, ChatKey, FileStore, LedgerSeq, Store, View};
+use ship_store::{About, Chat, ChatKey, ContextBody, FileStore, LedgerSeq, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
@@ -96,7 +96,7 @@ async fn said(
     let mut asked = BTreeMap::new();
     let mut take = |view: &View| {
         for line in &view.lines {
-            if let (Some(seq), Body::Message(message)) = (line.inbox, &line.body) {
+            if let (Some(seq), ContextBody::Message(message)) = (line.inbox, &line.body) {
                 asked.insert(seq, text(message));
             }
         }

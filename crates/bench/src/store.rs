@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ship_message::json::Json;
-use ship_store::disk::{Disk, DiskFile, Look, Mode, RealDisk};
+use ship_store::disk::{Disk, DiskFile, FileLook, OpenMode, RealDisk};
 use ship_store::{
-    About, Chat, Durability, Entry, FileStore, Lane, Options, Piece, Position, Rotation, Seq,
-    Store, SystemClock, View,
+    About, Chat, Durability, FileStore, Lane, LogPiece, NewLine, Position, Rotation, Seq, Store,
+    StoreOptions, SystemClock, View,
 };
 use ship_testkit::chat::{entry, first_context, message};
 
@@ -48,15 +48,15 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
     })
 }
 
-fn options(durability: Durability) -> Options {
-    Options { durability, clock: Arc::new(SystemClock), ..Options::default() }
+fn options(durability: Durability) -> StoreOptions {
+    StoreOptions { durability, clock: Arc::new(SystemClock), ..StoreOptions::default() }
 }
 
 fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
     io::Error::other(error)
 }
 
-fn record(number: u64) -> Entry {
+fn record(number: u64) -> NewLine {
     let id = format!("m{number}");
     let rest = RECORD_BYTES - Json::from(message(&id, "")).to_string().len();
     message(&id, &"all work and no play ".repeat(rest / 21 + 1)[..rest]).into()
@@ -111,7 +111,7 @@ async fn rotate(chat: &dyn Chat, lane: &dyn Lane, keep: u64) -> io::Result<Posit
     let rotation = Rotation {
         expected: Some(view.position.generation),
         head: view.head,
-        pieces: vec![Piece::KeepFrom(from)],
+        pieces: vec![LogPiece::KeepFrom(from)],
     };
     Ok(lane.rotate(rotation).await.map_err(failed)?.position)
 }
@@ -290,7 +290,7 @@ struct CountingFile {
 }
 
 impl Disk for Counting {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         let file = self.disk.open(path, mode)?;
         Ok(Box::new(CountingFile { file, syncs: Arc::clone(&self.syncs) }))
     }
@@ -315,7 +315,7 @@ impl Disk for Counting {
         self.disk.symlink(target, path)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<FileLook> {
         self.disk.look(path)
     }
 
@@ -329,7 +329,7 @@ impl Disk for Counting {
 }
 
 impl DiskFile for CountingFile {
-    fn look(&self) -> io::Result<Look> {
+    fn look(&self) -> io::Result<FileLook> {
         self.file.look()
     }
 

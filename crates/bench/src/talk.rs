@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_agent::{Agent, AgentParts, Inbound, NoLog, Nowhere, RandomIds, Rules, built_in_tools};
 use ship_provider::{ApiKey, HttpProvider, HttpSettings};
-use ship_store::{ChatKey, FileStore, Options, Store};
+use ship_store::{ChatKey, FileStore, Store, StoreOptions};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::llm::{Exchange, LlmServer, Rules as Judge};
@@ -41,7 +41,7 @@ impl Talk {
     /// The store as one process sees it, and the agent in it.
     pub(crate) fn agent(&self) -> Result<(Arc<FileStore>, Agent), String> {
         let clock = Arc::new(self.clock.clone());
-        let options = Options { clock: clock.clone(), ..options() };
+        let options = StoreOptions { clock: clock.clone(), ..options() };
         let store = Arc::new(FileStore::on_disk(Box::new(self.disk.clone()), options));
         let mut settings = HttpSettings::openai("test-model");
         settings.base_url = self.server.url_v1();

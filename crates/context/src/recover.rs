@@ -150,7 +150,8 @@ mod tests {
 
     use ship_message::json::{Json, Object};
     use ship_store::{
-        Body, ContextId, Gen, Head, LedgerSeq, Line, NewEntry, Position, Seq, Timestamp,
+        ContextBody, ContextId, ContextLine, Gen, Head, LedgerEntry, LedgerSeq, Position, Seq,
+        Timestamp,
     };
 
     use super::*;
@@ -169,11 +170,11 @@ mod tests {
     }
 
     fn view(messages: &[(&str, &str)]) -> View {
-        let line = |(i, (id, role)): (usize, &(&str, &str))| Line {
+        let line = |(i, (id, role)): (usize, &(&str, &str))| ContextLine {
             seq: Seq::new(i as u64 + 2),
             rev: 0,
             inbox: None,
-            body: Body::Message(Object::from([("id", *id), ("role", *role)])),
+            body: ContextBody::Message(Object::from([("id", *id), ("role", *role)])),
         };
         View {
             head: Head::new(ContextId::new(Timestamp::from_millis(0), 1)),
@@ -189,7 +190,7 @@ mod tests {
     }
 
     fn incoming(role: &str) -> LedgerLine {
-        let entry = NewEntry { key: "k".to_owned(), entry: Object::from([("role", role)]) };
+        let entry = LedgerEntry { key: "k".to_owned(), entry: Object::from([("role", role)]) };
         LedgerLine { seq: LedgerSeq::FIRST, body: LedgerBody::Entry(entry) }
     }
 
@@ -292,7 +293,7 @@ mod tests {
         let mut view = view(&[("u1", "user"), ("a1", "assistant")]);
         let mut settled = Object::from([("id", "a1"), ("role", "assistant")]);
         settled.set("metadata", Object::from([("settled", 1u64)]));
-        let line = Line { body: Body::Message(settled), ..(*view.lines[1]).clone() };
+        let line = ContextLine { body: ContextBody::Message(settled), ..(*view.lines[1]).clone() };
         view.lines[1] = Arc::new(line);
         let running = journal("danger", "output-available", true);
         let Recovery::Settled(next) = decide(&view, &[], running, false) else { panic!("goes on") };

@@ -7,7 +7,7 @@ use ship_agent::{Named, OpenAgentError, RunError};
 use ship_message::json::{Json, Object};
 use ship_project::{InitError, Secrets};
 use ship_store::{
-    AcceptError, ChatKeyError, ListError, OpenError, ReadError, Refused, StorageError,
+    AcceptError, ChatKeyError, ListError, OpenError, ReadError, RefusedInput, StorageError,
 };
 
 use crate::output;
@@ -222,7 +222,7 @@ const REFUSED: &str = "refused";
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Accept(AcceptError::Refused(Refused::TooLarge { bytes, max, .. })) => {
+            RunError::Accept(AcceptError::Refused(RefusedInput::TooLarge { bytes, max, .. })) => {
                 Self::too_long(Some(bytes), max as u64)
             }
             RunError::Accept(AcceptError::Refused(_)) => Self::from_error(REFUSED, &error),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ship_agent::{Agent, chosen_model};
 use ship_context::contexts::Bounds;
 use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
-use ship_store::{ChatKey, Clock, ProblemKind, Store, SystemClock, Timestamp, chat_folder};
+use ship_store::{ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder};
 
 use crate::arguments::{Arguments, DEFAULT_CHAT};
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ impl Session {
         let mut repairs = self.agent.get().map(Agent::take_repairs).unwrap_or_default();
         // What a killed process left unfinished was promised to nobody.
         repairs.retain(|problem| {
-            !matches!(problem.kind, ProblemKind::TornTail | ProblemKind::Leftover)
+            !matches!(problem.kind, StorageProblemKind::TornTail | StorageProblemKind::Leftover)
         });
         let Some(first) = repairs.first() else { return };
         let more = match repairs.len() - 1 {

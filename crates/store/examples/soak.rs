@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use ship_message::json::{Array, Json, Object};
 use ship_store::{
-    About, AppendError, Chat, Clock as _, ContextId, FileStore, Head, Options, Piece, Position,
-    ProblemKind, Rotation, Store, SystemClock, View,
+    About, AppendError, Chat, Clock as _, ContextId, FileStore, Head, LogPiece, Position, Rotation,
+    StorageProblemKind, Store, StoreOptions, SystemClock, View,
 };
 
 const USAGE: &str = "usage: soak write DIR [--n N] [--chats K] [--rotate EVERY] [--tag T]
@@ -96,7 +96,7 @@ fn tell(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 fn open(dir: &Path) -> Result<FileStore, Failure> {
-    Ok(FileStore::new(dir, Options::default())?)
+    Ok(FileStore::new(dir, StoreOptions::default())?)
 }
 
 async fn write(dir: &Path, plan: Plan) -> Result<(), Failure> {
@@ -209,7 +209,7 @@ fn rotation(view: &View, message: Object) -> Rotation {
     Rotation {
         expected: Some(view.position.generation),
         head: view.head.clone(),
-        pieces: vec![Piece::KeepFrom(from), Piece::New(message.into())],
+        pieces: vec![LogPiece::KeepFrom(from), LogPiece::New(message.into())],
     }
 }
 
@@ -279,14 +279,14 @@ async fn verify_chat(chat: &dyn Chat) -> Result<(), Failure> {
         let (file, offset) = (&problem.file, problem.offset);
         if matches!(
             problem.kind,
-            ProblemKind::Missing | ProblemKind::NotPlain | ProblemKind::Damage
+            StorageProblemKind::Missing | StorageProblemKind::NotPlain | StorageProblemKind::Damage
         ) {
             say(&format!("ERR {key} {file} at {offset}: {}", one_line(&problem.message)));
         }
     }
     let mut seen = HashSet::new();
     for view in &logs {
-        for problem in view.problems.iter().filter(|told| told.kind != ProblemKind::Damage) {
+        for problem in view.problems.iter().filter(|told| told.kind != StorageProblemKind::Damage) {
             say(&format!("ERR {key} {} at {}: {}", problem.file, problem.offset, problem.message));
         }
         for message in view.messages() {

@@ -12,10 +12,10 @@
 //! use ship_store::conversation::{Conversation, NewMessage};
 //!
 //! let mut chat = Conversation::create(&path, SystemClock)?;
-//! chat.append(NewMessage::system("You are a careful cook."))?;
-//! chat.append(NewMessage::user("Soup or salad?"))?;
+//! chat.append(NewConversationMessage::system("You are a careful cook."))?;
+//! chat.append(NewConversationMessage::user("Soup or salad?"))?;
 //! chat.checkpoint("before-the-answer")?;
-//! chat.append(NewMessage::assistant("Soup."))?;
+//! chat.append(NewConversationMessage::assistant("Soup."))?;
 //! drop(chat);
 //!
 //! let chat = Conversation::load(&path, SystemClock)?;
@@ -23,7 +23,7 @@
 //! assert_eq!(texts, [Some("You are a careful cook."), Some("Soup or salad?"), Some("Soup.")]);
 //!
 //! let mut other = chat.fork_from_checkpoint("before-the-answer", &retry)?;
-//! assert_eq!(other.append(NewMessage::assistant("Salad."))?, "m003");
+//! assert_eq!(other.append(NewConversationMessage::assistant("Salad."))?, "m003");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -64,18 +64,18 @@ use ship_message::UiMessage;
 use ship_message::json::Object;
 
 use crate::Clock;
-use log::{Access, Log};
-use state::State;
+use log::{Access, EntryFile};
+use state::ConversationState;
 
 pub use entry::{ContextEntry, EntryError, EntryRole, EventEntry, MessageEntry};
-pub use error::{CompactError, CreateError, ForkError, LoadError, WriteError};
+pub use error::{CompactError, CreateError, ForkError, LoadConversationError, WriteError};
 pub use file::Repair;
-pub use message::{NewMessage, SkillActivation};
+pub use message::{NewConversationMessage, SkillActivation};
 
 /// A conversation, in memory or in a file. See the [module docs](self).
 pub struct Conversation {
-    log: Log,
-    state: State,
+    log: EntryFile,
+    state: ConversationState,
     clock: Arc<dyn Clock>,
     repair: Option<Repair>,
 }
@@ -83,7 +83,7 @@ pub struct Conversation {
 impl Conversation {
     /// Begins a conversation in memory. [`Conversation::save`] gives it a file.
     pub fn in_memory(clock: impl Clock + 'static) -> Self {
-        Self::new(Log::in_memory(), Arc::new(clock))
+        Self::new(EntryFile::in_memory(), Arc::new(clock))
     }
 
     /// Begins a conversation in a new file, with the folders above it.
@@ -92,34 +92,40 @@ impl Conversation {
         clock: impl Clock + 'static,
     ) -> Result<Self, CreateError> {
         let place = file::publish(path.as_ref(), std::io::empty())?;
-        Ok(Self::new(Log::on_disk(place, 0, Access::Write), Arc::new(clock)))
+        Ok(Self::new(EntryFile::on_disk(place, 0, Access::Write), Arc::new(clock)))
     }
 
     /// Goes on with the conversation in a file: its messages, its skills, its checkpoints.
-    pub fn load(path: impl AsRef<Path>, clock: impl Clock + 'static) -> Result<Self, LoadError> {
+    pub fn load(
+        path: impl AsRef<Path>,
+        clock: impl Clock + 'static,
+    ) -> Result<Self, LoadConversationError> {
         let path = path.as_ref();
         let mut place = file::open_to_write(path)?;
-        let mut state = State::default();
+        let mut state = ConversationState::default();
         let extent = log::scan(&place.file, path, |offset, entry| state.apply(offset, entry))?;
         let is_torn = extent.whole < extent.total;
         let repair = is_torn.then(|| file::cut_tail_aside(&mut place, extent)).transpose()?;
-        let log = Log::on_disk(place, extent.whole, Access::Write);
+        let log = EntryFile::on_disk(place, extent.whole, Access::Write);
         Ok(Self { log, state, clock: Arc::new(clock), repair })
     }
 
     /// Reads the conversation in a file, which may be in use, and changes nothing. What is appended
     /// later is not seen, and appending here is refused.
-    pub fn read(path: impl AsRef<Path>, clock: impl Clock + 'static) -> Result<Self, LoadError> {
+    pub fn read(
+        path: impl AsRef<Path>,
+        clock: impl Clock + 'static,
+    ) -> Result<Self, LoadConversationError> {
         let place = file::open_to_read(path.as_ref())?;
-        let mut state = State::default();
+        let mut state = ConversationState::default();
         let each = |offset, entry| state.apply(offset, entry);
         let extent = log::scan(&place.file, path.as_ref(), each)?;
-        let log = Log::on_disk(place, extent.whole, Access::Read);
+        let log = EntryFile::on_disk(place, extent.whole, Access::Read);
         Ok(Self { log, state, clock: Arc::new(clock), repair: None })
     }
 
-    fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
-        Self { log, state: State::default(), clock, repair: None }
+    fn new(log: EntryFile, clock: Arc<dyn Clock>) -> Self {
+        Self { log, state: ConversationState::default(), clock, repair: None }
     }
 
     /// Gives a conversation that is in memory a new file, with all its lines, and goes on in it. In a file
@@ -131,7 +137,7 @@ impl Conversation {
             None => {
                 let len = self.log.len();
                 let place = file::publish(path.as_ref(), self.log.prefix(len))?;
-                self.log = Log::on_disk(place, len, Access::Write);
+                self.log = EntryFile::on_disk(place, len, Access::Write);
                 Ok(())
             }
         }
@@ -158,14 +164,14 @@ impl Conversation {
 
     fn fork_at(&self, len: u64, path: &Path) -> Result<Self, ForkError> {
         let place = file::publish(path, self.log.prefix(len))?;
-        let log = Log::on_disk(place, len, Access::Write);
-        let mut state = State::default();
+        let log = EntryFile::on_disk(place, len, Access::Write);
+        let mut state = ConversationState::default();
         log.read(|offset, entry| state.apply(offset, entry))?;
         Ok(Self { log, state, clock: self.clock.clone(), repair: None })
     }
 
     /// Appends a message and returns its id.
-    pub fn append(&mut self, message: NewMessage) -> Result<String, WriteError> {
+    pub fn append(&mut self, message: NewConversationMessage) -> Result<String, WriteError> {
         let id = self.state.ids().message();
         let entry = message.entry(id.clone(), self.now());
         self.commit(vec![entry.into()])?;
@@ -217,7 +223,7 @@ impl Conversation {
         let now = self.now();
         let mut ids = self.state.ids();
         let event = self.event("skill_activated", Object::from([("skill", skill)]), now.clone());
-        let prompt = NewMessage::user(prompt).meta();
+        let prompt = NewConversationMessage::user(prompt).meta();
         let messages = answer.into_iter().chain([prompt]);
         let messages = messages.map(|message| message.entry(ids.message(), now.clone()).into());
         let batch = [ContextEntry::from(event)].into_iter().chain(messages).collect();
@@ -273,7 +279,7 @@ impl Conversation {
         let data = Object::from([("from", from), ("to", to), ("summary", &id)]);
         let now = self.now();
         let event = self.event("compaction", data, now.clone());
-        let summary = NewMessage::user(text).entry(id, now);
+        let summary = NewConversationMessage::user(text).entry(id, now);
         let marks =
             covered.into_iter().map(|message| MessageEntry { compacted: true, ..message.clone() });
         let marks: Vec<ContextEntry> = marks.map(ContextEntry::from).collect();
@@ -303,7 +309,7 @@ impl Conversation {
 
     /// Reads every entry, compacted ones and events as well: the last line of each id, at the place of
     /// the first. Those that are compacted are not in memory, so this goes back to the file.
-    pub fn entries(&self) -> Result<Vec<ContextEntry>, LoadError> {
+    pub fn entries(&self) -> Result<Vec<ContextEntry>, LoadConversationError> {
         let mut entries: Vec<ContextEntry> = Vec::new();
         let mut places = HashMap::new();
         self.log.read(|_, entry| match places.get(entry.id()) {

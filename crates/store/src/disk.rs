@@ -17,7 +17,7 @@ use crate::Timestamp;
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum OpenMode {
     /// To read it.
     Read,
     /// To read it, write at its end, and cut it.
@@ -30,7 +30,7 @@ pub enum Mode {
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Node {
+pub enum NodeKind {
     /// A plain file.
     File,
     /// A folder.
@@ -41,9 +41,9 @@ pub enum Node {
 
 /// What a look at a file tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct FileLook {
     /// What it is.
-    pub node: Node,
+    pub node: NodeKind,
     /// Which file it is: the same number is the same file, whatever its name.
     pub file: (u64, u64),
     /// How many bytes it has.
@@ -55,7 +55,7 @@ pub struct Look {
 /// A disk. A call either does what it says or fails; only `sync` and `sync_folder` make it last.
 pub trait Disk: Send + Sync {
     /// Opens a plain file.
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>>;
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>>;
     /// Makes a folder.
     fn make_folder(&self, path: &Path) -> io::Result<()>;
     /// Gives the file `from` a second name.
@@ -67,7 +67,7 @@ pub trait Disk: Send + Sync {
     /// Makes a symbolic link.
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()>;
     /// Looks at a path without following it.
-    fn look(&self, path: &Path) -> io::Result<Look>;
+    fn look(&self, path: &Path) -> io::Result<FileLook>;
     /// Returns when a file was last written; `None` on a disk that does not keep that.
     fn modified(&self, _path: &Path) -> io::Result<Option<Timestamp>> {
         Ok(None)
@@ -81,9 +81,9 @@ pub trait Disk: Send + Sync {
 /// An open file. A lock on it is free when this is dropped.
 pub trait DiskFile: Send + Sync {
     /// Looks at the file itself, whatever its name is by now.
-    fn look(&self) -> io::Result<Look>;
+    fn look(&self) -> io::Result<FileLook>;
     /// Tells what the file was when it was opened, which costs a disk nothing that looks at what it opens.
-    fn look_when_opened(&self) -> io::Result<Look> {
+    fn look_when_opened(&self) -> io::Result<FileLook> {
         self.look()
     }
     /// Reads at a place; 0 is the end.

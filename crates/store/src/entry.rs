@@ -11,11 +11,11 @@ pub const FORMAT_VERSION: u64 = 1;
 
 /// Something to append.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Entry {
+pub enum NewLine {
     /// A message.
     Message(NewMessage),
     /// An event.
-    Event(NewEvent),
+    Event(ContextEvent),
 }
 
 /// A message to append.
@@ -29,27 +29,27 @@ pub struct NewMessage {
     pub inbox: Option<LedgerSeq>,
 }
 
-impl From<Object> for Entry {
+impl From<Object> for NewLine {
     fn from(message: Object) -> Self {
         Self::Message(NewMessage { message, rev: 0, inbox: None })
     }
 }
 
-impl From<NewMessage> for Entry {
+impl From<NewMessage> for NewLine {
     fn from(message: NewMessage) -> Self {
         Self::Message(message)
     }
 }
 
-impl From<NewEvent> for Entry {
-    fn from(event: NewEvent) -> Self {
+impl From<ContextEvent> for NewLine {
+    fn from(event: ContextEvent) -> Self {
         Self::Event(event)
     }
 }
 
 /// An event, to append or as it was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NewEvent {
+pub struct ContextEvent {
     /// What names it.
     pub id: String,
     /// When it happened.
@@ -66,7 +66,7 @@ pub struct NewEvent {
 
 /// A line of a context, its line fields apart from its content.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ContextLine {
     /// Which line it is. A message that was replaced is where it was first said.
     pub seq: Seq,
     /// How often the message was replaced.
@@ -74,16 +74,16 @@ pub struct Line {
     /// The ledger entry that the message was promoted from.
     pub inbox: Option<LedgerSeq>,
     /// What it says.
-    pub body: Body,
+    pub body: ContextBody,
 }
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Body {
+pub enum ContextBody {
     /// A UIMessage, blobs resolved, without line fields.
     Message(Object),
     /// An event.
-    Event(NewEvent),
+    Event(ContextEvent),
 }
 
 /// A context as it is at one position: what the model could be shown, and the events beside it. Its lines are
@@ -99,25 +99,25 @@ pub struct View {
     /// The highest ledger position that was ever promoted.
     pub inbox: Option<LedgerSeq>,
     /// Messages and events in order, each message once, in its newest revision. The head is not among them.
-    pub lines: Vec<Arc<Line>>,
+    pub lines: Vec<Arc<ContextLine>>,
     /// What could not be read.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<StorageProblem>,
 }
 
 impl View {
     /// Returns the messages in order.
     pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Object> {
         self.lines.iter().filter_map(|line| match &line.body {
-            Body::Message(message) => Some(message),
-            Body::Event(_) => None,
+            ContextBody::Message(message) => Some(message),
+            ContextBody::Event(_) => None,
         })
     }
 
     /// Returns the line of a message; `None` if it has none of that id.
     pub fn line_of(&self, id: &MessageId) -> Option<Seq> {
-        let is_it = |line: &&Arc<Line>| match &line.body {
-            Body::Message(message) => message.str("id") == Some(id.as_str()),
-            Body::Event(_) => false,
+        let is_it = |line: &&Arc<ContextLine>| match &line.body {
+            ContextBody::Message(message) => message.str("id") == Some(id.as_str()),
+            ContextBody::Event(_) => false,
         };
         self.lines.iter().find(is_it).map(|line| line.seq)
     }
@@ -244,7 +244,7 @@ pub struct Rotation {
     /// What the new log begins with.
     pub head: Head,
     /// What it then holds, in this order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<LogPiece>,
 }
 
 /// A part of the log that a rotation publishes.
@@ -252,7 +252,7 @@ pub struct Rotation {
 /// A message that is in several of them is once in the new log: where the first of them has it, in its newest
 /// revision. Something new counts as it is, and is refused where its id was there before.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Piece {
+pub enum LogPiece {
     /// Lines of the old log, first and last included. A message is at the place of its first line and
     /// is kept in its newest revision.
     Keep(Seq, Seq),
@@ -281,7 +281,7 @@ pub enum Piece {
         last: Seq,
     },
     /// Something new.
-    New(Entry),
+    New(NewLine),
 }
 
 /// What a rotation has done.
@@ -292,18 +292,18 @@ pub struct Rotated {
     /// The name under which the old log is sealed; `None` if there was none.
     pub sealed: Option<SealedName>,
     /// What cannot be read of the logs that lines were copied from, apart from the live one.
-    pub damage: Vec<Problem>,
+    pub damage: Vec<StorageProblem>,
 }
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct StorageProblem {
     /// The file, relative to the project folder.
     pub file: String,
     /// Where in it.
     pub offset: u64,
     /// What kind of thing.
-    pub kind: ProblemKind,
+    pub kind: StorageProblemKind,
     /// What was found.
     pub message: String,
     /// What to do about it.
@@ -314,11 +314,11 @@ pub struct Problem {
     pub known: bool,
 }
 
-impl Problem {
+impl StorageProblem {
     /// Makes a problem of a whole file.
     pub fn new(
         file: impl Into<String>,
-        kind: ProblemKind,
+        kind: StorageProblemKind,
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
@@ -371,7 +371,7 @@ impl RepairEffect {
 /// What kind of thing is not as it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum ProblemKind {
+pub enum StorageProblemKind {
     /// Bytes after the last whole batch; never acknowledged.
     TornTail,
     /// Bytes before the tail that are no line, or lines out of order.
@@ -392,7 +392,7 @@ pub enum ProblemKind {
     NotPlain,
 }
 
-impl ProblemKind {
+impl StorageProblemKind {
     /// Returns what a repair does about problems of this kind, where nothing else is said.
     fn repair(self) -> RepairEffect {
         match self {

@@ -173,7 +173,7 @@ pub enum StorageError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        refused: Refused,
+        refused: RefusedInput,
     },
     /// The account has no right to it.
     #[error("this account may not {doing} {}; give it the permission, or use the account it belongs to", path.display())]
@@ -318,7 +318,7 @@ fn make_space(error: &io::Error) -> &'static str {
 /// What is wrong with something that was handed in. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum RefusedInput {
     /// A field that only the store may write.
     #[error("the field `{0}` is reserved for the store; leave it out")]
     Reserved(String),
@@ -449,7 +449,7 @@ pub enum PurgeError {
 pub enum AcceptError {
     /// The entry itself is at fault.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] RefusedInput),
     /// A delivery names an entry that is not there.
     #[error("chat `{chat}` has no ledger entry {entry}; name one that was accepted")]
     NoEntry {
@@ -469,7 +469,7 @@ pub enum AcceptError {
 pub enum AppendError {
     /// The batch itself is at fault.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] RefusedInput),
     /// The log has moved on; read it and decide again.
     #[error("chat `{chat}` has moved on: expected {expected}, found {found}; read it again")]
     Moved {
@@ -520,7 +520,7 @@ pub enum AppendError {
 pub enum RotateError {
     /// What it brings is at fault.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    Refused(#[from] RefusedInput),
     /// Another rotation came first.
     #[error(
         "chat `{chat}` was rotated meanwhile: expected {}, found {}; read it again",

@@ -22,7 +22,7 @@ pub const ANSWERS_TO: &str = "answersTo";
 
 /// An entry to accept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NewEntry {
+pub struct LedgerEntry {
     /// What makes the same message the same: channel, account, platform chat, message id, edit date.
     pub key: String,
     /// `v, ts, role, text, chatKey, channel, chatId, userId?, …, meta?`.
@@ -51,7 +51,7 @@ pub struct LedgerLine {
 #[derive(Debug, Clone, PartialEq)]
 pub enum LedgerBody {
     /// Something came in or went out.
-    Entry(NewEntry),
+    Entry(LedgerEntry),
     /// What became of something that went out.
     Delivery(Delivery),
 }
@@ -74,7 +74,7 @@ impl AnsweredEntries {
 
     /// Takes a line in. Gives the last entry that it answers, if it is an answer.
     pub fn take(&mut self, line: &LedgerLine) -> Option<LedgerSeq> {
-        let LedgerBody::Entry(NewEntry { key, entry }) = &line.body else { return None };
+        let LedgerBody::Entry(LedgerEntry { key, entry }) = &line.body else { return None };
         let request = entry.str("requestId");
         if !key.starts_with(ANSWER_KEY) {
             let asked = request.filter(|_| entry.str("role") == Some("user"));

@@ -12,7 +12,7 @@
 //! use ship_message::json::{Json, Object};
 //! use ship_store::{About, ContextId, FileStore, Head, Options, Rotation, Store, Timestamp};
 //!
-//! let store = FileStore::in_memory(Options::default());
+//! let store = FileStore::in_memory(StoreOptions::default());
 //! let chat = store.create(&"terminal:main".parse()?, About::default()).await?;
 //! let lane = chat.lane("example").await?;
 //!
@@ -45,12 +45,12 @@ mod store;
 
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use entry::{
-    Body, Checkpoint, Entry, FORMAT_VERSION, Head, Line, NewEvent, NewMessage, Piece, Problem,
-    ProblemKind, RepairEffect, Rotated, Rotation, View,
+    Checkpoint, ContextBody, ContextEvent, ContextLine, FORMAT_VERSION, Head, LogPiece, NewLine,
+    NewMessage, RepairEffect, Rotated, Rotation, StorageProblem, StorageProblemKind, View,
 };
 pub use error::{
     AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, ListError, OpenError,
-    PurgeError, ReadError, Refused, Right, RotateError, StorageError,
+    PurgeError, ReadError, RefusedInput, Right, RotateError, StorageError,
 };
 pub use file::FileStore;
 pub use ids::{
@@ -59,11 +59,11 @@ pub use ids::{
 };
 pub use ledger::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, Delivery, DeliveryState, KEYS_KEPT_MS,
-    LedgerBody, LedgerLine, NewEntry,
+    LedgerBody, LedgerEntry, LedgerLine,
 };
 pub use name::chat_folder;
-pub use sealed::{Place, Purged, SealedLog, SealedName};
+pub use sealed::{MessagePlace, Purged, SealedLog, SealedName};
 pub use store::{
-    About, Answer, BlobRef, Chat, ChatContent, ChatLook, ChatOverview, ChatState, Derived,
-    DerivedState, Durability, Lane, Options, Store, Synced,
+    About, BlobRef, Chat, ChatContent, ChatLook, ChatOverview, ChatState, Derived, DerivedState,
+    Durability, Lane, Store, StoreFuture, StoreOptions, Synced,
 };

@@ -19,14 +19,14 @@ const CRC_FIELD: &[u8] = b",\"crc\":\"";
 
 /// What a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LineKind {
     /// A message, or an entry of the ledger.
     Message,
     /// Anything else a log must remember.
     Event,
 }
 
-impl Kind {
+impl LineKind {
     fn as_str(self) -> &'static str {
         match self {
             Self::Message => "msg",
@@ -37,8 +37,8 @@ impl Kind {
 
 /// A line that is ready to be written, but for its number and its batch.
 #[derive(Debug, Clone)]
-pub(crate) struct Draft {
-    pub(crate) kind: Kind,
+pub(crate) struct UnnumberedLine {
+    pub(crate) kind: LineKind,
     pub(crate) rev: u64,
     /// The ledger position of a promoted message.
     pub(crate) inbox: Option<u64>,
@@ -48,9 +48,9 @@ pub(crate) struct Draft {
     pub(crate) blobs: Option<String>,
 }
 
-impl Draft {
+impl UnnumberedLine {
     /// Makes a line of `body`, which must hold no reserved field.
-    pub(crate) fn new(kind: Kind, body: Object) -> Self {
+    pub(crate) fn new(kind: LineKind, body: Object) -> Self {
         let text = Json::from(body).to_string();
         let inner = text[1..text.len() - 1].to_owned();
         Self { kind, rev: 0, inbox: None, body: inner, blobs: None }
@@ -87,7 +87,7 @@ impl Draft {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RawLine {
     pub(crate) seq: u64,
-    pub(crate) kind: Kind,
+    pub(crate) kind: LineKind,
     pub(crate) rev: u64,
     pub(crate) inbox: Option<u64>,
     pub(crate) batch: Option<(u64, u64)>,
@@ -98,9 +98,14 @@ pub(crate) struct RawLine {
 
 impl RawLine {
     /// Returns the line as one that can be written again, under another number.
-    pub(crate) fn into_draft(self) -> Draft {
+    pub(crate) fn into_draft(self) -> UnnumberedLine {
         let blobs = self.blobs.map(|blobs| Json::from(blobs).to_string());
-        Draft { rev: self.rev, inbox: self.inbox, blobs, ..Draft::new(self.kind, self.body) }
+        UnnumberedLine {
+            rev: self.rev,
+            inbox: self.inbox,
+            blobs,
+            ..UnnumberedLine::new(self.kind, self.body)
+        }
     }
 
     /// Whether it stands for lines that were purged.
@@ -110,7 +115,7 @@ impl RawLine {
 
     /// Returns the name of the event, if it is one.
     pub(crate) fn event(&self) -> Option<&str> {
-        if self.kind == Kind::Event { self.body.str("event") } else { None }
+        if self.kind == LineKind::Event { self.body.str("event") } else { None }
     }
 }
 
@@ -124,8 +129,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
     body.remove("crc");
     let seq = body.remove("seq")?.as_u64()?;
     let kind = match body.remove("type")?.as_str()? {
-        "msg" => Kind::Message,
-        "evt" => Kind::Event,
+        "msg" => LineKind::Message,
+        "evt" => LineKind::Event,
         _ => return None,
     };
     let rev = body.remove("rev").map_or(Some(0), |rev| rev.as_u64())?;
@@ -141,9 +146,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
 
 /// What a line that was never replaced begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Outline<'a> {
+pub(crate) struct LineOutline<'a> {
     pub(crate) seq: u64,
-    pub(crate) kind: Kind,
+    pub(crate) kind: LineKind,
     pub(crate) inbox: Option<u64>,
     pub(crate) batch: Option<(u64, u64)>,
     pub(crate) id: &'a [u8],
@@ -156,13 +161,13 @@ pub(crate) fn claimed_seq(bytes: &[u8]) -> Option<u64> {
 
 /// Reads what a line begins with, without its newline, at a fraction of what [`decode`] costs. `None` if its checksum
 /// is wrong, if it is a revision, or if it is not written as we write it: then only [`decode`] can tell.
-pub(crate) fn outline(bytes: &[u8]) -> Option<Outline<'_>> {
+pub(crate) fn outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     checksum(bytes)?;
     let (seq, rest) = number(bytes.strip_prefix(b"{\"seq\":")?)?;
     let rest = rest.strip_prefix(b",\"type\":\"")?;
     let (kind, rest) = match rest.split_at_checked(3)? {
-        (b"msg", rest) => (Kind::Message, rest),
-        (b"evt", rest) => (Kind::Event, rest),
+        (b"msg", rest) => (LineKind::Message, rest),
+        (b"evt", rest) => (LineKind::Event, rest),
         _ => return None,
     };
     let mut rest = rest.strip_prefix(b"\"")?;
@@ -178,7 +183,7 @@ pub(crate) fn outline(bytes: &[u8]) -> Option<Outline<'_>> {
     }
     let id = rest.strip_prefix(b",\"id\":\"")?;
     let id = &id[..id.iter().position(|&byte| byte == b'"')?];
-    (!id.is_empty() && !id.contains(&b'\\')).then_some(Outline { seq, kind, inbox, batch, id })
+    (!id.is_empty() && !id.contains(&b'\\')).then_some(LineOutline { seq, kind, inbox, batch, id })
 }
 
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -251,20 +256,23 @@ mod tests {
 
     use super::*;
 
-    fn written(draft: &Draft, seq: u64, batch: Option<(u64, u64)>) -> Vec<u8> {
+    fn written(draft: &UnnumberedLine, seq: u64, batch: Option<(u64, u64)>) -> Vec<u8> {
         let mut out = Vec::new();
         draft.write(seq, batch, &mut out);
         assert_eq!(out.pop(), Some(b'\n'));
         out
     }
 
-    fn message(text: &str) -> Draft {
-        Draft::new(Kind::Message, Object::from([("id", Json::from("m1")), ("text", text.into())]))
+    fn message(text: &str) -> UnnumberedLine {
+        UnnumberedLine::new(
+            LineKind::Message,
+            Object::from([("id", Json::from("m1")), ("text", text.into())]),
+        )
     }
 
     #[test]
     fn a_line_is_json_with_seq_first_and_crc_last() {
-        let draft = Draft { rev: 2, inbox: Some(9), ..message("hi") };
+        let draft = UnnumberedLine { rev: 2, inbox: Some(9), ..message("hi") };
         assert_eq!(
             String::from_utf8(written(&draft, 7, Some((7, 8)))).expect("utf-8"),
             r#"{"seq":7,"type":"msg","rev":2,"in":9,"batch":[7,8],"id":"m1","text":"hi","crc":"3881431e"}"#
@@ -274,7 +282,8 @@ mod tests {
     #[test]
     fn a_line_reads_back_with_its_fields_apart() {
         let blobs = Some(r#"{"/text":{"sha256":"aa"}}"#.to_owned());
-        let draft = Draft { rev: 2, inbox: Some(9), blobs, ..message("\",\"crc\":\"00000000\"}") };
+        let draft =
+            UnnumberedLine { rev: 2, inbox: Some(9), blobs, ..message("\",\"crc\":\"00000000\"}") };
         let line = decode(&written(&draft, 7, None)).expect("a line");
         assert_eq!((line.seq, line.rev, line.inbox, line.batch), (7, 2, Some(9), None));
         assert_eq!(line.body.keys().collect::<Vec<_>>(), ["id", "text"]);
@@ -286,12 +295,12 @@ mod tests {
     fn an_outline_tells_what_the_whole_line_does_or_nothing() {
         let drafts = [
             message("hi"),
-            Draft { inbox: Some(9), ..message("a \\ \"b\"") },
-            Draft { rev: 1, ..message("again") },
-            Draft::new(Kind::Event, Object::from([("id", "e7"), ("event", "x")])),
-            Draft::new(Kind::Message, Object::from([("id", "a\"b")])),
-            Draft::new(Kind::Message, Object::from([("id", "")])),
-            Draft::new(Kind::Message, Object::from([("role", "user"), ("id", "m")])),
+            UnnumberedLine { inbox: Some(9), ..message("a \\ \"b\"") },
+            UnnumberedLine { rev: 1, ..message("again") },
+            UnnumberedLine::new(LineKind::Event, Object::from([("id", "e7"), ("event", "x")])),
+            UnnumberedLine::new(LineKind::Message, Object::from([("id", "a\"b")])),
+            UnnumberedLine::new(LineKind::Message, Object::from([("id", "")])),
+            UnnumberedLine::new(LineKind::Message, Object::from([("role", "user"), ("id", "m")])),
         ];
         let told = drafts.iter().map(|draft| {
             let bytes = written(draft, 7, Some((7, 8)));

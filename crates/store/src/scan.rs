@@ -12,7 +12,7 @@ use crate::line::{RawLine, decode, decode_first, without_return};
 
 /// A line and where it is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct ScannedLine {
     pub(crate) offset: usize,
     /// Length without the newline.
     pub(crate) len: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Found {
 
 /// What is wrong with a stretch of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum LogFault {
     /// Bytes that are no line.
     Unreadable,
     /// A whole line that repeats or goes back behind an earlier number.
@@ -35,12 +35,12 @@ pub(crate) enum Fault {
 pub(crate) struct Damage {
     pub(crate) offset: usize,
     pub(crate) len: usize,
-    pub(crate) fault: Fault,
+    pub(crate) fault: LogFault,
 }
 
 /// The numbers at the end of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Numbers {
+pub(crate) struct LineNumbers {
     /// The number of the last line that can be read.
     pub(crate) last: u64,
     /// The highest number that may have been given. It is higher than `last` when unreadable lines follow, and
@@ -48,7 +48,7 @@ pub(crate) struct Numbers {
     pub(crate) given: u64,
 }
 
-impl Numbers {
+impl LineNumbers {
     /// The end of a log without damage at its end.
     pub(crate) fn at(last: u64) -> Self {
         Self { last, given: last }
@@ -57,8 +57,8 @@ impl Numbers {
 
 /// What a stretch of bytes holds.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Scan {
-    pub(crate) lines: Vec<Found>,
+pub(crate) struct LogScan {
+    pub(crate) lines: Vec<ScannedLine>,
     pub(crate) damage: Vec<Damage>,
     /// Where two lines stand on one, which is harmless.
     pub(crate) glued: Vec<usize>,
@@ -69,14 +69,14 @@ pub(crate) struct Scan {
 }
 
 enum Item {
-    Line(Found),
+    Line(ScannedLine),
     /// A line whose number is not above the one before it.
-    Repeated(Found),
-    Bad(Bad),
+    Repeated(ScannedLine),
+    Bad(UnreadableBytes),
 }
 
 /// Bytes that are no line.
-struct Bad {
+struct UnreadableBytes {
     offset: usize,
     end: usize,
     /// Whether a crash may have left them: they hold NULs or lack their newline.
@@ -87,12 +87,12 @@ struct Bad {
 
 /// Scans the bytes of a log from its start, or from the end of a batch on, where the next line should
 /// have the number `next_seq` if that is known.
-pub(crate) fn scan(bytes: &[u8], next_seq: Option<u64>) -> Scan {
-    scan_behind(bytes, next_seq.map(|next| Numbers::at(next.saturating_sub(1))))
+pub(crate) fn scan(bytes: &[u8], next_seq: Option<u64>) -> LogScan {
+    scan_behind(bytes, next_seq.map(|next| LineNumbers::at(next.saturating_sub(1))))
 }
 
 /// Scans the bytes of a log behind a part that ended with these numbers.
-pub(crate) fn scan_behind(bytes: &[u8], behind: Option<Numbers>) -> Scan {
+pub(crate) fn scan_behind(bytes: &[u8], behind: Option<LineNumbers>) -> LogScan {
     let mut glued = Vec::new();
     let mut items = split(bytes, &mut glued);
     mark_repeats(&mut items, behind.map(|numbers| numbers.last));
@@ -101,12 +101,12 @@ pub(crate) fn scan_behind(bytes: &[u8], behind: Option<Numbers>) -> Scan {
     items.truncate(kept);
     glued.retain(|&at| at < good_len);
     let given = behind.map_or(0, |numbers| numbers.given);
-    let mut scan = Scan { good_len, glued, given, ..Scan::default() };
+    let mut scan = LogScan { good_len, glued, given, ..LogScan::default() };
     scan.sort_out(items, behind.map(|numbers| numbers.given + 1));
     scan
 }
 
-impl Scan {
+impl LogScan {
     /// Whether these bytes are lines, each on its own, and nothing else.
     pub(crate) fn is_whole(&self, bytes: &[u8]) -> bool {
         let ended = bytes.is_empty() || bytes.ends_with(b"\n");
@@ -121,17 +121,17 @@ impl Scan {
                 Item::Bad(bad) => {
                     after_bad = true;
                     self.given += bad.lines;
-                    self.add_damage(bad.offset, bad.end - bad.offset, Fault::Unreadable);
+                    self.add_damage(bad.offset, bad.end - bad.offset, LogFault::Unreadable);
                 }
                 Item::Repeated(found) => {
-                    self.add_damage(found.offset, found.len + 1, Fault::OutOfOrder);
+                    self.add_damage(found.offset, found.len + 1, LogFault::OutOfOrder);
                 }
                 Item::Line(found) => {
                     let seq = found.line.seq;
                     // A tombstone has the number of the last line that it stands for.
                     let jumps = next_seq.is_some_and(|next| seq > next);
                     if jumps && !after_bad && !found.line.is_tombstone() {
-                        self.add_damage(found.offset, 0, Fault::Gap);
+                        self.add_damage(found.offset, 0, LogFault::Gap);
                     }
                     after_bad = false;
                     next_seq = Some(seq + 1);
@@ -145,7 +145,7 @@ impl Scan {
         self.given = self.given.max(batch.map_or(0, |(_, end)| end));
     }
 
-    fn add_damage(&mut self, offset: usize, len: usize, fault: Fault) {
+    fn add_damage(&mut self, offset: usize, len: usize, fault: LogFault) {
         self.damage.push(Damage { offset, len, fault });
     }
 }
@@ -160,7 +160,7 @@ impl Item {
 
     /// Whether a crash may have left it.
     fn is_torn(&self) -> bool {
-        matches!(self, Self::Bad(Bad { torn: true, .. }))
+        matches!(self, Self::Bad(UnreadableBytes { torn: true, .. }))
     }
 
     /// The batch and the number of a line.
@@ -181,10 +181,10 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
         let end = newline.map_or(bytes.len(), |at| offset + at);
         match decode(&bytes[offset..end]) {
             // A whole line is one, also when its newline is lost: its checksum covers all that it says.
-            Some(line) => items.push(Item::Line(Found { offset, len: end - offset, line })),
+            Some(line) => items.push(Item::Line(ScannedLine { offset, len: end - offset, line })),
             None if newline.is_some() => unglue(bytes, offset, end, &mut items, glued),
             // Whatever it is, it was never finished.
-            None => items.push(Item::Bad(Bad { offset, end, torn: true, lines: 1 })),
+            None => items.push(Item::Bad(UnreadableBytes { offset, end, torn: true, lines: 1 })),
         }
         offset = end + usize::from(newline.is_some());
     }
@@ -203,8 +203,8 @@ fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: 
         // people write stands inside of braces or quotes, which the rest of its line closes, so no content of a line
         // can be all that is left of it.
         let offset = start + nul_len;
-        items.push(Item::Bad(Bad { offset: start, end: offset, torn: true, lines: 1 }));
-        items.push(Item::Line(Found { offset, len: end - offset, line }));
+        items.push(Item::Bad(UnreadableBytes { offset: start, end: offset, torn: true, lines: 1 }));
+        items.push(Item::Line(ScannedLine { offset, len: end - offset, line }));
         return;
     }
     let stretch = without_return(&bytes[start..end]);
@@ -219,7 +219,7 @@ fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: 
         }
         next_seq = Some(line.seq + 1);
         glued.push(start + at);
-        items.push(Item::Line(Found { offset: start + at, len, line }));
+        items.push(Item::Line(ScannedLine { offset: start + at, len, line }));
         at += len;
     }
     if at == stretch.len() && !stretch.is_empty() {
@@ -231,7 +231,12 @@ fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: 
         at = 0;
     }
     let (offset, torn) = (start + at, stretch[at..].contains(&0));
-    items.push(Item::Bad(Bad { offset, end: end + 1, torn, lines: lines_in(&stretch[at..]) }));
+    items.push(Item::Bad(UnreadableBytes {
+        offset,
+        end: end + 1,
+        torn,
+        lines: lines_in(&stretch[at..]),
+    }));
 }
 
 /// How many lines a stretch was before it was damaged: when a newline was hurt, more than one.
@@ -297,7 +302,7 @@ mod tests {
     use ship_message::json::{Json, Object};
 
     use super::*;
-    use crate::line::{Draft, Kind};
+    use crate::line::{LineKind, UnnumberedLine};
 
     /// A log of batches with these many lines each, and where each batch ends.
     fn log(batches: &[u64]) -> (Vec<u8>, Vec<usize>) {
@@ -306,7 +311,7 @@ mod tests {
             let batch = (count > 1).then_some((seq, seq + count - 1));
             for _ in 0..count {
                 let body = Object::from([("id", Json::from(format!("m{seq}")))]);
-                Draft::new(Kind::Message, body).write(seq, batch, &mut bytes);
+                UnnumberedLine::new(LineKind::Message, body).write(seq, batch, &mut bytes);
                 seq += 1;
             }
             ends.push(bytes.len());
@@ -314,7 +319,7 @@ mod tests {
         (bytes, ends)
     }
 
-    fn seqs(scan: &Scan) -> Vec<u64> {
+    fn seqs(scan: &LogScan) -> Vec<u64> {
         scan.lines.iter().map(|found| found.line.seq).collect()
     }
 
@@ -357,7 +362,7 @@ mod tests {
             let end = (at + noise.len()).min(bytes.len() - 1);
             bytes[at..end].copy_from_slice(&noise[..end - at]);
             prop_assume!(bytes != before);
-            let untouched = |found: &&Found| found.offset + found.len < at || found.offset > end;
+            let untouched = |found: &&ScannedLine| found.offset + found.len < at || found.offset > end;
             let whole = scan(&before, Some(1)).lines;
             let found = scan(&bytes, Some(1));
             prop_assert_eq!(found.good_len, bytes.len());
@@ -406,11 +411,11 @@ mod tests {
     fn posing(seq: u64, posed: u64) -> Vec<u8> {
         let mut inner = Vec::new();
         let evil = Object::from([("id", Json::from("evil"))]);
-        Draft::new(Kind::Message, evil).write(posed, None, &mut inner);
+        UnnumberedLine::new(LineKind::Message, evil).write(posed, None, &mut inner);
         let Ok(inner) = Json::parse_bytes(&inner) else { panic!("a line is JSON") };
         let mut line = Vec::new();
         let body = Object::from([("id", Json::from(format!("m{seq}"))), ("data", inner)]);
-        Draft::new(Kind::Message, body).write(seq, None, &mut line);
+        UnnumberedLine::new(LineKind::Message, body).write(seq, None, &mut line);
         line
     }
 
@@ -447,7 +452,7 @@ mod tests {
             ("id", Json::from("m2")),
             ("data", vec![Json::parse(r#"{"seq":2,"crc":"00000000"}"#).unwrap(); 100_000].into()),
         ]);
-        Draft::new(Kind::Message, body).write(2, None, &mut bytes);
+        UnnumberedLine::new(LineKind::Message, body).write(2, None, &mut bytes);
         let at = bytes.len() / 2;
         bytes[at] ^= 1;
         // Looking at every pair of a beginning and an end would take hours.
@@ -486,7 +491,7 @@ mod tests {
         bytes[ends[0]..ends[1]].fill(0);
         let found = scan(&bytes, Some(1));
         assert_eq!((seqs(&found), found.good_len), (vec![1, 4], bytes.len()));
-        let hole = Damage { offset: ends[0], len: ends[1] - ends[0], fault: Fault::Unreadable };
+        let hole = Damage { offset: ends[0], len: ends[1] - ends[0], fault: LogFault::Unreadable };
         assert_eq!(found.damage, [hole]);
     }
 
@@ -495,7 +500,8 @@ mod tests {
         let (mut bytes, ends) = log(&[1, 1, 1, 1]);
         bytes[ends[0] + 9] ^= 1;
         let scan = scan(&bytes, Some(1));
-        let expected = Damage { offset: ends[0], len: ends[1] - ends[0], fault: Fault::Unreadable };
+        let expected =
+            Damage { offset: ends[0], len: ends[1] - ends[0], fault: LogFault::Unreadable };
         assert_eq!((scan.good_len, seqs(&scan)), (bytes.len(), vec![1, 3, 4]));
         assert_eq!(scan.damage, [expected]);
     }
@@ -505,7 +511,8 @@ mod tests {
         let (mut bytes, ends) = log(&[1, 1]);
         bytes[ends[0] + 9] ^= 1;
         let scan = scan(&bytes, Some(1));
-        let expected = Damage { offset: ends[0], len: ends[1] - ends[0], fault: Fault::Unreadable };
+        let expected =
+            Damage { offset: ends[0], len: ends[1] - ends[0], fault: LogFault::Unreadable };
         assert_eq!((scan.good_len, scan.damage, scan.given), (bytes.len(), vec![expected], 2));
     }
 
@@ -533,20 +540,20 @@ mod tests {
         let found = scan(&without(3), Some(1));
         assert_eq!((seqs(&found), found.good_len, found.given), (vec![1], ends[0], 1));
         let found = scan(&without(2), Some(1));
-        assert_eq!((seqs(&found), found.damage[0].fault), (vec![1, 2, 4], Fault::Gap));
+        assert_eq!((seqs(&found), found.damage[0].fault), (vec![1, 2, 4], LogFault::Gap));
     }
 
     #[test]
     fn a_line_behind_damage_may_have_any_number_above_the_last_that_can_be_read() {
         let (bytes, ends) = log(&[1, 1, 1, 1]);
-        let behind = Some(Numbers { last: 1, given: 3 });
+        let behind = Some(LineNumbers { last: 1, given: 3 });
         let found = scan_behind(&bytes[ends[2]..], behind);
         assert_eq!((seqs(&found), found.damage.len()), (vec![4], 0));
         // A program that does not skip the numbers of unreadable lines wrote it.
         let found = scan_behind(&bytes[ends[1]..], behind);
         assert_eq!((seqs(&found), found.damage.len()), (vec![3, 4], 0));
-        let found = scan_behind(&bytes[ends[2]..], Some(Numbers::at(2)));
-        assert_eq!((seqs(&found), found.damage[0].fault), (vec![4], Fault::Gap));
+        let found = scan_behind(&bytes[ends[2]..], Some(LineNumbers::at(2)));
+        assert_eq!((seqs(&found), found.damage[0].fault), (vec![4], LogFault::Gap));
     }
 
     #[test]
@@ -556,7 +563,7 @@ mod tests {
         let doubled = [&bytes[..], &bytes[ends[0]..lines[2].offset]].concat();
         let found = scan(&doubled, Some(1));
         assert_eq!((seqs(&found), found.good_len), (vec![1, 2, 3, 4], doubled.len()));
-        assert_eq!(found.damage[0].fault, Fault::OutOfOrder);
+        assert_eq!(found.damage[0].fault, LogFault::OutOfOrder);
     }
 
     #[test]
@@ -581,9 +588,9 @@ mod tests {
         let (bytes, ends) = log(&[1, 1, 1]);
         let twice = [&bytes[..ends[1]], &bytes[ends[0]..]].concat();
         let found = scan(&twice, Some(1));
-        assert_eq!((seqs(&found), found.damage[0].fault), (vec![1, 2, 3], Fault::OutOfOrder));
+        assert_eq!((seqs(&found), found.damage[0].fault), (vec![1, 2, 3], LogFault::OutOfOrder));
         let missing = [&bytes[..ends[0]], &bytes[ends[1]..]].concat();
         let found = scan(&missing, Some(1));
-        assert_eq!((seqs(&found), found.damage[0].fault), (vec![1, 3], Fault::Gap));
+        assert_eq!((seqs(&found), found.damage[0].fault), (vec![1, 3], LogFault::Gap));
     }
 }

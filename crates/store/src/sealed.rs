@@ -78,7 +78,7 @@ impl std::fmt::Display for Purged {
 
 /// Where a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct MessagePlace {
     /// The sealed log; `None` if it is the live one.
     pub log: Option<SealedName>,
     /// The line that it was first said on in that log.

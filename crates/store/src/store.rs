@@ -15,22 +15,22 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 
 use crate::{
-    AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Entry, Head,
-    LaneError, LaneHolder, LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError, Place,
-    Position, Problem, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog,
-    SealedName, Seq, StorageError, Timestamp, View,
+    AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Head, LaneError,
+    LaneHolder, LedgerEntry, LedgerLine, LedgerSeq, ListError, MessageId, MessagePlace, NewLine,
+    OpenError, Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog,
+    SealedName, Seq, StorageError, StorageProblem, Timestamp, View,
 };
 
 /// What an operation of the store gives, later.
-pub type Answer<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
+pub type StoreFuture<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
 /// All chats of a project, and the blobs they share.
 pub trait Store: Send + Sync {
     /// Lists the chats, with one look at the sizes of each; none is opened.
-    fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError>;
+    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, ListError>;
 
     /// Tells of each chat what a list of chats shows, for little more than a look at its files.
-    fn overviews(&self) -> Answer<'_, Vec<ChatOverview>, ListError> {
+    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, ListError> {
         Box::pin(async move {
             let mut overviews = Vec::new();
             for look in self.chats().await? {
@@ -45,23 +45,23 @@ pub trait Store: Send + Sync {
     }
 
     /// Opens a chat; `None` if there is none of that key. Changes nothing.
-    fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError>;
+    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError>;
 
     /// Opens a chat, making it if there is none of that key. What a known chat is about stays.
-    fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError>;
+    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, OpenError>;
 
     /// Keeps bytes under their digest.
-    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> Answer<'_, BlobRef, BlobError>;
+    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError>;
 
     /// Returns the bytes of a digest.
-    fn blob(&self, sha256: &str) -> Answer<'_, Vec<u8>, BlobError>;
+    fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError>;
 }
 
 /// What a list of chats shows of one.
 #[derive(Debug)]
 pub struct ChatOverview {
     /// The chat, or what is wrong with its folder.
-    pub key: Result<ChatKey, Problem>,
+    pub key: Result<ChatKey, StorageProblem>,
     /// What is in it, or why that cannot be read; `None` if it is gone meanwhile.
     pub content: Result<Option<ChatContent>, ReadError>,
 }
@@ -108,39 +108,39 @@ pub trait Chat: Send + Sync {
     fn key(&self) -> &ChatKey;
 
     /// Returns what it is about.
-    fn about(&self) -> Answer<'_, About, ReadError>;
+    fn about(&self) -> StoreFuture<'_, About, ReadError>;
 
     /// Says anew what it is about.
-    fn set_about(&self, about: About) -> Answer<'_, (), OpenError>;
+    fn set_about(&self, about: About) -> StoreFuture<'_, (), OpenError>;
 
     /// Takes the lane, for a run, waiting up to `lock.waitMs`. `purpose` is told to who is refused.
-    fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError>;
+    fn lane(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError>;
 
     /// Takes the lane if it is free, and waits for nobody.
-    fn lane_now(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError>;
+    fn lane_now(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError>;
 
     /// Looks at the process that noted last that it holds the lane; `None` if there is no note, or if the store has
     /// no processes to tell of.
-    fn lane_holder(&self) -> Answer<'_, Option<LaneHolder>, ReadError> {
+    fn lane_holder(&self) -> StoreFuture<'_, Option<LaneHolder>, ReadError> {
         Box::pin(async { Ok(None) })
     }
 
     /// Adds an entry to the ledger. The same key again is the same entry. Needs no lane.
-    fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError>;
+    fn accept(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError>;
 
     /// Reads the ledger backwards: the last `limit` lines before `before` (or the end), in order.
     fn ledger_before(
         &self,
         before: Option<LedgerSeq>,
         limit: usize,
-    ) -> Answer<'_, Vec<LedgerLine>, ReadError>;
+    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError>;
 
     /// Reads the ledger forwards: the first `limit` lines after `after` (or the start), in order.
     fn ledger_after(
         &self,
         after: Option<LedgerSeq>,
         limit: usize,
-    ) -> Answer<'_, Vec<LedgerLine>, ReadError>;
+    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError>;
 
     /// Finds the entry of a key, however long ago it was accepted, if it is behind `after`. One that is before
     /// `after` may be found as well. What is behind `after` costs, not the age of the chat.
@@ -148,19 +148,19 @@ pub trait Chat: Send + Sync {
         &self,
         key: &str,
         after: Option<LedgerSeq>,
-    ) -> Answer<'_, Option<LedgerSeq>, ReadError>;
+    ) -> StoreFuture<'_, Option<LedgerSeq>, ReadError>;
 
     /// Returns the newest state of every platform message that is not done, in order.
-    fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError>;
+    fn open_deliveries(&self) -> StoreFuture<'_, Vec<Delivery>, ReadError>;
 
     /// Reads the active context; `None` before the first.
-    fn view(&self) -> Answer<'_, Option<View>, ReadError>;
+    fn view(&self) -> StoreFuture<'_, Option<View>, ReadError>;
 
     /// Lists the sealed logs that the active one goes back to, the newest first.
     ///
     /// To read everything while others write, read the view first and then this: a log that is sealed in
     /// between is then in both, and none is missed.
-    fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError>;
+    fn sealed(&self) -> StoreFuture<'_, Vec<SealedLog>, ReadError>;
 
     /// Lists up to `limit` of them that are before `before` (or before the live log), the newest first. Costs
     /// what it lists, however many there are.
@@ -168,7 +168,7 @@ pub trait Chat: Send + Sync {
         &self,
         before: Option<SealedName>,
         limit: usize,
-    ) -> Answer<'_, Vec<SealedLog>, ReadError> {
+    ) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
         Box::pin(async move {
             let sealed = self.sealed().await?.into_iter();
             let is_before = |log: &SealedLog| {
@@ -179,7 +179,7 @@ pub trait Chat: Send + Sync {
     }
 
     /// Returns the sealed log that has a line, as the names tell: no log is opened.
-    fn sealed_with(&self, seq: Seq) -> Answer<'_, Option<SealedName>, ReadError> {
+    fn sealed_with(&self, seq: Seq) -> StoreFuture<'_, Option<SealedName>, ReadError> {
         Box::pin(async move {
             let names = self.sealed().await?.into_iter().map(|log| log.name);
             Ok(names.into_iter().find(|name| name.has(seq)))
@@ -192,18 +192,18 @@ pub trait Chat: Send + Sync {
         &self,
         id: &MessageId,
         before: Option<SealedName>,
-    ) -> Answer<'_, Option<Place>, ReadError> {
+    ) -> StoreFuture<'_, Option<MessagePlace>, ReadError> {
         let id = id.clone();
         Box::pin(async move {
             if before.is_none()
                 && let Some(seq) = self.view().await?.and_then(|view| view.line_of(&id))
             {
-                return Ok(Some(Place { log: None, seq }));
+                return Ok(Some(MessagePlace { log: None, seq }));
             }
             let logs = self.sealed_logs(before, usize::MAX).await?.into_iter();
             for name in logs.filter(|log| log.purged.is_none()).map(|log| log.name) {
                 if let Some(seq) = self.sealed_view(&name).await?.line_of(&id) {
-                    return Ok(Some(Place { log: Some(name), seq }));
+                    return Ok(Some(MessagePlace { log: Some(name), seq }));
                 }
             }
             Ok(None)
@@ -211,14 +211,14 @@ pub trait Chat: Send + Sync {
     }
 
     /// Reads a sealed log as the context it was. One that was purged is an error that says so.
-    fn sealed_view(&self, name: &SealedName) -> Answer<'_, View, ReadError>;
+    fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError>;
 
     /// Reads the journal of the last run that was begun.
-    fn journal(&self) -> Answer<'_, Vec<Object>, ReadError>;
+    fn journal(&self) -> StoreFuture<'_, Vec<Object>, ReadError>;
 
     /// Reads what decides what is to be done about the chat, with the first `limit` lines that the context
     /// has not read of the ledger. A store that has them in one place gives them in one go.
-    fn state(&self, limit: usize) -> Answer<'_, ChatState, ReadError> {
+    fn state(&self, limit: usize) -> StoreFuture<'_, ChatState, ReadError> {
         Box::pin(async move {
             let view = self.view().await?;
             let inbox = view.as_ref().and_then(|view| view.inbox);
@@ -232,29 +232,30 @@ pub trait Chat: Send + Sync {
     }
 
     /// Reads the last `limit` records of model calls.
-    fn requests(&self, limit: usize) -> Answer<'_, Vec<Object>, ReadError>;
+    fn requests(&self, limit: usize) -> StoreFuture<'_, Vec<Object>, ReadError>;
 
     /// Reads derived state; `None` if there is none or it cannot be read: make it anew.
-    fn derived(&self, which: Derived) -> Answer<'_, Option<DerivedState>, ReadError>;
+    fn derived(&self, which: Derived) -> StoreFuture<'_, Option<DerivedState>, ReadError>;
 
     /// Writes derived state.
-    fn put_derived(&self, which: Derived, state: DerivedState) -> Answer<'_, (), StorageError>;
+    fn put_derived(&self, which: Derived, state: DerivedState)
+    -> StoreFuture<'_, (), StorageError>;
 
     /// Takes derived state away, if it is there.
-    fn remove_derived(&self, which: Derived) -> Answer<'_, (), StorageError>;
+    fn remove_derived(&self, which: Derived) -> StoreFuture<'_, (), StorageError>;
 
     /// Lists the contexts that have a snapshot, [`Derived::Context`]; none is opened.
-    fn archived_contexts(&self) -> Answer<'_, Vec<ContextId>, ReadError>;
+    fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError>;
 
     /// Lists what is not as it should be. Changes nothing.
-    fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError>;
+    fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError>;
 
     /// Sets aside what is torn or left over and says what it did. Deletes nothing that was acknowledged.
-    fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError>;
+    fn repair(&self) -> StoreFuture<'_, Vec<StorageProblem>, StorageError>;
 
     /// Writes down that a person has seen these problems, which cannot be healed: from then on a verification
     /// shows them as known.
-    fn acknowledge(&self, problems: Vec<Problem>) -> Answer<'_, (), StorageError>;
+    fn acknowledge(&self, problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError>;
 }
 
 /// The right to run the agent on a chat. It ends when this is dropped.
@@ -262,26 +263,30 @@ pub trait Lane: Send + Sync {
     /// Appends to the context log, all or nothing, if it still ends at `expected`.
     ///
     /// A message that is there already with the same content adds nothing.
-    fn append(&self, batch: Vec<Entry>, expected: Position) -> Answer<'_, Position, AppendError>;
+    fn append(
+        &self,
+        batch: Vec<NewLine>,
+        expected: Position,
+    ) -> StoreFuture<'_, Position, AppendError>;
 
     /// Seals the context log and puts a new one in its place.
-    fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError>;
+    fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError>;
 
     /// Takes the lines of a sealed log away for good, on behalf of `by`. Its name and its head stay, and what was
     /// there to tell: when, how many lines, by what. One that was purged before stays as it is. Blobs stay.
-    fn purge(&self, log: &SealedName, by: &str) -> Answer<'_, Purged, PurgeError>;
+    fn purge(&self, log: &SealedName, by: &str) -> StoreFuture<'_, Purged, PurgeError>;
 
     /// Records what became of platform messages.
-    fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError>;
+    fn deliver(&self, states: Vec<Delivery>) -> StoreFuture<'_, LedgerSeq, AcceptError>;
 
     /// Begins the journal of a run, which replaces that of the run before.
-    fn begin_journal(&self, about: Object) -> Answer<'_, (), StorageError>;
+    fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError>;
 
     /// Adds to the journal of the run.
-    fn journal(&self, parts: Vec<Object>, when: Synced) -> Answer<'_, (), StorageError>;
+    fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError>;
 
     /// Records a model call. Not synced: it explains, and nothing depends on it.
-    fn record_request(&self, request: Object) -> Answer<'_, (), StorageError>;
+    fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError>;
 }
 
 /// When what is written to a journal is on disk.
@@ -319,7 +324,7 @@ pub struct ChatState {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatLook {
     /// The chat, or what is wrong with its folder.
-    pub key: Result<ChatKey, Problem>,
+    pub key: Result<ChatKey, StorageProblem>,
     /// Bytes in the active context's log.
     pub context_bytes: u64,
     /// Bytes in the ledger.
@@ -373,7 +378,7 @@ pub enum Durability {
 
 /// How a store is kept.
 #[derive(Clone)]
-pub struct Options {
+pub struct StoreOptions {
     /// `durability` of ship.json.
     pub durability: Durability,
     /// `lock.waitMs`: how long to wait for a right that somebody else has.
@@ -384,7 +389,7 @@ pub struct Options {
     pub clock: Arc<dyn crate::Clock>,
 }
 
-impl Default for Options {
+impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             durability: Durability::Sync,
@@ -395,7 +400,7 @@ impl Default for Options {
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for StoreOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Options")
             .field("durability", &self.durability)
@@ -405,7 +410,7 @@ impl std::fmt::Debug for Options {
     }
 }
 
-impl Options {
+impl StoreOptions {
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }

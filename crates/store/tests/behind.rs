@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ship_message::json::Object;
-use ship_store::disk::{Disk, Mode};
+use ship_store::disk::{Disk, OpenMode};
 use ship_store::{
-    About, AnsweredEntries, Chat, FileStore, LedgerBody, LedgerLine, LedgerSeq, NewEntry,
-    NewMessage, Piece, RotateError, Rotation, Store,
+    About, AnsweredEntries, Chat, FileStore, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq,
+    LogPiece, NewMessage, RotateError, Rotation, Store,
 };
 use ship_testkit::chat::{Begun, entry, ledger_keys, message, options};
 use ship_testkit::sim::SimDisk;
@@ -23,7 +23,7 @@ const LEDGER: &str = "conversations/history.jsonl";
 const CONTEXT: &str = "messages/history.jsonl";
 
 fn read(disk: &SimDisk, name: &str) -> Vec<u8> {
-    let file = disk.open(&file(name), Mode::Read).unwrap();
+    let file = disk.open(&file(name), OpenMode::Read).unwrap();
     let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
     file.read_at(&mut bytes, 0).unwrap();
     bytes
@@ -32,7 +32,7 @@ fn read(disk: &SimDisk, name: &str) -> Vec<u8> {
 /// Puts a file in the place of another, as a restore does.
 fn restore(disk: &SimDisk, name: &str, bytes: &[u8]) {
     let aside = file("restored");
-    disk.open(&aside, Mode::Create).unwrap().write(bytes).unwrap();
+    disk.open(&aside, OpenMode::Create).unwrap().write(bytes).unwrap();
     disk.rename(&aside, &file(name)).unwrap();
 }
 
@@ -135,7 +135,7 @@ fn an_answer_counts_for_what_joined_its_run_and_not_for_what_came_in_meanwhile()
     let line = |seq, key: &str, role: &str, request: &str, to: Option<u64>| {
         let mut entry = Object::from([("role", role), ("requestId", request)]);
         entry.set_or_remove("meta", to.map(|to| Object::from([("answersTo", to)]).into()));
-        let body = LedgerBody::Entry(NewEntry { key: key.to_owned(), entry });
+        let body = LedgerBody::Entry(LedgerEntry { key: key.to_owned(), entry });
         LedgerLine { seq: LedgerSeq::new(seq), body }
     };
     let answered = |answer: &LedgerLine| {
@@ -174,7 +174,7 @@ fn a_rotation_brings_a_message_back_whose_entry_a_restored_ledger_does_not_have(
         let rotate = |inbox: Option<LedgerSeq>| Rotation {
             expected: Some(view.position.generation),
             head: view.head.clone(),
-            pieces: vec![Piece::New(NewMessage { inbox, ..again.clone() }.into())],
+            pieces: vec![LogPiece::New(NewMessage { inbox, ..again.clone() }.into())],
         };
         let lane = chat.lane("test").await.unwrap();
         let above = view.inbox.map(|cursor| LedgerSeq::new(cursor.get() + 1));

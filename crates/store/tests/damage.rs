@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ship_message::json::Object;
-use ship_store::disk::{Disk, MemoryDisk, Mode};
-use ship_store::{Chat, FileStore, NewMessage, Problem, Store};
+use ship_store::disk::{Disk, MemoryDisk, OpenMode};
+use ship_store::{Chat, FileStore, NewMessage, StorageProblem, Store};
 use ship_testkit::chat::{Begun, ids, message, options, text};
 use ship_testkit::sweep::block_on;
 
@@ -30,7 +30,7 @@ fn bytes(disk: &MemoryDisk, path: &str) -> Vec<u8> {
 
 fn put(disk: &MemoryDisk, path: &str, bytes: &[u8]) {
     let _ = disk.remove(Path::new(path));
-    disk.open(Path::new(path), Mode::Create).unwrap().write(bytes).unwrap();
+    disk.open(Path::new(path), OpenMode::Create).unwrap().write(bytes).unwrap();
 }
 
 /// Flips a bit in the line that holds `text`.
@@ -90,7 +90,7 @@ fn damage_is_told_once_however_often_the_chat_is_opened() {
     });
 }
 
-fn known(problems: &[Problem]) -> Vec<bool> {
+fn known(problems: &[StorageProblem]) -> Vec<bool> {
     problems.iter().map(|problem| problem.known).collect()
 }
 

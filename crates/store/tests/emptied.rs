@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ship_store::disk::{Disk, MemoryDisk, Mode};
+use ship_store::disk::{Disk, MemoryDisk, OpenMode};
 use ship_store::{About, Chat, Derived, DerivedState, FileStore, LedgerSeq, NewMessage, Store};
 use ship_testkit::chat::{Begun, entry, ids, ledger_keys, message, options};
 use ship_testkit::sweep::block_on;
@@ -34,7 +34,7 @@ fn bytes(disk: &MemoryDisk, path: &str) -> Vec<u8> {
 fn leave(disk: &MemoryDisk, path: &str, bytes: Option<&[u8]>) {
     let _ = disk.remove(Path::new(path));
     if let Some(bytes) = bytes {
-        disk.open(Path::new(path), Mode::Create).unwrap().write(bytes).unwrap();
+        disk.open(Path::new(path), OpenMode::Create).unwrap().write(bytes).unwrap();
     }
 }
 

@@ -1,8 +1,8 @@
 //! A disk that fails, fills up or goes read-only, told one story at a time.
 
 use ship_store::{
-    About, AcceptError, AppendError, FileStore, OpenError, Options, RotateError, StorageError,
-    Store,
+    About, AcceptError, AppendError, FileStore, OpenError, RotateError, StorageError, Store,
+    StoreOptions,
 };
 use ship_testkit::chat::{Begun, compaction, entry, ids, ledger_keys, message, options};
 use ship_testkit::power;
@@ -121,7 +121,7 @@ fn a_read_only_disk_is_refused_by_name() {
 fn with_flush_nothing_is_synced_but_rotations() {
     let disk = SimDisk::new();
     block_on(async {
-        let options = Options { durability: ship_store::Durability::Flush, ..options() };
+        let options = StoreOptions { durability: ship_store::Durability::Flush, ..options() };
         let store = FileStore::on_disk(Box::new(disk.clone()), options);
         let mut begun = Begun::new(&store, "a").await;
         begun.chat.accept(entry("k1", "x")).await.unwrap();

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ship_store::{
-    About, AppendError, FileStore, LedgerSeq, OpenError, Options, ProblemKind, ReadError,
-    RotateError, Seq, StorageError, Store,
+    About, AppendError, FileStore, LedgerSeq, OpenError, ReadError, RotateError, Seq, StorageError,
+    StorageProblemKind, Store, StoreOptions,
 };
 use ship_testkit::chat::{
     Begun, compaction, entry, everything, id, ids, ledger_keys, message, options,
@@ -79,7 +79,7 @@ fn a_torn_tail_is_read_past_by_readers_and_cut_into_quarantine_by_a_writer() {
             let chat = store.open(&"a".parse().unwrap()).await.unwrap().unwrap();
             assert_eq!(ids(&*chat).await, ["m1", "m2"]);
             let problems = chat.verify().await.unwrap();
-            assert_eq!(problems[0].kind, ProblemKind::TornTail);
+            assert_eq!(problems[0].kind, StorageProblemKind::TornTail);
             let after = fs::read(project.path("messages/history.jsonl")).unwrap();
             assert_eq!((after == before, project.quarantined().len()), (true, 0));
 
@@ -110,7 +110,7 @@ fn damage_in_the_middle_is_quarantined_and_named_and_a_rotation_goes_on_without_
         assert_eq!(ids(&*chat).await, ["m1", "m3"]);
         let lane = chat.lane("test").await.unwrap();
         let view = chat.view().await.unwrap().unwrap();
-        assert_eq!(view.problems[0].kind, ProblemKind::Damage);
+        assert_eq!(view.problems[0].kind, StorageProblemKind::Damage);
         lane.append(vec![message("m4", "m4").into()], view.position).await.unwrap();
         assert_eq!(project.quarantined(), std::slice::from_ref(&lost));
 
@@ -197,7 +197,10 @@ fn lines_glued_together_are_read_and_said() {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!(ids(&*chat).await, ["m1", "m2", "m3"]);
         let problems = chat.verify().await.unwrap();
-        assert!(problems.iter().all(|problem| problem.kind == ProblemKind::Glued), "{problems:?}");
+        assert!(
+            problems.iter().all(|problem| problem.kind == StorageProblemKind::Glued),
+            "{problems:?}"
+        );
         assert!(!problems.is_empty());
     });
 }
@@ -239,8 +242,8 @@ fn leftovers_of_an_interrupted_write_are_never_read_and_go_with_a_repair() {
     fs::write(&leftover, "{\"seq\":1,\"type\":\"msg\"").unwrap();
     block_on(async {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
-        assert_eq!(chat.verify().await.unwrap()[0].kind, ProblemKind::Leftover);
-        assert_eq!(chat.repair().await.unwrap()[0].kind, ProblemKind::Leftover);
+        assert_eq!(chat.verify().await.unwrap()[0].kind, StorageProblemKind::Leftover);
+        assert_eq!(chat.repair().await.unwrap()[0].kind, StorageProblemKind::Leftover);
         assert!(!leftover.exists());
         assert_eq!(ids(&*chat).await, ["m1"]);
     });
@@ -403,7 +406,7 @@ fn files_are_for_their_owner_alone_and_all_below_ship() {
 #[test]
 fn a_large_ledger_is_sealed_and_its_keys_are_remembered_for_seven_days() {
     let clock = ManualClock::default();
-    let options = Options { clock: Arc::new(clock.clone()), ..options() };
+    let options = StoreOptions { clock: Arc::new(clock.clone()), ..options() };
     let store = FileStore::in_memory(options);
     let text = "x".repeat(30_000);
     block_on(async {
@@ -433,7 +436,7 @@ fn a_clock_that_jumps_by_a_year_makes_no_key_that_was_just_accepted_new() {
         let project = Project::new();
         let clock = ManualClock::default();
         let store = || {
-            let options = Options { clock: Arc::new(clock.clone()), ..options() };
+            let options = StoreOptions { clock: Arc::new(clock.clone()), ..options() };
             FileStore::new(project.0.path(), options).unwrap()
         };
         block_on(async {
@@ -500,8 +503,8 @@ fn a_missing_blob_leaves_a_preview_and_is_named() {
         let view = begun.chat.view().await.unwrap().unwrap();
         let shown = ship_testkit::chat::text(view.messages().next().unwrap());
         assert!(shown.starts_with("begin xxx") && shown.ends_with("xxx end"), "{shown}");
-        assert_eq!(view.problems[0].kind, ProblemKind::Blob);
-        assert_eq!(begun.chat.verify().await.unwrap()[0].kind, ProblemKind::Blob);
+        assert_eq!(view.problems[0].kind, StorageProblemKind::Blob);
+        assert_eq!(begun.chat.verify().await.unwrap()[0].kind, StorageProblemKind::Blob);
     });
 }
 

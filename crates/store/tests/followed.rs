@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use ship_message::json::Json;
 use ship_store::{
-    Chat, ChatKey, Entry, FileStore, Line, NewEvent, NewMessage, Seq, Store, Timestamp, View,
+    Chat, ChatKey, ContextEvent, ContextLine, FileStore, NewLine, NewMessage, Seq, Store,
+    Timestamp, View,
 };
 use ship_testkit::chat::{Begun, message, options};
 use ship_testkit::sweep::block_on;
@@ -35,7 +36,7 @@ impl Followed {
         self.project.path().join(".ship/chat/a/messages/history.jsonl")
     }
 
-    async fn append(&mut self, batch: Vec<Entry>) {
+    async fn append(&mut self, batch: Vec<NewLine>) {
         self.begun.position = self.begun.lane.append(batch, self.begun.position).await.unwrap();
     }
 
@@ -56,10 +57,17 @@ async fn open(project: &tempfile::TempDir) -> Arc<dyn Chat> {
     store(project).open(&"a".parse::<ChatKey>().unwrap()).await.unwrap().unwrap()
 }
 
-fn event(id: &str) -> Entry {
+fn event(id: &str) -> NewLine {
     let (id, ts) = (id.to_owned(), Timestamp::from_millis(0));
-    NewEvent { id, ts, event: "mark".to_owned(), data: Json::Null, ref_msg_id: None, inbox: None }
-        .into()
+    ContextEvent {
+        id,
+        ts,
+        event: "mark".to_owned(),
+        data: Json::Null,
+        ref_msg_id: None,
+        inbox: None,
+    }
+    .into()
 }
 
 #[test]
@@ -122,7 +130,7 @@ fn lines_that_were_seen_before_are_shared_and_not_read_again() {
         let before = a.begun.chat.view().await.unwrap().unwrap();
         a.begun.say("m2").await;
         let after = a.begun.chat.view().await.unwrap().unwrap();
-        let shared = |(old, new): (&Arc<Line>, &Arc<Line>)| Arc::ptr_eq(old, new);
+        let shared = |(old, new): (&Arc<ContextLine>, &Arc<ContextLine>)| Arc::ptr_eq(old, new);
         assert!(before.lines.iter().zip(&after.lines).all(shared));
         assert_eq!((before.lines.len(), after.lines.len()), (1, 2));
     });

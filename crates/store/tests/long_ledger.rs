@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use ship_store::{About, Chat, FileStore, LedgerSeq, Options, Store};
+use ship_store::{About, Chat, FileStore, LedgerSeq, Store, StoreOptions};
 use ship_testkit::chat::{entry, options};
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
 use ship_testkit::sweep::block_on;
 
-async fn chat_on(disk: &SimDisk, options: Options) -> Arc<dyn Chat> {
+async fn chat_on(disk: &SimDisk, options: StoreOptions) -> Arc<dyn Chat> {
     let store = FileStore::on_disk(Box::new(disk.clone()), options);
     store.create(&"a".parse().unwrap(), About::default()).await.unwrap()
 }
@@ -109,7 +109,7 @@ fn a_key_is_found_at_once_in_a_ledger_that_is_known() {
 fn a_key_that_accept_has_forgotten_is_found_where_it_can_be() {
     block_on(async {
         let (disk, clock) = (SimDisk::new(), ManualClock::default());
-        let options = Options { clock: Arc::new(clock.clone()), ..options() };
+        let options = StoreOptions { clock: Arc::new(clock.clone()), ..options() };
         let chat = chat_on(&disk, options.clone()).await;
         let first = chat.accept(entry("k0", "x")).await.unwrap().seq;
         let text = "x".repeat(30_000);

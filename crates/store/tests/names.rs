@@ -1,9 +1,9 @@
 //! What names a line: ids, revisions and keys, and what is refused of them.
 
-use ship_store::{AcceptError, AppendError, Entry, FileStore, NewMessage, Refused};
+use ship_store::{AcceptError, AppendError, FileStore, NewLine, NewMessage, RefusedInput};
 use ship_testkit::chat::{Begun, entry, message, options, text};
 
-fn revised(id: &str, text: &str, rev: u64) -> Entry {
+fn revised(id: &str, text: &str, rev: u64) -> NewLine {
     NewMessage { message: message(id, text), rev, inbox: None }.into()
 }
 
@@ -32,7 +32,9 @@ async fn a_revision_of_nothing_is_refused() {
     let (_store, begun) = begun().await;
     let end = begun.chat.view().await.unwrap().unwrap().position;
     let refused = begun.lane.append(vec![revised("m1", "a", 5)], end).await.unwrap_err();
-    assert!(matches!(refused, AppendError::Refused(Refused::NothingToReplace(id)) if id == "m1"));
+    assert!(
+        matches!(refused, AppendError::Refused(RefusedInput::NothingToReplace(id)) if id == "m1")
+    );
 }
 
 #[tokio::test]
@@ -42,11 +44,11 @@ async fn a_name_longer_than_any_name_is_refused_and_one_at_the_limit_is_compared
     let long = "n".repeat(40_000);
     let refused = begun.lane.append(vec![revised(&long, "a", 0)], end).await.unwrap_err();
     assert!(
-        matches!(refused, AppendError::Refused(Refused::LongName { bytes: 40_000, .. })),
+        matches!(refused, AppendError::Refused(RefusedInput::LongName { bytes: 40_000, .. })),
         "{refused}"
     );
     let refused = begun.chat.accept(entry(&long, "a")).await.unwrap_err();
-    assert!(matches!(refused, AcceptError::Refused(Refused::LongName { .. })), "{refused}");
+    assert!(matches!(refused, AcceptError::Refused(RefusedInput::LongName { .. })), "{refused}");
 
     let longest = "n".repeat(1000);
     assert!(begun.chat.accept(entry(&longest, "a")).await.unwrap().new);

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ship_message::json::Object;
-use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
+use ship_store::disk::{Disk, DiskFile, FileLook, MemoryDisk, OpenMode};
 use ship_store::{
-    Derived, DerivedState, FileStore, MessageId, NewMessage, Piece, ProblemKind, PurgeError,
-    ReadError, Rotation, SealedName, StorageError, Store,
+    Derived, DerivedState, FileStore, LogPiece, MessageId, NewMessage, PurgeError, ReadError,
+    Rotation, SealedName, StorageError, StorageProblemKind, Store,
 };
 use ship_testkit::chat::{Begun, entry, ids, message, options};
 use ship_testkit::sim::{Op, SimDisk};
@@ -39,7 +39,7 @@ fn bytes(disk: &MemoryDisk, path: &Path) -> Vec<u8> {
 
 fn put(disk: &MemoryDisk, path: &Path, bytes: &[u8]) {
     let _ = disk.remove(path);
-    disk.open(path, Mode::Create).unwrap().write(bytes).unwrap();
+    disk.open(path, OpenMode::Create).unwrap().write(bytes).unwrap();
 }
 
 /// A chat with a sealed log of m1, which came in, m2 and m3. Nothing of it is live.
@@ -142,7 +142,7 @@ fn what_an_interrupted_purge_leaves_is_told_and_removed() {
         let (begun, log) = sealed(&on(&disk)).await;
         put(&disk, &path(&log).with_extension("jsonl.tmp"), b"{\"seq\":1,\"type\"");
         let kinds: Vec<_> = begun.chat.verify().await.unwrap().iter().map(|p| p.kind).collect();
-        assert_eq!(kinds, [ProblemKind::Leftover]);
+        assert_eq!(kinds, [StorageProblemKind::Leftover]);
         begun.chat.repair().await.unwrap();
         assert_eq!(begun.chat.verify().await.unwrap(), []);
         assert_eq!(begun.chat.sealed_view(&log).await.unwrap().lines.len(), 3);
@@ -185,7 +185,7 @@ fn the_readable_lines_of_a_damaged_log_are_copied_and_the_damage_is_told() {
         let rotation = Rotation {
             expected: Some(view.position.generation),
             head: view.head.clone(),
-            pieces: vec![Piece::Sealed { log: log.clone(), first, last }],
+            pieces: vec![LogPiece::Sealed { log: log.clone(), first, last }],
         };
         let before = bytes(&disk, &path(&log));
         let rotated = begun.lane.rotate(rotation).await.unwrap();
@@ -211,7 +211,7 @@ fn a_copied_line_that_is_ahead_of_the_inbox_cursor_does_not_move_it() {
         assert!(known.chat.view().await.unwrap().unwrap().inbox.is_some());
         let view = other.chat.view().await.unwrap().unwrap();
         let (first, last) = log.range();
-        let pieces = vec![Piece::Sealed { log, first, last }];
+        let pieces = vec![LogPiece::Sealed { log, first, last }];
         let expected = Some(view.position.generation);
         let rotation = Rotation { expected, head: view.head, pieces };
         other.lane.rotate(rotation).await.unwrap();
@@ -229,7 +229,7 @@ fn a_sealed_log_that_was_cut_is_copied_as_far_as_it_goes_and_told() {
         put(&disk, &path(&log), &whole[..whole.len() - 30]);
         let view = begun.chat.view().await.unwrap().unwrap();
         let (first, last) = (log.range().0, log.range().1);
-        let pieces = vec![Piece::Sealed { log, first, last }];
+        let pieces = vec![LogPiece::Sealed { log, first, last }];
         let expected = Some(view.position.generation);
         let rotation = Rotation { expected, head: view.head, pieces };
         let rotated = begun.lane.rotate(rotation).await.unwrap();
@@ -297,7 +297,7 @@ impl Seen {
 }
 
 impl Disk for Watched {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         self.seen.lock().unwrap().opened.push(path.to_owned());
         self.disk.open(path, mode)
     }
@@ -307,7 +307,7 @@ impl Disk for Watched {
         self.disk.list(path)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<FileLook> {
         self.disk.look(path)
     }
 
@@ -358,7 +358,7 @@ fn opening_reading_and_rotating_open_no_sealed_log_but_those_they_name() {
 
         let log = logs[3].name.clone();
         let (first, last) = log.range();
-        let pieces = vec![Piece::Sealed { log: log.clone(), first, last }];
+        let pieces = vec![LogPiece::Sealed { log: log.clone(), first, last }];
         let expected = Some(view.position.generation);
         let rotated = lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
         assert_eq!(

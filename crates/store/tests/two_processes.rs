@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ship_message::json::Object;
-use ship_store::disk::{Disk, MemoryDisk, Mode};
-use ship_store::{Chat, FileStore, ProblemKind, Seq, Store, Synced};
+use ship_store::disk::{Disk, MemoryDisk, OpenMode};
+use ship_store::{Chat, FileStore, Seq, StorageProblemKind, Store, Synced};
 use ship_testkit::chat::{Begun, compaction, entry, id, ids, ledger_keys, message, options};
 use ship_testkit::power;
 use ship_testkit::sim::{SimDisk, Window};
@@ -144,7 +144,7 @@ async fn sweep(failing: Write) {
             let fresh = Process::on(disk.memory()).await;
             judge(&fresh, &record, &ALL, &what).await;
             let damaged = fresh.chat.verify().await.unwrap();
-            let damaged = damaged.iter().find(|problem| problem.kind == ProblemKind::Damage);
+            let damaged = damaged.iter().find(|problem| problem.kind == StorageProblemKind::Damage);
             assert_eq!(damaged, None, "{what}");
             for (name, cut) in power::states(&disk.ops()) {
                 let cut = Process::on(cut).await;
@@ -232,7 +232,7 @@ fn a_log_whose_file_number_went_to_another_file_is_read_anew() {
         let a = Process::on(disk.clone()).await;
         a.write(Write::Entry, "first").await.unwrap();
         // Another process replaced the file twice, and the system gave the number of the first one again.
-        let file = disk.open(Path::new(LEDGER), Mode::Append).unwrap();
+        let file = disk.open(Path::new(LEDGER), OpenMode::Append).unwrap();
         file.truncate(0).unwrap();
         file.write(&ledger_of(&["another first", "second"]).await).unwrap();
         assert!(a.chat.entry_of("another first", None).await.unwrap().is_some());

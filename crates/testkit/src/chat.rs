@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use ship_message::json::{Array, Json, Object};
 use ship_store::{
-    About, Chat, ContextId, Entry, Head, Lane, LedgerBody, NewEntry, Options, Piece, Position,
-    Rotation, Seq, Store, Timestamp,
+    About, Chat, ContextId, Head, Lane, LedgerBody, LedgerEntry, LogPiece, NewLine, Position,
+    Rotation, Seq, Store, StoreOptions, Timestamp,
 };
 
 use crate::clock::ManualClock;
 
 /// Returns options with a clock that stands still and little patience for locks.
-pub fn options() -> Options {
-    Options { lock_wait_ms: 300, clock: Arc::new(ManualClock::default()), ..Options::default() }
+pub fn options() -> StoreOptions {
+    StoreOptions {
+        lock_wait_ms: 300,
+        clock: Arc::new(ManualClock::default()),
+        ..StoreOptions::default()
+    }
 }
 
 /// Returns a user message.
@@ -32,10 +36,10 @@ pub fn text(message: &Object) -> String {
 }
 
 /// Returns a ledger entry.
-pub fn entry(key: &str, text: &str) -> NewEntry {
+pub fn entry(key: &str, text: &str) -> LedgerEntry {
     let entry =
         Object::from([("v", Json::from(1u64)), ("role", "user".into()), ("text", text.into())]);
-    NewEntry { key: key.to_owned(), entry }
+    LedgerEntry { key: key.to_owned(), entry }
 }
 
 /// Returns the rotation that begins a chat's first context.
@@ -45,9 +49,9 @@ pub fn first_context() -> Rotation {
 }
 
 /// Returns the rotation that keeps all lines from `from` on behind something new.
-pub fn compaction(view: &ship_store::View, new: Vec<Entry>, from: Seq) -> Rotation {
-    let mut pieces: Vec<Piece> = new.into_iter().map(Piece::New).collect();
-    pieces.push(Piece::KeepFrom(from));
+pub fn compaction(view: &ship_store::View, new: Vec<NewLine>, from: Seq) -> Rotation {
+    let mut pieces: Vec<LogPiece> = new.into_iter().map(LogPiece::New).collect();
+    pieces.push(LogPiece::KeepFrom(from));
     let (expected, head) = (Some(view.position.generation), view.head.clone());
     Rotation { expected, head, pieces }
 }

@@ -99,10 +99,10 @@ pub fn run<S: Store, Keep>(
 pub mod promises {
     use ship_message::json::{Array, Json, Object};
     use ship_store::{
-        About, AcceptError, AppendError, Body, Checkpoint, Delivery, DeliveryState, Derived,
-        DerivedState, Entry, LaneError, LedgerBody, LedgerSeq, NewEvent, NewMessage, Piece,
-        ReadError, Refused, RotateError, Rotation, SealedName, Seq, StorageError, Store, Synced,
-        Timestamp,
+        About, AcceptError, AppendError, Checkpoint, ContextBody, ContextEvent, Delivery,
+        DeliveryState, Derived, DerivedState, LaneError, LedgerBody, LedgerSeq, LogPiece, NewLine,
+        NewMessage, ReadError, RefusedInput, RotateError, Rotation, SealedName, Seq, StorageError,
+        Store, Synced, Timestamp,
     };
 
     use crate::chat::{
@@ -114,9 +114,10 @@ pub mod promises {
 
     const NOON: Timestamp = Timestamp::from_millis(1_770_292_800_000);
 
-    fn event(id: &str) -> Entry {
+    fn event(id: &str) -> NewLine {
         let (event, data) = ("checkpoint".to_owned(), Json::from("before the move"));
-        NewEvent { id: id.to_owned(), ts: NOON, event, data, ref_msg_id: None, inbox: None }.into()
+        ContextEvent { id: id.to_owned(), ts: NOON, event, data, ref_msg_id: None, inbox: None }
+            .into()
     }
 
     pub async fn what_is_appended_is_read_back_in_order(store: &dyn Store) {
@@ -129,8 +130,8 @@ pub mod promises {
             .lines
             .iter()
             .map(|line| match &line.body {
-                Body::Message(message) => format!("{} {}", line.seq, id(message)),
-                Body::Event(event) => format!("{} {}", line.seq, event.event),
+                ContextBody::Message(message) => format!("{} {}", line.seq, id(message)),
+                ContextBody::Event(event) => format!("{} {}", line.seq, event.event),
             })
             .collect();
         assert_eq!(told, ["2 m1", "3 checkpoint", "4 m2"]);
@@ -185,7 +186,7 @@ pub mod promises {
         assert_eq!((seq, next_rev), (Seq::new(2), 1));
     }
 
-    fn revised(text: &str, rev: u64) -> Entry {
+    fn revised(text: &str, rev: u64) -> NewLine {
         NewMessage { message: message("m1", text), rev, inbox: None }.into()
     }
 
@@ -208,11 +209,11 @@ pub mod promises {
             let mut posing = message("m1", "x");
             posing.set(field, "x");
             let refused = begun.lane.append(vec![posing.clone().into()], begun.position).await;
-            let Err(AppendError::Refused(Refused::Reserved(name))) = refused else {
+            let Err(AppendError::Refused(RefusedInput::Reserved(name))) = refused else {
                 panic!("{refused:?}")
             };
             assert_eq!(name, field);
-            let posing = ship_store::NewEntry { key: "k".into(), entry: posing };
+            let posing = ship_store::LedgerEntry { key: "k".into(), entry: posing };
             let refused = begun.chat.accept(posing).await;
             assert!(matches!(refused, Err(AcceptError::Refused(_))), "{refused:?}");
         }
@@ -233,7 +234,14 @@ pub mod promises {
         };
         let own = |name: &str| {
             let (id, event, data) = ("e1".to_owned(), name.to_owned(), Json::Null);
-            Entry::Event(NewEvent { id, ts: NOON, event, data, ref_msg_id: None, inbox: None })
+            NewLine::Event(ContextEvent {
+                id,
+                ts: NOON,
+                event,
+                data,
+                ref_msg_id: None,
+                inbox: None,
+            })
         };
         let messages = ["id", "role", "parts"].map(|field| without(field).into());
         for broken in messages.into_iter().chain(["head", "purged"].map(own)) {
@@ -241,14 +249,14 @@ pub mod promises {
             assert!(matches!(refused, Err(AppendError::Refused(_))), "{refused:?}");
         }
         let refused = begun.lane.append(Vec::new(), begun.position).await;
-        assert!(matches!(refused, Err(AppendError::Refused(Refused::Empty))), "{refused:?}");
+        assert!(matches!(refused, Err(AppendError::Refused(RefusedInput::Empty))), "{refused:?}");
     }
 
     pub async fn a_message_over_the_limit_is_refused(store: &dyn Store) {
         let begun = Begun::new(store, "a").await;
         let long = "x".repeat(8_388_608);
         let refused = begun.lane.append(vec![message("m1", &long).into()], begun.position).await;
-        let Err(error @ AppendError::Refused(Refused::TooLarge { .. })) = refused else {
+        let Err(error @ AppendError::Refused(RefusedInput::TooLarge { .. })) = refused else {
             panic!("{refused:?}")
         };
         assert!(error.to_string().contains("limits.messageBytes"), "{error}");
@@ -349,7 +357,7 @@ pub mod promises {
         assert_eq!(seqs, [4, 5, 6]);
     }
 
-    fn promoted(id: &str, place: u64) -> Entry {
+    fn promoted(id: &str, place: u64) -> NewLine {
         let inbox = Some(LedgerSeq::new(place));
         NewMessage { message: message(id, id), rev: 0, inbox }.into()
     }
@@ -363,7 +371,7 @@ pub mod promises {
         assert!(matches!(refused, Err(AppendError::NoEntry { .. })), "{refused:?}");
         let rotation = Rotation {
             expected: Some(begun.position.generation),
-            pieces: vec![Piece::New(promoted("m1", seq + 1))],
+            pieces: vec![LogPiece::New(promoted("m1", seq + 1))],
             ..first_context()
         };
         let refused = begun.lane.rotate(rotation).await;
@@ -662,7 +670,7 @@ pub mod promises {
         let rotation = Rotation {
             expected: Some(begun.position.generation),
             head: begun.chat.view().await.unwrap().unwrap().head,
-            pieces: vec![Piece::Keep(Seq::new(4), Seq::new(4)), Piece::New(event("e9"))],
+            pieces: vec![LogPiece::Keep(Seq::new(4), Seq::new(4)), LogPiece::New(event("e9"))],
         };
         begun.lane.rotate(rotation).await.unwrap();
         assert_eq!(begun.chat.verify().await.unwrap(), []);

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ship_store::disk::{Disk, MemoryDisk, Mode};
+use ship_store::disk::{Disk, MemoryDisk, OpenMode};
 
 use crate::sim::{Named, Op};
 
@@ -126,7 +126,7 @@ fn build(names: &BTreeMap<PathBuf, Named>, files: &BTreeMap<u64, Vec<u8>>) -> Me
             Named::Link(target) => disk.symlink(target, path),
             Named::File(file) => match first_names.get(file) {
                 Some(first) => disk.link(first, path),
-                None => disk.open(path, Mode::Create).map(|made| {
+                None => disk.open(path, OpenMode::Create).map(|made| {
                     let content = files.get(file).map(Vec::as_slice).unwrap_or_default();
                     let written = made.write(content);
                     debug_assert_eq!(written.ok(), Some(content.len()));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
+use ship_store::disk::{Disk, DiskFile, FileLook, MemoryDisk, OpenMode};
 
 /// What shall go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -323,9 +323,9 @@ fn no_op<T>(_: &T) -> Option<Op> {
 }
 
 impl Disk for SimDisk {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         let there = self.disk.look(path).is_ok();
-        let makes = matches!(mode, Mode::Create | Mode::Lock) && !there;
+        let makes = matches!(mode, OpenMode::Create | OpenMode::Lock) && !there;
         if makes {
             self.nameable(path)?;
             self.writable()?;
@@ -389,7 +389,7 @@ impl Disk for SimDisk {
         self.call(|| self.disk.symlink(target, path), op)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<FileLook> {
         self.call(|| self.disk.look(path), no_op)
     }
 
@@ -410,7 +410,7 @@ struct SimFile {
 }
 
 impl DiskFile for SimFile {
-    fn look(&self) -> io::Result<Look> {
+    fn look(&self) -> io::Result<FileLook> {
         self.sim.call(|| self.file.look(), no_op)
     }
 

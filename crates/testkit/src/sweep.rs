@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, MemoryDisk};
-use ship_store::{About, Chat, FileStore, Lane, Position, ProblemKind, Store, Synced, View};
+use ship_store::{About, Chat, FileStore, Lane, Position, StorageProblemKind, Store, Synced, View};
 
 use crate::chat::{
     compaction, entry, everything, first_context, id, ledger_keys, message, options, text,
@@ -389,7 +389,7 @@ async fn go_on(disk: &MemoryDisk, record: &Record) -> Result<(), String> {
 /// Whether nothing is wrong with a chat that was repaired.
 async fn is_sound(chat: &dyn Chat) -> Result<(), String> {
     let problems = chat.verify().await.map_err(|error| format!("cannot verify: {error}"))?;
-    match problems.iter().find(|problem| problem.kind != ProblemKind::Leftover) {
+    match problems.iter().find(|problem| problem.kind != StorageProblemKind::Leftover) {
         Some(problem) => Err(format!("after a repair there is still {problem:?}")),
         None => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use ship_context::compact::Pruned;
 use ship_message::json::{Json, Object};
-use ship_store::{Body, Head, Timestamp, View};
+use ship_store::{ContextBody, Head, Timestamp, View};
 
 use super::COMPACTED;
 use crate::inbound::millis;
@@ -64,7 +64,7 @@ impl Carried {
 pub(crate) fn pruned(view: &View) -> Pruned {
     let mut pruned = pruned_by_head(&view.head);
     for line in &view.lines {
-        if let Body::Event(event) = &line.body
+        if let ContextBody::Event(event) = &line.body
             && event.event == COMPACTED
             && let Some(more) = event.data.get(PRUNED)
         {
@@ -77,8 +77,8 @@ pub(crate) fn pruned(view: &View) -> Pruned {
 /// With which settings the log was told, if that was with a compaction since the head was written.
 fn warned_by_event(view: &View) -> Option<&str> {
     view.lines.iter().rev().find_map(|line| match &line.body {
-        Body::Event(event) if event.event == COMPACTED => event.data.get(WARNED)?.as_str(),
-        Body::Event(_) | Body::Message(_) => None,
+        ContextBody::Event(event) if event.event == COMPACTED => event.data.get(WARNED)?.as_str(),
+        ContextBody::Event(_) | ContextBody::Message(_) => None,
     })
 }
 

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ship_context::compact::Rung;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{Body, ChatKey, Derived, View};
+use ship_store::{ChatKey, ContextBody, Derived, View};
 
 use super::meta;
 use super::summarise::Cost;
@@ -37,8 +37,8 @@ impl Range {
             .lines
             .iter()
             .filter_map(|line| match &line.body {
-                Body::Message(message) => Some((message.str("id")?, line.rev)),
-                Body::Event(_) => None,
+                ContextBody::Message(message) => Some((message.str("id")?, line.rev)),
+                ContextBody::Event(_) => None,
             })
             .collect();
         let mut content = format!("{:?}\n", wishes.unwrap_or_default());

@@ -7,7 +7,8 @@ use ship_context::compact::is_summary;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Body, Chat, ChatKey, Derived, DerivedState, NewEvent, ReadError, SealedLog, SealedName, View,
+    Chat, ChatKey, ContextBody, ContextEvent, Derived, DerivedState, ReadError, SealedLog,
+    SealedName, View,
 };
 
 use super::draft::Draft;
@@ -95,7 +96,7 @@ async fn derive(agent: &Inner, chat: &dyn Chat, view: &View) -> Result<Object, R
 }
 
 /// How far the context was compacted, and by what.
-fn cursor(event: &NewEvent, sealed: Option<SealedName>, summary: Option<&UiMessage>) -> Object {
+fn cursor(event: &ContextEvent, sealed: Option<SealedName>, summary: Option<&UiMessage>) -> Object {
     let of_event = |key: &str| event.data.get(key).cloned();
     let range = summary.and_then(|summary| summary.metadata()?.get("sourceRange"));
     let of_range = |key: &str| range.and_then(|range| range.get(key)).cloned();
@@ -111,14 +112,14 @@ fn cursor(event: &NewEvent, sealed: Option<SealedName>, summary: Option<&UiMessa
 }
 
 /// The event of the last compaction that sealed a log.
-fn last_rotation(view: &View) -> Option<&NewEvent> {
+fn last_rotation(view: &View) -> Option<&ContextEvent> {
     view.lines.iter().rev().find_map(|line| match &line.body {
-        Body::Event(event)
+        ContextBody::Event(event)
             if event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some() =>
         {
             Some(event)
         }
-        Body::Event(_) | Body::Message(_) => None,
+        ContextBody::Event(_) | ContextBody::Message(_) => None,
     })
 }
 
@@ -128,8 +129,8 @@ pub(crate) async fn sealed_by_last_compaction(
     view: &View,
 ) -> Result<Option<SealedName>, ReadError> {
     let event = view.lines.iter().rev().find_map(|line| match &line.body {
-        Body::Event(event) if super::is_undoable(event) => Some(event),
-        Body::Event(_) | Body::Message(_) => None,
+        ContextBody::Event(event) if super::is_undoable(event) => Some(event),
+        ContextBody::Event(_) | ContextBody::Message(_) => None,
     });
     match event {
         Some(event) => sealed_by(chat, view, event).await,
@@ -141,7 +142,7 @@ pub(crate) async fn sealed_by_last_compaction(
 pub(super) async fn sealed_by(
     chat: &dyn Chat,
     view: &View,
-    event: &NewEvent,
+    event: &ContextEvent,
 ) -> Result<Option<SealedName>, ReadError> {
     let Some(generation) = event.data.get(SEALED_GENERATION).and_then(Json::as_u64) else {
         return Ok(None);

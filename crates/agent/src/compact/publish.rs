@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ship_context::compact::{Cut, Rung, Summary, open_request, summary_message};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{Body, NewEvent, Piece, Rotation, SealedName, Seq, View};
+use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
 
 use super::carried::{PRUNED, WARNED};
 use super::plan::Plan;
@@ -118,7 +118,7 @@ impl Plan {
         let mut data = compacted.to_object();
         data.set("cost", summed.cost.to_object());
         data.set(SEALED_GENERATION, self.view.position.generation.get());
-        let mut pieces = vec![Piece::New(entry.into()), Piece::New(event(work, data).into())];
+        let mut pieces = vec![LogPiece::New(entry.into()), LogPiece::New(event(work, data).into())];
         pieces.extend(kept_pieces(&self.view, &cut, &self.said));
         purge::set_due(&mut head, !work.agent.rules.archive_on_compact);
         let rotated = work
@@ -175,26 +175,26 @@ async fn purge_originals(work: &Work, sealed: Option<&SealedName>) -> Result<boo
 }
 
 /// The lines that stay: ranges of the old log, the last one open, so that what comes meanwhile stays too.
-fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<Piece> {
+fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece> {
     let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| said[*at].id()).collect();
-    let stays = |body: &Body| match body {
-        Body::Message(message) => ids.contains(&message.str("id")),
-        Body::Event(_) => false,
+    let stays = |body: &ContextBody| match body {
+        ContextBody::Message(message) => ids.contains(&message.str("id")),
+        ContextBody::Event(_) => false,
     };
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<LogPiece> = Vec::new();
     let lines: Vec<(Seq, bool)> =
         view.lines.iter().map(|line| (line.seq, stays(&line.body))).collect();
     let tail = lines.iter().rposition(|(_, stays)| !stays).map_or(0, |at| at + 1);
     for (seq, _) in lines[..tail].iter().filter(|(_, stays)| *stays) {
-        pieces.push(Piece::Keep(*seq, *seq));
+        pieces.push(LogPiece::Keep(*seq, *seq));
     }
     let open = lines.get(tail).map(|(seq, _)| *seq);
-    pieces.push(Piece::KeepFrom(open.unwrap_or(Seq::new(view.position.seq.get() + 1))));
+    pieces.push(LogPiece::KeepFrom(open.unwrap_or(Seq::new(view.position.seq.get() + 1))));
     pieces
 }
 
-fn event(work: &Work, data: Object) -> NewEvent {
-    NewEvent {
+fn event(work: &Work, data: Object) -> ContextEvent {
+    ContextEvent {
         id: format!("e_{:016x}", work.agent.ids.next()),
         ts: work.agent.clock.now(),
         event: COMPACTED.to_owned(),

@@ -4,7 +4,7 @@
 //! says that this is due; after a crash in between, the next holder of the lane does it.
 
 use ship_message::json::Json;
-use ship_store::{Body, Chat, Head, Lane, Line, PurgeError, View};
+use ship_store::{Chat, ContextBody, ContextLine, Head, Lane, PurgeError, View};
 
 use super::{COMPACTED, SEALED_GENERATION};
 use crate::contexts::OPERATION;
@@ -45,8 +45,8 @@ fn began_by_compaction(view: &View) -> bool {
     if operation == Some(view.position.generation.get()) {
         return false;
     }
-    let sealed_by = |line: &Line| match &line.body {
-        Body::Event(event) if event.event == COMPACTED => {
+    let sealed_by = |line: &ContextLine| match &line.body {
+        ContextBody::Event(event) if event.event == COMPACTED => {
             event.data.get(SEALED_GENERATION)?.as_u64()
         }
         _ => None,

@@ -4,7 +4,7 @@
 //! the window is so large, or so much was pruned, that no request would ask for it.
 
 use ship_message::json::{Json, Object};
-use ship_store::{Body, Line, View};
+use ship_store::{ContextBody, ContextLine, View};
 
 use crate::Rules;
 
@@ -48,10 +48,10 @@ const LINE_BYTES: u64 = 64;
 const BLOB_BYTES_MIN: usize = 32 * 1024;
 const PREVIEW_BYTES: usize = 1_200;
 
-fn line_bytes(line: &Line) -> u64 {
+fn line_bytes(line: &ContextLine) -> u64 {
     match &line.body {
-        Body::Message(message) => object_bytes(message),
-        Body::Event(event) => LINE_BYTES + json_bytes(&event.data),
+        ContextBody::Message(message) => object_bytes(message),
+        ContextBody::Event(event) => LINE_BYTES + json_bytes(&event.data),
     }
 }
 

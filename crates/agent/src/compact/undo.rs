@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use ship_context::compact::Pruned;
 use ship_store::{
-    Body, ChatKey, Entry, Head, Line, NewEvent, NewMessage, Piece, ReadError, Rotation, Seq, View,
+    ChatKey, ContextBody, ContextEvent, ContextLine, Head, LogPiece, NewLine, NewMessage,
+    ReadError, Rotation, Seq, View,
 };
 
 use super::carried::{Carried, PRUNED, pruned_by_head};
@@ -57,17 +58,17 @@ impl Agent {
     }
 }
 
-fn last_compaction(view: &View) -> Option<(Seq, &NewEvent)> {
+fn last_compaction(view: &View) -> Option<(Seq, &ContextEvent)> {
     view.lines.iter().rev().find_map(|line| match &line.body {
-        Body::Event(event) if event.event == COMPACTED => Some((line.seq, event)),
-        Body::Event(_) | Body::Message(_) => None,
+        ContextBody::Event(event) if event.event == COMPACTED => Some((line.seq, event)),
+        ContextBody::Event(_) | ContextBody::Message(_) => None,
     })
 }
 
 /// Writes the log anew without the event that leaves outputs out.
 async fn show_again(work: &Work, view: &View, event: Seq) -> Result<(), RunError> {
     let others = view.lines.iter().filter(|line| line.seq != event);
-    let pieces = others.map(|line| Piece::Keep(line.seq, line.seq)).collect();
+    let pieces = others.map(|line| LogPiece::Keep(line.seq, line.seq)).collect();
     let mut carried = Carried::of(view);
     carried.pruned = pruned_by_head(&view.head);
     publish(work, view, &view.head, carried, pieces).await
@@ -84,20 +85,20 @@ async fn bring_back(
     let now: HashMap<&str, Seq> = view.lines.iter().map(|line| (id(line), line.seq)).collect();
     let known: HashSet<&str> = before.lines.iter().map(|line| id(line)).collect();
     let originals = before.lines.iter().map(|line| match now.get(id(line)) {
-        Some(seq) => Piece::Keep(*seq, *seq),
-        None => Piece::New(entry(line)),
+        Some(seq) => LogPiece::Keep(*seq, *seq),
+        None => LogPiece::New(entry(line)),
     });
     let since = view
         .lines
         .iter()
         .filter(|line| !known.contains(id(line)) && line.seq != event && !is_summary(line))
-        .map(|line| Piece::Keep(line.seq, line.seq));
+        .map(|line| LogPiece::Keep(line.seq, line.seq));
     let pieces = originals.chain(since).collect();
     let mut carried = Carried::of(view);
     carried.pruned = pruned_by_head(&before.head);
     publish(work, view, &before.head, carried, pieces).await?;
     let back = before.lines.iter().filter(|line| !now.contains_key(id(line)));
-    Ok(back.filter(|line| matches!(line.body, Body::Message(_))).count())
+    Ok(back.filter(|line| matches!(line.body, ContextBody::Message(_))).count())
 }
 
 /// Publishes the log. `before` is the head of the lines that it begins with.
@@ -106,7 +107,7 @@ async fn publish(
     view: &View,
     before: &Head,
     mut carried: Carried,
-    pieces: Vec<Piece>,
+    pieces: Vec<LogPiece>,
 ) -> Result<(), RunError> {
     work.agent.scales.carry_over(&carried.tokens);
     carried.tokens = work.agent.scales.to_object();
@@ -126,24 +127,24 @@ async fn publish(
     Ok(())
 }
 
-fn id(line: &Line) -> &str {
+fn id(line: &ContextLine) -> &str {
     match &line.body {
-        Body::Message(message) => message.str("id").unwrap_or_default(),
-        Body::Event(event) => &event.id,
+        ContextBody::Message(message) => message.str("id").unwrap_or_default(),
+        ContextBody::Event(event) => &event.id,
     }
 }
 
-fn entry(line: &Line) -> Entry {
+fn entry(line: &ContextLine) -> NewLine {
     match &line.body {
-        Body::Message(message) => {
+        ContextBody::Message(message) => {
             NewMessage { message: message.clone(), rev: line.rev, inbox: line.inbox }.into()
         }
-        Body::Event(event) => event.clone().into(),
+        ContextBody::Event(event) => event.clone().into(),
     }
 }
 
-fn is_summary(line: &Line) -> bool {
-    let Body::Message(message) = &line.body else { return false };
+fn is_summary(line: &ContextLine) -> bool {
+    let ContextBody::Message(message) = &line.body else { return false };
     let kind = message.get("metadata").and_then(|metadata| metadata.get("kind")?.as_str());
     kind == Some("summary")
 }

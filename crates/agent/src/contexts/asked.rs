@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Chat, ChatKey, LaneError, LedgerBody, LedgerLine, LedgerSeq, NewEntry, ReadError, StorageError,
+    Chat, ChatKey, LaneError, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, ReadError,
+    StorageError,
 };
 
 use super::current::current_ids;
@@ -64,7 +65,7 @@ impl Agent {
         entry.set("chatKey", key.as_str());
         entry.set("channel", channel);
         entry.set("meta", Object::from([("operation", operation.to_object())]));
-        let entry = NewEntry { key: asked.clone(), entry };
+        let entry = LedgerEntry { key: asked.clone(), entry };
         let accepted = chat.accept(entry.clone()).await?;
         let line = LedgerLine { seq: accepted.seq, body: LedgerBody::Entry(entry) };
         let patience = tokio::time::Instant::now() + agent.rules.operation_wait;
@@ -165,7 +166,7 @@ pub(super) async fn tell(
         Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
     told.set("meta", meta);
     let key = outcome_key(&entry.key);
-    ground.chat.accept(NewEntry { key, entry: told }).await?;
+    ground.chat.accept(LedgerEntry { key, entry: told }).await?;
     ground.agent.hub.tell(chat, &RunEvent::Chunk(notice("context", &line)));
     Ok(())
 }

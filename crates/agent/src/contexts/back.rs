@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ship_message::json::{Json, Object};
-use ship_store::{Body, Checkpoint, Line, MessageId, NewEvent, Piece, Rotation, View};
+use ship_store::{
+    Checkpoint, ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, Rotation, View,
+};
 
 use super::last_operation::{
     AT, CheckpointChange, LastOperation, Places, UNSHOWN, WAS, id_of, is_just_compacted, is_switch,
@@ -76,7 +78,7 @@ impl Turning<'_> {
     }
 
     /// Gives the context a title that it had before.
-    fn renamed(&self, title: Option<String>) -> (NewEvent, String) {
+    fn renamed(&self, title: Option<String>) -> (ContextEvent, String) {
         let told = match &title {
             Some(title) => format!("This context is “{title}” again."),
             None => "The title is taken back.".to_owned(),
@@ -89,7 +91,7 @@ impl Turning<'_> {
     async fn checkpoint_back(
         &self,
         change: CheckpointChange,
-    ) -> Result<Option<(NewEvent, String)>, RunError> {
+    ) -> Result<Option<(ContextEvent, String)>, RunError> {
         let name = change.name.as_str();
         let mut data = Object::from([("name", name), (OF, &change.of)]);
         let told = match change.is_removed {
@@ -128,12 +130,12 @@ impl Turning<'_> {
                  back, and then it can be taken back. Nothing has changed.",
             );
         };
-        let is_message = |line: &&Arc<Line>| matches!(line.body, Body::Message(_));
+        let is_message = |line: &&Arc<ContextLine>| matches!(line.body, ContextBody::Message(_));
         let after = lines[..at].iter().rev().find(is_message).map(|line| id_of(line));
         let mut data = Object::from([(OF, id)]);
         data.set_or_remove("after", after.map(Json::from));
         let mut pieces = kept(lines, |line| id_of(line) != id);
-        pieces.push(Piece::New(self.event(UNSHOWN, data, None).into()));
+        pieces.push(LogPiece::New(self.event(UNSHOWN, data, None).into()));
         self.publish_in_place(pieces).await?;
         self.taken_back("What was shown for reference is taken back.".to_owned()).await.map(Some)
     }
@@ -158,21 +160,20 @@ impl Turning<'_> {
         let at = after.map_or(0, |after| behind(after).map_or(lines.len(), |at| at + 1));
         // It was shown since the last switch. Before the line of that switch, an undo would not find it again.
         let at = at.max(lines.iter().rposition(|line| is_switch(line)).map_or(0, |at| at + 1));
-        let is_kept =
-            |line: &Line| !matches!(&line.body, Body::Event(event) if event.event == UNSHOWN);
+        let is_kept = |line: &ContextLine| !matches!(&line.body, ContextBody::Event(event) if event.event == UNSHOWN);
         let mut pieces = kept(&lines[..at], is_kept);
-        pieces.push(Piece::Sealed { log, first: seq, last: seq });
+        pieces.push(LogPiece::Sealed { log, first: seq, last: seq });
         pieces.extend(kept(&lines[at..], is_kept));
         // The ledger must be read past the entry that asked for it by the same write.
         let mut data = Operation::Undo.to_object();
         data.set("line", SHOWN_AGAIN);
         data.set("done", true);
-        pieces.push(Piece::New(self.event(OPERATED, data, None).into()));
+        pieces.push(LogPiece::New(self.event(OPERATED, data, None).into()));
         self.publish_in_place(pieces).await?;
         self.taken_back(SHOWN_AGAIN.to_owned()).await.map(Some)
     }
 
-    async fn publish_in_place(&self, pieces: Vec<Piece>) -> Result<(), RunError> {
+    async fn publish_in_place(&self, pieces: Vec<LogPiece>) -> Result<(), RunError> {
         let expected = Some(self.view.head.generation);
         let head = folded(self.view);
         let rotation = Rotation { expected, head, pieces };
@@ -182,6 +183,6 @@ impl Turning<'_> {
 }
 
 /// The lines that stay, as pieces of the next log.
-fn kept(lines: &[Arc<Line>], stays: impl Fn(&Line) -> bool) -> Vec<Piece> {
-    spans(lines, stays).into_iter().map(|(first, last)| Piece::Keep(first, last)).collect()
+fn kept(lines: &[Arc<ContextLine>], stays: impl Fn(&ContextLine) -> bool) -> Vec<LogPiece> {
+    spans(lines, stays).into_iter().map(|(first, last)| LogPiece::Keep(first, last)).collect()
 }

@@ -12,7 +12,7 @@ use ship_context::contexts::{
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, ProblemKind, View};
+use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, StorageProblemKind, View};
 
 use super::current::{current_ids, has_anything};
 use super::look::{SHARE, Shown, put};
@@ -275,7 +275,7 @@ impl Called<'_> {
 
 /// How many places of a log cannot be read.
 fn damaged_places(view: &View) -> usize {
-    view.problems.iter().filter(|problem| problem.kind == ProblemKind::Damage).count()
+    view.problems.iter().filter(|problem| problem.kind == StorageProblemKind::Damage).count()
 }
 
 /// Adds a sentence to the note of an output.

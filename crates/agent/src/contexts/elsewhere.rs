@@ -5,7 +5,8 @@
 
 use ship_message::json::Json;
 use ship_store::{
-    About, Body, Chat, ChatKey, LaneError, Line, Piece, Rotation, Seq, StorageError, View,
+    About, Chat, ChatKey, ContextBody, ContextLine, LaneError, LogPiece, Rotation, Seq,
+    StorageError, View,
 };
 
 use super::named::Named;
@@ -77,11 +78,11 @@ impl Turning<'_> {
         }
         // The other chat's ledger counts from one again, and the copied messages are named after this one's.
         head.carry.set(SALT, head.context.as_str());
-        let stays = |line: &Line| match &line.body {
-            Body::Event(event) => !is_undoable(event),
-            Body::Message(_) => true,
+        let stays = |line: &ContextLine| match &line.body {
+            ContextBody::Event(event) => !is_undoable(event),
+            ContextBody::Message(_) => true,
         };
-        let piece = |(first, last): (Seq, Seq)| Piece::Of {
+        let piece = |(first, last): (Seq, Seq)| LogPiece::Of {
             chat: chat.key().clone(),
             log: spot.log.clone(),
             first,

@@ -1,7 +1,7 @@
 //! What a chat's first context begins with: what people said to one another before the agent was asked anything.
 
 use ship_context::contexts::{Fetched, Room, before_the_first};
-use ship_store::{Entry, Head, LedgerLine, NewMessage};
+use ship_store::{Head, LedgerLine, NewLine, NewMessage};
 
 use super::look::SHARE;
 use crate::names::question_in;
@@ -9,7 +9,7 @@ use crate::run::{Inner, is_message};
 
 /// The reference to what the ledger holds before the first message that is answered, if it holds anything and
 /// there is room for it.
-pub(crate) fn said_before(agent: &Inner, head: &Head, lines: &[LedgerLine]) -> Option<Entry> {
+pub(crate) fn said_before(agent: &Inner, head: &Head, lines: &[LedgerLine]) -> Option<NewLine> {
     let first = lines.iter().position(is_message)?;
     let count = |text: &str| agent.scales.count(text);
     let room = Room { tokens: agent.budget_tokens() / SHARE, count: &count };

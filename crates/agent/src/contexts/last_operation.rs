@@ -5,7 +5,9 @@
 
 use ship_context::contexts::is_reference_line;
 use ship_message::json::{Json, Object};
-use ship_store::{Body, Checkpoint, Head, Line, MessageId, NewEvent, SealedName, Seq, View};
+use ship_store::{
+    Checkpoint, ContextBody, ContextEvent, ContextLine, Head, MessageId, SealedName, Seq, View,
+};
 
 use super::title::{CHECKPOINT, OF, RENAMED, folded};
 use super::turn::{OPERATED, SWITCHED};
@@ -76,14 +78,16 @@ pub(super) fn last_operation(view: &View) -> LastOperation {
 pub(super) fn is_just_compacted(view: &View) -> bool {
     for line in view.lines.iter().rev() {
         match &line.body {
-            Body::Event(event) if event.event == COMPACTED => {
+            ContextBody::Event(event) if event.event == COMPACTED => {
                 // Left-out outputs are told at the end of the log, a summary at its beginning.
                 return !is_undoable(event) || is_as_published(view);
             }
-            Body::Event(_) if is_switch(line) || of_line(view, line).is_some() => return false,
-            Body::Event(_) => {}
-            Body::Message(_) if is_as_published(view) => {}
-            Body::Message(_) => return false,
+            ContextBody::Event(_) if is_switch(line) || of_line(view, line).is_some() => {
+                return false;
+            }
+            ContextBody::Event(_) => {}
+            ContextBody::Message(_) if is_as_published(view) => {}
+            ContextBody::Message(_) => return false,
         }
     }
     false
@@ -118,31 +122,31 @@ fn is_older(carried: &Json, id: &str) -> bool {
 }
 
 /// Whether a line tells of the switch that published its context.
-pub(super) fn is_switch(line: &Line) -> bool {
-    matches!(&line.body, Body::Event(event) if event.event == SWITCHED)
+pub(super) fn is_switch(line: &ContextLine) -> bool {
+    matches!(&line.body, ContextBody::Event(event) if event.event == SWITCHED)
 }
 
 /// Whether a line is a reference that a person asked for: those of the model and of a group's talk are not.
-fn is_shown(line: &Line) -> bool {
-    let Body::Message(message) = &line.body else { return false };
+fn is_shown(line: &ContextLine) -> bool {
+    let ContextBody::Message(message) = &line.body else { return false };
     let run = message.get("metadata").and_then(|metadata| metadata.get("runId"));
     is_reference_line(message) && run.is_none() && line.inbox.is_some()
 }
 
-pub(super) fn id_of(line: &Line) -> &str {
+pub(super) fn id_of(line: &ContextLine) -> &str {
     match &line.body {
-        Body::Message(message) => message.str("id").unwrap_or_default(),
-        Body::Event(event) => &event.id,
+        ContextBody::Message(message) => message.str("id").unwrap_or_default(),
+        ContextBody::Event(event) => &event.id,
     }
 }
 
 /// The operation that a line tells of, if it is one that stays in the context.
-fn of_line(view: &View, line: &Line) -> Option<LastOperation> {
+fn of_line(view: &View, line: &ContextLine) -> Option<LastOperation> {
     let event = match &line.body {
-        Body::Message(_) => {
+        ContextBody::Message(_) => {
             return is_shown(line).then(|| LastOperation::Shown { id: id_of(line).to_owned() });
         }
-        Body::Event(event) => event,
+        ContextBody::Event(event) => event,
     };
     let text = |key: &str| event.data.get(key).and_then(Json::as_str).map(str::to_owned);
     match event.event.as_str() {
@@ -163,7 +167,7 @@ fn before(view: &View, seq: Seq) -> Head {
     folded(&before)
 }
 
-fn checkpoint_change(event: &NewEvent) -> Option<CheckpointChange> {
+fn checkpoint_change(event: &ContextEvent) -> Option<CheckpointChange> {
     let name = event.data.get("name").and_then(Json::as_str)?;
     let place = |key: &str| event.data.get(key).and_then(|json| place_from_json(name, json));
     Some(CheckpointChange {
@@ -176,7 +180,7 @@ fn checkpoint_change(event: &NewEvent) -> Option<CheckpointChange> {
 }
 
 /// Whether an event tells of a copy that another chat has got.
-fn is_copy(event: &NewEvent) -> bool {
+fn is_copy(event: &ContextEvent) -> bool {
     let field = |key: &str| event.data.get(key);
     field("op").and_then(Json::as_str) == Some("fork")
         && field("to").is_some()

@@ -2,7 +2,7 @@
 //! operation has left behind.
 
 use ship_message::json::Json;
-use ship_store::{Body, Line, MessageId, ReadError, SealedName, Seq, View};
+use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
 
 use super::operation::{Ground, NotDone};
 use super::title::{folded, predecessor};
@@ -78,8 +78,8 @@ impl Spot {
     }
 }
 
-fn is_summary(line: &Line) -> bool {
-    let Body::Message(message) = &line.body else { return false };
+fn is_summary(line: &ContextLine) -> bool {
+    let ContextBody::Message(message) = &line.body else { return false };
     let kind = message.get("metadata").and_then(|metadata| metadata.get("kind"));
     kind.and_then(Json::as_str) == Some("summary")
 }

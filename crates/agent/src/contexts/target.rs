@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_context::contexts::{clean_title, is_reference_line};
 use ship_message::json::{Json, Object};
-use ship_store::{Body, ContextId, Head, Line, Piece, SealedName, Seq, View};
+use ship_store::{ContextBody, ContextId, ContextLine, Head, LogPiece, SealedName, Seq, View};
 
 use super::current::{has_anything, left_messages};
 use super::operation::{Ground, NotDone, Operation};
@@ -22,7 +22,7 @@ use crate::skills;
 /// The log that an operation publishes.
 pub(super) struct Target {
     pub(super) head: Head,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<LogPiece>,
     /// How many messages they hold.
     pub(super) messages: u64,
     /// Whether what is left is nothing that anybody would look for.
@@ -33,15 +33,16 @@ impl Target {
     /// Lines of a log, those that stay.
     fn of(
         head: Head,
-        lines: &[Arc<Line>],
-        stays: impl Fn(&Line) -> bool,
+        lines: &[Arc<ContextLine>],
+        stays: impl Fn(&ContextLine) -> bool,
         log: Option<&SealedName>,
     ) -> Self {
-        let is_message = |line: &&Arc<Line>| matches!(line.body, Body::Message(_)) && stays(line);
+        let is_message =
+            |line: &&Arc<ContextLine>| matches!(line.body, ContextBody::Message(_)) && stays(line);
         let messages = lines.iter().filter(is_message).count() as u64;
         let piece = |(first, last)| match log {
-            Some(log) => Piece::Sealed { log: log.clone(), first, last },
-            None => Piece::Keep(first, last),
+            Some(log) => LogPiece::Sealed { log: log.clone(), first, last },
+            None => LogPiece::Keep(first, last),
         };
         let pieces = spans(lines, &stays).into_iter().map(piece).collect();
         Self { head, pieces, messages, drops_left: false }
@@ -115,9 +116,9 @@ impl Turning<'_> {
         };
         let view = chat.sealed_view(&log).await?;
         let own = left_messages(&view, &self.moving.current);
-        let stays = |line: &Line| match &line.body {
-            Body::Event(_) => true,
-            Body::Message(message) => own.iter().any(|own| own.id() == message.str("id")),
+        let stays = |line: &ContextLine| match &line.body {
+            ContextBody::Event(_) => true,
+            ContextBody::Message(message) => own.iter().any(|own| own.id() == message.str("id")),
         };
         let mut head = folded_in(&view, &log);
         head.carry.set(CONTINUES, log.as_str());
@@ -155,9 +156,9 @@ impl Turning<'_> {
         head.carry.set_or_remove(CONTINUES, log);
         // What the run has done so far stays where it was; what it answers comes last.
         let left = self.moving.settled.as_ref().map(|(message, _)| message.as_str());
-        let moves = |line: &Line| match &line.body {
-            Body::Event(_) => true,
-            Body::Message(message) => {
+        let moves = |line: &ContextLine| match &line.body {
+            ContextBody::Event(_) => true,
+            ContextBody::Message(message) => {
                 let id = message.str("id");
                 let is_current = |id| self.moving.current.iter().any(|current| current == id);
                 !id.is_some_and(|id| left == Some(id) || is_current(id))
@@ -232,7 +233,10 @@ impl Turning<'_> {
 }
 
 /// The ranges of lines that stay, as few as there can be.
-pub(super) fn spans(lines: &[Arc<Line>], stays: impl Fn(&Line) -> bool) -> Vec<(Seq, Seq)> {
+pub(super) fn spans(
+    lines: &[Arc<ContextLine>],
+    stays: impl Fn(&ContextLine) -> bool,
+) -> Vec<(Seq, Seq)> {
     let mut spans: Vec<(Seq, Seq)> = Vec::new();
     let mut was_kept = false;
     for line in lines {

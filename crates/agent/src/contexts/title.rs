@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ship_context::contexts::{title_of, turns, view_messages};
 use ship_message::json::Json;
-use ship_store::{Body, Checkpoint, Head, SealedName, Timestamp, View};
+use ship_store::{Checkpoint, ContextBody, Head, SealedName, Timestamp, View};
 
 use super::last_operation::{AT, WAS, place_from_json};
 use super::{CONTINUES, OPERATION};
@@ -22,7 +22,7 @@ pub(crate) fn folded(view: &View) -> Head {
     let mut head = view.head.clone();
     let gone = taken_back(view);
     for line in &view.lines {
-        let Body::Event(event) = &line.body else { continue };
+        let ContextBody::Event(event) = &line.body else { continue };
         match event.event.as_str() {
             RENAMED => {
                 head.title = event.data.get("title").and_then(Json::as_str).map(str::to_owned)
@@ -67,7 +67,7 @@ pub(crate) fn folded(view: &View) -> Head {
 fn taken_back(view: &View) -> HashSet<&str> {
     let mut gone = HashSet::new();
     for line in &view.lines {
-        let Body::Event(event) = &line.body else { continue };
+        let ContextBody::Event(event) = &line.body else { continue };
         let Some(of) = event.data.get(OF).and_then(Json::as_str) else { continue };
         match event.data.get("removed").is_some() {
             true => gone.insert(of),

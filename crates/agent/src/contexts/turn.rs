@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ship_context::contexts::switch_line;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Body, Line, MessageId, NewEvent, Piece, RotateError, Rotation, Seq, StorageError, View,
+    ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, RotateError, Rotation, Seq,
+    StorageError, View,
 };
 
 use super::current::{has_anything, left_messages};
@@ -182,14 +183,14 @@ impl Turning<'_> {
         head.carry.set_or_remove(SETTLED, settled);
         let mut data = wanted.to_object();
         data.set("left", left.to_json());
-        pieces.push(Piece::New(self.event(SWITCHED, data, None).into()));
-        pieces.extend(taken.into_iter().map(|seq| Piece::Keep(seq, seq)));
+        pieces.push(LogPiece::New(self.event(SWITCHED, data, None).into()));
+        pieces.extend(taken.into_iter().map(|seq| LogPiece::Keep(seq, seq)));
         let expected = Some(self.view.head.generation);
         Rotation { expected, head, pieces }
     }
 
-    pub(super) fn event(&self, name: &str, data: Object, about: Option<MessageId>) -> NewEvent {
-        NewEvent {
+    pub(super) fn event(&self, name: &str, data: Object, about: Option<MessageId>) -> ContextEvent {
+        ContextEvent {
             id: format!("e_{:016x}", self.ground.agent.ids.next()),
             ts: self.ground.agent.clock.now(),
             event: name.to_owned(),
@@ -213,11 +214,11 @@ pub(super) fn left_out_sentence(places: usize) -> String {
 
 /// The lines of these messages, in order.
 fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
-    let is_one = |line: &&Arc<Line>| match &line.body {
-        Body::Message(message) => {
+    let is_one = |line: &&Arc<ContextLine>| match &line.body {
+        ContextBody::Message(message) => {
             message.str("id").is_some_and(|id| ids.iter().any(|known| known == id))
         }
-        Body::Event(_) => false,
+        ContextBody::Event(_) => false,
     };
     view.lines.iter().filter(is_one).map(|line| line.seq).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ship_store::conversation::{CreateError, ForkError, LoadError, WriteError};
+use ship_store::conversation::{CreateError, ForkError, LoadConversationError, WriteError};
 use ship_store::{AppendError, StorageError};
 
 use crate::RunError;
@@ -19,7 +19,7 @@ pub enum ConversationError {
     New(#[from] CreateError),
     /// A conversation could not be loaded; for one, because somebody else has it open.
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(#[from] LoadConversationError),
     /// A conversation could not be forked.
     #[error(transparent)]
     Fork(#[from] ForkError),

@@ -14,8 +14,8 @@ use ship_message::{Role, UiMessage};
 use ship_store::conversation::view::without_record;
 use ship_store::conversation::{CompactError, Conversation, WriteError};
 use ship_store::{
-    AppendError, Body, ChatKey, ContextId, Entry, Gen, Head, LedgerSeq, Line, NewEvent, Position,
-    Refused, Seq, StorageError, Timestamp, View,
+    AppendError, ChatKey, ContextBody, ContextEvent, ContextId, ContextLine, Gen, Head, LedgerSeq,
+    NewLine, Position, RefusedInput, Seq, StorageError, Timestamp, View,
 };
 
 use crate::inbound::millis;
@@ -115,11 +115,11 @@ impl Context {
                 Json::Object(message) => Some(message),
                 _ => None,
             });
-        let line = |(seq, message)| Line {
+        let line = |(seq, message)| ContextLine {
             seq: Seq::new(seq),
             rev: 0,
             inbox: None,
-            body: Body::Message(message),
+            body: ContextBody::Message(message),
         };
         View {
             head,
@@ -139,7 +139,7 @@ impl Context {
     pub(super) fn append(
         &mut self,
         chat: &ChatKey,
-        batch: Vec<Entry>,
+        batch: Vec<NewLine>,
         expected: Position,
     ) -> Result<Position, AppendError> {
         let found = self.position();
@@ -152,18 +152,18 @@ impl Context {
         let mut events = Vec::new();
         for entry in batch {
             match entry {
-                Entry::Message(new) => {
+                NewLine::Message(new) => {
                     inbox = inbox.max(new.inbox);
                     messages.push(for_file(new.message)?);
                 }
-                Entry::Event(event) => events.push(event),
+                NewLine::Event(event) => events.push(event),
             }
         }
         let written = match (messages.is_empty(), events.pop()) {
             (false, None) => self.conversation.append_view(&messages).map(|_| ()),
             (true, Some(event)) if events.is_empty() => self.record(event).map(|_| ()),
-            (true, None) => return Err(Refused::Empty.into()),
-            (_, Some(_)) => return Err(Refused::NotAMessage("an event among messages").into()),
+            (true, None) => return Err(RefusedInput::Empty.into()),
+            (_, Some(_)) => return Err(RefusedInput::NotAMessage("an event among messages").into()),
         };
         written.map_err(|error| self.failed(error))?;
         self.inbox = inbox;
@@ -203,7 +203,7 @@ impl Context {
     }
 
     /// Skills are activated and deactivated in the words of the file; any other event has its own.
-    fn record(&mut self, event: NewEvent) -> Result<String, WriteError> {
+    fn record(&mut self, event: ContextEvent) -> Result<String, WriteError> {
         let name = match event.event.as_str() {
             skills::LOADED => "skill_activated",
             skills::UNLOADED => "skill_deactivated",
@@ -224,7 +224,7 @@ impl Context {
 }
 
 /// A message as the file has it.
-fn for_file(message: Object) -> Result<UiMessage, Refused> {
+fn for_file(message: Object) -> Result<UiMessage, RefusedInput> {
     let metadata = message.get("metadata").and_then(Json::as_object);
     let kept = metadata.into_iter().flat_map(Object::iter);
     let kept: Object = kept
@@ -233,7 +233,7 @@ fn for_file(message: Object) -> Result<UiMessage, Refused> {
         .collect();
     let mut message = message;
     message.set_or_remove("metadata", (!kept.is_empty()).then(|| Json::Object(kept)));
-    UiMessage::from_json(message.into()).map_err(|_| Refused::NotAMessage("it is no object"))
+    UiMessage::from_json(message.into()).map_err(|_| RefusedInput::NotAMessage("it is no object"))
 }
 
 /// A message as the engine has it: without the record of its lines, but with the time of the first.

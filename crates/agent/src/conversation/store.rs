@@ -9,11 +9,11 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
-    ContextId, Delivery, Derived, DerivedState, Entry, FileStore, Lane, LaneError, LedgerLine,
-    LedgerSeq, ListError, NewEntry, OpenError, Piece, Position, Problem, PurgeError, Purged,
-    ReadError, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError, Store,
-    Synced, View,
+    About, AcceptError, Accepted, AppendError, BlobError, BlobRef, Chat, ChatKey, ChatLook,
+    ContextId, Delivery, Derived, DerivedState, FileStore, Lane, LaneError, LedgerEntry,
+    LedgerLine, LedgerSeq, ListError, LogPiece, NewLine, OpenError, Position, PurgeError, Purged,
+    ReadError, RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError,
+    StorageProblem, Store, StoreFuture, Synced, View,
 };
 
 use super::kept::Kept;
@@ -30,25 +30,25 @@ impl ConversationStore {
 }
 
 impl Store for ConversationStore {
-    fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError> {
+    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, ListError> {
         self.memory.chats()
     }
 
-    fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError> {
+    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError> {
         let opening = self.memory.open(key);
         Box::pin(async move { Ok(opening.await?.map(|memory| self.chat(memory))) })
     }
 
-    fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError> {
+    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, OpenError> {
         let creating = self.memory.create(key, about);
         Box::pin(async move { Ok(self.chat(creating.await?)) })
     }
 
-    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> Answer<'_, BlobRef, BlobError> {
+    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError> {
         self.memory.put_blob(bytes, media_type)
     }
 
-    fn blob(&self, sha256: &str) -> Answer<'_, Vec<u8>, BlobError> {
+    fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         self.memory.blob(sha256)
     }
 }
@@ -70,25 +70,25 @@ impl Chat for ConversationChat {
         self.memory.key()
     }
 
-    fn about(&self) -> Answer<'_, About, ReadError> {
+    fn about(&self) -> StoreFuture<'_, About, ReadError> {
         self.memory.about()
     }
 
-    fn set_about(&self, about: About) -> Answer<'_, (), OpenError> {
+    fn set_about(&self, about: About) -> StoreFuture<'_, (), OpenError> {
         self.memory.set_about(about)
     }
 
-    fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
+    fn lane(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
         let taking = self.memory.lane(purpose);
         Box::pin(async move { Ok(self.with_lane(taking.await?)) })
     }
 
-    fn lane_now(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
+    fn lane_now(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
         let taking = self.memory.lane_now(purpose);
         Box::pin(async move { Ok(self.with_lane(taking.await?)) })
     }
 
-    fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError> {
+    fn accept(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
         self.memory.accept(entry)
     }
 
@@ -96,7 +96,7 @@ impl Chat for ConversationChat {
         &self,
         before: Option<LedgerSeq>,
         limit: usize,
-    ) -> Answer<'_, Vec<LedgerLine>, ReadError> {
+    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
         self.memory.ledger_before(before, limit)
     }
 
@@ -104,7 +104,7 @@ impl Chat for ConversationChat {
         &self,
         after: Option<LedgerSeq>,
         limit: usize,
-    ) -> Answer<'_, Vec<LedgerLine>, ReadError> {
+    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
         self.memory.ledger_after(after, limit)
     }
 
@@ -112,66 +112,70 @@ impl Chat for ConversationChat {
         &self,
         key: &str,
         after: Option<LedgerSeq>,
-    ) -> Answer<'_, Option<LedgerSeq>, ReadError> {
+    ) -> StoreFuture<'_, Option<LedgerSeq>, ReadError> {
         self.memory.entry_of(key, after)
     }
 
-    fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError> {
+    fn open_deliveries(&self) -> StoreFuture<'_, Vec<Delivery>, ReadError> {
         self.memory.open_deliveries()
     }
 
-    fn view(&self) -> Answer<'_, Option<View>, ReadError> {
+    fn view(&self) -> StoreFuture<'_, Option<View>, ReadError> {
         Box::pin(async move { Ok(Some(self.kept.with(|context| context.view()).await)) })
     }
 
-    fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError> {
+    fn sealed(&self) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
         self.memory.sealed()
     }
 
-    fn sealed_view(&self, name: &SealedName) -> Answer<'_, View, ReadError> {
+    fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError> {
         self.memory.sealed_view(name)
     }
 
-    fn journal(&self) -> Answer<'_, Vec<Object>, ReadError> {
+    fn journal(&self) -> StoreFuture<'_, Vec<Object>, ReadError> {
         self.memory.journal()
     }
 
-    fn requests(&self, limit: usize) -> Answer<'_, Vec<Object>, ReadError> {
+    fn requests(&self, limit: usize) -> StoreFuture<'_, Vec<Object>, ReadError> {
         self.memory.requests(limit)
     }
 
-    fn derived(&self, which: Derived) -> Answer<'_, Option<DerivedState>, ReadError> {
+    fn derived(&self, which: Derived) -> StoreFuture<'_, Option<DerivedState>, ReadError> {
         self.memory.derived(which)
     }
 
-    fn put_derived(&self, which: Derived, state: DerivedState) -> Answer<'_, (), StorageError> {
+    fn put_derived(
+        &self,
+        which: Derived,
+        state: DerivedState,
+    ) -> StoreFuture<'_, (), StorageError> {
         self.memory.put_derived(which, state)
     }
 
-    fn remove_derived(&self, which: Derived) -> Answer<'_, (), StorageError> {
+    fn remove_derived(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
         self.memory.remove_derived(which)
     }
 
-    fn archived_contexts(&self) -> Answer<'_, Vec<ContextId>, ReadError> {
+    fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError> {
         self.memory.archived_contexts()
     }
 
-    fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError> {
+    fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {
         self.memory.verify()
     }
 
-    fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError> {
+    fn repair(&self) -> StoreFuture<'_, Vec<StorageProblem>, StorageError> {
         self.memory.repair()
     }
 
-    fn acknowledge(&self, problems: Vec<Problem>) -> Answer<'_, (), StorageError> {
+    fn acknowledge(&self, problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError> {
         self.memory.acknowledge(problems)
     }
 }
 
 /// The text of a piece that is a new message.
-fn summary(piece: &Piece) -> Option<String> {
-    let Piece::New(Entry::Message(new)) = piece else { return None };
+fn summary(piece: &LogPiece) -> Option<String> {
+    let LogPiece::New(NewLine::Message(new)) = piece else { return None };
     let message = UiMessage::from_json(Json::Object(new.message.clone())).ok()?;
     Some(message.text())
 }
@@ -183,22 +187,27 @@ struct ConversationLane {
 }
 
 impl Lane for ConversationLane {
-    fn append(&self, batch: Vec<Entry>, expected: Position) -> Answer<'_, Position, AppendError> {
+    fn append(
+        &self,
+        batch: Vec<NewLine>,
+        expected: Position,
+    ) -> StoreFuture<'_, Position, AppendError> {
         let chat = self.chat.clone();
         Box::pin(self.kept.with(move |context| context.append(&chat, batch, expected)))
     }
 
     /// A conversation is never replaced: it has its context from the start. A rotation that puts a summary
     /// in the place of older messages marks them as compacted; there is no other.
-    fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError> {
-        let stays = move |pieces: &[Piece], seq: Seq| {
+    fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError> {
+        let stays = move |pieces: &[LogPiece], seq: Seq| {
             pieces.iter().any(|piece| match piece {
-                Piece::Keep(first, last) => (*first..=*last).contains(&seq),
-                Piece::KeepFrom(first) => seq >= *first,
-                Piece::New(_) | Piece::Sealed { .. } | Piece::Of { .. } => false,
+                LogPiece::Keep(first, last) => (*first..=*last).contains(&seq),
+                LogPiece::KeepFrom(first) => seq >= *first,
+                LogPiece::New(_) | LogPiece::Sealed { .. } | LogPiece::Of { .. } => false,
             })
         };
-        let copies = |piece: &Piece| matches!(piece, Piece::Sealed { .. } | Piece::Of { .. });
+        let copies =
+            |piece: &LogPiece| matches!(piece, LogPiece::Sealed { .. } | LogPiece::Of { .. });
         let failed = |path, source| StorageError::Io { doing: "compact", path, source };
         Box::pin(self.kept.with(move |context| {
             let pieces = &rotation.pieces;
@@ -215,23 +224,23 @@ impl Lane for ConversationLane {
         }))
     }
 
-    fn purge(&self, log: &SealedName, by: &str) -> Answer<'_, Purged, PurgeError> {
+    fn purge(&self, log: &SealedName, by: &str) -> StoreFuture<'_, Purged, PurgeError> {
         self.memory.purge(log, by)
     }
 
-    fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {
+    fn deliver(&self, states: Vec<Delivery>) -> StoreFuture<'_, LedgerSeq, AcceptError> {
         self.memory.deliver(states)
     }
 
-    fn begin_journal(&self, about: Object) -> Answer<'_, (), StorageError> {
+    fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError> {
         self.memory.begin_journal(about)
     }
 
-    fn journal(&self, parts: Vec<Object>, when: Synced) -> Answer<'_, (), StorageError> {
+    fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError> {
         self.memory.journal(parts, when)
     }
 
-    fn record_request(&self, request: Object) -> Answer<'_, (), StorageError> {
+    fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError> {
         self.memory.record_request(request)
     }
 }

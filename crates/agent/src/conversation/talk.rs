@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ship_context::Journal;
 use ship_message::{Role, UiMessage};
 use ship_store::conversation::Conversation;
-use ship_store::{ChatKey, ContextId, FileStore, Options};
+use ship_store::{ChatKey, ContextId, FileStore, StoreOptions};
 use tokio::sync::Mutex;
 
 use super::ConversationError;
@@ -51,7 +51,7 @@ impl Talk {
     pub(super) fn new(agent: &Inner, conversation: Conversation) -> Self {
         let id = ContextId::new(agent.clock.now(), agent.ids.next());
         let kept = Kept::new(conversation, id);
-        let options = Options { clock: Arc::clone(&agent.clock), ..Options::default() };
+        let options = StoreOptions { clock: Arc::clone(&agent.clock), ..StoreOptions::default() };
         let memory = FileStore::in_memory(options);
         let agent = Inner {
             store: Arc::new(ConversationStore { memory, kept: kept.clone() }),

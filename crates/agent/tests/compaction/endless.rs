@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ship_agent::{Outcome, Rules, Undone};
-use ship_store::{About, Entry, Store};
+use ship_store::{About, NewLine, Store};
 use ship_testkit::chat::first_context;
 use ship_testkit::llm::{Answer, faults};
 
@@ -21,7 +21,7 @@ async fn world() -> World {
     let chat = world.store.create(&chat(), About::default()).await.unwrap();
     let lane = chat.lane("test").await.unwrap();
     let mut position = lane.rotate(first_context()).await.unwrap().position;
-    let said: Vec<Entry> = (0..MESSAGES).map(|nth| Entry::from(original(nth))).collect();
+    let said: Vec<NewLine> = (0..MESSAGES).map(|nth| NewLine::from(original(nth))).collect();
     for batch in said.chunks(100) {
         position = lane.append(batch.to_vec(), position).await.unwrap();
     }

@@ -4,7 +4,7 @@
 //! chat answers, and the compaction can be undone.
 
 use ship_agent::{Outcome, Undone};
-use ship_store::disk::{Disk, MemoryDisk, Mode};
+use ship_store::disk::{Disk, MemoryDisk, OpenMode};
 use ship_store::{Derived, FileStore, Store};
 use ship_testkit::chat::options;
 use ship_testkit::power;
@@ -177,5 +177,5 @@ fn lose_the_head(disk: &MemoryDisk) {
     let chats = std::path::Path::new(".ship/chat");
     let folder = disk.list(chats).unwrap().remove(0);
     let log = chats.join(folder).join("messages/history.jsonl");
-    disk.open(&log, Mode::Lock).unwrap().write_note(b"damaged ").unwrap();
+    disk.open(&log, OpenMode::Lock).unwrap().write_note(b"damaged ").unwrap();
 }

@@ -9,7 +9,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, TextChunk, UiMessage};
 use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Request};
 use ship_store::disk::Disk;
-use ship_store::{About, Chat, Entry, FileStore, Options, Store, View};
+use ship_store::{About, Chat, FileStore, NewLine, Store, StoreOptions, View};
 use ship_testkit::chat::{first_context, options};
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
@@ -120,7 +120,7 @@ impl Local {
     pub(crate) fn on(disk: Box<dyn Disk>, setup: &Setup) -> Self {
         let clock = Arc::new(setup.clock.clone());
         let store =
-            Arc::new(FileStore::on_disk(disk, Options { clock: clock.clone(), ..options() }));
+            Arc::new(FileStore::on_disk(disk, StoreOptions { clock: clock.clone(), ..options() }));
         let agent = Agent::from_parts(AgentParts {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider: Arc::new(setup.model.clone()),
@@ -141,7 +141,7 @@ impl Local {
         let position = lane.rotate(first_context()).await.unwrap().position;
         let said = |nth: usize| {
             let role = if nth.is_multiple_of(2) { "user" } else { "assistant" };
-            Entry::from(message(&format!("m{nth}"), role, &format!("{nth:03} {}", words(150))))
+            NewLine::from(message(&format!("m{nth}"), role, &format!("{nth:03} {}", words(150))))
         };
         lane.append((0..messages).map(said).collect(), position).await.unwrap();
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ship_agent::{Operated, Operation, Outcome, Rules, Shown, Undone};
-use ship_store::disk::{Disk, Mode};
+use ship_store::disk::{Disk, OpenMode};
 use ship_testkit::sim::{Fault, SimDisk};
 
 use crate::local::{Local, Setup};
@@ -59,7 +59,7 @@ async fn a_tombstone_that_is_gone_or_cannot_be_read_stops_no_chat() {
         let tombstone = disk.contents().into_keys().find(is_sealed).unwrap();
         disk.remove(&tombstone).unwrap();
         if let Some(bytes) = remains {
-            disk.open(&tombstone, Mode::Create).unwrap().write(bytes).unwrap();
+            disk.open(&tombstone, OpenMode::Create).unwrap().write(bytes).unwrap();
         }
         let local = setup.local();
         assert_eq!(local.say("more").await, Some(Outcome::Done), "{remains:?}");
@@ -125,7 +125,7 @@ async fn a_restored_log_is_not_purged_when_a_compaction_of_its_future_is_loaded(
     let new = Operation::New { title: None, reason: None };
     setup.local().agent.operate(&chat(), new, "test").await.unwrap();
     memory.remove(live).unwrap();
-    memory.open(live, Mode::Create).unwrap().write(&original).unwrap();
+    memory.open(live, OpenMode::Create).unwrap().write(&original).unwrap();
 
     let load = Operation::Load { which: "-".to_owned() };
     let done = setup.local().agent.operate(&chat(), load, "test").await.unwrap();

@@ -5,14 +5,14 @@ use ship_message::ToolPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::disk::Disk;
-use ship_store::{Body, Entry, LedgerSeq, NewEvent, NewMessage, Timestamp, View};
+use ship_store::{ContextBody, ContextEvent, LedgerSeq, NewLine, NewMessage, Timestamp, View};
 use ship_testkit::sim::SimDisk;
 
 use crate::local::{Local, Setup};
 use crate::world::{chat, message, words};
 
 /// A line without its number, which is another one in another log.
-type Content = (u64, Option<LedgerSeq>, Body);
+type Content = (u64, Option<LedgerSeq>, ContextBody);
 
 fn contents(view: &View) -> Vec<Content> {
     view.lines.iter().map(|line| (line.rev, line.inbox, line.body.clone())).collect()
@@ -20,7 +20,7 @@ fn contents(view: &View) -> Vec<Content> {
 
 impl Local {
     /// Writes to the context, as a run would.
-    async fn append(&self, entries: Vec<Entry>) {
+    async fn append(&self, entries: Vec<NewLine>) {
         let position = self.view().await.position;
         let lane = self.chat().await.lane("test").await.unwrap();
         lane.append(entries, position).await.unwrap();
@@ -42,15 +42,15 @@ impl Local {
     }
 }
 
-fn skill(event: &str, id: &str, name: &str) -> Entry {
+fn skill(event: &str, id: &str, name: &str) -> NewLine {
     let data = Json::from(Object::from([("skill", name)]));
     let ts = Timestamp::from_millis(1_770_286_500_000);
     let (id, event) = (id.to_owned(), event.to_owned());
-    NewEvent { id, ts, event, data, ref_msg_id: None, inbox: None }.into()
+    ContextEvent { id, ts, event, data, ref_msg_id: None, inbox: None }.into()
 }
 
 /// An answer that looked somewhere and got four kilobytes back.
-fn looked(id: &str, at: &str) -> Entry {
+fn looked(id: &str, at: &str) -> NewLine {
     let mut tool = ToolPart::new("look", format!("call {id}"), Json::from(at));
     tool.set_output(Json::from(format!("{id} {}", "waves ".repeat(700))));
     let parts = vec![UiPart::Tool(tool), UiPart::text("I see.")];
@@ -58,7 +58,7 @@ fn looked(id: &str, at: &str) -> Entry {
     message.to_json().as_object().cloned().unwrap().into()
 }
 
-fn said(id: &str, role: &str) -> Entry {
+fn said(id: &str, role: &str) -> NewLine {
     message(id, role, &format!("{id} {}", words(150))).into()
 }
 
@@ -68,7 +68,7 @@ async fn each_undo_brings_back_exactly_what_was_there_before_the_last_compaction
     setup.rules.input_tokens_max = Some(8_000);
     let local = setup.local();
     assert_eq!(local.say("a first question").await, Some(Outcome::Done));
-    let mut old: Vec<Entry> = vec![skill("skill_loaded", "e1", "knots")];
+    let mut old: Vec<NewLine> = vec![skill("skill_loaded", "e1", "knots")];
     old.extend((0..4).flat_map(|nth| {
         [said(&format!("q{nth}"), "user"), looked(&format!("a{nth}"), &format!("{nth}"))]
     }));

@@ -2,7 +2,7 @@
 
 use ship_agent::{Outcome, Rules};
 use ship_message::json::Json;
-use ship_store::Body;
+use ship_store::ContextBody;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
 
@@ -50,7 +50,7 @@ struct Compaction {
 async fn last_compaction(local: &Local) -> Option<Compaction> {
     let view = local.view().await;
     view.lines.iter().rev().find_map(|line| match &line.body {
-        Body::Event(event) if event.event == "compacted" => {
+        ContextBody::Event(event) if event.event == "compacted" => {
             let number = |key: &str| event.data.get(key).and_then(Json::as_u64).unwrap();
             let (before, after) = (number("tokensBefore"), number("tokensAfter"));
             Some(Compaction { id: event.id.clone(), before, after })

@@ -10,7 +10,7 @@ use ship_agent::{
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{ApiKey, HttpProvider, HttpSettings, ToolSpec};
-use ship_store::{Body, ChatKey, FileStore, Options, Store};
+use ship_store::{ChatKey, ContextBody, FileStore, Store, StoreOptions};
 use ship_testkit::clock::ManualClock;
 use ship_testkit::llm::{Answer, Exchange, LlmServer, Rules as Judge};
 
@@ -82,9 +82,9 @@ impl World {
             false => Answer::text("Aye."),
         }));
         let clock = ManualClock::default();
-        let store = Arc::new(FileStore::in_memory(Options {
+        let store = Arc::new(FileStore::in_memory(StoreOptions {
             clock: Arc::new(clock.clone()),
-            ..Options::default()
+            ..StoreOptions::default()
         }));
         let (looks, log) = (Arc::default(), Arc::default());
         let agent = agent(&server, &store, &clock, &looks, &log, window, rules);
@@ -174,7 +174,7 @@ impl World {
         let chat = self.store.open(&chat()).await.unwrap().unwrap();
         let view = chat.view().await.unwrap().unwrap();
         view.lines.iter().rev().find_map(|line| match &line.body {
-            Body::Event(event) if event.event == "compacted" => {
+            ContextBody::Event(event) if event.event == "compacted" => {
                 Some(event.data.get("rung")?.as_str()?.to_owned())
             }
             _ => None,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ship_agent::{Operated, Operation, Outcome};
-use ship_store::disk::{Disk, Mode};
+use ship_store::disk::{Disk, OpenMode};
 
 use crate::place::{Place, calls, line, says, words};
 
@@ -20,7 +20,7 @@ fn path(place: &Place, part: &str) -> PathBuf {
 fn replace(place: &Place, path: &Path, bytes: &[u8]) {
     let disk = place.disk.memory();
     disk.remove(path).unwrap();
-    disk.open(path, Mode::Create).unwrap().write(bytes).unwrap();
+    disk.open(path, OpenMode::Create).unwrap().write(bytes).unwrap();
 }
 
 /// Flips a bit in the line of a file that holds these words.

@@ -10,7 +10,7 @@ use ship_agent::{
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
 use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Request};
-use ship_store::disk::{Disk, Mode};
+use ship_store::disk::{Disk, OpenMode};
 use ship_store::{Chat, ChatKey, FileStore, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
@@ -316,7 +316,7 @@ impl Place {
     pub(crate) fn file(&self, ends_with: &str) -> String {
         let names = self.disk_names("/contexts/");
         let name = names.iter().find(|name| name.ends_with(ends_with)).unwrap();
-        let file = self.disk.memory().open(std::path::Path::new(name), Mode::Read).unwrap();
+        let file = self.disk.memory().open(std::path::Path::new(name), OpenMode::Read).unwrap();
         let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
         assert_eq!(file.read_at(&mut bytes, 0).unwrap(), bytes.len());
         String::from_utf8(bytes).unwrap()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ship_agent::{Answer, Operation, Outcome, Rules, Stop};
 use ship_store::Store;
-use ship_store::disk::{Disk, Mode};
+use ship_store::disk::{Disk, OpenMode};
 use ship_testkit::sim::Fault;
 
 use crate::scripted::{Says, calls, text};
@@ -129,7 +129,7 @@ fn chat_file(name: &str) -> PathBuf {
 }
 
 fn read(setup: &Setup, name: &str) -> Vec<u8> {
-    let file = setup.disk.open(&chat_file(name), Mode::Read).unwrap();
+    let file = setup.disk.open(&chat_file(name), OpenMode::Read).unwrap();
     let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
     file.read_at(&mut bytes, 0).unwrap();
     bytes
@@ -138,7 +138,7 @@ fn read(setup: &Setup, name: &str) -> Vec<u8> {
 /// Puts an older version of the context log in its place, as a restore does.
 fn restore_context(setup: &Setup, bytes: &[u8]) {
     let aside = chat_file("restored");
-    setup.disk.open(&aside, Mode::Create).unwrap().write(bytes).unwrap();
+    setup.disk.open(&aside, OpenMode::Create).unwrap().write(bytes).unwrap();
     setup.disk.rename(&aside, &chat_file(CONTEXT)).unwrap();
 }
 

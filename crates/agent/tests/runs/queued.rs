@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ship_agent::{Inbound, Outcome, Rules, Stop};
 use ship_message::Role;
-use ship_store::disk::{Disk, Mode};
+use ship_store::disk::{Disk, OpenMode};
 use ship_store::{LedgerBody, LedgerLine, Store};
 use ship_testkit::sim::Fault;
 
@@ -23,7 +23,7 @@ fn setup(window: u64) -> Setup {
 /// Takes the last line of the journal away: what a run is left with that is killed at its last write.
 fn lose_the_end(setup: &Setup) {
     let path = Path::new(".ship/chat/terminal%3Amain/messages/run.jsonl");
-    let file = setup.disk.open(path, Mode::Append).unwrap();
+    let file = setup.disk.open(path, OpenMode::Append).unwrap();
     let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
     file.read_at(&mut bytes, 0).unwrap();
     let lines = bytes.strip_suffix(b"\n").unwrap();
@@ -66,7 +66,7 @@ async fn asked(test: &TestAgent) -> Vec<String> {
     // A rotation copies a line with its place in the ledger.
     let mut texts = std::collections::BTreeMap::new();
     for line in lines.filter(|line| line.inbox.is_some()) {
-        let ship_store::Body::Message(message) = &line.body else { continue };
+        let ship_store::ContextBody::Message(message) = &line.body else { continue };
         let message = ship_message::json::Json::Object(message.clone());
         let message = ship_message::UiMessage::from_json(message).unwrap();
         if message.role() == Role::User {

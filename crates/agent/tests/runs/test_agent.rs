@@ -11,7 +11,7 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_provider::{Offline, Provider, ToolSpec};
 use ship_store::disk::Disk;
-use ship_store::{ChatKey, FileStore, LedgerBody, Options, Store};
+use ship_store::{ChatKey, FileStore, LedgerBody, Store, StoreOptions};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
@@ -128,7 +128,7 @@ pub(crate) struct TestAgent {
 
 impl TestAgent {
     pub(crate) fn on(disk: Box<dyn Disk>, setup: &Setup) -> Self {
-        let options = Options { clock: Arc::new(setup.clock.clone()), ..options() };
+        let options = StoreOptions { clock: Arc::new(setup.clock.clone()), ..options() };
         let store = Arc::new(FileStore::on_disk(disk, options));
         let (effects, looks) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let (log, changes) = (Arc::<KeptLog>::default(), Arc::<Mutex<Vec<usize>>>::default());

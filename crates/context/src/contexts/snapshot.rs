@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 
 use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
-use ship_store::{Body, ContextId, SealedName, Timestamp, View};
+use ship_store::{ContextBody, ContextId, SealedName, Timestamp, View};
 
 use super::story::Story;
 use super::text::{preview, without_marks};
@@ -80,8 +80,8 @@ pub struct Snapshot {
 pub fn view_messages(view: &View) -> Vec<UiMessage> {
     let message = |object: &Object| UiMessage::from_json(Json::Object(object.clone())).ok();
     let lines = view.lines.iter().filter_map(|line| match &line.body {
-        Body::Message(object) => message(object),
-        Body::Event(_) => None,
+        ContextBody::Message(object) => message(object),
+        ContextBody::Event(_) => None,
     });
     lines.collect()
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_store::{Chat, ChatContent, ChatKey, LedgerBody, LedgerLine, LedgerSeq, Problem};
+use ship_store::{Chat, ChatContent, ChatKey, LedgerBody, LedgerLine, LedgerSeq, StorageProblem};
 
 use crate::failure::Failure;
 use crate::output;
@@ -17,7 +17,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         let key = match overview.key {
             Ok(key) => key,
             Err(problem) => {
-                let Problem { file, message, remedy, .. } = problem;
+                let StorageProblem { file, message, remedy, .. } = problem;
                 output::warning(&format!("{file}: {message} ({remedy})"));
                 continue;
             }

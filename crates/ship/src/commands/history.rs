@@ -11,7 +11,7 @@ use ship_message::UiPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
 use ship_project::Settings;
-use ship_store::{Body, Chat, LedgerBody, LedgerLine, LedgerSeq, SealedLog, Seq, View};
+use ship_store::{Chat, ContextBody, LedgerBody, LedgerLine, LedgerSeq, SealedLog, Seq, View};
 
 use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
@@ -150,8 +150,8 @@ impl<'a> History<'a> {
         let at = |view: &View| view.lines.binary_search_by_key(&seq, |line| line.seq).ok();
         let line = view.and_then(|view| view.lines.get(at(view)?));
         Ok(line.and_then(|line| match &line.body {
-            Body::Message(message) => Some(message.clone()),
-            Body::Event(_) => None,
+            ContextBody::Message(message) => Some(message.clone()),
+            ContextBody::Event(_) => None,
         }))
     }
 }
@@ -167,7 +167,7 @@ impl Found {
     fn take(&mut self, view: &View, log: usize) {
         let mut place = Place::default();
         for line in &view.lines {
-            let Body::Message(message) = &line.body else { continue };
+            let ContextBody::Message(message) = &line.body else { continue };
             // A summary or a reference was never said; what it stands for is in a sealed log.
             if is_summary(message) || is_reference_line(message) {
                 continue;
@@ -325,8 +325,8 @@ mod tests {
     use std::sync::Arc;
 
     use ship_store::{
-        Clock, ContextId, FileStore, Head, MessageId, NewMessage, Options, Piece, Position,
-        Rotation, Timestamp,
+        Clock, ContextId, FileStore, Head, LogPiece, MessageId, NewMessage, Position, Rotation,
+        StoreOptions, Timestamp,
     };
     use ship_testkit::chat::{Begun, entry, message, options};
     use ship_testkit::clock::ManualClock;
@@ -343,7 +343,7 @@ mod tests {
     impl Chatter {
         async fn new(jump_ms: i64) -> Self {
             let clock = ManualClock::default();
-            let options = Options { clock: Arc::new(clock.clone()), ..options() };
+            let options = StoreOptions { clock: Arc::new(clock.clone()), ..options() };
             let begun = Begun::new(&FileStore::in_memory(options), "terminal:main").await;
             Self { begun, clock, jump_ms }
         }
@@ -374,7 +374,7 @@ mod tests {
                 None => Vec::new(),
                 Some(log) => {
                     let (first, last) = log.range();
-                    vec![Piece::Sealed { log, first: first.next(), last }]
+                    vec![LogPiece::Sealed { log, first: first.next(), last }]
                 }
             };
             let head = Head::new(ContextId::new(Timestamp::from_millis(0), generation.get() + 2));
@@ -386,7 +386,7 @@ mod tests {
         async fn rewind_to(&mut self, id: &str) {
             let view = self.begun.chat.view().await.unwrap().unwrap();
             let last = view.line_of(&MessageId::new(id).unwrap()).unwrap();
-            let pieces = vec![Piece::Keep(view.lines[0].seq, last)];
+            let pieces = vec![LogPiece::Keep(view.lines[0].seq, last)];
             let expected = Some(self.begun.position.generation);
             let rotation = Rotation { expected, head: view.head, pieces };
             self.begun.position = self.begun.lane.rotate(rotation).await.unwrap().position;

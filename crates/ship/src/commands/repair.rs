@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use ship_agent::RunError;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Chat, ChatKey, Piece, Problem, ProblemKind, RepairEffect, Rotation, Seq, Store, chat_folder,
+    Chat, ChatKey, LogPiece, RepairEffect, Rotation, Seq, StorageProblem, StorageProblemKind,
+    Store, chat_folder,
 };
 
 use super::verify;
@@ -20,9 +21,9 @@ use crate::table;
 struct Report {
     chats: usize,
     /// What was not known before.
-    found: Vec<Problem>,
+    found: Vec<StorageProblem>,
     /// What only a person can do something about.
-    left: Vec<Problem>,
+    left: Vec<StorageProblem>,
 }
 
 pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Failure> {
@@ -71,16 +72,16 @@ async fn look_after(
 }
 
 /// Heals what can be healed, and marks the rest as known. Nothing of a chat in which something runs is changed.
-async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[Problem]) -> Result<(), RunError> {
+async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[StorageProblem]) -> Result<(), RunError> {
     let lane = chat.lane_now("repair").await?;
     chat.repair().await?;
     let live = chat_folder(key).join("messages/history.jsonl").display().to_string();
     let is_damaged =
-        found.iter().any(|found| found.file == live && found.kind == ProblemKind::Damage);
+        found.iter().any(|found| found.file == live && found.kind == StorageProblemKind::Damage);
     // The readable lines go on in a whole log, and the damaged one is kept in the archive.
     if let Some(view) = chat.view().await?.filter(|view| is_damaged && !view.problems.is_empty()) {
         let (expected, pieces) =
-            (Some(view.position.generation), vec![Piece::KeepFrom(Seq::new(0))]);
+            (Some(view.position.generation), vec![LogPiece::KeepFrom(Seq::new(0))]);
         lane.rotate(Rotation { expected, head: view.head, pieces }).await?;
     }
     let cannot_be_healed = chat.verify().await?;
@@ -88,7 +89,8 @@ async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[Problem]) -> Result<(),
 }
 
 fn print_json(report: &Report, dry_run: bool) -> Result<(), Failure> {
-    let list = |problems: &[Problem]| -> Vec<Json> { problems.iter().map(to_json).collect() };
+    let list =
+        |problems: &[StorageProblem]| -> Vec<Json> { problems.iter().map(to_json).collect() };
     output::json(&Json::Object(Object::from([
         ("ok", Json::Bool(report.left.is_empty())),
         ("dryRun", dry_run.into()),
@@ -97,7 +99,7 @@ fn print_json(report: &Report, dry_run: bool) -> Result<(), Failure> {
     ])))
 }
 
-fn to_json(problem: &Problem) -> Json {
+fn to_json(problem: &StorageProblem) -> Json {
     let mut json = verify::to_json(problem);
     if let Some(object) = json.as_object_mut() {
         object.set("repair", problem.repair.as_str());

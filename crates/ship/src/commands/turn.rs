@@ -7,7 +7,7 @@ use ship_agent::{Agent, Inbound, Listener, Outcome};
 use ship_context::contexts::{MOVED, is_reference};
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
-use ship_store::{Body, ChatKey, LedgerSeq, Store, View};
+use ship_store::{ChatKey, ContextBody, LedgerSeq, Store, View};
 use tokio::time::Instant;
 
 use super::frozen::{FrozenHolder, is_elsewhere};
@@ -53,7 +53,7 @@ impl OwnEntry {
     /// The place of the message in a context, if it is there.
     fn place_in(&self, view: &View) -> Option<usize> {
         view.lines.iter().position(|line| {
-            let Body::Message(message) = &line.body else { return false };
+            let ContextBody::Message(message) = &line.body else { return false };
             let request = message.get("metadata").and_then(|it| it.get("requestId")?.as_str());
             line.inbox.is_none_or(|seq| seq == self.seq)
                 && message.str("role") == Some("user")
@@ -65,8 +65,8 @@ impl OwnEntry {
     fn behind(&self, view: &View) -> Option<Vec<UiMessage>> {
         let at = self.place_in(view)?;
         let messages = view.lines[at + 1..].iter().filter_map(|line| match &line.body {
-            Body::Message(message) => read(message),
-            Body::Event(_) => None,
+            ContextBody::Message(message) => read(message),
+            ContextBody::Event(_) => None,
         });
         Some(messages.collect())
     }
@@ -74,8 +74,8 @@ impl OwnEntry {
     /// What the message is called in this context, if it is there.
     fn id_in<'v>(&self, view: &'v View) -> Option<&'v str> {
         match &view.lines[self.place_in(view)?].body {
-            Body::Message(message) => message.str("id"),
-            Body::Event(_) => None,
+            ContextBody::Message(message) => message.str("id"),
+            ContextBody::Event(_) => None,
         }
     }
 }

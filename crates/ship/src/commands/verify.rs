@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, Problem, ProblemKind, RepairEffect, Store, chat_folder};
+use ship_store::{ChatKey, RepairEffect, StorageProblem, StorageProblemKind, Store, chat_folder};
 
 use crate::failure::Failure;
 use crate::output;
@@ -40,20 +40,20 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn problems_of(store: &dyn Store, key: &ChatKey) -> Result<Vec<Problem>, Failure> {
+async fn problems_of(store: &dyn Store, key: &ChatKey) -> Result<Vec<StorageProblem>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
     Ok(chat.verify().await?)
 }
 
 /// A chat that cannot even be looked at, as a problem.
-pub(super) fn unreadable(key: &ChatKey, failure: Failure) -> Problem {
+pub(super) fn unreadable(key: &ChatKey, failure: Failure) -> StorageProblem {
     let file = chat_folder(key).display().to_string();
     let remedy = failure.remedy().unwrap_or("restore it from a copy");
-    let problem = Problem::new(file, ProblemKind::Damage, failure.sentence(), remedy);
-    Problem { repair: RepairEffect::Nothing, ..problem }
+    let problem = StorageProblem::new(file, StorageProblemKind::Damage, failure.sentence(), remedy);
+    StorageProblem { repair: RepairEffect::Nothing, ..problem }
 }
 
-pub(super) fn to_json(problem: &Problem) -> Json {
+pub(super) fn to_json(problem: &StorageProblem) -> Json {
     Json::Object(Object::from([
         ("file", Json::from(problem.file.as_str())),
         ("offset", problem.offset.into()),
@@ -64,7 +64,7 @@ pub(super) fn to_json(problem: &Problem) -> Json {
     ]))
 }
 
-fn print(problems: &[Problem], chats: usize) -> Result<(), Failure> {
+fn print(problems: &[StorageProblem], chats: usize) -> Result<(), Failure> {
     let style = Style::of_stdout();
     for problem in problems {
         print_problem(problem, style)?;
@@ -85,7 +85,7 @@ fn print(problems: &[Problem], chats: usize) -> Result<(), Failure> {
 }
 
 /// Prints a problem and what to do about it.
-pub(super) fn print_problem(problem: &Problem, style: Style) -> Result<(), Failure> {
+pub(super) fn print_problem(problem: &StorageProblem, style: Style) -> Result<(), Failure> {
     if problem.known {
         let line = format!("{} {}", line(problem, style), style.dim("(known)"));
         return output::line(&table::wrapped(&line, 2));
@@ -96,7 +96,7 @@ pub(super) fn print_problem(problem: &Problem, style: Style) -> Result<(), Failu
 }
 
 /// Where a problem is and what it is, in one line.
-pub(super) fn line(problem: &Problem, style: Style) -> String {
+pub(super) fn line(problem: &StorageProblem, style: Style) -> String {
     let place = match problem.offset {
         0 => problem.file.clone(),
         offset => format!("{} at byte {offset}", problem.file),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use ship_message::json::Json;
-use ship_store::{FileStore, Options, Piece, Rotation, Store as _};
+use ship_store::{FileStore, LogPiece, Rotation, Store as _, StoreOptions};
 
 /// A fresh machine with one project on it.
 pub(crate) struct TestShip {
@@ -94,14 +94,14 @@ impl TestShip {
     pub(crate) fn seal(&self, keep: usize) {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
-            let store = FileStore::new(&self.root(), Options::default()).unwrap();
+            let store = FileStore::new(&self.root(), StoreOptions::default()).unwrap();
             let chat = store.open(&"terminal:main".parse().unwrap()).await.unwrap().unwrap();
             let view = chat.view().await.unwrap().unwrap();
             let first_kept = view.lines[view.lines.len() - keep].seq;
             let rotation = Rotation {
                 expected: Some(view.position.generation),
                 head: view.head,
-                pieces: vec![Piece::KeepFrom(first_kept)],
+                pieces: vec![LogPiece::KeepFrom(first_kept)],
             };
             chat.lane("a test").await.unwrap().rotate(rotation).await.unwrap();
         });

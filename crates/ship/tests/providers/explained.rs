@@ -1,7 +1,7 @@
 //! Every request that was made can be written again, byte for byte, whatever has changed since.
 
 use ship_message::json::Json;
-use ship_store::{FileStore, Options, Store as _};
+use ship_store::{FileStore, Store as _, StoreOptions};
 use ship_testkit::llm::{Answer, Format, Piece, Received, Speech, Status};
 
 use crate::harness::{array, number, text};
@@ -140,7 +140,7 @@ fn a_body_that_is_not_the_one_that_went_out_is_told_by_the_digest() {
 /// Records the last request again, under another id and with another limit of the answer.
 fn record_another(world: &World, id: &str) {
     wait(async {
-        let store = FileStore::new(&world.ship.root(), Options::default()).expect("a store");
+        let store = FileStore::new(&world.ship.root(), StoreOptions::default()).expect("a store");
         let key = "terminal:main".parse().expect("a key");
         let chat = store.open(&key).await.expect("it can be opened").expect("it is there");
         let mut record = chat.requests(2).await.expect("it can be read").remove(0);

@@ -1,7 +1,7 @@
 //! A picture that the model refuses does not stop the chat.
 
 use ship_message::json::Json;
-use ship_store::{FileStore, Options, Store as _};
+use ship_store::{FileStore, Store as _, StoreOptions};
 use ship_testkit::llm::{Answer, Status};
 
 use crate::world::{World, assert_says, both, wait};
@@ -22,7 +22,7 @@ pub(crate) fn show_picture(world: &World) {
             .to_owned(),
     );
     wait(async {
-        let store = FileStore::new(&world.ship.root(), Options::default()).expect("a store");
+        let store = FileStore::new(&world.ship.root(), StoreOptions::default()).expect("a store");
         let key = "terminal:main".parse().expect("a key");
         let chat = store.open(&key).await.expect("it can be opened").expect("it is there");
         let view = chat.view().await.expect("it can be read").expect("it has begun");

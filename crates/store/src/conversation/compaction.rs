@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use super::state::{State, call_ids};
+use super::state::{ConversationState, call_ids};
 use super::{CompactError, EntryRole, MessageEntry};
 
 /// The messages that a compaction from `from` to `to` covers: all between the two, in the order in which
 /// a model is shown them, that are not compacted yet.
 pub(super) fn covered<'a>(
-    state: &'a State,
+    state: &'a ConversationState,
     from: &str,
     to: &str,
 ) -> Result<Vec<&'a MessageEntry>, CompactError> {
@@ -32,7 +32,7 @@ pub(super) fn covered<'a>(
 }
 
 fn check_calls_stay_whole(
-    state: &State,
+    state: &ConversationState,
     range: &RangeInclusive<usize>,
 ) -> Result<(), CompactError> {
     let mut open: HashMap<&str, (usize, &MessageEntry)> = HashMap::new();

@@ -8,7 +8,7 @@ use super::EntryError;
 /// Why a conversation could not be loaded. Its file is as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum LoadError {
+pub enum LoadConversationError {
     /// There is no such file.
     #[error("there is no conversation at {}; check the path, or begin a new one there", path.display())]
     NotFound {
@@ -195,7 +195,7 @@ pub enum ForkError {
     Create(#[from] CreateError),
     /// The copy could not be read.
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Load(#[from] LoadConversationError),
 }
 
 fn listed(names: &[String]) -> String {

@@ -11,8 +11,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::lines::Extent;
-use super::place::{OnDisk, Place as _, Prefix};
-use super::{CreateError, LoadError};
+use super::place::{EntryStorage as _, OnDisk, Prefix};
+use super::{CreateError, LoadConversationError};
 
 /// Bytes that were cut from the end of a file, because a crash left them there half written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,16 +24,18 @@ pub struct Repair {
 }
 
 /// Opens a file to read it.
-pub(super) fn open_to_read(path: &Path) -> Result<OnDisk, LoadError> {
+pub(super) fn open_to_read(path: &Path) -> Result<OnDisk, LoadConversationError> {
     open_existing(path, OFlags::RDONLY)
 }
 
 /// Opens a file to append to it, and locks it until it is closed.
-pub(super) fn open_to_write(path: &Path) -> Result<OnDisk, LoadError> {
+pub(super) fn open_to_write(path: &Path) -> Result<OnDisk, LoadConversationError> {
     let opened = open_existing(path, OFlags::RDWR | OFlags::APPEND)?;
     match opened.file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(LoadError::InUse { path: path.to_owned() }),
+        Err(TryLockError::WouldBlock) => {
+            return Err(LoadConversationError::InUse { path: path.to_owned() });
+        }
         Err(TryLockError::Error(source)) => return Err(load_failed("lock", path, source)),
     }
     // What a killed writer left whole in the system's memory is about to be believed, and so is the name.
@@ -43,26 +45,29 @@ pub(super) fn open_to_write(path: &Path) -> Result<OnDisk, LoadError> {
     Ok(opened)
 }
 
-fn open_existing(path: &Path, flags: OFlags) -> Result<OnDisk, LoadError> {
+fn open_existing(path: &Path, flags: OFlags) -> Result<OnDisk, LoadConversationError> {
     let file = match open(path, flags) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(LoadError::NotFound { path: path.to_owned() });
+            return Err(LoadConversationError::NotFound { path: path.to_owned() });
         }
         Err(error) if is_not_plain(&error) => {
-            return Err(LoadError::NotPlain { path: path.to_owned() });
+            return Err(LoadConversationError::NotPlain { path: path.to_owned() });
         }
         Err(source) => return Err(load_failed("open", path, source)),
     };
     let metadata = file.metadata().map_err(|source| load_failed("look at", path, source))?;
     if !metadata.is_file() {
-        return Err(LoadError::NotPlain { path: path.to_owned() });
+        return Err(LoadConversationError::NotPlain { path: path.to_owned() });
     }
     Ok(OnDisk { file, path: path.to_owned() })
 }
 
 /// Moves a torn tail to the file's quarantine. It is there before it is gone here.
-pub(super) fn cut_tail_aside(place: &mut OnDisk, extent: Extent) -> Result<Repair, LoadError> {
+pub(super) fn cut_tail_aside(
+    place: &mut OnDisk,
+    extent: Extent,
+) -> Result<Repair, LoadConversationError> {
     let quarantine = beside(&place.path, ".quarantine");
     let failed = |source| load_failed("set a torn tail aside in", &quarantine, source);
     let mut tail = Vec::new();
@@ -178,8 +183,8 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn load_failed(doing: &'static str, path: &Path, source: io::Error) -> LoadError {
-    LoadError::Io { doing, path: path.to_owned(), source }
+fn load_failed(doing: &'static str, path: &Path, source: io::Error) -> LoadConversationError {
+    LoadConversationError::Io { doing, path: path.to_owned(), source }
 }
 
 fn create_failed(doing: &'static str, path: &Path, source: io::Error) -> CreateError {

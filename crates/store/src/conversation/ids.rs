@@ -2,7 +2,7 @@
 
 /// The highest numbers given so far. A number is never given twice, also when lines replace one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ids {
+pub(super) struct EntryIds {
     messages: u64,
     events: u64,
 }
@@ -10,7 +10,7 @@ pub(super) struct Ids {
 /// Numbers above this are somebody else's ids; counting on from them could overflow.
 const NUMBER_MAX: u64 = 1 << 53;
 
-impl Ids {
+impl EntryIds {
     /// Takes note of an id, so that it is never given again.
     pub(super) fn observe(&mut self, id: &str) {
         let counter = match id.as_bytes().first() {
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn ids_go_on_after_the_highest_seen_and_beyond_999() {
-        let mut ids = Ids::default();
+        let mut ids = EntryIds::default();
         assert_eq!((ids.message(), ids.event()), ("m001".into(), "e001".into()));
         for id in ["m0007", "m3", "e999", "message", "m", "", "é1", "m99999999999999999999", "x12"]
         {

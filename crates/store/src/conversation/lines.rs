@@ -51,8 +51,14 @@ pub(super) fn scan(
     mut bytes: impl BufRead,
     each: impl FnMut(u64, ContextEntry),
 ) -> Result<Extent, ScanError> {
-    let mut scan =
-        Scan { each, batch: Vec::new(), holed: None, batch_start: 0, offset: 0, line_count: 0 };
+    let mut scan = EntryScan {
+        each,
+        batch: Vec::new(),
+        holed: None,
+        batch_start: 0,
+        offset: 0,
+        line_count: 0,
+    };
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -64,7 +70,7 @@ pub(super) fn scan(
     }
 }
 
-struct Scan<F> {
+struct EntryScan<F> {
     each: F,
     /// The entries of the batch that is being read.
     batch: Vec<(u64, ContextEntry)>,
@@ -81,7 +87,7 @@ struct Holed {
     ended: bool,
 }
 
-impl<F: FnMut(u64, ContextEntry)> Scan<F> {
+impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
     fn line(&mut self, line: &[u8]) -> Result<(), ScanError> {
         self.check_nothing_follows_a_holed_batch()?;
         self.line_count += 1;

@@ -9,8 +9,8 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::lines::{self, Extent, ScanError};
-use super::place::{Memory, OnDisk, Place, Prefix};
-use super::{ContextEntry, LoadError, WriteError};
+use super::place::{EntryStorage, Memory, OnDisk, Prefix};
+use super::{ContextEntry, LoadConversationError, WriteError};
 
 /// What may be done with a log.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub(super) enum Access {
     Write,
 }
 
-pub(super) struct Log {
-    place: Box<dyn Place>,
+pub(super) struct EntryFile {
+    place: Box<dyn EntryStorage>,
     path: Option<PathBuf>,
     access: Access,
     len: u64,
@@ -28,7 +28,7 @@ pub(super) struct Log {
     is_unsettled: bool,
 }
 
-impl Log {
+impl EntryFile {
     pub(super) fn in_memory() -> Self {
         Self::at(Box::new(Memory::default()), None)
     }
@@ -40,7 +40,7 @@ impl Log {
     }
 
     /// An empty log at any place.
-    pub(super) fn at(place: Box<dyn Place>, path: Option<PathBuf>) -> Self {
+    pub(super) fn at(place: Box<dyn EntryStorage>, path: Option<PathBuf>) -> Self {
         Self { place, path, access: Access::Write, len: 0, is_unsettled: false }
     }
 
@@ -58,7 +58,10 @@ impl Log {
     }
 
     /// Reads every entry, with the offset of its line.
-    pub(super) fn read(&self, each: impl FnMut(u64, ContextEntry)) -> Result<(), LoadError> {
+    pub(super) fn read(
+        &self,
+        each: impl FnMut(u64, ContextEntry),
+    ) -> Result<(), LoadConversationError> {
         scan(self.prefix(self.len), &self.shown_path(), each).map(|_| ())
     }
 
@@ -104,12 +107,12 @@ pub(super) fn scan(
     bytes: impl io::Read,
     path: &Path,
     each: impl FnMut(u64, ContextEntry),
-) -> Result<Extent, LoadError> {
+) -> Result<Extent, LoadConversationError> {
     let path = || path.to_owned();
     lines::scan(BufReader::new(bytes), each).map_err(|error| match error {
-        ScanError::Io(source) => LoadError::Io { doing: "read", path: path(), source },
+        ScanError::Io(source) => LoadConversationError::Io { doing: "read", path: path(), source },
         ScanError::Damaged { line, cause } => {
-            LoadError::Damaged { path: path(), line, source: cause }
+            LoadConversationError::Damaged { path: path(), line, source: cause }
         }
     })
 }
@@ -119,7 +122,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::conversation::{Conversation, NewMessage};
+    use crate::conversation::{Conversation, NewConversationMessage};
 
     /// A place that does what it is told to fail at, and shows its bytes.
     #[derive(Clone, Default)]
@@ -132,7 +135,7 @@ mod tests {
         cut_fails: bool,
     }
 
-    impl Place for Faulty {
+    impl EntryStorage for Faulty {
         fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
             let mut script = self.0.lock().unwrap();
             let written = script.written_before_append_fails.unwrap_or(bytes.len());
@@ -171,7 +174,7 @@ mod tests {
         // Five of five written: the sync failed, and the bytes may or may not be on disk.
         for written in 0..=5 {
             let place = Faulty::default();
-            let mut log = Log::at(Box::new(place.clone()), None);
+            let mut log = EntryFile::at(Box::new(place.clone()), None);
             log.append("one\n").unwrap();
 
             place.0.lock().unwrap().written_before_append_fails = Some(written);
@@ -186,20 +189,20 @@ mod tests {
     #[test]
     fn a_conversation_whose_append_failed_is_as_it_was() {
         let place = Faulty::default();
-        let log = Log::at(Box::new(place.clone()), None);
+        let log = EntryFile::at(Box::new(place.clone()), None);
         let mut chat = Conversation::new(log, Arc::new(crate::SystemClock));
         place.0.lock().unwrap().written_before_append_fails = Some(9);
-        assert!(chat.append(NewMessage::user("lost")).is_err());
+        assert!(chat.append(NewConversationMessage::user("lost")).is_err());
         assert_eq!(chat.llm_messages().len(), 0);
 
-        assert_eq!(chat.append(NewMessage::user("kept")).unwrap(), "m001");
+        assert_eq!(chat.append(NewConversationMessage::user("kept")).unwrap(), "m001");
         assert_eq!(bytes(&place), chat.entries().unwrap()[0].to_string() + "\n");
     }
 
     #[test]
     fn nothing_is_written_until_a_failed_write_is_taken_back() {
         let place = Faulty::default();
-        let mut log = Log::at(Box::new(place.clone()), None);
+        let mut log = EntryFile::at(Box::new(place.clone()), None);
         log.append("one\n").unwrap();
         {
             let mut script = place.0.lock().unwrap();

@@ -6,7 +6,7 @@ use super::{EntryRole, MessageEntry};
 
 /// A message to append.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NewMessage {
+pub struct NewConversationMessage {
     /// Who it is from.
     pub role: EntryRole,
     /// What is said: text, or the parts of a UIMessage, or anything else.
@@ -23,7 +23,7 @@ pub struct NewMessage {
     pub is_meta: bool,
 }
 
-impl NewMessage {
+impl NewConversationMessage {
     /// Makes a message of any role.
     pub fn new(role: EntryRole, content: impl Into<Json>) -> Self {
         Self {
@@ -97,8 +97,8 @@ impl NewMessage {
 pub struct SkillActivation {
     /// The skill's name.
     pub skill: String,
-    /// The answer to the call that asked for it, made with [`NewMessage::tool`]; none if a person did.
-    pub answer: Option<NewMessage>,
+    /// The answer to the call that asked for it, made with [`NewConversationMessage::tool`]; none if a person did.
+    pub answer: Option<NewConversationMessage>,
     /// What the skill tells the model.
     pub prompt: String,
 }

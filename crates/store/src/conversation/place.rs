@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Bytes that are only added to. What `append` has returned from will be there after a power cut, if the
 /// place is one that outlives the process at all.
-pub(super) trait Place: Send + Sync {
+pub(super) trait EntryStorage: Send + Sync {
     /// Adds bytes at the end and makes them last.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Cuts the bytes to a length and makes that last.
@@ -20,7 +20,7 @@ pub(super) trait Place: Send + Sync {
 
 /// Reads the first bytes of a place.
 pub(super) struct Prefix<'a> {
-    pub(super) place: &'a dyn Place,
+    pub(super) place: &'a dyn EntryStorage,
     pub(super) at: u64,
     pub(super) end: u64,
 }
@@ -39,7 +39,7 @@ impl Read for Prefix<'_> {
 #[derive(Default)]
 pub(super) struct Memory(Vec<u8>);
 
-impl Place for Memory {
+impl EntryStorage for Memory {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.extend_from_slice(bytes);
         Ok(())
@@ -66,7 +66,7 @@ pub(super) struct OnDisk {
     pub(super) path: PathBuf,
 }
 
-impl Place for OnDisk {
+impl EntryStorage for OnDisk {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
         self.file.sync_data()

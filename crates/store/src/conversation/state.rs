@@ -13,19 +13,19 @@ use std::collections::{HashMap, HashSet};
 
 use ship_message::json::Json;
 
-use super::ids::Ids;
+use super::ids::EntryIds;
 use super::{ContextEntry, EntryRole, EventEntry, MessageEntry};
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct ConversationState {
     slots: Vec<Slot>,
     /// The slot of each id.
     places: HashMap<String, usize>,
     /// The slots of messages, in the order in which a model is shown them.
     order: Vec<usize>,
-    ids: Ids,
+    ids: EntryIds,
     skills: Vec<String>,
-    checkpoints: Vec<Checkpoint>,
+    checkpoints: Vec<EntryCheckpoint>,
     /// The slot of the message that made each call without a result.
     open_calls: HashMap<String, usize>,
     /// For the id of a summary to come, the last message it stands for.
@@ -40,12 +40,12 @@ enum Slot {
     Compacted,
 }
 
-struct Checkpoint {
+struct EntryCheckpoint {
     name: String,
     offset: u64,
 }
 
-impl State {
+impl ConversationState {
     /// Takes in a line and its offset.
     pub(super) fn apply(&mut self, offset: u64, entry: ContextEntry) {
         self.ids.observe(entry.id());
@@ -68,7 +68,7 @@ impl State {
                 self.skills.retain(|skill| Some(skill.as_str()) != event.data.str("skill"));
             }
             "checkpoint" => {
-                self.checkpoints.extend(text("name").map(|name| Checkpoint { name, offset }));
+                self.checkpoints.extend(text("name").map(|name| EntryCheckpoint { name, offset }));
             }
             "compaction" => self.summaries.extend(text("summary").zip(text("to"))),
             _ => {}
@@ -158,7 +158,7 @@ impl State {
     }
 
     /// The counters, to go on from.
-    pub(super) fn ids(&self) -> Ids {
+    pub(super) fn ids(&self) -> EntryIds {
         self.ids
     }
 

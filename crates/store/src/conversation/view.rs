@@ -50,11 +50,11 @@ use std::collections::HashSet;
 
 use ship_message::UiMessage;
 
-use super::ids::Ids;
-use super::state::State;
+use super::ids::EntryIds;
+use super::state::ConversationState;
 use super::{ContextEntry, EntryRole, MessageEntry};
 use crate::Timestamp;
-use group::Group;
+use group::EntryGroup;
 use plain::Opening;
 
 pub use record::without_record;
@@ -64,11 +64,11 @@ pub use record::without_record;
 /// All entries, compacted ones and events as well; to show a conversation to a model, see
 /// [`Conversation::view`](super::Conversation::view).
 pub fn to_view<'a>(entries: impl IntoIterator<Item = &'a ContextEntry>) -> Vec<UiMessage> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut groups: Vec<EntryGroup<'a>> = Vec::new();
     for entry in entries {
         match groups.last_mut() {
             Some(last) if last.takes(entry) => last.push(entry),
-            _ => groups.push(Group::of_lines([entry])),
+            _ => groups.push(EntryGroup::of_lines([entry])),
         }
     }
     groups.into_iter().map(record::with_record).collect()
@@ -77,12 +77,12 @@ pub fn to_view<'a>(entries: impl IntoIterator<Item = &'a ContextEntry>) -> Vec<U
 /// Gives the entries that messages are. Those of a message without a record get the time `now`, and ids
 /// after the highest in the view.
 pub fn to_entries(view: &[UiMessage], now: Timestamp) -> Vec<ContextEntry> {
-    new_entries(&State::default(), view, now)
+    new_entries(&ConversationState::default(), view, now)
 }
 
 /// The entries that messages become behind those of a conversation.
 pub(super) fn new_entries(
-    state: &State,
+    state: &ConversationState,
     messages: &[UiMessage],
     now: Timestamp,
 ) -> Vec<ContextEntry> {
@@ -115,7 +115,7 @@ fn has_message(entries: &[ContextEntry]) -> bool {
 /// Entries that are being made from messages.
 struct NewEntries {
     now: String,
-    ids: Ids,
+    ids: EntryIds,
     taken: HashSet<String>,
     /// Whether an assistant's step would be taken to belong to the message before it.
     takes_step: bool,
@@ -130,7 +130,7 @@ impl NewEntries {
             None => self.make(message),
         };
         self.taken.extend(entries.iter().map(|entry| entry.id().to_owned()));
-        self.takes_step = Group::of_lines(&entries).takes_step();
+        self.takes_step = EntryGroup::of_lines(&entries).takes_step();
         self.entries.extend(entries);
     }
 

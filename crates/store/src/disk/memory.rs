@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-use super::{Disk, DiskFile, Look, Mode, Node};
+use super::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
 
 /// A disk made of maps. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -18,12 +18,12 @@ pub struct MemoryDisk {
 
 #[derive(Debug, Default)]
 struct Tree {
-    names: BTreeMap<PathBuf, Entry>,
+    names: BTreeMap<PathBuf, TreeEntry>,
     files_made: u64,
 }
 
 #[derive(Debug, Clone)]
-enum Entry {
+enum TreeEntry {
     Folder,
     File(Arc<FileData>),
     Link(String),
@@ -34,23 +34,23 @@ enum Entry {
 struct FileData {
     number: u64,
     names: AtomicU64,
-    content: Mutex<Content>,
+    content: Mutex<FileImage>,
 }
 
 #[derive(Debug, Default)]
-struct Content {
+struct FileImage {
     bytes: Vec<u8>,
     locked: bool,
 }
 
 impl FileData {
-    fn content(&self) -> MutexGuard<'_, Content> {
+    fn content(&self) -> MutexGuard<'_, FileImage> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look(&self) -> Look {
+    fn look(&self) -> FileLook {
         let (names, len) = (self.names.load(Ordering::Relaxed), self.content().bytes.len() as u64);
-        Look { node: Node::File, file: (0, self.number), len, names }
+        FileLook { node: NodeKind::File, file: (0, self.number), len, names }
     }
 }
 
@@ -63,10 +63,10 @@ impl MemoryDisk {
     /// Returns everything on it, name by name: the bytes of a file, the target of a link.
     pub fn contents(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let tree = self.lock();
-        let describe = |entry: &Entry| match entry {
-            Entry::Folder => None,
-            Entry::File(file) => Some(file.content().bytes.clone()),
-            Entry::Link(target) => Some(target.clone().into_bytes()),
+        let describe = |entry: &TreeEntry| match entry {
+            TreeEntry::Folder => None,
+            TreeEntry::File(file) => Some(file.content().bytes.clone()),
+            TreeEntry::Link(target) => Some(target.clone().into_bytes()),
         };
         tree.names.iter().map(|(path, entry)| (path.clone(), describe(entry))).collect()
     }
@@ -84,20 +84,20 @@ impl Tree {
         for name in path.parent().into_iter().flat_map(Path::components) {
             folder.push(name);
             match self.names.get(&folder) {
-                Some(Entry::Folder) => {}
-                Some(Entry::File(_) | Entry::Link(_)) => return Err(Errno::NOTDIR.into()),
+                Some(TreeEntry::Folder) => {}
+                Some(TreeEntry::File(_) | TreeEntry::Link(_)) => return Err(Errno::NOTDIR.into()),
                 None => return Err(Errno::NOENT.into()),
             }
         }
         Ok(())
     }
 
-    fn get(&self, path: &Path) -> io::Result<&Entry> {
+    fn get(&self, path: &Path) -> io::Result<&TreeEntry> {
         self.parent(path)?;
         self.names.get(path).ok_or_else(|| Errno::NOENT.into())
     }
 
-    fn add(&mut self, path: &Path, entry: Entry) -> io::Result<()> {
+    fn add(&mut self, path: &Path, entry: TreeEntry) -> io::Result<()> {
         self.parent(path)?;
         if self.names.contains_key(path) {
             return Err(Errno::EXIST.into());
@@ -107,52 +107,52 @@ impl Tree {
     }
 
     /// Gives `entry` the name `path`, taking it from what has it.
-    fn put(&mut self, path: &Path, entry: Entry) {
-        if let Entry::File(file) = &entry {
+    fn put(&mut self, path: &Path, entry: TreeEntry) {
+        if let TreeEntry::File(file) = &entry {
             file.names.fetch_add(1, Ordering::Relaxed);
         }
         let old = self.names.insert(path.to_owned(), entry);
         Self::unname(old);
     }
 
-    fn unname(entry: Option<Entry>) {
-        if let Some(Entry::File(file)) = entry {
+    fn unname(entry: Option<TreeEntry>) {
+        if let Some(TreeEntry::File(file)) = entry {
             file.names.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-fn look(entry: &Entry) -> Look {
+fn look(entry: &TreeEntry) -> FileLook {
     match entry {
-        Entry::Folder => Look { node: Node::Folder, file: (1, 0), len: 0, names: 1 },
-        Entry::Link(_) => Look { node: Node::Other, file: (1, 0), len: 0, names: 1 },
-        Entry::File(file) => file.look(),
+        TreeEntry::Folder => FileLook { node: NodeKind::Folder, file: (1, 0), len: 0, names: 1 },
+        TreeEntry::Link(_) => FileLook { node: NodeKind::Other, file: (1, 0), len: 0, names: 1 },
+        TreeEntry::File(file) => file.look(),
     }
 }
 
 impl Disk for MemoryDisk {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         let mut tree = self.lock();
         let file = match (tree.get(path).cloned(), mode) {
-            (Ok(Entry::File(_)), Mode::Create) => return Err(Errno::EXIST.into()),
-            (Ok(Entry::File(file)), _) => file,
-            (Ok(Entry::Folder), _) => return Err(Errno::ISDIR.into()),
-            (Ok(Entry::Link(_)), _) => return Err(Errno::LOOP.into()),
-            (Err(_), Mode::Create | Mode::Lock) => {
+            (Ok(TreeEntry::File(_)), OpenMode::Create) => return Err(Errno::EXIST.into()),
+            (Ok(TreeEntry::File(file)), _) => file,
+            (Ok(TreeEntry::Folder), _) => return Err(Errno::ISDIR.into()),
+            (Ok(TreeEntry::Link(_)), _) => return Err(Errno::LOOP.into()),
+            (Err(_), OpenMode::Create | OpenMode::Lock) => {
                 tree.files_made += 1;
                 let (names, content) = (AtomicU64::new(0), Mutex::default());
                 let file = Arc::new(FileData { number: tree.files_made, names, content });
-                tree.add(path, Entry::File(Arc::clone(&file)))?;
+                tree.add(path, TreeEntry::File(Arc::clone(&file)))?;
                 file
             }
-            (Err(error), Mode::Read | Mode::Append) => return Err(error),
+            (Err(error), OpenMode::Read | OpenMode::Append) => return Err(error),
         };
         let holds = AtomicBool::new(false);
         Ok(Box::new(MemoryFile { file, holds }))
     }
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {
-        self.lock().add(path, Entry::Folder)
+        self.lock().add(path, TreeEntry::Folder)
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -180,16 +180,16 @@ impl Disk for MemoryDisk {
     }
 
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
-        self.lock().add(path, Entry::Link(target.to_owned()))
+        self.lock().add(path, TreeEntry::Link(target.to_owned()))
     }
 
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<FileLook> {
         Ok(look(self.lock().get(path)?))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         let tree = self.lock();
-        if path != Path::new("") && !matches!(tree.get(path)?, Entry::Folder) {
+        if path != Path::new("") && !matches!(tree.get(path)?, TreeEntry::Folder) {
             return Err(Errno::NOTDIR.into());
         }
         let below = tree.names.range(path.to_owned()..).map(|(name, _)| name);
@@ -199,7 +199,7 @@ impl Disk for MemoryDisk {
     }
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
-        if path != Path::new("") && !matches!(self.lock().get(path)?, Entry::Folder) {
+        if path != Path::new("") && !matches!(self.lock().get(path)?, TreeEntry::Folder) {
             return Err(Errno::NOTDIR.into());
         }
         Ok(())
@@ -213,7 +213,7 @@ struct MemoryFile {
 }
 
 impl DiskFile for MemoryFile {
-    fn look(&self) -> io::Result<Look> {
+    fn look(&self) -> io::Result<FileLook> {
         Ok(self.file.look())
     }
 

@@ -14,7 +14,7 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode as Bits, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Disk, DiskFile, Look, Mode, Node};
+use super::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
 use crate::Timestamp;
 
 const FILE_BITS: Bits = Bits::from_raw_mode(0o600);
@@ -83,13 +83,13 @@ impl RealDisk {
         None
     }
 
-    fn open_in_folder(&self, path: &Path, mode: Mode) -> io::Result<OwnedFd> {
+    fn open_in_folder(&self, path: &Path, mode: OpenMode) -> io::Result<OwnedFd> {
         let (folder, name) = self.parent(path)?;
         let flags = match mode {
-            Mode::Read => READ,
-            Mode::Append => OFlags::RDWR | OFlags::APPEND,
-            Mode::Create => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
-            Mode::Lock => OFlags::RDWR | OFlags::CREATE,
+            OpenMode::Read => READ,
+            OpenMode::Append => OFlags::RDWR | OFlags::APPEND,
+            OpenMode::Create => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
+            OpenMode::Lock => OFlags::RDWR | OFlags::CREATE,
         };
         let flags = PLAIN | OFlags::NONBLOCK | flags;
         Ok(retry(|| rustix::fs::openat(&folder, name, flags, FILE_BITS))?)
@@ -111,15 +111,15 @@ impl RealDisk {
 }
 
 impl Disk for RealDisk {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
-        let at_once = (mode == Mode::Read).then(|| self.file_at_once(path)).flatten();
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
+        let at_once = (mode == OpenMode::Read).then(|| self.file_at_once(path)).flatten();
         let file = match at_once {
             Some(file) => file,
             None => self.open_in_folder(path, mode)?,
         };
         let file = File::from(file);
         let opened = describe(&rustix::fs::fstat(&file)?);
-        if opened.node != Node::File {
+        if opened.node != NodeKind::File {
             return Err(Errno::LOOP.into());
         }
         Ok(Box::new(RealFile { file, opened }))
@@ -150,7 +150,7 @@ impl Disk for RealDisk {
         Ok(rustix::fs::symlinkat(target, parent, name)?)
     }
 
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<FileLook> {
         let (parent, name) = self.parent(path)?;
         Ok(describe(&rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
@@ -183,15 +183,15 @@ impl Disk for RealDisk {
 struct RealFile {
     file: File,
     /// How it was when it was opened.
-    opened: Look,
+    opened: FileLook,
 }
 
 impl DiskFile for RealFile {
-    fn look(&self) -> io::Result<Look> {
+    fn look(&self) -> io::Result<FileLook> {
         Ok(describe(&rustix::fs::fstat(&self.file)?))
     }
 
-    fn look_when_opened(&self) -> io::Result<Look> {
+    fn look_when_opened(&self) -> io::Result<FileLook> {
         Ok(self.opened)
     }
 
@@ -229,14 +229,14 @@ fn retry<T>(call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T
     rustix::io::retry_on_intr(call)
 }
 
-fn describe(stat: &Stat) -> Look {
+fn describe(stat: &Stat) -> FileLook {
     let node = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Node::File,
-        FileType::Directory => Node::Folder,
-        _ => Node::Other,
+        FileType::RegularFile => NodeKind::File,
+        FileType::Directory => NodeKind::Folder,
+        _ => NodeKind::Other,
     };
     let len = u64::try_from(stat.st_size).unwrap_or(0);
-    Look { node, file: (stat.st_dev, stat.st_ino), len, names: widen(stat.st_nlink) }
+    FileLook { node, file: (stat.st_dev, stat.st_ino), len, names: widen(stat.st_nlink) }
 }
 
 /// The count of names has as many bits as the machine likes.
@@ -268,12 +268,12 @@ mod tests {
             if good {
                 fs::write(project.path().join(&file), "x").unwrap();
             }
-            assert_eq!(disk.open(&file, Mode::Read).is_ok(), good, "{file:?}");
+            assert_eq!(disk.open(&file, OpenMode::Read).is_ok(), good, "{file:?}");
             assert!(good || disk.file_at_once(&file).is_none(), "{file:?}");
         }
         symlink("b/file", project.path().join("a/file-link")).unwrap();
         for link in ["a/file-link", "a/../a/b/file"] {
-            assert!(disk.open(Path::new(link), Mode::Read).is_err(), "{link}");
+            assert!(disk.open(Path::new(link), OpenMode::Read).is_err(), "{link}");
         }
         for outside in ["..", "a/../..", "/", "./a"] {
             let refused = disk.folder(Path::new(outside)).unwrap_err();

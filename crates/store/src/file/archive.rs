@@ -10,11 +10,11 @@ use ship_message::json::Json;
 use super::chat::ChatFiles;
 use super::rotate::sealed_path;
 use super::{purge, view};
-use crate::line::Kind;
-use crate::scan::{Found, Scan, scan};
+use crate::line::LineKind;
+use crate::scan::{LogScan, ScannedLine, scan};
 use crate::{
-    Head, MessageId, Place, Problem, ProblemKind, ReadError, SealedLog, SealedName, Seq,
-    StorageError, View,
+    Head, MessageId, MessagePlace, ReadError, SealedLog, SealedName, Seq, StorageError,
+    StorageProblem, StorageProblemKind, View,
 };
 
 impl ChatFiles {
@@ -137,16 +137,16 @@ impl ChatFiles {
         &self,
         id: &MessageId,
         before: Option<&SealedName>,
-    ) -> Result<Option<Place>, ReadError> {
+    ) -> Result<Option<MessagePlace>, ReadError> {
         if before.is_none()
             && let Some(seq) = self.view()?.and_then(|view| view.line_of(id))
         {
-            return Ok(Some(Place { log: None, seq }));
+            return Ok(Some(MessagePlace { log: None, seq }));
         }
         let older = |name: &SealedName| before.is_none_or(|before| name.range() < before.range());
         for name in self.sealed_names()?.into_iter().rev().filter(older) {
             if let Some(seq) = self.line_in(&name, id)? {
-                return Ok(Some(Place { log: Some(name), seq }));
+                return Ok(Some(MessagePlace { log: Some(name), seq }));
             }
         }
         Ok(None)
@@ -161,8 +161,8 @@ impl ChatFiles {
         if !contains(&bytes, field.as_bytes()) {
             return Ok(None);
         }
-        let is_it = |found: &&Found| {
-            found.line.kind == Kind::Message && found.line.body.str("id") == Some(id.as_str())
+        let is_it = |found: &&ScannedLine| {
+            found.line.kind == LineKind::Message && found.line.body.str("id") == Some(id.as_str())
         };
         let lines = scan(&bytes, None).lines;
         Ok(lines.iter().find(is_it).map(|found| Seq::new(found.line.seq)))
@@ -173,14 +173,19 @@ impl ChatFiles {
 pub(crate) fn missing_end(
     path: &Path,
     bytes: &[u8],
-    scan: &Scan,
+    scan: &LogScan,
     (_, last): (Seq, Seq),
-) -> Option<Problem> {
+) -> Option<StorageProblem> {
     let found = scan.lines.last().map_or(0, |found| found.line.seq);
     let message =
         format!("it should end with line {last}, and line {found} is the last that is read");
     let remedy = "compare with a copy; the lines before are read";
-    let problem = Problem::new(path.display().to_string(), ProblemKind::Damage, message, remedy);
+    let problem = StorageProblem::new(
+        path.display().to_string(),
+        StorageProblemKind::Damage,
+        message,
+        remedy,
+    );
     (found < last.get()).then(|| problem.at(bytes.len() as u64))
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 
 use super::env::{Env, UNFINISHED, write_all};
-use crate::disk::{DiskFile, Mode, Node};
+use crate::disk::{DiskFile, NodeKind, OpenMode};
 use crate::name::hex;
 use crate::{BlobError, BlobRef, StorageError};
 
@@ -41,7 +41,7 @@ pub(crate) fn put(env: &Env, bytes: &[u8], media_type: &str) -> Result<BlobRef, 
 /// does a sync that follows one that failed.
 fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
     match env.look(path)? {
-        Some(look) if look.node != Node::File => {
+        Some(look) if look.node != NodeKind::File => {
             return Err(StorageError::NotPlain { path: path.to_owned(), expected: "file" });
         }
         Some(_) if path.ancestors().take(2).any(|path| env.is_doubted(path)) => return Ok(false),
@@ -53,7 +53,7 @@ fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
     if !same || !env.syncs() {
         return Ok(same);
     }
-    let Some(file) = env.open(path, Mode::Read)? else { return Ok(false) };
+    let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(false) };
     let synced = file.sync().is_ok();
     if !synced {
         env.doubt(path);
@@ -84,7 +84,7 @@ fn unfinished(env: &Env, folder: &Path) -> io::Result<(PathBuf, Box<dyn DiskFile
         let random = RandomState::new().hash_one(MADE.fetch_add(1, Ordering::Relaxed));
         let millis = env.options.now().millis();
         let aside = folder.join(format!("{millis}-{random:016x}{UNFINISHED}"));
-        match env.disk.open(&aside, Mode::Create) {
+        match env.disk.open(&aside, OpenMode::Create) {
             Ok(file) => return Ok((aside, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -101,7 +101,7 @@ pub(crate) fn leftovers(env: &Env) -> Result<Vec<PathBuf>, StorageError> {
     };
     let mut found = Vec::new();
     for folder in env.list(Path::new(FOLDER))?.iter().map(|name| Path::new(FOLDER).join(name)) {
-        if env.look(&folder)?.is_some_and(|look| look.node == Node::Folder) {
+        if env.look(&folder)?.is_some_and(|look| look.node == NodeKind::Folder) {
             found.extend(env.list(&folder)?.iter().filter(is_old).map(|name| folder.join(name)));
         }
     }

@@ -12,22 +12,22 @@ use super::context::{self, Batch, ContextFold};
 use super::cursor::CursorCache;
 use super::elsewhere::{Elsewhere, OtherChats};
 use super::env::Env;
-use super::group::Group;
-use super::journal::{self, Journal};
+use super::group::WriteGroup;
+use super::journal::{self, JournalFile};
 use super::kept::KeptView;
-use super::ledger::{self, Adding, Addition, LedgerFold, Reading};
+use super::ledger::{self, Adding, Addition, LedgerFold, LedgerReader};
 use super::log::{LogFile, first_line};
 use super::lookup::KnownKey;
 use super::overview::about_of;
-use super::right::{Attempt, Held, RightFile};
+use super::right::{Attempt, HeldRight, RightFile};
 use super::rotate;
 use super::{holder, prepare, quarantine, verify};
 use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
-    Entry, FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerLine, LedgerSeq, NewEntry, OpenError,
-    Position, Problem, ReadError, Refused, Right, RotateError, Rotated, Rotation, Seq,
-    StorageError, Synced, View,
+    FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
+    OpenError, Position, ReadError, RefusedInput, Right, RotateError, Rotated, Rotation, Seq,
+    StorageError, StorageProblem, Synced, View,
 };
 
 /// The folders of a chat, below its own.
@@ -90,14 +90,14 @@ pub(crate) struct ChatFiles {
     seen: KeptView,
     pub(crate) cursors: CursorCache,
     pub(super) ledger: LogFile<LedgerFold>,
-    pub(super) run: Journal,
-    pub(super) requests: Journal,
-    batches: Group<Batch, Result<Position, AppendError>>,
-    additions: Group<Addition, Result<Accepted, AcceptError>>,
+    pub(super) run: JournalFile,
+    pub(super) requests: JournalFile,
+    batches: WriteGroup<Batch, Result<Position, AppendError>>,
+    additions: WriteGroup<Addition, Result<Accepted, AcceptError>>,
     /// Whether this process has synced the folders, which another may have made just before it died.
     adopted: AtomicBool,
     /// Repairs that are not of a log.
-    pub(super) notes: Mutex<Vec<Problem>>,
+    pub(super) notes: Mutex<Vec<StorageProblem>>,
 }
 
 impl ChatFiles {
@@ -108,8 +108,9 @@ impl ChatFiles {
             Arc::new(RightFile::new(Arc::clone(&env), key.clone(), right, path))
         };
         let quarantine = paths.quarantine.clone();
-        let journal =
-            |name| Journal::new(Arc::clone(&env), paths.messages.join(name), quarantine.clone());
+        let journal = |name| {
+            JournalFile::new(Arc::clone(&env), paths.messages.join(name), quarantine.clone())
+        };
         let ledger = paths.conversations.join("history.jsonl");
         Self {
             write: right(Right::Write, "lock"),
@@ -120,8 +121,8 @@ impl ChatFiles {
             ledger: LogFile::new(Arc::clone(&env), ledger, quarantine.clone()),
             run: journal("run.jsonl"),
             requests: journal("requests.jsonl"),
-            batches: Group::new(),
-            additions: Group::new(),
+            batches: WriteGroup::new(),
+            additions: WriteGroup::new(),
             adopted: AtomicBool::new(false),
             notes: Mutex::new(Vec::new()),
             env,
@@ -154,7 +155,7 @@ impl ChatFiles {
     }
 
     /// Takes the write right, in a chat that this program may write.
-    pub(crate) fn right(&self, purpose: &str) -> Result<Held, StorageError> {
+    pub(crate) fn right(&self, purpose: &str) -> Result<HeldRight, StorageError> {
         let held = self.write.take(purpose)?;
         if !self.adopted.load(Ordering::Relaxed) {
             self.adopt()?;
@@ -315,17 +316,17 @@ impl ChatFiles {
         &self,
         purpose: &str,
         attempt: Attempt,
-    ) -> Result<Option<Held>, StorageError> {
+    ) -> Result<Option<HeldRight>, StorageError> {
         self.lane.try_take(purpose, attempt)
     }
 
     pub(crate) fn append(
         &self,
-        batch: Vec<Entry>,
+        batch: Vec<NewLine>,
         expected: Position,
     ) -> Result<Position, AppendError> {
         if batch.is_empty() {
-            return Err(Refused::Empty.into());
+            return Err(RefusedInput::Empty.into());
         }
         let prepared = batch.into_iter().map(|entry| prepare::entry(&self.env, entry));
         let lines = prepared.collect::<Result<Vec<_>, _>>()?;
@@ -366,7 +367,11 @@ impl ChatFiles {
 
     /// Refuses to build on a ledger entry that is not there for good. Whoever promotes it may have read
     /// it before it was synced, or before its sync failed.
-    fn check_promotion(&self, right: &Held, promoted: Option<u64>) -> Result<(), PromoteError> {
+    fn check_promotion(
+        &self,
+        right: &HeldRight,
+        promoted: Option<u64>,
+    ) -> Result<(), PromoteError> {
         let Some(promoted) = promoted else { return Ok(()) };
         let ledger = self.ledger.writing(right).map_err(PromoteError::Storage)?;
         match ledger.known().is_some_and(|known| promoted <= known.given) {
@@ -449,7 +454,7 @@ impl ChatFiles {
         self.seen.forget();
     }
 
-    pub(crate) fn accept(&self, entry: NewEntry) -> Result<Accepted, AcceptError> {
+    pub(crate) fn accept(&self, entry: LedgerEntry) -> Result<Accepted, AcceptError> {
         let addition = ledger::prepare_entry(&self.env, entry)?;
         self.additions.submit(addition, |waiting| self.add(waiting))
     }
@@ -484,8 +489,8 @@ impl ChatFiles {
         Ok(ledger::newest_archive(&self.env, folder)? > 0 || self.cursor()?.is_some())
     }
 
-    fn reading(&self) -> Reading<'_> {
-        Reading { env: &self.env, folder: &self.paths.conversations }
+    fn reading(&self) -> LedgerReader<'_> {
+        LedgerReader { env: &self.env, folder: &self.paths.conversations }
     }
 
     pub(crate) fn ledger_before(
@@ -599,7 +604,7 @@ impl ChatFiles {
         Ok(names.iter().filter_map(id).collect())
     }
 
-    pub(crate) fn verify(&self) -> Result<Vec<Problem>, ReadError> {
+    pub(crate) fn verify(&self) -> Result<Vec<StorageProblem>, ReadError> {
         let mut problems = verify::chat(self)?;
         self.mark_known(&mut problems)?;
         Ok(problems)

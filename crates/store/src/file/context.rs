@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use ship_message::json::{Json, Object};
 
 use super::log::{Fold, Span, Writing};
-use super::prepare::Prepared;
-use crate::line::{Draft, Kind, RawLine, decode};
+use super::prepare::PreparedLine;
+use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
 use crate::{
-    AppendError, ChatKey, Gen, Head, LedgerSeq, MessageId, Position, Refused, Seq, StorageError,
+    AppendError, ChatKey, Gen, Head, LedgerSeq, MessageId, Position, RefusedInput, Seq,
+    StorageError,
 };
 
 /// What is kept in memory of a context log: where each id is, and how far the inbox was read.
@@ -17,11 +18,11 @@ pub(crate) struct ContextFold {
     generation: u64,
     inbox: Option<u64>,
     /// The newest revision of each id, and the line where it was first said.
-    places: HashMap<MessageId, Place>,
+    places: HashMap<MessageId, LinePosition>,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct LinePosition {
     seq: u64,
     rev: u64,
     span: Span,
@@ -46,10 +47,10 @@ impl Fold for ContextFold {
             self.generation = head.as_ref().map_or(0, |head| head.generation.get());
             self.inbox = self.inbox.max(head.and_then(|head| head.inbox).map(LedgerSeq::get));
         } else if let Some(id) = line.body.str("id").and_then(MessageId::new) {
-            let place = Place { seq: line.seq, rev: line.rev, span };
+            let place = LinePosition { seq: line.seq, rev: line.rev, span };
             let known = self.places.entry(id).or_insert(place);
             if line.rev > known.rev {
-                *known = Place { seq: known.seq, ..place };
+                *known = LinePosition { seq: known.seq, ..place };
             }
         }
     }
@@ -57,7 +58,7 @@ impl Fold for ContextFold {
 
 /// A batch that waits to be appended.
 pub(crate) struct Batch {
-    pub(crate) lines: Vec<Prepared>,
+    pub(crate) lines: Vec<PreparedLine>,
     pub(crate) expected: Position,
 }
 
@@ -76,13 +77,13 @@ pub(crate) fn append(
     let generation = known.fold.generation();
     let mut end = Position { generation, seq: Seq::new(known.last_seq) };
     let mut next = known.next_seq();
-    let mut drafts: Vec<Draft> = Vec::new();
-    let mut pending: HashMap<MessageId, (u64, Draft)> = HashMap::new();
+    let mut drafts: Vec<UnnumberedLine> = Vec::new();
+    let mut pending: HashMap<MessageId, (u64, UnnumberedLine)> = HashMap::new();
     let mut results = Vec::with_capacity(waiting.len());
     for batch in waiting {
         let added = add(writing, chat, batch, (end, next), &pending);
         results.push(added.map(|new| {
-            for Prepared { id, draft } in new {
+            for PreparedLine { id, draft } in new {
                 pending.insert(id, (next, draft.clone()));
                 drafts.push(draft);
                 end.seq = Seq::new(next);
@@ -111,10 +112,10 @@ fn add(
     chat: &ChatKey,
     batch: Batch,
     (end, next): (Position, u64),
-    pending: &HashMap<MessageId, (u64, Draft)>,
-) -> Result<Vec<Prepared>, AppendError> {
+    pending: &HashMap<MessageId, (u64, UnnumberedLine)>,
+) -> Result<Vec<PreparedLine>, AppendError> {
     let expected = batch.expected;
-    let mut new: Vec<Prepared> = Vec::new();
+    let mut new: Vec<PreparedLine> = Vec::new();
     for line in batch.lines {
         // The newest of the same id counts, be it in this very batch.
         let within = new.iter().rfind(|other| other.id == line.id).map(|other| &other.draft);
@@ -125,7 +126,7 @@ fn add(
         };
         match present {
             None if line.draft.rev > 0 => {
-                return Err(Refused::NothingToReplace(line.id.as_str().to_owned()).into());
+                return Err(RefusedInput::NothingToReplace(line.id.as_str().to_owned()).into());
             }
             None => new.push(line),
             Some((_, present)) if same_content(&present, &line.draft) => {}
@@ -146,7 +147,7 @@ fn add(
 fn on_disk(
     writing: &Writing<'_, ContextFold>,
     id: &MessageId,
-) -> Result<Option<(u64, Draft)>, StorageError> {
+) -> Result<Option<(u64, UnnumberedLine)>, StorageError> {
     let known = writing.known().and_then(|known| known.fold.places.get(id)).copied();
     let Some(place) = known else { return Ok(None) };
     let line = decode(&writing.read(place.span)?);
@@ -154,18 +155,24 @@ fn on_disk(
 }
 
 /// Whether two lines say the same, whatever the order of their keys.
-fn same_content(a: &Draft, b: &Draft) -> bool {
-    let parse = |draft: &Draft| Json::parse(&format!("{{{}}}", draft.body)).ok();
-    let blobs = |draft: &Draft| draft.blobs.as_deref().and_then(|text| Json::parse(text).ok());
+fn same_content(a: &UnnumberedLine, b: &UnnumberedLine) -> bool {
+    let parse = |draft: &UnnumberedLine| Json::parse(&format!("{{{}}}", draft.body)).ok();
+    let blobs =
+        |draft: &UnnumberedLine| draft.blobs.as_deref().and_then(|text| Json::parse(text).ok());
     a.kind == b.kind && parse(a) == parse(b) && blobs(a) == blobs(b)
 }
 
 /// The first line of a log.
-pub(crate) fn head_line(head: &Head, chat: &ChatKey, seq: u64, now: crate::Timestamp) -> Draft {
+pub(crate) fn head_line(
+    head: &Head,
+    chat: &ChatKey,
+    seq: u64,
+    now: crate::Timestamp,
+) -> UnnumberedLine {
     let mut body = Object::new();
     body.set("id", format!("e{seq}"));
     body.set("ts", now.to_string());
     body.set("event", "head");
     body.set("data", head.to_data(chat));
-    Draft::new(Kind::Event, body)
+    UnnumberedLine::new(LineKind::Event, body)
 }

@@ -8,22 +8,24 @@ use std::sync::{Mutex, PoisonError};
 
 use super::chat::ChatFiles;
 use super::ledger;
-use crate::disk::Look;
-use crate::{AnsweredEntries, LedgerSeq, Problem, ProblemKind, ReadError, StorageError};
+use crate::disk::FileLook;
+use crate::{
+    AnsweredEntries, LedgerSeq, ReadError, StorageError, StorageProblem, StorageProblemKind,
+};
 
 /// The cursor as it was last read, and of what log.
 #[derive(Default)]
 pub(crate) struct CursorCache {
-    read: Mutex<Option<(Look, Option<LedgerSeq>)>>,
+    read: Mutex<Option<(FileLook, Option<LedgerSeq>)>>,
 }
 
 impl CursorCache {
-    fn of(&self, log: Look) -> Option<Option<LedgerSeq>> {
+    fn of(&self, log: FileLook) -> Option<Option<LedgerSeq>> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.filter(|(known, _)| *known == log).map(|(_, cursor)| cursor)
     }
 
-    fn keep(&self, log: Look, cursor: Option<LedgerSeq>) {
+    fn keep(&self, log: FileLook, cursor: Option<LedgerSeq>) {
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some((log, cursor));
     }
 }
@@ -61,7 +63,7 @@ impl ChatFiles {
     }
 
     /// What is wrong when the ledger and the context do not know the same.
-    pub(crate) fn compare_cursor(&self) -> Result<Vec<Problem>, StorageError> {
+    pub(crate) fn compare_cursor(&self) -> Result<Vec<StorageProblem>, StorageError> {
         let (folder, live) = (&self.paths.conversations, &self.paths.live);
         let mut found = Vec::new();
         if self.env.look(live)?.is_none() {
@@ -92,6 +94,6 @@ impl ChatFiles {
     }
 }
 
-fn behind(path: &Path, message: String, remedy: &str) -> Problem {
-    Problem::new(path.display().to_string(), ProblemKind::Missing, message, remedy)
+fn behind(path: &Path, message: String, remedy: &str) -> StorageProblem {
+    StorageProblem::new(path.display().to_string(), StorageProblemKind::Missing, message, remedy)
 }

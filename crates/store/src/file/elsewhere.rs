@@ -15,8 +15,11 @@ use super::rotate::sealed_path;
 use super::view::collapse;
 use super::{purge, quarantine};
 use crate::line::RawLine;
-use crate::scan::{Damage, Found, Scan, scan};
-use crate::{ChatKey, Problem, ProblemKind, Refused, RotateError, SealedName, Seq, StorageError};
+use crate::scan::{Damage, LogScan, ScannedLine, scan};
+use crate::{
+    ChatKey, RefusedInput, RotateError, SealedName, Seq, StorageError, StorageProblem,
+    StorageProblemKind,
+};
 
 /// Opens another chat; `None` if there is none of that key.
 pub(crate) type OtherChats<'a> =
@@ -27,7 +30,7 @@ pub(crate) struct Elsewhere<'a> {
     chat: &'a ChatFiles,
     others: &'a OtherChats<'a>,
     /// What was read so far: several pieces may be of one log.
-    read: HashMap<(ChatKey, Option<SealedName>), Source>,
+    read: HashMap<(ChatKey, Option<SealedName>), CopiedLog>,
 }
 
 impl<'a> Elsewhere<'a> {
@@ -61,7 +64,11 @@ impl<'a> Elsewhere<'a> {
         Ok(lines.map(|line| RawLine { inbox: None, ..line.clone() }).collect())
     }
 
-    fn source(&mut self, chat: ChatKey, log: Option<SealedName>) -> Result<&Source, RotateError> {
+    fn source(
+        &mut self,
+        chat: ChatKey,
+        log: Option<SealedName>,
+    ) -> Result<&CopiedLog, RotateError> {
         let key = (chat, log);
         if !self.read.contains_key(&key) {
             let source = self.read_source(&key.0, key.1.as_ref())?;
@@ -70,7 +77,11 @@ impl<'a> Elsewhere<'a> {
         Ok(&self.read[&key])
     }
 
-    fn read_source(&self, chat: &ChatKey, log: Option<&SealedName>) -> Result<Source, RotateError> {
+    fn read_source(
+        &self,
+        chat: &ChatKey,
+        log: Option<&SealedName>,
+    ) -> Result<CopiedLog, RotateError> {
         let other = match self.is_own(chat) {
             true => None,
             false => {
@@ -87,7 +98,10 @@ impl<'a> Elsewhere<'a> {
 
     /// Copies the damaged bytes of this chat's logs to its quarantine, and tells all that is damaged. What is
     /// another chat's is left to the repair of that chat.
-    pub(crate) fn quarantine_damage(self, folder: &Path) -> Result<Vec<Problem>, StorageError> {
+    pub(crate) fn quarantine_damage(
+        self,
+        folder: &Path,
+    ) -> Result<Vec<StorageProblem>, StorageError> {
         let mut found = Vec::new();
         for ((chat, _), source) in self.read {
             if chat == self.chat.key {
@@ -103,25 +117,25 @@ impl<'a> Elsewhere<'a> {
 
 /// The lines of one log behind its head, each id once, in the order of their numbers.
 #[derive(Default)]
-struct Source {
+struct CopiedLog {
     path: PathBuf,
     range: Option<(Seq, Seq)>,
     lines: Vec<RawLine>,
     /// What cannot be read.
-    problems: Vec<Problem>,
+    problems: Vec<StorageProblem>,
     /// The bytes of it, and where they are.
     bad: Vec<(u64, Vec<u8>)>,
 }
 
-impl Source {
+impl CopiedLog {
     /// Reads a log that should have the lines `range`, if that is known.
     fn new(
         path: &Path,
         bytes: &[u8],
-        scan: Scan,
+        scan: LogScan,
         range: Option<(Seq, Seq)>,
     ) -> Result<Self, StorageError> {
-        let end = |found: Option<&Found>| found.map(|found| Seq::new(found.line.seq));
+        let end = |found: Option<&ScannedLine>| found.map(|found| Seq::new(found.line.seq));
         let found = end(scan.lines.first()).zip(end(scan.lines.last()));
         let headless = match check_head(path, &scan) {
             Ok(()) => false,
@@ -129,7 +143,7 @@ impl Source {
             Err(error) => return Err(error),
         };
         let mut problems = problems(path, bytes, &scan, 0);
-        problems.retain(|problem| problem.kind != ProblemKind::Glued);
+        problems.retain(|problem| problem.kind != StorageProblemKind::Glued);
         problems.extend(range.and_then(|range| missing_end(path, bytes, &scan, range)));
         let bad = |damage: &Damage| {
             let stretch = &bytes[damage.offset..damage.offset + damage.len];
@@ -141,11 +155,11 @@ impl Source {
         Ok(Self { path, range, lines: collapse(lines), problems, bad })
     }
 
-    fn lines(&self, first: Seq, last: Seq) -> Result<&[RawLine], Refused> {
+    fn lines(&self, first: Seq, last: Seq) -> Result<&[RawLine], RefusedInput> {
         let there =
             self.range.is_some_and(|range| range.0 <= first && first <= last && last <= range.1);
         if !there {
-            return Err(Refused::NoLines { first, last });
+            return Err(RefusedInput::NoLines { first, last });
         }
         let from = self.lines.partition_point(|line| line.seq < first.get());
         let to = self.lines.partition_point(|line| line.seq <= last.get());
@@ -154,7 +168,7 @@ impl Source {
 }
 
 impl ChatFiles {
-    fn sealed_source(&self, name: &SealedName) -> Result<Source, RotateError> {
+    fn sealed_source(&self, name: &SealedName) -> Result<CopiedLog, RotateError> {
         let path = sealed_path(&self.paths.archive, name);
         let Some((_, bytes)) = self.env.read(&path)? else {
             return Err(self.no_sealed_log(name).into());
@@ -163,17 +177,17 @@ impl ChatFiles {
         if let Some(purged) = purge::in_scan(&scan) {
             return Err(self.purged_log(name, purged).into());
         }
-        Ok(Source::new(&path, &bytes, scan, Some(name.range()))?)
+        Ok(CopiedLog::new(&path, &bytes, scan, Some(name.range()))?)
     }
 
     /// The live log.
-    fn live_source(&self) -> Result<Source, RotateError> {
+    fn live_source(&self) -> Result<CopiedLog, RotateError> {
         let path = self.paths.live.clone();
         let Some((_, bytes)) = self.env.read(&path)? else {
             self.check_first()?;
-            return Ok(Source { path, ..Source::default() });
+            return Ok(CopiedLog { path, ..CopiedLog::default() });
         };
         let scan = scan(&bytes, None);
-        Ok(Source::new(&path, &bytes, scan, None)?)
+        Ok(CopiedLog::new(&path, &bytes, scan, None)?)
     }
 }

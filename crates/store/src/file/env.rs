@@ -8,20 +8,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::disk::{Disk, DiskFile, Look, Mode, Node};
-use crate::{Durability, Options, StorageError, Timestamp};
+use crate::disk::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
+use crate::{Durability, StorageError, StoreOptions, Timestamp};
 
 /// The disk and the options of a store.
 pub(crate) struct Env {
     pub(crate) disk: Box<dyn Disk>,
-    pub(crate) options: Options,
+    pub(crate) options: StoreOptions,
     /// Files and folders of which a sync failed: they may be good in memory alone, whatever a later sync
     /// says.
     doubted: Mutex<HashSet<PathBuf>>,
 }
 
 impl Env {
-    pub(crate) fn new(disk: Box<dyn Disk>, options: Options) -> Self {
+    pub(crate) fn new(disk: Box<dyn Disk>, options: StoreOptions) -> Self {
         Self { disk, options, doubted: Mutex::default() }
     }
 
@@ -54,8 +54,8 @@ impl Env {
             Ok(()) => self.sync_folder(path.parent().unwrap_or(Path::new(""))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 match self.look(path)?.map(|look| look.node) {
-                    Some(Node::Folder) => Ok(()),
-                    Some(Node::File | Node::Other) | None => {
+                    Some(NodeKind::Folder) => Ok(()),
+                    Some(NodeKind::File | NodeKind::Other) | None => {
                         Err(StorageError::NotPlain { path: path.to_owned(), expected: "folder" })
                     }
                 }
@@ -74,7 +74,7 @@ impl Env {
     }
 
     /// Looks at a path; `None` if there is nothing.
-    pub(crate) fn look(&self, path: &Path) -> Result<Option<Look>, StorageError> {
+    pub(crate) fn look(&self, path: &Path) -> Result<Option<FileLook>, StorageError> {
         found(self.disk.look(path)).map_err(|error| StorageError::io("look at", path, error))
     }
 
@@ -88,14 +88,14 @@ impl Env {
     pub(crate) fn open(
         &self,
         path: &Path,
-        mode: Mode,
+        mode: OpenMode,
     ) -> Result<Option<Box<dyn DiskFile>>, StorageError> {
         found(self.disk.open(path, mode)).map_err(|error| StorageError::io("open", path, error))
     }
 
     /// Reads a whole file; `None` if it is not there.
-    pub(crate) fn read(&self, path: &Path) -> Result<Option<(Look, Vec<u8>)>, StorageError> {
-        let Some(file) = self.open(path, Mode::Read)? else { return Ok(None) };
+    pub(crate) fn read(&self, path: &Path) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
+        let Some(file) = self.open(path, OpenMode::Read)? else { return Ok(None) };
         let failed = |error| StorageError::io("read", path, error);
         let look = file.look_when_opened().map_err(failed)?;
         let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
@@ -113,10 +113,10 @@ impl Env {
         &self,
         path: &Path,
         bytes: &[u8],
-    ) -> Result<(PathBuf, Look), StorageError> {
+    ) -> Result<(PathBuf, FileLook), StorageError> {
         let aside = aside(path);
         self.remove(&aside)?;
-        let written = self.disk.open(&aside, Mode::Create).and_then(|file| {
+        let written = self.disk.open(&aside, OpenMode::Create).and_then(|file| {
             write_all(&*file, bytes)?;
             file.sync()?;
             file.look()

@@ -9,12 +9,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A queue in front of one file.
-pub(crate) struct Group<Op, Out> {
-    state: Mutex<State<Op, Out>>,
+pub(crate) struct WriteGroup<Op, Out> {
+    state: Mutex<WriteGroupState<Op, Out>>,
     changed: Condvar,
 }
 
-struct State<Op, Out> {
+struct WriteGroupState<Op, Out> {
     next_ticket: u64,
     leading: bool,
     waiting: Vec<(u64, Op)>,
@@ -22,10 +22,10 @@ struct State<Op, Out> {
     done: HashMap<u64, Option<Out>>,
 }
 
-impl<Op, Out> Group<Op, Out> {
+impl<Op, Out> WriteGroup<Op, Out> {
     pub(crate) fn new() -> Self {
         let (waiting, done) = (Vec::new(), HashMap::new());
-        let state = State { next_ticket: 0, leading: false, waiting, done };
+        let state = WriteGroupState { next_ticket: 0, leading: false, waiting, done };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -66,7 +66,7 @@ impl<Op, Out> Group<Op, Out> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<Op, Out>> {
+    fn lock(&self) -> MutexGuard<'_, WriteGroupState<Op, Out>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn those_who_wait_share_a_commit_and_each_gets_its_own_result() {
-        let group = Arc::new(Group::<u32, u32>::new());
+        let group = Arc::new(WriteGroup::<u32, u32>::new());
         let commits = Arc::new(AtomicUsize::new(0));
         let start = Arc::new(Barrier::new(32));
         let threads: Vec<_> = (0..32)

@@ -7,8 +7,8 @@ use ship_message::json::{Json, Object};
 use super::env::Env;
 use super::log::{Fold, LogFile, Span};
 use super::prepare::{self, PrepareError};
-use super::right::Held;
-use crate::line::{Draft, Kind, RawLine};
+use super::right::HeldRight;
+use crate::line::{LineKind, RawLine, UnnumberedLine};
 use crate::scan::scan;
 use crate::{FORMAT_VERSION, StorageError};
 
@@ -24,10 +24,14 @@ impl Fold for Nothing {
 }
 
 /// A log of plain objects below a head.
-pub(crate) type Journal = LogFile<Nothing>;
+pub(crate) type JournalFile = LogFile<Nothing>;
 
 /// Replaces the journal by one that begins with `about`.
-pub(crate) fn begin(journal: &Journal, right: &Held, about: Object) -> Result<(), StorageError> {
+pub(crate) fn begin(
+    journal: &JournalFile,
+    right: &HeldRight,
+    about: Object,
+) -> Result<(), StorageError> {
     let head = head(&journal.env, about);
     // What cannot be read need not be: it is replaced.
     let mut writing = match journal.writing(right) {
@@ -39,7 +43,11 @@ pub(crate) fn begin(journal: &Journal, right: &Held, about: Object) -> Result<()
 }
 
 /// Sets a journal that cannot be read aside, and begins another.
-pub(crate) fn mend(journal: &Journal, right: &Held, aside: &Path) -> Result<(), StorageError> {
+pub(crate) fn mend(
+    journal: &JournalFile,
+    right: &HeldRight,
+    aside: &Path,
+) -> Result<(), StorageError> {
     journal.env.ensure_folder(aside)?;
     let name = journal.path.file_name().unwrap_or_default().to_string_lossy();
     let stamp = journal.env.options.now().file_name();
@@ -50,8 +58,8 @@ pub(crate) fn mend(journal: &Journal, right: &Held, aside: &Path) -> Result<(), 
 
 /// Seals a journal that has grown large, so that opening it stays cheap.
 pub(crate) fn seal_if_large(
-    journal: &Journal,
-    right: &Held,
+    journal: &JournalFile,
+    right: &HeldRight,
     archive: &Path,
 ) -> Result<(), StorageError> {
     if journal.last_known(|known| Some(known.len <= JOURNAL_BYTES_MAX)) == Some(true) {
@@ -69,8 +77,8 @@ pub(crate) fn seal_if_large(
 
 /// Appends objects to a journal, which begins with them if there is none.
 pub(crate) fn append(
-    journal: &Journal,
-    right: &Held,
+    journal: &JournalFile,
+    right: &HeldRight,
     parts: Vec<Object>,
     sync: bool,
 ) -> Result<(), StorageError> {
@@ -88,10 +96,10 @@ pub(crate) fn append(
 }
 
 /// An object stands whole under `data`, so that it may hold any field.
-fn wrapped(journal: &Journal, part: Object) -> Result<Draft, StorageError> {
+fn wrapped(journal: &JournalFile, part: Object) -> Result<UnnumberedLine, StorageError> {
     let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
     let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
-    prepare::body(&journal.env, Kind::Event, body, &name).map_err(|error| match error {
+    prepare::body(&journal.env, LineKind::Event, body, &name).map_err(|error| match error {
         PrepareError::Storage(error) => error,
         PrepareError::Refused(refused) => {
             StorageError::Refused { path: journal.path.clone(), refused }
@@ -99,7 +107,7 @@ fn wrapped(journal: &Journal, part: Object) -> Result<Draft, StorageError> {
     })
 }
 
-fn head(env: &Env, about: Object) -> Draft {
+fn head(env: &Env, about: Object) -> UnnumberedLine {
     let mut data = Object::new();
     data.set("v", FORMAT_VERSION);
     data.set("about", about);
@@ -107,11 +115,11 @@ fn head(env: &Env, about: Object) -> Draft {
     body.set("ts", env.options.now().to_string());
     body.set("event", "head");
     body.set("data", data);
-    Draft::new(Kind::Event, body)
+    UnnumberedLine::new(LineKind::Event, body)
 }
 
 /// The sealed files of a journal, the oldest first.
-pub(crate) fn sealed(journal: &Journal, archive: &Path) -> Result<Vec<PathBuf>, StorageError> {
+pub(crate) fn sealed(journal: &JournalFile, archive: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let stem = journal.path.file_stem().unwrap_or_default().to_string_lossy();
     let first = |name: &String| -> Option<u64> {
         let range = name.strip_prefix(&*stem)?.strip_prefix('-')?.strip_suffix(".jsonl")?;
@@ -137,7 +145,7 @@ pub(crate) fn parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, Storag
 }
 
 /// Reads the objects of a journal, what it is about first.
-pub(crate) fn read(journal: &Journal) -> Result<Vec<Object>, StorageError> {
+pub(crate) fn read(journal: &JournalFile) -> Result<Vec<Object>, StorageError> {
     let Some((_, bytes)) = journal.env.read(&journal.path)? else { return Ok(Vec::new()) };
     let file = journal.path.display().to_string();
     let (mut objects, mut problems) = (Vec::new(), Vec::new());

@@ -11,18 +11,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::env::Env;
 use super::prepare;
 use super::view::{to_line, view_of};
-use crate::disk::Look;
+use crate::disk::FileLook;
 use crate::line::RawLine;
 use crate::scan::scan;
-use crate::{Body, LedgerSeq, Line, Seq, StorageError, View};
+use crate::{ContextBody, ContextLine, LedgerSeq, Seq, StorageError, View};
 
 /// What is kept of the view of a log.
 #[derive(Default)]
 pub(crate) struct KeptView {
-    state: Mutex<Option<Kept>>,
+    state: Mutex<Option<CachedView>>,
 }
 
-struct Kept {
+struct CachedView {
     file: (u64, u64),
     /// How many bytes were read, and their checksum.
     len: usize,
@@ -47,7 +47,7 @@ impl KeptView {
         }
         let seen = view_of(env, path, &bytes)?;
         if seen.whole {
-            *state = Some(Kept::new(look, &bytes, seen.view.clone()));
+            *state = Some(CachedView::new(look, &bytes, seen.view.clone()));
         }
         Ok(Some(seen.view))
     }
@@ -57,20 +57,20 @@ impl KeptView {
         *self.lock() = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Kept>> {
+    fn lock(&self) -> MutexGuard<'_, Option<CachedView>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
-    fn new(look: Look, bytes: &[u8], view: View) -> Self {
+impl CachedView {
+    fn new(look: FileLook, bytes: &[u8], view: View) -> Self {
         let ids = view.lines.iter().map(|line| id(line).to_owned()).collect();
         Self { file: look.file, len: bytes.len(), crc: crc32c::crc32c(bytes), view, ids }
     }
 
     /// Takes in what is new. `None` if these bytes are not those it was made of and more lines, or if one of
     /// them does more than add to the view; then nothing of it is to be believed.
-    fn follow(&mut self, env: &Env, look: Look, bytes: &[u8]) -> Option<()> {
+    fn follow(&mut self, env: &Env, look: FileLook, bytes: &[u8]) -> Option<()> {
         let (known, new) = bytes.split_at_checked(self.len)?;
         if look.file != self.file || crc32c::crc32c(known) != self.crc {
             return None;
@@ -107,9 +107,9 @@ impl Kept {
 }
 
 /// What names a line; nothing if nothing does.
-fn id(line: &Line) -> &str {
+fn id(line: &ContextLine) -> &str {
     match &line.body {
-        Body::Message(message) => message.str("id").unwrap_or_default(),
-        Body::Event(event) => &event.id,
+        ContextBody::Message(message) => message.str("id").unwrap_or_default(),
+        ContextBody::Event(event) => &event.id,
     }
 }

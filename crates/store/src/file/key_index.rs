@@ -10,12 +10,12 @@ const UNSORTED_MAX: usize = 256;
 #[derive(Default)]
 pub(crate) struct KeyIndex {
     /// The first `sorted` are in order, and the rest is as it came.
-    places: Vec<Place>,
+    places: Vec<KeyPlace>,
     sorted: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct KeyPlace {
     digest: u64,
     offset: u64,
     len: u32,
@@ -25,7 +25,7 @@ impl KeyIndex {
     /// Adds the place of a key.
     pub(crate) fn add(&mut self, digest: u64, span: Span) {
         let len = u32::try_from(span.len).unwrap_or(u32::MAX);
-        self.places.push(Place { digest, offset: span.offset, len });
+        self.places.push(KeyPlace { digest, offset: span.offset, len });
         // In proportion to what is sorted, so that sorting costs no more than adding.
         if self.places.len() - self.sorted > UNSORTED_MAX.max(self.sorted / 16) {
             // A stable sort merges what is in order already.
@@ -40,7 +40,7 @@ impl KeyIndex {
         let from = sorted.partition_point(|place| place.digest < digest);
         let known = sorted[from..].iter().take_while(|place| place.digest == digest);
         let new = new.iter().filter(|place| place.digest == digest);
-        let span = |place: &Place| Span { offset: place.offset, len: u64::from(place.len) };
+        let span = |place: &KeyPlace| Span { offset: place.offset, len: u64::from(place.len) };
         known.chain(new).map(span).collect()
     }
 

@@ -11,7 +11,7 @@ use ship_message::json::Json;
 
 use super::env::Env;
 use super::log::line_at;
-use crate::line::{Kind, RawLine};
+use crate::line::{LineKind, RawLine};
 use crate::scan::scan;
 use crate::{LedgerSeq, StorageError, Timestamp};
 
@@ -128,7 +128,7 @@ impl Keys {
 
 /// The key of an entry, if the line is one.
 pub(crate) fn entry_key(line: &RawLine) -> Option<&str> {
-    if line.kind == Kind::Message { line.body.get("key").and_then(Json::as_str) } else { None }
+    if line.kind == LineKind::Message { line.body.get("key").and_then(Json::as_str) } else { None }
 }
 
 /// Where a sealed ledger is.

@@ -12,17 +12,17 @@ use ship_message::json::{Array, Json, Object};
 use super::env::{Env, read_from};
 use super::key_index::KeyIndex;
 use super::keys::{Keys, digest, entry_key, ledger_path};
-use super::log::{Fold, Known, Span, Writing, first_line};
+use super::log::{Fold, LogTail, Span, Writing, first_line};
 use super::prepare::{self, PrepareError};
 use super::recent::{Recent, Start};
 use super::seek::lines_behind;
-use crate::disk::{DiskFile, Mode};
+use crate::disk::{DiskFile, OpenMode};
 use crate::ledger::KEYS_KEPT_MS;
-use crate::line::{Draft, Kind, RawLine, claimed_seq, decode};
-use crate::scan::{Found, Scan, scan};
+use crate::line::{LineKind, RawLine, UnnumberedLine, claimed_seq, decode};
+use crate::scan::{LogScan, ScannedLine, scan};
 use crate::{
-    AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, LedgerBody, LedgerLine, LedgerSeq,
-    NewEntry, Problem, ProblemKind, Refused, StorageError, Timestamp,
+    AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, LedgerBody, LedgerEntry, LedgerLine,
+    LedgerSeq, RefusedInput, StorageError, StorageProblem, StorageProblemKind, Timestamp,
 };
 
 /// A larger ledger is sealed before the next entry: whoever opens a chat reads the live one whole.
@@ -47,11 +47,11 @@ impl From<PrepareError> for AcceptError {
 }
 
 /// What is still to be delivered, by entry and id.
-type Outbox = BTreeMap<(u64, String), Open>;
+type OpenDeliveries = BTreeMap<(u64, String), OpenDelivery>;
 
 /// A platform message that is not done.
 #[derive(Clone)]
-struct Open {
+struct OpenDelivery {
     delivery: Delivery,
     /// Where the whole of its long strings is, by JSON pointer into its body.
     blobs: Vec<(String, Json)>,
@@ -66,7 +66,7 @@ pub(crate) struct LedgerFold {
     /// Where the line of each key is.
     keys: KeyIndex,
     /// What is still to be delivered.
-    open: Outbox,
+    open: OpenDeliveries,
     /// Where the last lines are.
     recent: Recent,
     /// The keys of sealed ledgers that are young enough, once somebody asked.
@@ -86,7 +86,7 @@ impl Fold for LedgerFold {
 }
 
 /// Where the lines behind `seq` begin in a ledger, as far as it is known.
-pub(crate) fn start_behind(known: &Known<LedgerFold>, seq: Option<LedgerSeq>) -> Option<Start> {
+pub(crate) fn start_behind(known: &LogTail<LedgerFold>, seq: Option<LedgerSeq>) -> Option<Start> {
     let next = (known.next_seq(), known.len);
     let (seq, offset) = known.fold.recent.behind(seq.map_or(0, LedgerSeq::get), next)?;
     Some(Start { file: known.file, offset, seq })
@@ -123,30 +123,30 @@ impl LedgerFold {
             Some((at.to_owned(), blob.clone()))
         };
         let blobs = line.blobs.iter().flat_map(|blobs| blobs.iter()).filter_map(own).collect();
-        self.open.insert(name, Open { delivery, blobs });
+        self.open.insert(name, OpenDelivery { delivery, blobs });
     }
 }
 
 /// Something that waits to be added.
 pub(crate) enum Addition {
-    Entry { key: String, draft: Draft },
-    Deliveries { states: Vec<Delivery>, drafts: Vec<Draft> },
+    Entry { key: String, draft: UnnumberedLine },
+    Deliveries { states: Vec<Delivery>, drafts: Vec<UnnumberedLine> },
 }
 
 /// Checks an entry, and keeps its blobs.
-pub(crate) fn prepare_entry(env: &Env, entry: NewEntry) -> Result<Addition, AcceptError> {
-    let NewEntry { key, entry } = entry;
+pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<Addition, AcceptError> {
+    let LedgerEntry { key, entry } = entry;
     if key.is_empty() {
-        return Err(Refused::NotAMessage("a ledger entry needs a non-empty key").into());
+        return Err(RefusedInput::NotAMessage("a ledger entry needs a non-empty key").into());
     }
     if entry.has("key") {
-        return Err(Refused::Reserved("key".to_owned()).into());
+        return Err(RefusedInput::Reserved("key".to_owned()).into());
     }
     let mut body = Object::from([("key", Json::from(key.as_str()))]);
     for (name, value) in entry.into_entries() {
         body.set(name, value);
     }
-    let draft = prepare::body(env, Kind::Message, body, &key)?;
+    let draft = prepare::body(env, LineKind::Message, body, &key)?;
     Ok(Addition::Entry { key, draft })
 }
 
@@ -156,9 +156,10 @@ pub(crate) fn prepare_deliveries(
     states: Vec<Delivery>,
 ) -> Result<Addition, AcceptError> {
     if states.is_empty() {
-        return Err(Refused::Empty.into());
+        return Err(RefusedInput::Empty.into());
     }
-    let draft = |state: &Delivery| Ok(prepare::body(env, Kind::Event, state.to_body(), &state.id)?);
+    let draft =
+        |state: &Delivery| Ok(prepare::body(env, LineKind::Event, state.to_body(), &state.id)?);
     let drafts = states.iter().map(draft).collect::<Result<_, AcceptError>>()?;
     Ok(Addition::Deliveries { states, drafts })
 }
@@ -184,9 +185,10 @@ impl Adding<'_, '_> {
             return waiting.iter().map(|_| Err(error.share().into())).collect();
         }
         // A number that somebody may have read is not given to another entry.
-        let mut drafts: Vec<Draft> = (0..self.writing.taken_back()).map(|_| void()).collect();
+        let mut drafts: Vec<UnnumberedLine> =
+            (0..self.writing.taken_back()).map(|_| void()).collect();
         let voids = drafts.len();
-        let mut next = self.writing.known().map_or(1, Known::next_seq) + voids as u64;
+        let mut next = self.writing.known().map_or(1, LogTail::next_seq) + voids as u64;
         let mut pending: HashMap<String, LedgerSeq> = HashMap::new();
         let mut results = Vec::with_capacity(waiting.len());
         for addition in waiting {
@@ -216,7 +218,8 @@ impl Adding<'_, '_> {
     /// another process would give their numbers to others.
     fn void_taken_back(&mut self, sync: bool) {
         if self.writing.is_settled() {
-            let voids: Vec<Draft> = (0..self.writing.taken_back()).map(|_| void()).collect();
+            let voids: Vec<UnnumberedLine> =
+                (0..self.writing.taken_back()).map(|_| void()).collect();
             // The caller is told of the failure before this one; the next addition tries again.
             let _ = self.writing.append(&voids, sync);
         }
@@ -227,7 +230,7 @@ impl Adding<'_, '_> {
         &mut self,
         addition: Addition,
         pending: &mut HashMap<String, LedgerSeq>,
-        drafts: &mut Vec<Draft>,
+        drafts: &mut Vec<UnnumberedLine>,
         next: &mut u64,
     ) -> Result<Accepted, AcceptError> {
         let seq = LedgerSeq::new(*next);
@@ -363,7 +366,7 @@ impl Adding<'_, '_> {
     /// Seals a ledger that has lost its head as it is, and begins the next. One of which nothing can be
     /// read, or that is gone, is set aside; the next goes on above all that is known.
     pub(crate) fn mend(&mut self, aside: &Path) -> Result<(), StorageError> {
-        let reading = Reading { env: self.env, folder: self.folder };
+        let reading = LedgerReader { env: self.env, folder: self.folder };
         let open = reading.fold()?.open;
         if let Some(end) = last_given(self.env, &live(self.folder))? {
             let last = end.max(self.cursor()?);
@@ -387,7 +390,7 @@ impl Adding<'_, '_> {
     fn publish(
         &mut self,
         archives: u64,
-        open: &Outbox,
+        open: &OpenDeliveries,
         first: u64,
         seal: Option<&Path>,
         end: Option<u64>,
@@ -411,23 +414,23 @@ impl Adding<'_, '_> {
         body.set("event", "head");
         body.set("data", data);
         let blobs = (!blobs.is_empty()).then(|| Json::from(blobs).to_string());
-        let head = Draft { blobs, ..Draft::new(Kind::Event, body) };
+        let head = UnnumberedLine { blobs, ..UnnumberedLine::new(LineKind::Event, body) };
         self.writing.publish(&[head], first, seal)
     }
 }
 
 /// A line that says nothing, in the place of one that was written and taken back.
-fn void() -> Draft {
-    Draft::new(Kind::Event, Object::from([("event", Json::from("void"))]))
+fn void() -> UnnumberedLine {
+    UnnumberedLine::new(LineKind::Event, Object::from([("event", Json::from("void"))]))
 }
 
 /// Reading the ledger and its archives. Nothing is kept in memory, and nothing is changed.
-pub(crate) struct Reading<'a> {
+pub(crate) struct LedgerReader<'a> {
     pub(crate) env: &'a Env,
     pub(crate) folder: &'a Path,
 }
 
-impl Reading<'_> {
+impl LedgerReader<'_> {
     /// The last lines of one file, its head left out: at least as many as are `enough`, or all of them. A turn
     /// looks at the end of the ledger several times, and must not pay for its age.
     fn last_lines(
@@ -436,7 +439,7 @@ impl Reading<'_> {
         enough: impl Fn(&[RawLine]) -> bool,
     ) -> Result<Vec<RawLine>, StorageError> {
         let failed = |error| StorageError::io("read", path, error);
-        let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(Vec::new()) };
+        let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
         let len = file.look().map_err(failed)?.len;
         let mut block = TAIL_BYTES;
         loop {
@@ -510,7 +513,7 @@ impl Reading<'_> {
     ) -> Result<Option<Vec<LedgerLine>>, StorageError> {
         let path = live(self.folder);
         let failed = |error| StorageError::io("read", &path, error);
-        let Some(file) = self.env.open(&path, Mode::Read)? else { return Ok(None) };
+        let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
         let look = file.look().map_err(failed)?;
         if look.file != start.file || look.len < start.offset {
             return Ok(None);
@@ -567,7 +570,7 @@ impl Reading<'_> {
             return Ok(found);
         }
         let failed = |error| StorageError::io("read", path, error);
-        let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(Vec::new()) };
+        let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
         let len = file.look().map_err(failed)?.len;
         lines_behind(&*file, len, after, limit, is_content).map_err(failed)
     }
@@ -580,12 +583,12 @@ impl Reading<'_> {
         limit: usize,
     ) -> Result<Option<Vec<RawLine>>, StorageError> {
         let failed = |error| StorageError::io("read", path, error);
-        let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(None) };
+        let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(None) };
         let len = file.look_when_opened().map_err(failed)?.len;
         let from = len.saturating_sub(TAIL_BYTES);
         let bytes = read_from(&*file, from, len).map_err(failed)?;
         let tail = scan(&bytes[begin_behind(&bytes, from > 0, after)..], None);
-        let reaches = |found: &Found| found.line.seq <= after.saturating_add(1);
+        let reaches = |found: &ScannedLine| found.line.seq <= after.saturating_add(1);
         if !tells_end(&tail) || !tail.damage.is_empty() || !tail.lines.first().is_some_and(reaches)
         {
             return Ok(None);
@@ -594,11 +597,11 @@ impl Reading<'_> {
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, StorageError> {
-        let whole = |open: Open| {
+        let whole = |open: OpenDelivery| {
             if open.blobs.is_empty() {
                 return Ok(Some(open.delivery));
             }
-            let (kind, body) = (Kind::Event, open.delivery.to_body());
+            let (kind, body) = (LineKind::Event, open.delivery.to_body());
             let blobs = Some(open.blobs.into_iter().collect());
             let (seq, rev, crc, inbox, batch) = (0, 0, 0, None, None);
             let mut line = RawLine { seq, kind, rev, inbox, batch, blobs, crc, body };
@@ -622,7 +625,7 @@ impl Reading<'_> {
 
 /// Whether a block at the end of a log reads as it does with all that is before it. Where its last batch begins
 /// must be seen, because it may be torn, and a line before the last one, because that may repeat an older one.
-fn tells_end(block: &Scan) -> bool {
+fn tells_end(block: &LogScan) -> bool {
     let Some((first, last)) = block.lines.first().zip(block.lines.last()) else { return false };
     let begins = |batch: (u64, u64)| first.line.seq == batch.0 || first.line.batch != Some(batch);
     first.line.seq < last.line.seq && last.line.batch.is_none_or(begins)
@@ -655,7 +658,7 @@ fn begin_behind(block: &[u8], is_cut: bool, after: u64) -> usize {
 }
 
 /// Scans a file from a place on, which may be inside a line.
-fn scan_from(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<Scan> {
+fn scan_from(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<LogScan> {
     let mut bytes = read_from(file, from, len)?;
     if from > 0 {
         let newline = bytes.iter().position(|&byte| byte == b'\n');
@@ -665,7 +668,7 @@ fn scan_from(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<Scan> 
 }
 
 /// The lines that say something.
-fn contents(found: Scan) -> impl Iterator<Item = RawLine> {
+fn contents(found: LogScan) -> impl Iterator<Item = RawLine> {
     found.lines.into_iter().map(|found| found.line).filter(is_content)
 }
 
@@ -725,7 +728,7 @@ pub(crate) fn missing_before(
     env: &Env,
     folder: &Path,
     next: &Path,
-) -> Result<Vec<Problem>, StorageError> {
+) -> Result<Vec<StorageProblem>, StorageError> {
     let Some(head) = first_line(env, next)?.filter(|line| line.event() == Some("head")) else {
         return Ok(Vec::new());
     };
@@ -743,7 +746,7 @@ pub(crate) fn missing_before(
                 format!("it should end with entry {before}, and {found} is the last that it has");
             let remedy = "compare with a copy; the entries before are read";
             let file = path.display().to_string();
-            let problem = Problem::new(file, ProblemKind::Damage, message, remedy);
+            let problem = StorageProblem::new(file, StorageProblemKind::Damage, message, remedy);
             problems.push(problem.at(bytes.len() as u64));
         }
     }
@@ -753,7 +756,7 @@ pub(crate) fn missing_before(
         let remedy =
             "restore the ledger from a copy if there is one; the chat goes on without them";
         let file = next.display().to_string();
-        problems.push(Problem::new(file, ProblemKind::Missing, message, remedy));
+        problems.push(StorageProblem::new(file, StorageProblemKind::Missing, message, remedy));
     }
     Ok(problems)
 }
@@ -767,11 +770,11 @@ pub(crate) fn last_given(env: &Env, path: &Path) -> Result<Option<u64>, StorageE
 
 fn to_line(mut line: RawLine) -> Option<LedgerLine> {
     let body = match line.kind {
-        Kind::Message => {
+        LineKind::Message => {
             let key = line.body.remove("key")?.as_str()?.to_owned();
-            LedgerBody::Entry(NewEntry { key, entry: line.body })
+            LedgerBody::Entry(LedgerEntry { key, entry: line.body })
         }
-        Kind::Event => LedgerBody::Delivery(Delivery::from_body(&line.body)?),
+        LineKind::Event => LedgerBody::Delivery(Delivery::from_body(&line.body)?),
     };
     Some(LedgerLine { seq: LedgerSeq::new(line.seq), body })
 }

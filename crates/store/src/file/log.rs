@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::env::{Env, UNFINISHED, read_from, write_all};
 use super::quarantine;
-use super::right::Held;
-use crate::disk::{DiskFile, Look, Mode};
-use crate::line::{Draft, RawLine};
-use crate::scan::{Fault, Numbers, Scan, scan_behind};
-use crate::{FORMAT_VERSION, Problem, ProblemKind, StorageError};
+use super::right::HeldRight;
+use crate::disk::{DiskFile, FileLook, OpenMode};
+use crate::line::{RawLine, UnnumberedLine};
+use crate::scan::{LineNumbers, LogFault, LogScan, scan_behind};
+use crate::{FORMAT_VERSION, StorageError, StorageProblem, StorageProblemKind};
 
 /// How much of a long log is read at once.
 const BLOCK_BYTES: u64 = 1024 * 1024;
@@ -48,11 +48,11 @@ pub(crate) struct LogFile<F> {
     pub(crate) path: PathBuf,
     /// Where cut bytes go.
     quarantine: PathBuf,
-    state: Mutex<State<F>>,
+    state: Mutex<LogFileState<F>>,
 }
 
-struct State<F> {
-    known: Option<Known<F>>,
+struct LogFileState<F> {
+    known: Option<LogTail<F>>,
     /// The failure after which the file could not be cut back. It stays until the file was read again.
     failed: Option<String>,
     /// Whether a sync of what is good, or of its name, failed, so that no later one can be believed
@@ -62,11 +62,11 @@ struct State<F> {
     /// seen it.
     shown: u64,
     /// What repairs were made since somebody asked.
-    notes: Vec<Problem>,
+    notes: Vec<StorageProblem>,
 }
 
 /// What is known of a file.
-pub(crate) struct Known<F> {
+pub(crate) struct LogTail<F> {
     pub(crate) file: (u64, u64),
     /// The length of the good part.
     pub(crate) len: u64,
@@ -88,38 +88,43 @@ pub(crate) struct Known<F> {
 /// The right to change a log, with all that is known of it up to date.
 pub(crate) struct Writing<'a, F> {
     log: &'a LogFile<F>,
-    state: MutexGuard<'a, State<F>>,
+    state: MutexGuard<'a, LogFileState<F>>,
     /// `None` if there is no file yet.
     file: Option<Box<dyn DiskFile>>,
 }
 
 impl<F: Fold> LogFile<F> {
     pub(crate) fn new(env: Arc<Env>, path: PathBuf, quarantine: PathBuf) -> Self {
-        let state =
-            State { known: None, failed: None, unsyncable: false, shown: 0, notes: Vec::new() };
+        let state = LogFileState {
+            known: None,
+            failed: None,
+            unsyncable: false,
+            shown: 0,
+            notes: Vec::new(),
+        };
         Self { env, path, quarantine, state: Mutex::new(state) }
     }
 
     /// Brings everything up to date for a write: takes back a failed one, reads what others added, cuts
     /// a torn tail, and syncs what was not ours.
-    pub(crate) fn writing(&self, _right: &Held) -> Result<Writing<'_, F>, StorageError> {
+    pub(crate) fn writing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = self.env.open(&self.path, Mode::Append)?;
+        let file = self.env.open(&self.path, OpenMode::Append)?;
         let mut writing = Writing { log: self, state, file };
         writing.settle()?;
         Ok(writing)
     }
 
     /// As [`LogFile::writing`], for a log that is to be replaced whatever is in it.
-    pub(crate) fn replacing(&self, _right: &Held) -> Result<Writing<'_, F>, StorageError> {
+    pub(crate) fn replacing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.known = None;
-        Ok(Writing { log: self, state, file: self.env.open(&self.path, Mode::Append)? })
+        Ok(Writing { log: self, state, file: self.env.open(&self.path, OpenMode::Append)? })
     }
 
     /// Asks what was last known of the file, which may have changed since. `None` if nothing is, or while
     /// somebody writes: a reader does not wait for a sync.
-    pub(crate) fn last_known<T>(&self, ask: impl FnOnce(&Known<F>) -> Option<T>) -> Option<T> {
+    pub(crate) fn last_known<T>(&self, ask: impl FnOnce(&LogTail<F>) -> Option<T>) -> Option<T> {
         let state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -129,7 +134,7 @@ impl<F: Fold> LogFile<F> {
     }
 
     /// Returns the repairs that were made since the last call.
-    pub(crate) fn take_notes(&self) -> Vec<Problem> {
+    pub(crate) fn take_notes(&self) -> Vec<StorageProblem> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).notes)
     }
 
@@ -140,7 +145,7 @@ impl<F: Fold> LogFile<F> {
 
 impl<F: Fold> Writing<'_, F> {
     /// What is known of the log; `None` if there is no file yet.
-    pub(crate) fn known(&self) -> Option<&Known<F>> {
+    pub(crate) fn known(&self) -> Option<&LogTail<F>> {
         self.state.known.as_ref()
     }
 
@@ -189,7 +194,7 @@ impl<F: Fold> Writing<'_, F> {
     }
 
     /// Reads what is new since the last look.
-    fn catch_up(&mut self, look: Look) -> Result<(), StorageError> {
+    fn catch_up(&mut self, look: FileLook) -> Result<(), StorageError> {
         let file = &**self.file.as_ref().expect("a file that was looked at is open");
         let from = match &self.state.known {
             Some(known) if known.is_in(file, look).map_err(self.log.failed("read"))? => known.len,
@@ -204,7 +209,7 @@ impl<F: Fold> Writing<'_, F> {
         let from = self.take_whole_blocks(from, look)?;
         let file = &**self.file.as_ref().expect("a file that was looked at is open");
         let bytes = read_from(file, from, look.len).map_err(self.log.failed("read"))?;
-        let behind = self.known().map(Known::numbers);
+        let behind = self.known().map(LogTail::numbers);
         let scan = scan_behind(&bytes, behind);
         if behind.is_none() {
             check_head(&self.log.path, &scan)?;
@@ -219,14 +224,14 @@ impl<F: Fold> Writing<'_, F> {
 
     /// Reads a long log block by block, as long as it is whole, so that it is never in memory at once. Returns where
     /// the rest begins: what is damaged or torn is judged together with all that follows it.
-    fn take_whole_blocks(&mut self, mut from: u64, look: Look) -> Result<u64, StorageError> {
+    fn take_whole_blocks(&mut self, mut from: u64, look: FileLook) -> Result<u64, StorageError> {
         while look.len - from > BLOCK_BYTES {
             let file = self.file.as_ref().expect("a file that was looked at is open");
             let mut bytes =
                 read_from(&**file, from, from + BLOCK_BYTES).map_err(self.log.failed("read"))?;
             let lines_len = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
             bytes.truncate(lines_len);
-            let behind = self.known().map(Known::numbers);
+            let behind = self.known().map(LogTail::numbers);
             let scan = scan_behind(&bytes, behind);
             // A batch that goes on in the next block is read with that.
             bytes.truncate(scan.good_len);
@@ -254,13 +259,15 @@ impl<F: Fold> Writing<'_, F> {
     }
 
     /// Copies to the quarantine what is damaged, and moves there what is torn.
-    fn set_aside(&mut self, bytes: &[u8], scan: &Scan, from: u64) -> Result<(), StorageError> {
+    fn set_aside(&mut self, bytes: &[u8], scan: &LogScan, from: u64) -> Result<(), StorageError> {
         let mut problems = problems(&self.log.path, bytes, scan, from);
         for damage in &scan.damage {
             let (offset, end) = (from + damage.offset as u64, damage.offset + damage.len);
             // What was copied before was told before.
             if !self.log.quarantine(offset, &bytes[damage.offset..end])? {
-                problems.retain(|told| (told.kind, told.offset) != (ProblemKind::Damage, offset));
+                problems.retain(|told| {
+                    (told.kind, told.offset) != (StorageProblemKind::Damage, offset)
+                });
             }
         }
         let torn = &bytes[scan.good_len..];
@@ -269,14 +276,15 @@ impl<F: Fold> Writing<'_, F> {
             self.log.quarantine(good, torn)?;
             self.cut_back(good)?;
         }
-        let repaired = problems.into_iter().filter(|problem| problem.kind != ProblemKind::Glued);
+        let repaired =
+            problems.into_iter().filter(|problem| problem.kind != StorageProblemKind::Glued);
         self.state.notes.extend(repaired);
         Ok(())
     }
 
-    fn adopt(&mut self, scan: Scan, good: &[u8], look: Look, from: u64) {
+    fn adopt(&mut self, scan: LogScan, good: &[u8], look: FileLook, from: u64) {
         let first_seq = scan.lines.first().map_or(0, |found| found.line.seq);
-        let known = self.state.known.get_or_insert_with(|| Known {
+        let known = self.state.known.get_or_insert_with(|| LogTail {
             file: look.file,
             len: 0,
             ending: Vec::new(),
@@ -323,7 +331,7 @@ impl<F: Fold> Writing<'_, F> {
         let env = &self.log.env;
         let (aside, look) = env.write_aside(&self.log.path, &self.read_all()?)?;
         env.disk.rename(&aside, &self.log.path).map_err(self.log.failed("rename to"))?;
-        self.file = env.open(&self.log.path, Mode::Append)?;
+        self.file = env.open(&self.log.path, OpenMode::Append)?;
         if let Some(known) = &mut self.state.known {
             known.file = look.file;
         }
@@ -341,7 +349,11 @@ impl<F: Fold> Writing<'_, F> {
     }
 
     /// Appends lines as one batch, all or nothing. Returns the number of the first.
-    pub(crate) fn append(&mut self, drafts: &[Draft], sync: bool) -> Result<u64, StorageError> {
+    pub(crate) fn append(
+        &mut self,
+        drafts: &[UnnumberedLine],
+        sync: bool,
+    ) -> Result<u64, StorageError> {
         let known = self.state.known.as_ref().expect("an append follows a look at the log");
         let (first, count, loose) = (known.next_seq(), drafts.len() as u64, known.loose);
         let batch = (count > 1).then_some((first, first + count - 1));
@@ -382,7 +394,7 @@ impl<F: Fold> Writing<'_, F> {
     /// sealed first, under a second name, if there is one and `seal` gives it.
     pub(crate) fn publish(
         &mut self,
-        drafts: &[Draft],
+        drafts: &[UnnumberedLine],
         first: u64,
         seal: Option<&Path>,
     ) -> Result<(), StorageError> {
@@ -398,9 +410,9 @@ impl<F: Fold> Writing<'_, F> {
         let synced = env.sync_folder(self.log.folder());
         self.state.unsyncable = synced.is_err();
         synced?;
-        self.file = env.open(&self.log.path, Mode::Append)?;
+        self.file = env.open(&self.log.path, OpenMode::Append)?;
         let last_seq = first + drafts.len() as u64 - 1;
-        let mut known = Known {
+        let mut known = LogTail {
             file: look.file,
             len: 0,
             ending: Vec::new(),
@@ -534,7 +546,7 @@ impl<F: Fold> Writing<'_, F> {
         env.sync_folder(folder)
     }
 
-    fn second_name(&self, live: Look, sealed: &Path) -> Result<Option<PathBuf>, StorageError> {
+    fn second_name(&self, live: FileLook, sealed: &Path) -> Result<Option<PathBuf>, StorageError> {
         if live.names < 2 {
             return Ok(None);
         }
@@ -555,14 +567,14 @@ impl<F: Fold> Writing<'_, F> {
     }
 }
 
-impl<F> Known<F> {
+impl<F> LogTail<F> {
     /// The number of the next line.
     pub(crate) fn next_seq(&self) -> u64 {
         self.given + 1
     }
 
     /// Whether this is the file that is known, with nothing but more behind its good part.
-    fn is_in(&self, file: &dyn DiskFile, look: Look) -> std::io::Result<bool> {
+    fn is_in(&self, file: &dyn DiskFile, look: FileLook) -> std::io::Result<bool> {
         is_same_log(file, look, (self.file, self.len), &self.ending)
     }
 
@@ -579,12 +591,12 @@ impl<F> Known<F> {
         self.ending.drain(..self.ending.len().saturating_sub(ENDING_LEN));
     }
 
-    fn numbers(&self) -> Numbers {
-        Numbers { last: self.last_seq, given: self.given }
+    fn numbers(&self) -> LineNumbers {
+        LineNumbers { last: self.last_seq, given: self.given }
     }
 }
 
-impl<F: Fold> Known<F> {
+impl<F: Fold> LogTail<F> {
     fn take_in(&mut self, bytes: &[u8], spans: &[Span]) {
         let start = spans.first().map_or(0, |span| span.offset);
         for &span in spans {
@@ -617,7 +629,7 @@ fn means_no_links(error: &std::io::Error) -> bool {
 
 /// Writes lines under the numbers from `first` on; returns the bytes and where each line will be.
 fn encode(
-    drafts: &[Draft],
+    drafts: &[UnnumberedLine],
     first: u64,
     batch: Option<(u64, u64)>,
     offset: u64,
@@ -635,7 +647,7 @@ fn encode(
 /// nothing but more behind.
 pub(crate) fn is_same_log(
     file: &dyn DiskFile,
-    look: Look,
+    look: FileLook,
     (number, len): ((u64, u64), u64),
     ending: &[u8],
 ) -> std::io::Result<bool> {
@@ -646,7 +658,7 @@ pub(crate) fn is_same_log(
 }
 
 /// Refuses a log whose first line is not a head that we understand.
-pub(crate) fn check_head(path: &Path, scan: &Scan) -> Result<(), StorageError> {
+pub(crate) fn check_head(path: &Path, scan: &LogScan) -> Result<(), StorageError> {
     let head = scan.lines.first().filter(|found| found.line.event() == Some("head"));
     let version = head.and_then(|found| found.line.body.get("data")?.get("v")?.as_u64());
     match version {
@@ -664,31 +676,41 @@ pub(crate) fn check_head(path: &Path, scan: &Scan) -> Result<(), StorageError> {
 }
 
 /// Tells what a scan found wrong.
-pub(crate) fn problems(path: &Path, bytes: &[u8], scan: &Scan, from: u64) -> Vec<Problem> {
+pub(crate) fn problems(
+    path: &Path,
+    bytes: &[u8],
+    scan: &LogScan,
+    from: u64,
+) -> Vec<StorageProblem> {
     let problem = |offset: usize, kind, message: String, remedy: &str| {
         let file = path.display().to_string();
-        Problem::new(file, kind, message, remedy).at(from + offset as u64)
+        StorageProblem::new(file, kind, message, remedy).at(from + offset as u64)
     };
     let damage = scan.damage.iter().map(|damage| {
         let message = match damage.fault {
-            Fault::Unreadable => match damage.len {
+            LogFault::Unreadable => match damage.len {
                 1 => "one byte cannot be read as a line".to_owned(),
                 bytes => format!("{bytes} bytes cannot be read as lines"),
             },
-            Fault::OutOfOrder => "a line repeats an earlier number".to_owned(),
-            Fault::Gap => "lines are missing before this one".to_owned(),
+            LogFault::OutOfOrder => "a line repeats an earlier number".to_owned(),
+            LogFault::Gap => "lines are missing before this one".to_owned(),
         };
         let remedy = "compare with a copy; the bytes are kept, and the lines around them are read";
-        problem(damage.offset, ProblemKind::Damage, message, remedy)
+        problem(damage.offset, StorageProblemKind::Damage, message, remedy)
     });
     let glued = scan.glued.iter().map(|&offset| {
         let message = "a line does not begin on its own line".to_owned();
-        problem(offset, ProblemKind::Glued, message, "nothing to do: it is read all the same")
+        problem(
+            offset,
+            StorageProblemKind::Glued,
+            message,
+            "nothing to do: it is read all the same",
+        )
     });
     let torn = (scan.good_len < bytes.len()).then(|| {
         let message = format!("{} bytes of an unfinished write", bytes.len() - scan.good_len);
         let remedy = "the next write moves them to `quarantine/`; they were never acknowledged";
-        problem(scan.good_len, ProblemKind::TornTail, message, remedy)
+        problem(scan.good_len, StorageProblemKind::TornTail, message, remedy)
     });
     damage.chain(glued).chain(torn).collect()
 }
@@ -715,7 +737,7 @@ pub(crate) fn bytes_at(
     offset: u64,
 ) -> Result<Option<Vec<u8>>, StorageError> {
     const BLOCK: u64 = 16 * 1024;
-    let Some(file) = env.open(path, Mode::Read)? else { return Ok(None) };
+    let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(None) };
     let mut bytes: Vec<u8> = Vec::new();
     loop {
         let from = offset + bytes.len() as u64;

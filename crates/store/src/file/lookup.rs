@@ -6,9 +6,9 @@
 
 use super::env::read_from;
 use super::keys::{Keys, digest, entry_key, ledger_path};
-use super::ledger::{LedgerFold, Reading, live, sealed_before};
-use super::log::{Known, Span, first_line, is_same_log};
-use crate::disk::{DiskFile, Mode};
+use super::ledger::{LedgerFold, LedgerReader, live, sealed_before};
+use super::log::{LogTail, Span, first_line, is_same_log};
+use crate::disk::{DiskFile, OpenMode};
 use crate::line::{RawLine, decode};
 use crate::scan::scan;
 use crate::{LedgerSeq, StorageError, Timestamp};
@@ -23,13 +23,13 @@ pub(crate) struct KnownKey {
 }
 
 impl KnownKey {
-    pub(crate) fn of(known: &Known<LedgerFold>, key: &str) -> Self {
+    pub(crate) fn of(known: &LogTail<LedgerFold>, key: &str) -> Self {
         let (spans, ending) = (known.fold.spans_of(digest(key)), known.ending().to_vec());
         Self { file: known.file, len: known.len, ending, spans }
     }
 }
 
-impl Reading<'_> {
+impl LedgerReader<'_> {
     /// Finds the entry of a key, if it is in the live ledger or in a sealed one that goes on behind `after`.
     pub(crate) fn entry_of(
         &self,
@@ -66,7 +66,7 @@ impl Reading<'_> {
     ) -> Result<Option<LedgerSeq>, StorageError> {
         let path = live(self.folder);
         let failed = |error| StorageError::io("read", &path, error);
-        let Some(file) = self.env.open(&path, Mode::Read)? else { return Ok(None) };
+        let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
         let look = file.look().map_err(failed)?;
         let is_it = |line: &RawLine| entry_key(line) == Some(key);
         let is_same = |known: &KnownKey| {

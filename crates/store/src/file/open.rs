@@ -17,11 +17,11 @@ const VIEWS_KEPT: usize = 4;
 /// The chats that are open, and those that were a moment ago.
 #[derive(Default)]
 pub(crate) struct OpenChats {
-    state: Mutex<State>,
+    state: Mutex<OpenChatsState>,
 }
 
 #[derive(Default)]
-struct State {
+struct OpenChatsState {
     open: HashMap<ChatKey, Weak<ChatFiles>>,
     /// The newest last.
     recent: VecDeque<Arc<ChatFiles>>,
@@ -47,12 +47,12 @@ impl OpenChats {
         self.lock().recent.retain(|chat| chat.key != *key);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OpenChatsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl OpenChatsState {
     fn keep(&mut self, chat: &Arc<ChatFiles>) {
         if self.recent.back().is_some_and(|last| Arc::ptr_eq(last, chat)) {
             return;

@@ -6,8 +6,8 @@ use ship_message::json::{Json, Object};
 
 use super::chat::Paths;
 use super::env::Env;
-use super::ledger::Reading;
-use crate::line::{Kind, decode, outline};
+use super::ledger::LedgerReader;
+use crate::line::{LineKind, decode, outline};
 use crate::name::folder_name;
 use crate::{About, ChatContent, ChatKey, FORMAT_VERSION, Head, LedgerSeq};
 
@@ -20,7 +20,7 @@ pub(super) fn at_a_glance(env: &Env, folder: &str) -> Option<(ChatKey, ChatConte
     let key: ChatKey = about.str("chatKey")?.parse().ok()?;
     let (_, live) = env.read(&paths.live).ok()??;
     let log = Log::read(&live, &key).filter(|_| folder_name(&key) == folder)?;
-    let reading = Reading { env, folder: &paths.conversations };
+    let reading = LedgerReader { env, folder: &paths.conversations };
     let new_lines = reading.after(log.inbox.map(LedgerSeq::new), usize::MAX).ok()?;
     let content = ChatContent {
         about: about_of(&about),
@@ -59,7 +59,7 @@ impl Log {
                 return None;
             }
             (seq, batch, inbox) = (line.seq, line.batch, inbox.max(line.inbox));
-            if line.kind == Kind::Message {
+            if line.kind == LineKind::Message {
                 (messages, last) = (messages + 1, Some(bytes));
             }
         }

@@ -9,10 +9,10 @@ use ship_message::json::{Json, Object};
 
 use super::blobs;
 use super::env::Env;
-use crate::line::{Draft, HEAD, Kind, PURGED, RESERVED, RawLine};
+use crate::line::{HEAD, LineKind, PURGED, RESERVED, RawLine, UnnumberedLine};
 use crate::{
-    AppendError, BlobError, Entry, LedgerSeq, MessageId, NewEvent, Problem, ProblemKind, Refused,
-    StorageError, Timestamp,
+    AppendError, BlobError, ContextEvent, LedgerSeq, MessageId, NewLine, RefusedInput,
+    StorageError, StorageProblem, StorageProblemKind, Timestamp,
 };
 
 /// Longer strings are kept as blobs.
@@ -24,12 +24,12 @@ const PREVIEW_BYTES: usize = 512;
 
 /// Why content could not be made a line.
 pub(crate) enum PrepareError {
-    Refused(Refused),
+    Refused(RefusedInput),
     Storage(StorageError),
 }
 
-impl From<Refused> for PrepareError {
-    fn from(refused: Refused) -> Self {
+impl From<RefusedInput> for PrepareError {
+    fn from(refused: RefusedInput) -> Self {
         Self::Refused(refused)
     }
 }
@@ -51,50 +51,52 @@ impl From<PrepareError> for AppendError {
 
 /// A line to be written and the id it has.
 #[derive(Debug, Clone)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedLine {
     pub(crate) id: MessageId,
-    pub(crate) draft: Draft,
+    pub(crate) draft: UnnumberedLine,
 }
 
 /// Makes a line of an entry.
-pub(crate) fn entry(env: &Env, entry: Entry) -> Result<Prepared, PrepareError> {
+pub(crate) fn entry(env: &Env, entry: NewLine) -> Result<PreparedLine, PrepareError> {
     match entry {
-        Entry::Message(new) => {
+        NewLine::Message(new) => {
             let id = check_message(&new.message)?;
-            let mut draft = body(env, Kind::Message, new.message, id.as_str())?;
+            let mut draft = body(env, LineKind::Message, new.message, id.as_str())?;
             draft.rev = new.rev;
             draft.inbox = new.inbox.map(LedgerSeq::get);
-            Ok(Prepared { id, draft })
+            Ok(PreparedLine { id, draft })
         }
-        Entry::Event(event) => {
+        NewLine::Event(event) => {
             if [HEAD, PURGED].contains(&event.event.as_str()) {
-                return Err(Refused::Reserved(event.event).into());
+                return Err(RefusedInput::Reserved(event.event).into());
             }
             let id = MessageId::new(event.id.clone())
-                .ok_or(Refused::NotAMessage("an event needs a non-empty `id`"))?;
+                .ok_or(RefusedInput::NotAMessage("an event needs a non-empty `id`"))?;
             let inbox = event.inbox.map(LedgerSeq::get);
-            let mut draft = body(env, Kind::Event, event_body(event), id.as_str())?;
+            let mut draft = body(env, LineKind::Event, event_body(event), id.as_str())?;
             draft.inbox = inbox;
-            Ok(Prepared { id, draft })
+            Ok(PreparedLine { id, draft })
         }
     }
 }
 
-fn check_message(message: &Object) -> Result<MessageId, Refused> {
+fn check_message(message: &Object) -> Result<MessageId, RefusedInput> {
     let id = message.str("id").and_then(MessageId::new);
-    let id = id.ok_or(Refused::NotAMessage("its `id` is no text or is empty"))?;
+    let id = id.ok_or(RefusedInput::NotAMessage("its `id` is no text or is empty"))?;
     match message.str("role") {
         Some("user" | "assistant" | "system") => {}
-        _ => return Err(Refused::NotAMessage("its `role` is none of user, assistant, system")),
+        _ => {
+            return Err(RefusedInput::NotAMessage("its `role` is none of user, assistant, system"));
+        }
     }
     match message.get("parts").and_then(Json::as_array) {
         Some(_) => Ok(id),
-        None => Err(Refused::NotAMessage("its `parts` are no list")),
+        None => Err(RefusedInput::NotAMessage("its `parts` are no list")),
     }
 }
 
 /// Returns the body of an event line.
-pub(crate) fn event_body(event: NewEvent) -> Object {
+pub(crate) fn event_body(event: ContextEvent) -> Object {
     let mut body = Object::new();
     body.set("id", event.id);
     body.set("ts", event.ts.to_string());
@@ -105,8 +107,8 @@ pub(crate) fn event_body(event: NewEvent) -> Object {
 }
 
 /// Reads the body of an event line.
-pub(crate) fn event(body: &Object) -> Option<NewEvent> {
-    Some(NewEvent {
+pub(crate) fn event(body: &Object) -> Option<ContextEvent> {
+    Some(ContextEvent {
         id: body.str("id")?.to_owned(),
         ts: Timestamp::parse(body.str("ts")?)?,
         event: body.str("event")?.to_owned(),
@@ -119,21 +121,21 @@ pub(crate) fn event(body: &Object) -> Option<NewEvent> {
 /// Checks content and makes a line of it, its long strings kept as blobs.
 pub(crate) fn body(
     env: &Env,
-    kind: Kind,
+    kind: LineKind,
     mut content: Object,
     name: &str,
-) -> Result<Draft, PrepareError> {
+) -> Result<UnnumberedLine, PrepareError> {
     if name.len() > NAME_BYTES_MAX {
         let (start, bytes) = (name.chars().take(40).collect(), name.len());
-        return Err(Refused::LongName { start, bytes, max: NAME_BYTES_MAX }.into());
+        return Err(RefusedInput::LongName { start, bytes, max: NAME_BYTES_MAX }.into());
     }
     if let Some(field) = RESERVED.iter().find(|field| content.has(field)) {
-        return Err(Refused::Reserved((*field).to_owned()).into());
+        return Err(RefusedInput::Reserved((*field).to_owned()).into());
     }
-    let draft = Draft::new(kind, content.clone());
+    let draft = UnnumberedLine::new(kind, content.clone());
     let (bytes, max) = (draft.body.len() + 2, env.options.message_bytes_max);
     if bytes > max {
-        return Err(Refused::TooLarge { id: name.to_owned(), bytes, max }.into());
+        return Err(RefusedInput::TooLarge { id: name.to_owned(), bytes, max }.into());
     }
     if bytes <= BLOB_BYTES_MIN {
         return Ok(draft);
@@ -150,7 +152,7 @@ pub(crate) fn body(
         refs.set(pointer, blob);
     }
     let blobs = (!refs.is_empty()).then(|| Json::from(refs).to_string());
-    Ok(Draft { blobs, ..Draft::new(kind, content) })
+    Ok(UnnumberedLine { blobs, ..UnnumberedLine::new(kind, content) })
 }
 
 /// The JSON pointers of all strings that are kept as blobs.
@@ -217,7 +219,7 @@ pub(crate) fn resolve(
     env: &Env,
     line: &mut RawLine,
     file: &str,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<StorageProblem>,
 ) -> Result<(), StorageError> {
     let Some(blobs) = line.blobs.take() else { return Ok(()) };
     for (pointer, blob) in blobs.iter() {
@@ -230,7 +232,7 @@ pub(crate) fn resolve(
             (Err(error @ (BlobError::Missing(_) | BlobError::Damaged(_))), _) => {
                 let message = format!("line {} at {pointer}: {error}", line.seq);
                 let remedy = "restore the blob from a copy; the line shows a preview";
-                problems.push(Problem::new(file, ProblemKind::Blob, message, remedy));
+                problems.push(StorageProblem::new(file, StorageProblemKind::Blob, message, remedy));
             }
         }
     }

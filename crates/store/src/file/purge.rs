@@ -15,9 +15,9 @@ use super::env::Env;
 use super::log::{bytes_at, check_head, line_at};
 use super::rotate::sealed_path;
 use super::{prepare, view};
-use crate::line::{Draft, Kind, PURGED, RawLine};
-use crate::scan::{Scan, scan};
-use crate::{Body, NewEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
+use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
+use crate::scan::{LogScan, scan};
+use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
 
 /// Reads what the tombstone tells, if this log is one, from its first two lines alone.
 pub(crate) fn read(env: &Env, path: &Path) -> Result<Option<Purged>, StorageError> {
@@ -29,13 +29,13 @@ pub(crate) fn read(env: &Env, path: &Path) -> Result<Option<Purged>, StorageErro
 /// What the tombstone tells, if this is the view of one.
 pub(crate) fn in_view(view: &View) -> Option<Purged> {
     view.lines.iter().find_map(|line| match &line.body {
-        Body::Event(event) => in_event(event),
-        Body::Message(_) => None,
+        ContextBody::Event(event) => in_event(event),
+        ContextBody::Message(_) => None,
     })
 }
 
 /// What the tombstone tells, if these are the lines of one.
-pub(crate) fn in_scan(scan: &Scan) -> Option<Purged> {
+pub(crate) fn in_scan(scan: &LogScan) -> Option<Purged> {
     scan.lines.iter().find_map(|found| in_line(&found.line))
 }
 
@@ -43,7 +43,7 @@ fn in_line(line: &RawLine) -> Option<Purged> {
     line.is_tombstone().then(|| in_event(&prepare::event(&line.body)?)).flatten()
 }
 
-fn in_event(event: &NewEvent) -> Option<Purged> {
+fn in_event(event: &ContextEvent) -> Option<Purged> {
     if event.event != PURGED {
         return None;
     }
@@ -92,9 +92,9 @@ impl ChatFiles {
         &self,
         path: &Path,
         bytes: &[u8],
-        scan: &Scan,
+        scan: &LogScan,
         first: Seq,
-    ) -> Result<Option<Draft>, StorageError> {
+    ) -> Result<Option<UnnumberedLine>, StorageError> {
         match check_head(path, scan) {
             Ok(()) => {
                 let line = scan.lines.first().map(|found| found.line.clone());
@@ -124,12 +124,17 @@ impl ChatFiles {
 }
 
 /// The bytes of a tombstone. A log with nothing behind its head has nothing to tell.
-fn tombstone(name: &SealedName, head: &Draft, purged: &Purged, inbox: Option<u64>) -> Vec<u8> {
+fn tombstone(
+    name: &SealedName,
+    head: &UnnumberedLine,
+    purged: &Purged,
+    inbox: Option<u64>,
+) -> Vec<u8> {
     let (first, last): (Seq, Seq) = name.range();
     let mut bytes = Vec::new();
     head.write(first.get(), None, &mut bytes);
     if last > first {
-        let event = NewEvent {
+        let event = ContextEvent {
             id: format!("e{last}"),
             ts: purged.ts,
             event: PURGED.to_owned(),
@@ -141,8 +146,8 @@ fn tombstone(name: &SealedName, head: &Draft, purged: &Purged, inbox: Option<u64
             ref_msg_id: None,
             inbox: None,
         };
-        let draft = Draft::new(Kind::Event, prepare::event_body(event));
-        Draft { inbox, ..draft }.write(last.get(), None, &mut bytes);
+        let draft = UnnumberedLine::new(LineKind::Event, prepare::event_body(event));
+        UnnumberedLine { inbox, ..draft }.write(last.get(), None, &mut bytes);
     }
     bytes
 }

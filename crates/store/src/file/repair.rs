@@ -6,16 +6,16 @@ use std::sync::PoisonError;
 use super::chat::ChatFiles;
 use super::ledger::{Adding, LedgerFold};
 use super::log::Writing;
-use super::right::Held;
+use super::right::HeldRight;
 use super::rotate::{self, sealed_path};
 use super::{journal, verify};
 use crate::scan::scan;
-use crate::{Problem, ProblemKind, SealedName, StorageError};
+use crate::{SealedName, StorageError, StorageProblem, StorageProblemKind};
 
 impl ChatFiles {
     /// Brings every log up to date, which cuts what is torn, makes anew what is lost, and takes leftovers away.
     /// Tells what it did.
-    pub(crate) fn repair(&self) -> Result<Vec<Problem>, StorageError> {
+    pub(crate) fn repair(&self) -> Result<Vec<StorageProblem>, StorageError> {
         let right = self.right("repair")?;
         self.repair_about()?;
         self.repair_context(&right)?;
@@ -45,7 +45,7 @@ impl ChatFiles {
     /// context log: no message is refused for that.
     pub(super) fn ledger_to_write(
         &self,
-        right: &Held,
+        right: &HeldRight,
     ) -> Result<Writing<'_, LedgerFold>, StorageError> {
         match self.ledger.writing(right) {
             // The next number is above the context's cursor, so the context log must be readable, too.
@@ -77,7 +77,7 @@ impl ChatFiles {
     }
 
     /// Gives the context log a head, and if nothing of it can be read, the lines of the newest sealed log.
-    fn repair_context(&self, right: &Held) -> Result<(), StorageError> {
+    fn repair_context(&self, right: &HeldRight) -> Result<(), StorageError> {
         let (live, archive) = (&self.paths.live, &self.paths.archive);
         let sealed = match self.env.look(live)?.is_none() {
             true => self.sealed_names()?,
@@ -113,7 +113,7 @@ impl ChatFiles {
     }
 
     /// Seals a ledger that has lost its head, and begins one in the place of a ledger that is gone.
-    fn repair_ledger(&self, right: &Held) -> Result<(), StorageError> {
+    fn repair_ledger(&self, right: &HeldRight) -> Result<(), StorageError> {
         if !self.ledger_lost()? && !is_unreadable(self.ledger.writing(right))? {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl ChatFiles {
         Ok(())
     }
 
-    fn note(&self, problem: Problem) {
+    fn note(&self, problem: StorageProblem) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
     }
 
@@ -136,8 +136,8 @@ impl ChatFiles {
     }
 }
 
-fn told(file: &Path, message: &str, remedy: &str) -> Problem {
-    Problem::new(file.display().to_string(), ProblemKind::Damage, message, remedy)
+fn told(file: &Path, message: &str, remedy: &str) -> StorageProblem {
+    StorageProblem::new(file.display().to_string(), StorageProblemKind::Damage, message, remedy)
 }
 
 /// Whether a log cannot be written because it does not begin with a head.

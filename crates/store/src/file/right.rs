@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ship_message::json::{Json, Object};
 
 use super::env::{Env, read_from};
-use crate::disk::{DiskFile, Mode};
+use crate::disk::{DiskFile, OpenMode};
 use crate::{Busy, ChatKey, Holder, Right, StorageError, Timestamp};
 
 /// A note always has this length, so that a shorter one leaves nothing of a longer.
@@ -41,7 +41,7 @@ pub(crate) enum Attempt {
 }
 
 /// A right, held until this is dropped.
-pub(crate) struct Held {
+pub(crate) struct HeldRight {
     source: Arc<RightFile>,
     /// The lock; dropped before the next thread is told.
     file: Option<Box<dyn DiskFile>>,
@@ -53,14 +53,14 @@ impl RightFile {
     }
 
     /// Takes the right, waiting for others up to `lock.waitMs`.
-    pub(crate) fn take(self: &Arc<Self>, purpose: &str) -> Result<Held, StorageError> {
+    pub(crate) fn take(self: &Arc<Self>, purpose: &str) -> Result<HeldRight, StorageError> {
         let wait = Duration::from_millis(self.env.options.lock_wait_ms);
         let deadline = Instant::now() + wait;
         self.take_among_threads(deadline)?;
         // From here on dropping `held` frees the right again.
-        let mut held = Held { source: Arc::clone(self), file: None };
+        let mut held = HeldRight { source: Arc::clone(self), file: None };
         let failed = |error| StorageError::io("lock", &self.path, error);
-        let file = self.env.disk.open(&self.path, Mode::Lock).map_err(failed)?;
+        let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
         let mut pause = Duration::from_micros(100);
         while !file.try_lock().map_err(failed)? {
             if Instant::now() >= deadline {
@@ -79,15 +79,15 @@ impl RightFile {
         self: &Arc<Self>,
         purpose: &str,
         attempt: Attempt,
-    ) -> Result<Option<Held>, StorageError> {
+    ) -> Result<Option<HeldRight>, StorageError> {
         let taken = {
             let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *taken, true)
         };
         let failed = |error| StorageError::io("lock", &self.path, error);
         if !taken {
-            let mut held = Held { source: Arc::clone(self), file: None };
-            let file = self.env.disk.open(&self.path, Mode::Lock).map_err(failed)?;
+            let mut held = HeldRight { source: Arc::clone(self), file: None };
+            let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
             if file.try_lock().map_err(failed)? {
                 self.leave_note(&*file, purpose);
                 held.file = Some(file);
@@ -133,7 +133,7 @@ impl RightFile {
 
     /// Who has the right, as the note tells.
     pub(crate) fn holder(&self) -> Result<Option<Holder>, StorageError> {
-        let file = self.env.open(&self.path, Mode::Read)?;
+        let file = self.env.open(&self.path, OpenMode::Read)?;
         Ok(file.and_then(|file| read_note(&*file)))
     }
 
@@ -143,7 +143,7 @@ impl RightFile {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldRight {
     fn drop(&mut self) {
         self.file = None;
         *self.source.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use super::context::{ContextFold, head_line};
 use super::elsewhere::Elsewhere;
 use super::env::Env;
-use super::log::{Known, Writing};
-use super::prepare::{self, PrepareError, Prepared};
+use super::log::{LogTail, Writing};
+use super::prepare::{self, PrepareError, PreparedLine};
 use super::view::{collapse, recovered_head, view};
-use crate::line::{Draft, RawLine};
+use crate::line::{RawLine, UnnumberedLine};
 use crate::scan::scan;
 use crate::{
-    ChatKey, Gen, Head, LedgerSeq, Piece, Position, Refused, RotateError, Rotated, Rotation,
-    SealedName, Seq, StorageError,
+    ChatKey, Gen, Head, LedgerSeq, LogPiece, Position, RefusedInput, RotateError, Rotated,
+    Rotation, SealedName, Seq, StorageError,
 };
 
 impl From<PrepareError> for RotateError {
@@ -39,7 +39,7 @@ pub(crate) struct Ready {
 enum ReadyPiece {
     Keep(Seq, Option<Seq>),
     Copied(Vec<RawLine>),
-    New(Prepared),
+    New(PreparedLine),
 }
 
 impl Ready {
@@ -64,20 +64,20 @@ pub(crate) fn prepare(
     let Rotation { expected, head, pieces } = rotation;
     let ready = |piece| {
         Ok(match piece {
-            Piece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
-            Piece::KeepFrom(first) => ReadyPiece::Keep(first, None),
-            Piece::Sealed { log, first, last } => {
+            LogPiece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
+            LogPiece::KeepFrom(first) => ReadyPiece::Keep(first, None),
+            LogPiece::Sealed { log, first, last } => {
                 ReadyPiece::Copied(elsewhere.sealed(log, (first, last))?)
             }
             // What a chat has of its own is not copied from another.
-            Piece::Of { chat, log, first, last } if elsewhere.is_own(&chat) => match log {
+            LogPiece::Of { chat, log, first, last } if elsewhere.is_own(&chat) => match log {
                 Some(log) => ReadyPiece::Copied(elsewhere.sealed(log, (first, last))?),
                 None => ReadyPiece::Keep(first, Some(last)),
             },
-            Piece::Of { chat, log, first, last } => {
+            LogPiece::Of { chat, log, first, last } => {
                 ReadyPiece::Copied(elsewhere.of(chat, log, (first, last))?)
             }
-            Piece::New(entry) => ReadyPiece::New(prepare::entry(env, entry)?),
+            LogPiece::New(entry) => ReadyPiece::New(prepare::entry(env, entry)?),
         })
     };
     let pieces = pieces.into_iter().map(ready).collect::<Result<_, RotateError>>()?;
@@ -107,7 +107,7 @@ pub(crate) fn rotate(
         checkpoints: place_checkpoints(&ready.head, sealed.as_ref()),
         ..ready.head
     };
-    let first = known.map_or(1, Known::next_seq);
+    let first = known.map_or(1, LogTail::next_seq);
     let mut drafts = vec![head_line(&head, chat, first, now)];
     drafts.extend(body(writing, ready.pieces, head.inbox)?);
     let sealed_path = sealed.as_ref().map(|name| sealed_path(archive, name));
@@ -201,7 +201,7 @@ fn body(
     writing: &Writing<'_, ContextFold>,
     pieces: Vec<ReadyPiece>,
     inbox: Option<LedgerSeq>,
-) -> Result<Vec<Draft>, RotateError> {
+) -> Result<Vec<UnnumberedLine>, RotateError> {
     let bytes = writing.read_all()?;
     let lines = scan(&bytes, None).lines.into_iter().skip(1).map(|found| found.line);
     let old = collapse(lines);
@@ -232,16 +232,16 @@ fn body(
 /// A log in the making: each id once.
 #[derive(Default)]
 struct NewLog {
-    drafts: Vec<Draft>,
+    drafts: Vec<UnnumberedLine>,
     /// Where each id is, and whether it is a copy.
     places: HashMap<String, (usize, bool)>,
 }
 
 impl NewLog {
-    fn say(&mut self, Prepared { id, draft }: Prepared) -> Result<(), Refused> {
+    fn say(&mut self, PreparedLine { id, draft }: PreparedLine) -> Result<(), RefusedInput> {
         let id = id.as_str().to_owned();
         if self.places.contains_key(&id) {
-            return Err(Refused::Twice(id));
+            return Err(RefusedInput::Twice(id));
         }
         self.places.insert(id, (self.drafts.len(), false));
         self.drafts.push(draft);
@@ -270,13 +270,13 @@ fn check_range(
     writing: &Writing<'_, ContextFold>,
     first: Seq,
     last: Option<Seq>,
-) -> Result<(), Refused> {
+) -> Result<(), RefusedInput> {
     let Some(last) = last else { return Ok(()) };
-    let there = |known: &Known<ContextFold>| {
+    let there = |known: &LogTail<ContextFold>| {
         known.first_seq <= first.get() && first <= last && last.get() <= known.last_seq
     };
     match writing.known().is_some_and(there) {
         true => Ok(()),
-        false => Err(Refused::NoLines { first, last }),
+        false => Err(RefusedInput::NoLines { first, last }),
     }
 }

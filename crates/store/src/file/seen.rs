@@ -10,8 +10,8 @@ use ship_message::json::{Json, Object};
 
 use super::chat::ChatFiles;
 use super::env::read_from;
-use crate::disk::Mode;
-use crate::{Problem, ProblemKind, RepairEffect, StorageError};
+use crate::disk::OpenMode;
+use crate::{RepairEffect, StorageError, StorageProblem, StorageProblemKind};
 
 /// A place that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,7 +59,7 @@ impl SeenPlace {
 
 impl ChatFiles {
     /// Marks the problems that a person has seen.
-    pub(crate) fn mark_known(&self, problems: &mut [Problem]) -> Result<(), StorageError> {
+    pub(crate) fn mark_known(&self, problems: &mut [StorageProblem]) -> Result<(), StorageError> {
         let markable =
             problems.iter_mut().filter(|problem| problem.repair == RepairEffect::MarksKnown);
         let mut markable = markable.peekable();
@@ -76,7 +76,7 @@ impl ChatFiles {
     }
 
     /// Writes down that a person has seen these problems. Those that a repair heals are not among them.
-    pub(crate) fn acknowledge(&self, problems: &[Problem]) -> Result<(), StorageError> {
+    pub(crate) fn acknowledge(&self, problems: &[StorageProblem]) -> Result<(), StorageError> {
         let _right = self.right("acknowledge")?;
         let path = self.seen_path();
         let mut bytes = self.env.read(&path)?.map(|(_, bytes)| bytes).unwrap_or_default();
@@ -111,12 +111,12 @@ impl ChatFiles {
         Ok(bytes.split(|&byte| byte == b'\n').filter_map(SeenPlace::read).collect())
     }
 
-    fn place(&self, problem: &Problem) -> Result<SeenPlace, StorageError> {
+    fn place(&self, problem: &StorageProblem) -> Result<SeenPlace, StorageError> {
         let path = Path::new(&problem.file);
         let crc = self.line_checksum(path, problem.offset)?;
         // The line is as it was, whatever became of its blobs.
         let crc = match problem.kind {
-            ProblemKind::Blob => crc32c::crc32c_append(crc, problem.message.as_bytes()),
+            StorageProblemKind::Blob => crc32c::crc32c_append(crc, problem.message.as_bytes()),
             _ => crc,
         };
         let file = path.strip_prefix(&self.paths.chat).unwrap_or(path);
@@ -131,7 +131,7 @@ impl ChatFiles {
     /// The checksum of what stands at a place, up to the end of the line; 0 if there is no such file.
     fn line_checksum(&self, path: &Path, offset: u64) -> Result<u32, StorageError> {
         const BLOCK: u64 = 64 * 1024;
-        let Some(file) = self.env.open(path, Mode::Read)? else { return Ok(0) };
+        let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(0) };
         let (mut crc, mut from) = (0, offset);
         loop {
             let block = read_from(&*file, from, from + BLOCK)

@@ -12,15 +12,16 @@ use super::env::Env;
 use super::log::first_line;
 use super::open::OpenChats;
 use super::overview;
-use super::right::{Attempt, Held};
-use crate::disk::{Disk, MemoryDisk, Node, RealDisk};
+use super::right::{Attempt, HeldRight};
+use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
 use crate::name::{decoded_name, folder_name};
 use crate::{
-    About, AcceptError, Accepted, Answer, AppendError, BlobError, BlobRef, Chat, ChatContent,
-    ChatKey, ChatLook, ChatOverview, ChatState, ContextId, Delivery, Derived, DerivedState, Entry,
-    Lane, LaneError, LaneHolder, LedgerLine, LedgerSeq, ListError, MessageId, NewEntry, OpenError,
-    Options, Place, Position, Problem, ProblemKind, PurgeError, Purged, ReadError, RepairEffect,
-    RotateError, Rotated, Rotation, SealedLog, SealedName, Seq, StorageError, Store, Synced, View,
+    About, AcceptError, Accepted, AppendError, BlobError, BlobRef, Chat, ChatContent, ChatKey,
+    ChatLook, ChatOverview, ChatState, ContextId, Delivery, Derived, DerivedState, Lane, LaneError,
+    LaneHolder, LedgerEntry, LedgerLine, LedgerSeq, ListError, MessageId, MessagePlace, NewLine,
+    OpenError, Position, PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated,
+    Rotation, SealedLog, SealedName, Seq, StorageError, StorageProblem, StorageProblemKind, Store,
+    StoreFuture, StoreOptions, Synced, View,
 };
 
 /// How long at most between two looks at a lane that another has.
@@ -39,19 +40,19 @@ impl FileStore {
     ///
     /// # Errors
     /// When the folder cannot be opened.
-    pub fn new(project: &Path, options: Options) -> Result<Self, OpenError> {
+    pub fn new(project: &Path, options: StoreOptions) -> Result<Self, OpenError> {
         let disk = RealDisk::new(project)
             .map_err(|error| StorageError::io("open project", project, error))?;
         Ok(Self::on_disk(Box::new(disk), options))
     }
 
     /// Opens the store on a disk of your own.
-    pub fn on_disk(disk: Box<dyn Disk>, options: Options) -> Self {
+    pub fn on_disk(disk: Box<dyn Disk>, options: StoreOptions) -> Self {
         Self { env: Arc::new(Env::new(disk, options)), open: Arc::default() }
     }
 
     /// Opens a store that is gone when it is dropped: the same code, on a disk made of maps.
-    pub fn in_memory(options: Options) -> Self {
+    pub fn in_memory(options: StoreOptions) -> Self {
         Self::on_disk(Box::new(MemoryDisk::new()), options)
     }
 
@@ -99,13 +100,13 @@ impl FileStore {
         let paths = Paths::new(folder);
         match self.look_into(folder, &paths) {
             Ok(look) => look,
-            Err(error) => Some(unreadable(&paths, ProblemKind::Damage, &error.to_string())),
+            Err(error) => Some(unreadable(&paths, StorageProblemKind::Damage, &error.to_string())),
         }
     }
 
     fn look_into(&self, folder: &str, paths: &Paths) -> Result<Option<ChatLook>, StorageError> {
         // A stray file is nobody's chat.
-        if self.env.look(&paths.chat)?.is_none_or(|look| look.node == Node::File) {
+        if self.env.look(&paths.chat)?.is_none_or(|look| look.node == NodeKind::File) {
             return Ok(None);
         }
         let size =
@@ -120,7 +121,7 @@ impl FileStore {
                 Some(key) => key,
                 None => {
                     let message = format!("it names chat `{key}`, whose folder is another");
-                    return Ok(Some(unreadable(paths, ProblemKind::Damage, &message)));
+                    return Ok(Some(unreadable(paths, StorageProblemKind::Damage, &message)));
                 }
             },
             Some(key) => key,
@@ -130,7 +131,7 @@ impl FileStore {
                 Some(key) => key,
                 None => {
                     let message = "it is missing or holds no chat key, and neither does a log";
-                    return Ok(Some(unreadable(paths, ProblemKind::Missing, message)));
+                    return Ok(Some(unreadable(paths, StorageProblemKind::Missing, message)));
                 }
             },
         };
@@ -159,15 +160,15 @@ impl FileStore {
     }
 }
 
-fn unreadable(paths: &Paths, kind: ProblemKind, message: &str) -> ChatLook {
+fn unreadable(paths: &Paths, kind: StorageProblemKind, message: &str) -> ChatLook {
     let remedy = "restore it from a copy; `chat.json` tells which chat this is";
-    let problem = Problem::new(paths.about.display().to_string(), kind, message, remedy);
-    let problem = Problem { repair: RepairEffect::Nothing, ..problem };
+    let problem = StorageProblem::new(paths.about.display().to_string(), kind, message, remedy);
+    let problem = StorageProblem { repair: RepairEffect::Nothing, ..problem };
     ChatLook { key: Err(problem), context_bytes: 0, ledger_bytes: 0, journal_bytes: 0 }
 }
 
 /// Runs `work` where it may block. It runs to its end even if nobody waits for it any more.
-fn blocking<'a, T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Answer<'a, T, E>
+fn blocking<'a, T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> StoreFuture<'a, T, E>
 where
     T: Send + 'static,
     E: Send + 'static,
@@ -185,7 +186,7 @@ where
 
 /// Takes the lane, waiting up to `lock.waitMs`. No thread waits with it: a run may hold a lane for long,
 /// and there are only so many threads for everybody else.
-async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<Held, StorageError> {
+async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<HeldRight, StorageError> {
     let deadline = Instant::now() + Duration::from_millis(chat.env.options.lock_wait_ms);
     let mut pause = Duration::from_millis(1);
     loop {
@@ -203,7 +204,7 @@ async fn wait_for_lane(chat: &Arc<ChatFiles>, purpose: &str) -> Result<Held, Sto
 }
 
 impl Store for FileStore {
-    fn chats(&self) -> Answer<'_, Vec<ChatLook>, ListError> {
+    fn chats(&self) -> StoreFuture<'_, Vec<ChatLook>, ListError> {
         let store = self.clone();
         blocking(move || {
             let folders = store.env.list(Path::new(".ship/chat"))?;
@@ -211,7 +212,7 @@ impl Store for FileStore {
         })
     }
 
-    fn overviews(&self) -> Answer<'_, Vec<ChatOverview>, ListError> {
+    fn overviews(&self) -> StoreFuture<'_, Vec<ChatOverview>, ListError> {
         let store = self.clone();
         // All in one go: a hop between threads for each chat would cost more than reading it.
         blocking(move || {
@@ -220,12 +221,12 @@ impl Store for FileStore {
         })
     }
 
-    fn open(&self, key: &ChatKey) -> Answer<'_, Option<Arc<dyn Chat>>, OpenError> {
+    fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError> {
         let (store, key) = (self.clone(), key.clone());
         blocking(move || Ok(store.existing(&key)?.map(|chat| store.front(chat))))
     }
 
-    fn create(&self, key: &ChatKey, about: About) -> Answer<'_, Arc<dyn Chat>, OpenError> {
+    fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, OpenError> {
         let (store, mut chat) = (self.clone(), self.chat(key));
         blocking(move || {
             let there = chat.whole_about()?.is_some();
@@ -243,12 +244,12 @@ impl Store for FileStore {
         })
     }
 
-    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> Answer<'_, BlobRef, BlobError> {
+    fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError> {
         let (env, media_type) = (Arc::clone(&self.env), media_type.to_owned());
         blocking(move || Ok(blobs::put(&env, &bytes, &media_type)?))
     }
 
-    fn blob(&self, sha256: &str) -> Answer<'_, Vec<u8>, BlobError> {
+    fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         let (env, sha256) = (Arc::clone(&self.env), sha256.to_owned());
         blocking(move || blobs::get(&env, &sha256))
     }
@@ -262,14 +263,14 @@ struct FileChat {
 
 impl FileChat {
     /// The lane of this chat, now that it is held.
-    fn held(self, held: Held) -> Arc<dyn Lane> {
+    fn held(self, held: HeldRight) -> Arc<dyn Lane> {
         Arc::new(FileLane { chat: self, held: Arc::new(held) })
     }
 
     fn run<T: Send + 'static, E: Send + 'static>(
         &self,
         work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
-    ) -> Answer<'_, T, E> {
+    ) -> StoreFuture<'_, T, E> {
         let chat = Arc::clone(&self.chat);
         blocking(move || work(&chat))
     }
@@ -280,15 +281,15 @@ impl Chat for FileChat {
         &self.chat.key
     }
 
-    fn about(&self) -> Answer<'_, About, ReadError> {
+    fn about(&self) -> StoreFuture<'_, About, ReadError> {
         self.run(|chat| Ok(chat.find_about()?.unwrap_or_default()))
     }
 
-    fn set_about(&self, about: About) -> Answer<'_, (), OpenError> {
+    fn set_about(&self, about: About) -> StoreFuture<'_, (), OpenError> {
         self.run(move |chat| chat.set_about(&about))
     }
 
-    fn lane(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
+    fn lane(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
         let (this, purpose) = (self.clone(), purpose.to_owned());
         Box::pin(async move {
             let held = wait_for_lane(&this.chat, &purpose).await?;
@@ -296,7 +297,7 @@ impl Chat for FileChat {
         })
     }
 
-    fn lane_now(&self, purpose: &str) -> Answer<'_, Arc<dyn Lane>, LaneError> {
+    fn lane_now(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError> {
         let (this, purpose) = (self.clone(), purpose.to_owned());
         blocking(move || {
             let held = this.chat.try_lane(&purpose, Attempt::Only)?;
@@ -304,11 +305,11 @@ impl Chat for FileChat {
         })
     }
 
-    fn lane_holder(&self) -> Answer<'_, Option<LaneHolder>, ReadError> {
+    fn lane_holder(&self) -> StoreFuture<'_, Option<LaneHolder>, ReadError> {
         self.run(ChatFiles::lane_holder)
     }
 
-    fn accept(&self, entry: NewEntry) -> Answer<'_, Accepted, AcceptError> {
+    fn accept(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
         self.run(move |chat| chat.accept(entry))
     }
 
@@ -316,7 +317,7 @@ impl Chat for FileChat {
         &self,
         before: Option<LedgerSeq>,
         limit: usize,
-    ) -> Answer<'_, Vec<LedgerLine>, ReadError> {
+    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
         self.run(move |chat| chat.ledger_before(before, limit))
     }
 
@@ -324,7 +325,7 @@ impl Chat for FileChat {
         &self,
         after: Option<LedgerSeq>,
         limit: usize,
-    ) -> Answer<'_, Vec<LedgerLine>, ReadError> {
+    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
         self.run(move |chat| chat.ledger_after(after, limit))
     }
 
@@ -332,20 +333,20 @@ impl Chat for FileChat {
         &self,
         key: &str,
         after: Option<LedgerSeq>,
-    ) -> Answer<'_, Option<LedgerSeq>, ReadError> {
+    ) -> StoreFuture<'_, Option<LedgerSeq>, ReadError> {
         let key = key.to_owned();
         self.run(move |chat| chat.entry_of(&key, after))
     }
 
-    fn open_deliveries(&self) -> Answer<'_, Vec<Delivery>, ReadError> {
+    fn open_deliveries(&self) -> StoreFuture<'_, Vec<Delivery>, ReadError> {
         self.run(ChatFiles::open_deliveries)
     }
 
-    fn view(&self) -> Answer<'_, Option<View>, ReadError> {
+    fn view(&self) -> StoreFuture<'_, Option<View>, ReadError> {
         self.run(ChatFiles::view)
     }
 
-    fn sealed(&self) -> Answer<'_, Vec<SealedLog>, ReadError> {
+    fn sealed(&self) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
         self.run(|chat| chat.sealed_logs(None, usize::MAX))
     }
 
@@ -353,11 +354,11 @@ impl Chat for FileChat {
         &self,
         before: Option<SealedName>,
         limit: usize,
-    ) -> Answer<'_, Vec<SealedLog>, ReadError> {
+    ) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
         self.run(move |chat| chat.sealed_logs(before.as_ref(), limit))
     }
 
-    fn sealed_with(&self, seq: Seq) -> Answer<'_, Option<SealedName>, ReadError> {
+    fn sealed_with(&self, seq: Seq) -> StoreFuture<'_, Option<SealedName>, ReadError> {
         self.run(move |chat| chat.sealed_with(seq))
     }
 
@@ -365,21 +366,21 @@ impl Chat for FileChat {
         &self,
         id: &MessageId,
         before: Option<SealedName>,
-    ) -> Answer<'_, Option<Place>, ReadError> {
+    ) -> StoreFuture<'_, Option<MessagePlace>, ReadError> {
         let id = id.clone();
         self.run(move |chat| chat.find(&id, before.as_ref()))
     }
 
-    fn sealed_view(&self, name: &SealedName) -> Answer<'_, View, ReadError> {
+    fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError> {
         let name = name.clone();
         self.run(move |chat| chat.sealed_view(&name))
     }
 
-    fn journal(&self) -> Answer<'_, Vec<Object>, ReadError> {
+    fn journal(&self) -> StoreFuture<'_, Vec<Object>, ReadError> {
         self.run(ChatFiles::journal)
     }
 
-    fn state(&self, limit: usize) -> Answer<'_, ChatState, ReadError> {
+    fn state(&self, limit: usize) -> StoreFuture<'_, ChatState, ReadError> {
         self.run(move |chat| {
             let view = chat.view()?;
             let inbox = view.as_ref().and_then(|view| view.inbox);
@@ -392,42 +393,46 @@ impl Chat for FileChat {
         })
     }
 
-    fn requests(&self, limit: usize) -> Answer<'_, Vec<Object>, ReadError> {
+    fn requests(&self, limit: usize) -> StoreFuture<'_, Vec<Object>, ReadError> {
         self.run(move |chat| chat.requests(limit))
     }
 
-    fn derived(&self, which: Derived) -> Answer<'_, Option<DerivedState>, ReadError> {
+    fn derived(&self, which: Derived) -> StoreFuture<'_, Option<DerivedState>, ReadError> {
         self.run(move |chat| chat.derived(&which))
     }
 
-    fn put_derived(&self, which: Derived, state: DerivedState) -> Answer<'_, (), StorageError> {
+    fn put_derived(
+        &self,
+        which: Derived,
+        state: DerivedState,
+    ) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.put_derived(&which, state))
     }
 
-    fn remove_derived(&self, which: Derived) -> Answer<'_, (), StorageError> {
+    fn remove_derived(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.remove_derived(&which))
     }
 
-    fn archived_contexts(&self) -> Answer<'_, Vec<ContextId>, ReadError> {
+    fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError> {
         self.run(ChatFiles::archived_contexts)
     }
 
-    fn verify(&self) -> Answer<'_, Vec<Problem>, ReadError> {
+    fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {
         self.run(ChatFiles::verify)
     }
 
-    fn repair(&self) -> Answer<'_, Vec<Problem>, StorageError> {
+    fn repair(&self) -> StoreFuture<'_, Vec<StorageProblem>, StorageError> {
         self.run(ChatFiles::repair)
     }
 
-    fn acknowledge(&self, problems: Vec<Problem>) -> Answer<'_, (), StorageError> {
+    fn acknowledge(&self, problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.acknowledge(&problems))
     }
 }
 
 struct FileLane {
     chat: FileChat,
-    held: Arc<Held>,
+    held: Arc<HeldRight>,
 }
 
 impl FileLane {
@@ -435,7 +440,7 @@ impl FileLane {
     fn run<T: Send + 'static, E: Send + 'static>(
         &self,
         work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
-    ) -> Answer<'_, T, E> {
+    ) -> StoreFuture<'_, T, E> {
         let held = Arc::clone(&self.held);
         self.chat.run(move |chat| {
             let _held = held;
@@ -445,33 +450,37 @@ impl FileLane {
 }
 
 impl Lane for FileLane {
-    fn append(&self, batch: Vec<Entry>, expected: Position) -> Answer<'_, Position, AppendError> {
+    fn append(
+        &self,
+        batch: Vec<NewLine>,
+        expected: Position,
+    ) -> StoreFuture<'_, Position, AppendError> {
         self.run(move |chat| chat.append(batch, expected))
     }
 
-    fn rotate(&self, rotation: Rotation) -> Answer<'_, Rotated, RotateError> {
+    fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError> {
         let store = self.chat.store.clone();
         self.run(move |chat| chat.rotate(rotation, &|other| store.existing(other)))
     }
 
-    fn purge(&self, log: &SealedName, by: &str) -> Answer<'_, Purged, PurgeError> {
+    fn purge(&self, log: &SealedName, by: &str) -> StoreFuture<'_, Purged, PurgeError> {
         let (log, by) = (log.clone(), by.to_owned());
         self.run(move |chat| chat.purge(&log, &by))
     }
 
-    fn deliver(&self, states: Vec<Delivery>) -> Answer<'_, LedgerSeq, AcceptError> {
+    fn deliver(&self, states: Vec<Delivery>) -> StoreFuture<'_, LedgerSeq, AcceptError> {
         self.run(move |chat| chat.deliver(states))
     }
 
-    fn begin_journal(&self, about: Object) -> Answer<'_, (), StorageError> {
+    fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.begin_journal(about))
     }
 
-    fn journal(&self, parts: Vec<Object>, when: Synced) -> Answer<'_, (), StorageError> {
+    fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.add_to_journal(parts, when))
     }
 
-    fn record_request(&self, request: Object) -> Answer<'_, (), StorageError> {
+    fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.record_request(request))
     }
 }

@@ -12,9 +12,12 @@ use super::keys::{Keys, ledger_path};
 use super::log::{check_head, problems};
 use super::rotate::sealed_path;
 use super::{blobs, journal, ledger};
-use crate::disk::Node;
-use crate::scan::{Scan, scan};
-use crate::{LedgerBody, LedgerLine, NewEntry, Problem, ProblemKind, RepairEffect, StorageError};
+use crate::disk::NodeKind;
+use crate::scan::{LogScan, scan};
+use crate::{
+    LedgerBody, LedgerEntry, LedgerLine, RepairEffect, StorageError, StorageProblem,
+    StorageProblemKind,
+};
 use LogState::{Live, Sealed};
 
 /// What to do about a file that can be made anew.
@@ -32,21 +35,27 @@ const WRITTEN_IN: [&str; 7] = [
 ];
 
 /// Lists all that is not as it should be in one chat.
-pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
+pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let mut found = Vec::new();
     for name in ["", "conversations", "messages", "messages/archive", "contexts"] {
         let folder = chat.paths.chat.join(name);
         let node = chat.env.look(&folder)?.map(|look| look.node);
-        if node.is_some_and(|node| node != Node::Folder) {
+        if node.is_some_and(|node| node != NodeKind::Folder) {
             let remedy = "replace it by the folder itself";
-            found.push(problem(&folder, ProblemKind::NotPlain, "it is not a folder", remedy));
+            found.push(problem(
+                &folder,
+                StorageProblemKind::NotPlain,
+                "it is not a folder",
+                remedy,
+            ));
             return Ok(found);
         }
     }
     match chat.read_about() {
         Ok(Some(_)) => {}
         Ok(None) => {
-            let missing = problem(&chat.paths.about, ProblemKind::Missing, "it is missing", ANEW);
+            let missing =
+                problem(&chat.paths.about, StorageProblemKind::Missing, "it is missing", ANEW);
             found.push(missing.healed_by_repair());
         }
         Err(error) => found.push(of_error(&chat.paths.about, &error)),
@@ -63,21 +72,22 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
         if !is_beginning_of(chat, &path, others.chain([chat.paths.live.clone()]))? {
             let message = "nothing refers to this sealed log";
             let remedy = "compare with a copy; the file is kept";
-            found.push(problem(&path, ProblemKind::Unreferenced, message, remedy));
+            found.push(problem(&path, StorageProblemKind::Unreferenced, message, remedy));
         }
     }
     if answers_without_context(chat)? {
         let message = "the ledger holds answers, and there is no context log that they came from";
         let remedy = "restore it from a copy; what was answered is not run again without it";
-        found.push(problem(&chat.paths.live, ProblemKind::Missing, message, remedy));
+        found.push(problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy));
     }
     // The context log was looked at above; whether it tells of the ledger is all that counts here.
     if chat.ledger_lost().unwrap_or(false) {
         let path = ledger::live(&chat.paths.conversations);
         let remedy =
             "restore it from a copy; the next message goes on above the numbers that were given";
-        found
-            .push(problem(&path, ProblemKind::Missing, &ledger::lost(), remedy).healed_by_repair());
+        found.push(
+            problem(&path, StorageProblemKind::Missing, &ledger::lost(), remedy).healed_by_repair(),
+        );
     }
     // A context that cannot be read was told of above.
     found.extend(chat.compare_cursor().unwrap_or_default());
@@ -85,7 +95,12 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
         let path = ledger_path(&chat.paths.conversations, number);
         if chat.env.look(&path)?.is_none() {
             let remedy = "restore it from a copy";
-            found.push(problem(&path, ProblemKind::Missing, "a sealed ledger is missing", remedy));
+            found.push(problem(
+                &path,
+                StorageProblemKind::Missing,
+                "a sealed ledger is missing",
+                remedy,
+            ));
         }
     }
     for name in chat.env.list(&chat.paths.conversations)? {
@@ -130,7 +145,7 @@ fn answers_without_context(chat: &ChatFiles) -> Result<bool, StorageError> {
         return Ok(false);
     }
     let is_answer = |line: &LedgerLine| match &line.body {
-        LedgerBody::Entry(NewEntry { entry, .. }) => {
+        LedgerBody::Entry(LedgerEntry { entry, .. }) => {
             let via = entry.get("meta").and_then(|meta| meta.get("via")).and_then(Json::as_str);
             entry.str("role") == Some("assistant") && via != Some("tool")
         }
@@ -142,20 +157,28 @@ fn answers_without_context(chat: &ChatFiles) -> Result<bool, StorageError> {
 }
 
 /// Follows the sealed logs back from the live one, checks each, and returns their names.
-fn sealed(chat: &ChatFiles, found: &mut Vec<Problem>) -> Result<HashSet<String>, StorageError> {
+fn sealed(
+    chat: &ChatFiles,
+    found: &mut Vec<StorageProblem>,
+) -> Result<HashSet<String>, StorageError> {
     let mut names = HashSet::new();
     let mut before = chat.newest_sealed()?;
     if chat.env.look(&chat.paths.live)?.is_none() && before.is_some() {
         let message = "the live log is missing, though there are sealed ones";
         let remedy = "restore it from a copy; the next run goes on from the newest sealed log";
-        let missing = problem(&chat.paths.live, ProblemKind::Missing, message, remedy);
+        let missing = problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy);
         found.push(missing.healed_by_repair());
     }
     while let Some(name) = before.take() {
         let path = sealed_path(&chat.paths.archive, &name);
         if chat.env.look(&path)?.is_none() {
             let remedy = "restore it from a copy";
-            found.push(problem(&path, ProblemKind::Missing, "a sealed log is missing", remedy));
+            found.push(problem(
+                &path,
+                StorageProblemKind::Missing,
+                "a sealed log is missing",
+                remedy,
+            ));
         }
         log(chat, &path, Sealed, found)?;
         if let Some((_, bytes)) = chat.env.read(&path)? {
@@ -182,7 +205,7 @@ fn log(
     chat: &ChatFiles,
     path: &Path,
     state: LogState,
-    found: &mut Vec<Problem>,
+    found: &mut Vec<StorageProblem>,
 ) -> Result<(), StorageError> {
     let bytes = match chat.env.read(path) {
         Ok(Some((_, bytes))) => bytes,
@@ -197,9 +220,9 @@ fn log(
         found.push(match (&error, state) {
             (StorageError::Damaged { .. }, Sealed) => {
                 let remedy = "restore it from a copy; what can be read of it is read";
-                Problem {
+                StorageProblem {
                     repair: RepairEffect::MarksKnown,
-                    ..problem(path, ProblemKind::Damage, &what(&error), remedy)
+                    ..problem(path, StorageProblemKind::Damage, &what(&error), remedy)
                 }
             }
             _ => of_error(path, &error),
@@ -209,9 +232,9 @@ fn log(
     let told = told.filter(|told| !(is_never_synced(path) && is_hole(&bytes, &scan, told.offset)));
     found.extend(told.map(|told| match (told.kind, state) {
         // Nobody writes a sealed log any more, so nobody cuts it.
-        (ProblemKind::TornTail, Sealed) => {
+        (StorageProblemKind::TornTail, Sealed) => {
             let remedy = "compare with a copy; the lines before are read";
-            problem(path, ProblemKind::Damage, &told.message, remedy).at(told.offset)
+            problem(path, StorageProblemKind::Damage, &told.message, remedy).at(told.offset)
         }
         _ => told,
     }));
@@ -221,7 +244,7 @@ fn log(
             if let Err(error) = blobs::get(&chat.env, sha256) {
                 let remedy = "restore `.ship/blobs` from a copy; the line shows a preview";
                 let message = format!("line {}: {error}", line.line.seq);
-                let told = problem(path, ProblemKind::Blob, &message, remedy);
+                let told = problem(path, StorageProblemKind::Blob, &message, remedy);
                 found.push(told.at(line.offset as u64));
             }
         }
@@ -235,7 +258,7 @@ fn is_never_synced(path: &Path) -> bool {
 }
 
 /// Whether bytes that cannot be read hold NULs: a full volume took what was never synced, and so never promised.
-fn is_hole(bytes: &[u8], scan: &Scan, offset: u64) -> bool {
+fn is_hole(bytes: &[u8], scan: &LogScan, offset: u64) -> bool {
     scan.damage.iter().any(|damage| {
         let unreadable = &bytes[damage.offset..damage.offset + damage.len];
         damage.offset as u64 == offset && unreadable.contains(&0)
@@ -243,11 +266,11 @@ fn is_hole(bytes: &[u8], scan: &Scan, offset: u64) -> bool {
 }
 
 /// Files that an interrupted write left, in the chat and among the blobs.
-pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
+pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let mut found = Vec::new();
     let left_over = |path: &Path| {
         let message = "an interrupted write left this file; nobody reads it";
-        problem(path, ProblemKind::Leftover, message, "nothing to do: a repair removes it")
+        problem(path, StorageProblemKind::Leftover, message, "nothing to do: a repair removes it")
     };
     for folder in WRITTEN_IN {
         let folder = chat.paths.chat.join(folder);
@@ -259,25 +282,25 @@ pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> 
     Ok(found)
 }
 
-fn of_error(path: &Path, error: &StorageError) -> Problem {
+fn of_error(path: &Path, error: &StorageError) -> StorageProblem {
     let (kind, remedy) = match error {
-        StorageError::Newer { .. } => (ProblemKind::Newer, "use a newer program to write"),
+        StorageError::Newer { .. } => (StorageProblemKind::Newer, "use a newer program to write"),
         StorageError::NotPlain { .. } => {
-            (ProblemKind::NotPlain, "replace it by the plain file or folder itself")
+            (StorageProblemKind::NotPlain, "replace it by the plain file or folder itself")
         }
         StorageError::OtherChat { .. } => {
-            (ProblemKind::Damage, "restore it from a copy, or rename one of the two chats")
+            (StorageProblemKind::Damage, "restore it from a copy, or rename one of the two chats")
         }
         StorageError::Denied { .. } => {
-            (ProblemKind::Damage, "give this account the permission to read it")
+            (StorageProblemKind::Damage, "give this account the permission to read it")
         }
-        StorageError::Damaged { .. } => (ProblemKind::Damage, ANEW),
-        _ => (ProblemKind::Damage, "check the disk, then look again"),
+        StorageError::Damaged { .. } => (StorageProblemKind::Damage, ANEW),
+        _ => (StorageProblemKind::Damage, "check the disk, then look again"),
     };
     let told = problem(path, kind, &what(error), remedy);
     match error {
         StorageError::Damaged { .. } => told.healed_by_repair(),
-        _ => Problem { repair: RepairEffect::Nothing, ..told },
+        _ => StorageProblem { repair: RepairEffect::Nothing, ..told },
     }
 }
 
@@ -292,7 +315,7 @@ fn what(error: &StorageError) -> String {
 }
 
 /// Derived files that cannot be read. Whatever needs one makes it anew.
-pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<Problem>, StorageError> {
+pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let contexts = chat.paths.chat.join("contexts");
     let mut paths = vec![chat.paths.messages.join("meta.json"), contexts.join("index.json")];
     let archived = contexts.join("archive");
@@ -311,12 +334,14 @@ pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<Problem>, Stora
         if !is_whole {
             let message = "it cannot be read; it is made again from the logs when it is needed";
             let remedy = "nothing to do: `ship repair` takes it away";
-            found.push(problem(&path, ProblemKind::Damage, message, remedy).healed_by_repair());
+            found.push(
+                problem(&path, StorageProblemKind::Damage, message, remedy).healed_by_repair(),
+            );
         }
     }
     Ok(found)
 }
 
-fn problem(path: &Path, kind: ProblemKind, message: &str, remedy: &str) -> Problem {
-    Problem::new(path.display().to_string(), kind, message, remedy)
+fn problem(path: &Path, kind: StorageProblemKind, message: &str, remedy: &str) -> StorageProblem {
+    StorageProblem::new(path.display().to_string(), kind, message, remedy)
 }

@@ -8,11 +8,11 @@ use super::env::Env;
 use super::log::{check_head, problems};
 use super::prepare;
 use super::rotate::sealed_path;
-use crate::line::{Kind, RawLine};
-use crate::scan::{Scan, scan};
+use crate::line::{LineKind, RawLine};
+use crate::scan::{LogScan, scan};
 use crate::{
-    Body, ContextId, Head, LedgerSeq, Line, Position, Problem, ProblemKind, SealedName, Seq,
-    StorageError, View,
+    ContextBody, ContextId, ContextLine, Head, LedgerSeq, Position, SealedName, Seq, StorageError,
+    StorageProblem, StorageProblemKind, View,
 };
 
 /// The lines of a log, each id once, in its newest revision at its first place. A later revision counts, also
@@ -41,7 +41,7 @@ pub(crate) fn view(env: &Env, path: &Path) -> Result<Option<View>, StorageError>
 }
 
 /// A view, and how far it can be trusted to be all there is.
-pub(crate) struct Seen {
+pub(crate) struct ReadView {
     pub(crate) view: View,
     /// Whether all bytes are lines below a head that we understand, so that what is appended to them only
     /// adds to the view.
@@ -49,11 +49,11 @@ pub(crate) struct Seen {
 }
 
 /// Reads the bytes of a log as a view.
-pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<Seen, StorageError> {
+pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, StorageError> {
     let scan = scan(bytes, None);
     let mut found = problems(path, bytes, &scan, 0);
     // While another process writes, the end of the file is not torn but unfinished.
-    found.retain(|problem| problem.kind != ProblemKind::TornTail);
+    found.retain(|problem| problem.kind != StorageProblemKind::TornTail);
     let checked = check_head(path, &scan);
     let mut whole = checked.is_ok() && scan.is_whole(bytes);
     let (head, skip) = match checked {
@@ -77,9 +77,9 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<Seen, Stor
         let seq = raw.seq;
         match to_line(raw) {
             Some(line) => lines.push(Arc::new(line)),
-            None => found.push(Problem::new(
+            None => found.push(StorageProblem::new(
                 file.as_str(),
-                ProblemKind::Damage,
+                StorageProblemKind::Damage,
                 format!("line {seq} is whole, but its event lacks a field"),
                 "see what wrote it; the lines around it are read",
             )),
@@ -88,11 +88,11 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<Seen, Stor
     whole &= found.is_empty();
     let position = Position { generation: head.generation, seq };
     let view = View { head, position, crc, inbox, lines, problems: found };
-    Ok(Seen { view, whole })
+    Ok(ReadView { view, whole })
 }
 
 /// What the head says; `None` if it lacks a context id or a generation.
-fn known_head(scan: &Scan) -> Option<Head> {
+fn known_head(scan: &LogScan) -> Option<Head> {
     Head::from_data(scan.lines[0].line.body.get("data")?.as_object()?)
 }
 
@@ -126,13 +126,13 @@ pub(crate) fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head,
 }
 
 /// The line as whoever reads a view gets it; `None` if it is an event that lacks a field.
-pub(crate) fn to_line(raw: RawLine) -> Option<Line> {
+pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
     let body = match raw.kind {
-        Kind::Message => Body::Message(raw.body),
-        Kind::Event => Body::Event(prepare::event(&raw.body)?),
+        LineKind::Message => ContextBody::Message(raw.body),
+        LineKind::Event => ContextBody::Event(prepare::event(&raw.body)?),
     };
     let (seq, inbox) = (Seq::new(raw.seq), raw.inbox.map(LedgerSeq::new));
-    Some(Line { seq, rev: raw.rev, inbox, body })
+    Some(ContextLine { seq, rev: raw.rev, inbox, body })
 }
 
 /// Reads the head of a log, from its first line alone.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ship_message::UiMessage;
-use ship_store::conversation::{Conversation, LoadError, NewMessage};
+use ship_store::conversation::{Conversation, LoadConversationError, NewConversationMessage};
 
 use super::{Ticking, call, folder, load, names, pptx, seen, talk};
 
@@ -11,7 +11,7 @@ use super::{Ticking, call, folder, load, names, pptx, seen, talk};
 type Write = fn(&mut Conversation);
 
 const WRITES: [Write; 4] = [
-    |chat| assert!(chat.append(NewMessage::user("Thanks, 你好.")).is_ok()),
+    |chat| assert!(chat.append(NewConversationMessage::user("Thanks, 你好.")).is_ok()),
     |chat| assert!(chat.activate_skill(pptx("c2")).is_ok()),
     |chat| assert!(chat.mark_compacted("m002", "m005", "a says A.").is_ok()),
     |chat| assert!(chat.append_view(&[run()]).is_ok()),
@@ -28,7 +28,7 @@ fn written(write: Write) -> (Vec<u8>, Vec<u8>, Vec<String>) {
     let (_folder, path) = folder();
     let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
     talk(&mut chat);
-    chat.append(NewMessage::calls(vec![call("c2")])).unwrap();
+    chat.append(NewConversationMessage::calls(vec![call("c2")])).unwrap();
     let (before, shown) = (std::fs::read(&path).unwrap(), seen(&chat));
     write(&mut chat);
     (before, std::fs::read(&path).unwrap(), shown)
@@ -51,7 +51,7 @@ fn check_tail_is_set_aside(whole: &[u8], torn: &[u8], shown: &[String]) {
     let aside = std::fs::read(&repair.quarantine).unwrap();
     assert_eq!(aside, [&torn[whole.len()..], b"\n"].concat());
     assert_eq!(repair.quarantine, Path::new(&format!("{}.quarantine", path.display())));
-    assert_eq!(chat.append(NewMessage::tool("c2", "Read", "B")).unwrap(), "m007");
+    assert_eq!(chat.append(NewConversationMessage::tool("c2", "Read", "B")).unwrap(), "m007");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn damage_in_the_middle_is_an_error_with_the_line_and_changes_nothing() {
         damaged[second_line..second_line + 4].copy_from_slice(garbage);
         std::fs::write(&path, &damaged).unwrap();
         let error = Conversation::load(&path, Ticking::default()).unwrap_err();
-        assert!(matches!(error, LoadError::Damaged { line: 2, .. }), "{error}");
+        assert!(matches!(error, LoadConversationError::Damaged { line: 2, .. }), "{error}");
         assert!(error.to_string().contains("correct or remove that line in a copy"));
         assert_eq!((names(&folder).len(), std::fs::read(&path).unwrap()), (1, damaged));
     }
@@ -141,7 +141,7 @@ fn conversations_of_version_1_still_open() {
         ]
     );
     assert_eq!(chat.entries().unwrap().len(), v1.lines().count() - 4, "four lines are marks");
-    assert_eq!(chat.append(NewMessage::user("x")).unwrap(), "m009");
+    assert_eq!(chat.append(NewConversationMessage::user("x")).unwrap(), "m009");
 }
 
 /// Writes what the fixture above holds, to compare the bytes of today with those of version 1.
@@ -149,9 +149,9 @@ fn conversations_of_version_1_still_open() {
 fn today_the_lines_of_version_1_are_written() {
     let (_folder, path) = folder();
     let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
-    chat.append(NewMessage::system("Be brief.")).unwrap();
-    chat.append(NewMessage::user("Slides, please.")).unwrap();
-    chat.append(NewMessage::calls(vec![call("c1")])).unwrap();
+    chat.append(NewConversationMessage::system("Be brief.")).unwrap();
+    chat.append(NewConversationMessage::user("Slides, please.")).unwrap();
+    chat.append(NewConversationMessage::calls(vec![call("c1")])).unwrap();
     chat.activate_skill(pptx("c1")).unwrap();
     chat.checkpoint("middle").unwrap();
     chat.append_view(&[run()]).unwrap();

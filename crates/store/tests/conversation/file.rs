@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ship_store::conversation::{
-    Conversation, CreateError, ForkError, LoadError, NewMessage, WriteError,
+    Conversation, CreateError, ForkError, LoadConversationError, NewConversationMessage, WriteError,
 };
 
 use super::{Ticking, folder, load, names, pptx, seen, talk};
@@ -22,8 +22,8 @@ fn a_fork_has_everything_and_the_two_go_their_own_ways() {
     assert_eq!(std::fs::read(&copy).unwrap(), std::fs::read(&path).unwrap());
     assert_eq!(fork.active_skills().collect::<Vec<_>>(), ["pptx"]);
 
-    assert_eq!(fork.append(NewMessage::user("other")).unwrap(), "m008");
-    assert_eq!(chat.append(NewMessage::user("same")).unwrap(), "m008");
+    assert_eq!(fork.append(NewConversationMessage::user("other")).unwrap(), "m008");
+    assert_eq!(chat.append(NewConversationMessage::user("same")).unwrap(), "m008");
     drop((chat, fork));
     assert_eq!(seen(&load(&path)).last().unwrap(), "m008 user: same");
     assert_eq!(seen(&load(&copy)).last().unwrap(), "m008 user: other");
@@ -54,9 +54,9 @@ fn a_checkpoint_is_found_again_after_a_load_and_the_newest_of_a_name_counts() {
     let (folder, path) = folder();
     let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
     chat.checkpoint("x").unwrap();
-    chat.append(NewMessage::user("one")).unwrap();
+    chat.append(NewConversationMessage::user("one")).unwrap();
     chat.checkpoint("x").unwrap();
-    chat.append(NewMessage::user("two")).unwrap();
+    chat.append(NewConversationMessage::user("two")).unwrap();
     drop(chat);
     let fork = load(&path).fork_from_checkpoint("x", folder.path().join("fork.jsonl")).unwrap();
     assert_eq!(seen(&fork), ["m001 user: one"]);
@@ -94,12 +94,15 @@ fn a_second_writer_is_refused_and_a_reader_is_not() {
     let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
     talk(&mut chat);
     let refused = Conversation::load(&path, Ticking::default()).unwrap_err();
-    assert!(matches!(refused, LoadError::InUse { .. }));
+    assert!(matches!(refused, LoadConversationError::InUse { .. }));
     assert!(refused.to_string().contains("is open for writing elsewhere; close it there"));
 
     let mut reader = Conversation::read(&path, Ticking::default()).unwrap();
     assert_eq!(seen(&reader), seen(&chat));
-    assert!(matches!(reader.append(NewMessage::user("x")), Err(WriteError::ReadOnly { .. })));
+    assert!(matches!(
+        reader.append(NewConversationMessage::user("x")),
+        Err(WriteError::ReadOnly { .. })
+    ));
     drop(chat);
     load(&path);
 }
@@ -109,7 +112,7 @@ fn a_second_writer_is_refused_and_a_reader_is_not() {
 fn hold_the_file_that_the_environment_names() {
     let Some(path) = std::env::var_os("SHIP_TEST_CONVERSATION") else { return };
     let mut chat = load(Path::new(&path));
-    chat.append(NewMessage::user("held")).unwrap();
+    chat.append(NewConversationMessage::user("held")).unwrap();
     println!("\nheld");
     std::io::stdout().flush().unwrap();
     // Ends when the other side does, should it fail to kill us.
@@ -131,7 +134,7 @@ fn a_second_process_is_refused_until_the_first_is_killed() {
     assert!(said.any(|line| line.unwrap() == "held"));
 
     let refused = Conversation::load(&path, Ticking::default()).unwrap_err();
-    assert!(matches!(refused, LoadError::InUse { .. }));
+    assert!(matches!(refused, LoadConversationError::InUse { .. }));
     other.kill().unwrap();
     other.wait().unwrap();
     assert_eq!(seen(&load(&path)), ["m001 user: held"]);
@@ -145,13 +148,19 @@ fn a_file_that_somebody_else_changed_is_not_written_until_it_is_loaded_again() {
     let line = r#"{"id":"m006","ts":"t","type":"msg","role":"user","content":"from outside"}"#;
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     writeln!(file, "{line}").unwrap();
-    assert!(matches!(chat.append(NewMessage::user("x")), Err(WriteError::Changed { .. })));
+    assert!(matches!(
+        chat.append(NewConversationMessage::user("x")),
+        Err(WriteError::Changed { .. })
+    ));
     drop(chat);
     let mut chat = load(&path);
-    assert_eq!(chat.append(NewMessage::user("x")).unwrap(), "m007");
+    assert_eq!(chat.append(NewConversationMessage::user("x")).unwrap(), "m007");
 
     std::fs::rename(&path, path.with_extension("moved")).unwrap();
-    assert!(matches!(chat.append(NewMessage::user("y")), Err(WriteError::Changed { .. })));
+    assert!(matches!(
+        chat.append(NewConversationMessage::user("y")),
+        Err(WriteError::Changed { .. })
+    ));
 }
 
 #[test]
@@ -172,7 +181,7 @@ fn no_link_is_followed_and_nothing_is_overwritten() {
     let link = folder.path().join("link.jsonl");
     symlink(&path, &link).unwrap();
     let loaded = Conversation::load(&link, Ticking::default()).unwrap_err();
-    assert!(matches!(loaded, LoadError::NotPlain { .. }), "{loaded}");
+    assert!(matches!(loaded, LoadConversationError::NotPlain { .. }), "{loaded}");
     assert!(Conversation::read(&link, Ticking::default()).is_err());
 
     let dangling = folder.path().join("dangling.jsonl");
@@ -188,8 +197,8 @@ fn no_link_is_followed_and_nothing_is_overwritten() {
 fn what_cannot_be_a_conversation_is_refused_by_name() {
     let (folder, path) = folder();
     let load = |path: &Path| Conversation::load(path, Ticking::default()).unwrap_err();
-    assert!(matches!(load(&path), LoadError::NotFound { .. }));
-    assert!(matches!(load(folder.path()), LoadError::NotPlain { .. }));
+    assert!(matches!(load(&path), LoadConversationError::NotFound { .. }));
+    assert!(matches!(load(folder.path()), LoadConversationError::NotPlain { .. }));
     let named = Conversation::create("/", Ticking::default()).unwrap_err();
     assert!(matches!(named, CreateError::NoName { .. }));
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use ship_message::json::{Json, Object};
-use ship_store::conversation::{Conversation, NewMessage, SkillActivation};
+use ship_store::conversation::{Conversation, NewConversationMessage, SkillActivation};
 use ship_store::{Clock, Timestamp};
 use tempfile::TempDir;
 
@@ -70,7 +70,7 @@ fn call(id: &str) -> Json {
 fn pptx(call_id: &str) -> SkillActivation {
     SkillActivation {
         skill: "pptx".into(),
-        answer: Some(NewMessage::tool(call_id, "Skill", "loaded")),
+        answer: Some(NewConversationMessage::tool(call_id, "Skill", "loaded")),
         prompt: "Make slides.".into(),
     }
 }
@@ -78,11 +78,11 @@ fn pptx(call_id: &str) -> SkillActivation {
 /// System, question, call, result, answer: `m001` to `m005`.
 fn talk(chat: &mut Conversation) {
     for message in [
-        NewMessage::system("Be brief."),
-        NewMessage::user("What is in a?"),
-        NewMessage::calls(vec![call("c1")]),
-        NewMessage::tool("c1", "Read", "A"),
-        NewMessage::assistant("It says A."),
+        NewConversationMessage::system("Be brief."),
+        NewConversationMessage::user("What is in a?"),
+        NewConversationMessage::calls(vec![call("c1")]),
+        NewConversationMessage::tool("c1", "Read", "A"),
+        NewConversationMessage::assistant("It says A."),
     ] {
         chat.append(message).unwrap();
     }

@@ -2,7 +2,9 @@
 
 use ship_message::json::Object;
 use ship_message::{ConvertOptions, UiMessage, convert_to_model_messages};
-use ship_store::conversation::{CompactError, Conversation, EntryRole, NewMessage, WriteError};
+use ship_store::conversation::{
+    CompactError, Conversation, EntryRole, NewConversationMessage, WriteError,
+};
 
 use super::{Ticking, call, folder, load, pptx, seen, talk};
 
@@ -20,9 +22,9 @@ fn lines_after(path: &std::path::Path, count: usize) -> Vec<String> {
 fn append_writes_the_notes_lines() {
     let (_folder, path) = folder();
     let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
-    chat.append(NewMessage::user("hi")).unwrap();
-    chat.append(NewMessage::tool("c1", "Read", "no such file").error()).unwrap();
-    chat.append(NewMessage::new(EntryRole::Developer, "Be brief.")).unwrap();
+    chat.append(NewConversationMessage::user("hi")).unwrap();
+    chat.append(NewConversationMessage::tool("c1", "Read", "no such file").error()).unwrap();
+    chat.append(NewConversationMessage::new(EntryRole::Developer, "Be brief.")).unwrap();
     assert_eq!(
         lines_after(&path, 0),
         [
@@ -37,7 +39,7 @@ fn append_writes_the_notes_lines() {
 fn activate_skill_appends_event_result_and_prompt_in_this_order_and_survives_a_load() {
     let (_folder, path) = folder();
     let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
-    chat.append(NewMessage::calls(vec![call("tc001")])).unwrap();
+    chat.append(NewConversationMessage::calls(vec![call("tc001")])).unwrap();
     chat.activate_skill(pptx("tc001")).unwrap();
     assert_eq!(
         lines_after(&path, 1),
@@ -76,16 +78,16 @@ fn the_next_ids_are_those_that_messages_get() {
     talk(&mut chat);
     let next: Vec<String> = chat.next_ids().take(2).collect();
     assert_eq!(next, ["m006", "m007"]);
-    assert_eq!(chat.append(NewMessage::user("one")).unwrap(), next[0]);
-    assert_eq!(chat.append(NewMessage::user("two")).unwrap(), next[1]);
+    assert_eq!(chat.append(NewConversationMessage::user("one")).unwrap(), next[0]);
+    assert_eq!(chat.append(NewConversationMessage::user("two")).unwrap(), next[1]);
 }
 
 #[test]
 fn a_result_that_comes_after_a_skills_prompt_still_stands_with_its_call() {
     let mut chat = in_memory();
-    chat.append(NewMessage::calls(vec![call("c1"), call("c2"), call("c3")])).unwrap();
+    chat.append(NewConversationMessage::calls(vec![call("c1"), call("c2"), call("c3")])).unwrap();
     chat.activate_skill(pptx("c1")).unwrap();
-    chat.append(NewMessage::tool("c2", "Read", "B")).unwrap();
+    chat.append(NewConversationMessage::tool("c2", "Read", "B")).unwrap();
     chat.activate_skill(pptx("c3")).unwrap();
     let roles: Vec<_> = chat.llm_messages().iter().map(|message| message.role.name()).collect();
     assert_eq!(roles, ["assistant", "tool", "tool", "tool", "user", "user"]);
@@ -124,7 +126,7 @@ fn a_second_compaction_covers_the_first_summary() {
     let mut chat = in_memory();
     talk(&mut chat);
     chat.mark_compacted("m002", "m004", "one").unwrap();
-    chat.append(NewMessage::user("And b?")).unwrap();
+    chat.append(NewConversationMessage::user("And b?")).unwrap();
     chat.mark_compacted("m002", "m005", "one and two").unwrap();
     assert_eq!(
         seen(&chat),
@@ -152,12 +154,12 @@ fn a_compaction_that_would_part_a_call_from_its_result_is_refused_and_writes_not
 #[test]
 fn a_compaction_waits_for_an_open_call_but_not_for_one_that_was_given_up() {
     let mut chat = in_memory();
-    chat.append(NewMessage::user("hi")).unwrap();
-    chat.append(NewMessage::calls(vec![call("c1")])).unwrap();
+    chat.append(NewConversationMessage::user("hi")).unwrap();
+    chat.append(NewConversationMessage::calls(vec![call("c1")])).unwrap();
     let open = chat.mark_compacted("m001", "m002", "x").unwrap_err();
     assert!(matches!(open, CompactError::OpenToolCall { .. }), "{open}");
 
-    chat.append(NewMessage::user("never mind")).unwrap();
+    chat.append(NewConversationMessage::user("never mind")).unwrap();
     chat.mark_compacted("m001", "m002", "x").unwrap();
     assert_eq!(seen(&chat), ["m004 user: [Summary] x", "m003 user: never mind"]);
 }
@@ -184,10 +186,10 @@ fn ids_go_on_beyond_999_and_are_not_given_twice() {
         .map(|at| UiMessage::new(format!("m{at:03}"), ship_message::Role::User, vec![]))
         .collect();
     chat.append_view(&view).unwrap();
-    assert_eq!(chat.append(NewMessage::user("hi")).unwrap(), "m1000");
+    assert_eq!(chat.append(NewConversationMessage::user("hi")).unwrap(), "m1000");
     assert_eq!(chat.mark_compacted("m001", "m1000", "x").unwrap(), "m1001");
     drop(chat);
-    assert_eq!(load(&path).append(NewMessage::user("hi")).unwrap(), "m1002");
+    assert_eq!(load(&path).append(NewConversationMessage::user("hi")).unwrap(), "m1002");
 }
 
 #[test]
@@ -233,7 +235,7 @@ fn a_conversation_in_memory_does_all_that_one_in_a_file_does() {
     assert_eq!(chat.path(), None);
 
     chat.save(&path).unwrap();
-    chat.append(NewMessage::user("more")).unwrap();
+    chat.append(NewConversationMessage::user("more")).unwrap();
     chat.save(&path).unwrap();
     assert!(chat.save(path.with_extension("other")).is_err());
     let (seen_before, entries) = (seen(&chat), chat.entries().unwrap());

@@ -1,7 +1,7 @@
 //! The sample lines of the note that conversations come from, with its ellipses filled in.
 
 use ship_store::conversation::view::{to_entries, to_view};
-use ship_store::conversation::{ContextEntry, Conversation, NewMessage};
+use ship_store::conversation::{ContextEntry, Conversation, NewConversationMessage};
 
 use super::{Ticking, folder, load, seen};
 
@@ -56,7 +56,7 @@ fn the_notes_compaction_with_all_its_marks_leaves_the_system_and_the_summary() {
             "m011 user: [Summary] The user wants slides.",
         ]
     );
-    assert_eq!(chat.append(NewMessage::user("Go on.")).unwrap(), "m012");
+    assert_eq!(chat.append(NewConversationMessage::user("Go on.")).unwrap(), "m012");
     assert_eq!(chat.record_event("noted", Default::default(), None).unwrap(), "e003");
     assert_eq!(chat.entries().unwrap().len(), 10);
 }

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ship_store::conversation::{Conversation, NewMessage};
+use ship_store::conversation::{Conversation, NewConversationMessage};
 
 use super::{Ticking, folder, load, pptx};
 
@@ -19,7 +19,7 @@ fn do_things_in_the_folder_that_the_environment_names() {
     let path = Path::new(&folder).join("chats/task.jsonl");
     let mut chat = Conversation::create(&path, Ticking::default()).unwrap();
     say("created");
-    chat.append(NewMessage::user("hi")).unwrap();
+    chat.append(NewConversationMessage::user("hi")).unwrap();
     say("appended");
     chat.activate_skill(pptx("c1")).unwrap();
     say("activated");

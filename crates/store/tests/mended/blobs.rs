@@ -42,7 +42,7 @@ fn a_blob_that_another_process_wrote_and_whose_sync_fails_is_written_anew() {
         let path = Path::new(".ship/blobs/sha256").join(&kept.sha256[..2]).join(&kept.sha256);
         // As another process leaves it that dies before its sync.
         disk.remove(&path).unwrap();
-        disk.open(&path, Mode::Create).unwrap().write(b"whole").unwrap();
+        disk.open(&path, OpenMode::Create).unwrap().write(b"whole").unwrap();
         disk.fail_next_sync(EIO);
         let store = store_on(disk.clone());
         if store.put_blob(b"whole".to_vec(), "text/plain").await.is_err() {
@@ -69,7 +69,7 @@ fn unfinished_blobs_are_left_alone_while_fresh_and_go_with_a_repair_when_old() {
         [&fresh, &old].iter().for_each(|path| put(&disk, path, b"half"));
         let problems = chat.verify().await.unwrap();
         assert_eq!(problems.len(), 1, "{problems:?}");
-        assert_eq!(problems[0].kind, ProblemKind::Leftover);
+        assert_eq!(problems[0].kind, StorageProblemKind::Leftover);
         chat.repair().await.unwrap();
         assert_eq!((disk.look(&fresh).is_ok(), disk.look(&old).is_ok()), (true, false));
     });

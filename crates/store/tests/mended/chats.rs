@@ -175,7 +175,7 @@ fn damage_in_the_ledger_is_read_around_and_named() {
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k3"]);
         let problems = chat.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
-        assert_eq!((problem.kind, problem.file.as_str()), (ProblemKind::Damage, LEDGER));
+        assert_eq!((problem.kind, problem.file.as_str()), (StorageProblemKind::Damage, LEDGER));
         chat.accept(entry("k4", "x")).await.unwrap();
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k3", "k4"]);
     });

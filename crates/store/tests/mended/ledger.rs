@@ -10,7 +10,7 @@ fn what_is_promoted_from_the_ledger_is_as_durable_as_the_promotion() {
         let begun = Begun::new(&store, "a").await;
         begun.chat.accept(entry("k1", "x")).await.unwrap();
         // Another process, which does not come to syncing.
-        let flush = Options { durability: Durability::Flush, ..options() };
+        let flush = StoreOptions { durability: Durability::Flush, ..options() };
         let other = FileStore::on_disk(Box::new(disk.clone()), flush);
         let other = other.open(&"a".parse().unwrap()).await.unwrap().unwrap();
         let seq = other.accept(entry("k2", "x")).await.unwrap().seq;
@@ -109,7 +109,7 @@ fn a_ledger_that_is_gone_goes_on_above_what_the_context_promoted() {
         drop(begun);
         disk.remove(Path::new(LEDGER)).unwrap();
         let chat = opened(&disk).await;
-        assert_eq!(chat.verify().await.unwrap()[0].kind, ProblemKind::Missing);
+        assert_eq!(chat.verify().await.unwrap()[0].kind, StorageProblemKind::Missing);
         assert!(chat.accept(entry("k2", "x")).await.unwrap().seq > seq);
     });
 }
@@ -122,7 +122,7 @@ fn a_missing_sealed_ledger_is_named() {
         disk.remove(Path::new(SEALED)).unwrap();
         let problems = opened(&disk).await.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
-        assert_eq!((problem.kind, problem.file.as_str()), (ProblemKind::Missing, SEALED));
+        assert_eq!((problem.kind, problem.file.as_str()), (StorageProblemKind::Missing, SEALED));
     });
 }
 
@@ -143,7 +143,7 @@ fn a_sealed_ledger_that_was_cut_between_two_lines_is_named_until_it_is_known() {
         let chat = opened(&disk).await;
         let problems = chat.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
-        assert_eq!((problem.kind, problem.file.as_str()), (ProblemKind::Damage, SEALED));
+        assert_eq!((problem.kind, problem.file.as_str()), (StorageProblemKind::Damage, SEALED));
         chat.acknowledge(problems).await.unwrap();
         assert!(chat.verify().await.unwrap()[0].known);
     });

@@ -19,11 +19,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ship_message::json::{Json, Object};
-use ship_store::disk::{Disk, DiskFile, Look, MemoryDisk, Mode};
+use ship_store::disk::{Disk, DiskFile, FileLook, MemoryDisk, OpenMode};
 use ship_store::{
-    About, Chat, Delivery, DeliveryState, Durability, FileStore, LedgerLine, LedgerSeq, NewMessage,
-    OpenError, Options, Piece, ProblemKind, Refused, RotateError, Seq, StorageError, Store, Synced,
-    Timestamp,
+    About, Chat, Delivery, DeliveryState, Durability, FileStore, LedgerLine, LedgerSeq, LogPiece,
+    NewMessage, OpenError, RefusedInput, RotateError, Seq, StorageError, StorageProblemKind, Store,
+    StoreOptions, Synced, Timestamp,
 };
 use ship_testkit::chat::{
     Begun, compaction, entry, everything, id, ids, ledger_keys, message, options,
@@ -56,7 +56,7 @@ fn store_on(disk: impl Disk + 'static) -> FileStore {
 
 fn put(disk: &MemoryDisk, path: &Path, bytes: &[u8]) {
     let _ = disk.remove(path);
-    disk.open(path, Mode::Create).unwrap().write(bytes).unwrap();
+    disk.open(path, OpenMode::Create).unwrap().write(bytes).unwrap();
 }
 
 /// All paths below a folder, itself included.

@@ -40,7 +40,7 @@ fn a_copy_that_an_interrupted_rotation_left_is_replaced_by_one_with_all_that_cam
     let disk = SimDisk::new();
     disk.refuse_links(EPERM);
     block_on(async {
-        let options = Options { clock: Arc::new(clock.clone()), ..options() };
+        let options = StoreOptions { clock: Arc::new(clock.clone()), ..options() };
         let store = FileStore::on_disk(Box::new(disk.clone()), options);
         let mut begun = Begun::new(&store, "a").await;
         begun.say("m1").await;

@@ -7,7 +7,7 @@ use super::*;
 struct FailingFolder(SimDisk, Arc<Mutex<Option<PathBuf>>>);
 
 impl Disk for FailingFolder {
-    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn DiskFile>> {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         self.0.open(path, mode)
     }
     fn make_folder(&self, path: &Path) -> io::Result<()> {
@@ -25,7 +25,7 @@ impl Disk for FailingFolder {
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
         self.0.symlink(target, path)
     }
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<FileLook> {
         self.0.look(path)
     }
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
@@ -80,7 +80,7 @@ fn a_name_whose_sync_failed_is_given_anew() {
 fn with_flush_a_log_whose_sync_failed_is_published_anew_before_it_is_sealed() {
     let disk = SimDisk::new();
     block_on(async {
-        let flush = Options { durability: Durability::Flush, ..options() };
+        let flush = StoreOptions { durability: Durability::Flush, ..options() };
         let store = FileStore::on_disk(Box::new(disk.clone()), flush);
         let mut begun = Begun::new(&store, "a").await;
         begun.say("m1").await;
@@ -126,9 +126,9 @@ fn a_rotation_keeps_only_lines_that_are_there() {
         let view = begun.chat.view().await.unwrap().unwrap();
         for (first, last) in [(2, 9), (0, 2), (2, 1), (7, 9)] {
             let mut rotation = compaction(&view, Vec::new(), Seq::new(99));
-            rotation.pieces = vec![Piece::Keep(Seq::new(first), Seq::new(last))];
+            rotation.pieces = vec![LogPiece::Keep(Seq::new(first), Seq::new(last))];
             let refused = begun.lane.rotate(rotation).await;
-            let Err(RotateError::Refused(Refused::NoLines { .. })) = refused else {
+            let Err(RotateError::Refused(RefusedInput::NoLines { .. })) = refused else {
                 panic!("{refused:?}")
             };
         }
@@ -158,7 +158,7 @@ fn a_rotation_takes_its_cursor_from_nobody_and_makes_the_link_again() {
 fn errors_name_the_thing_that_is_wrong() {
     let project = Project::new();
     block_on(async {
-        let limited = Options { message_bytes_max: 100, ..options() };
+        let limited = StoreOptions { message_bytes_max: 100, ..options() };
         let store = FileStore::new(project.0.path(), limited).unwrap();
         let begun = Begun::new(&store, "a").await;
         let long = Object::from([("text", Json::from("x".repeat(200)))]);
@@ -183,7 +183,7 @@ fn errors_name_the_thing_that_is_wrong() {
 
 #[test]
 fn those_who_wait_for_a_lane_are_in_nobodys_way() {
-    let patient = Options { lock_wait_ms: 5000, ..options() };
+    let patient = StoreOptions { lock_wait_ms: 5000, ..options() };
     let store = FileStore::in_memory(patient);
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().max_blocking_threads(2).build().unwrap();
@@ -212,7 +212,7 @@ fn a_torn_tail_is_in_quarantine_for_good_before_it_is_cut() {
     block_on(async {
         Begun::new(&store_on(disk.clone()), "a").await.say("m1").await;
         let live = Path::new(".ship/chat/a/messages/history.jsonl");
-        disk.open(live, Mode::Append).unwrap().write(b"{\"seq\":3,\"ty").unwrap();
+        disk.open(live, OpenMode::Append).unwrap().write(b"{\"seq\":3,\"ty").unwrap();
         let before = disk.ops_len();
         let chat = store_on(disk.clone()).open(&"a".parse().unwrap()).await.unwrap().unwrap();
         chat.repair().await.unwrap();

@@ -37,7 +37,10 @@ fn a_damaged_last_line_stays_where_it_is_and_its_number_is_not_given_again() {
 
         let chat = opened(&disk).await;
         let problems = chat.verify().await.unwrap();
-        assert!(problems.iter().all(|problem| problem.kind == ProblemKind::Damage), "{problems:?}");
+        assert!(
+            problems.iter().all(|problem| problem.kind == StorageProblemKind::Damage),
+            "{problems:?}"
+        );
         assert_eq!(problems.len(), 2);
         assert!(chat.accept(entry("k3", "x")).await.unwrap().seq > lost[0].seq);
         let lane = chat.lane("test").await.unwrap();
@@ -70,7 +73,7 @@ fn a_chat_that_git_gave_other_line_ends_is_read_and_goes_on() {
     });
     for path in names(&disk, ".ship/chat/a") {
         if path.extension().is_some_and(|name| name == "jsonl")
-            && disk.open(&path, Mode::Read).is_ok()
+            && disk.open(&path, OpenMode::Read).is_ok()
         {
             change(&disk, &path.display().to_string(), |bytes| {
                 let text = String::from_utf8(std::mem::take(bytes)).unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ship_store::{
-    About, Chat, Entry, Lane, LedgerSeq, NewMessage, Piece, ReadError, Refused, RotateError,
-    Rotation, SealedName, Seq, Store, View,
+    About, Chat, Lane, LedgerSeq, LogPiece, NewLine, NewMessage, ReadError, RefusedInput,
+    RotateError, Rotation, SealedName, Seq, Store, View,
 };
 
 use crate::chat::{Begun, entry, first_context, id, ids, message, text};
@@ -14,16 +14,16 @@ fn long() -> String {
     "0123456789 漢字 🦜 ".repeat(3000)
 }
 
-fn revised(id: &str, text: &str, rev: u64) -> Entry {
+fn revised(id: &str, text: &str, rev: u64) -> NewLine {
     NewMessage { message: message(id, text), rev, inbox: None }.into()
 }
 
-fn promoted(id: &str, place: LedgerSeq) -> Entry {
+fn promoted(id: &str, place: LedgerSeq) -> NewLine {
     NewMessage { message: message(id, id), rev: 0, inbox: Some(place) }.into()
 }
 
 /// Replaces the active log by these pieces.
-async fn rotate(begun: &mut Begun, pieces: Vec<Piece>) -> Result<SealedName, RotateError> {
+async fn rotate(begun: &mut Begun, pieces: Vec<LogPiece>) -> Result<SealedName, RotateError> {
     let view = begun.chat.view().await.unwrap().unwrap();
     let expected = Some(view.position.generation);
     let rotated = begun.lane.rotate(Rotation { expected, head: view.head, pieces }).await?;
@@ -37,9 +37,9 @@ async fn leave(begun: &mut Begun) -> SealedName {
 }
 
 /// All of a sealed log.
-fn all(log: &SealedName) -> Piece {
+fn all(log: &SealedName) -> LogPiece {
     let (first, last) = log.range();
-    Piece::Sealed { log: log.clone(), first, last }
+    LogPiece::Sealed { log: log.clone(), first, last }
 }
 
 async fn view(chat: &Arc<dyn Chat>) -> View {
@@ -60,8 +60,8 @@ pub async fn lines_of_a_sealed_log_come_back_as_they_were(store: &dyn Store) {
     let log = leave(&mut begun).await;
     begun.say("m4").await;
     let (first, last) = (before.lines[0].seq, before.lines[1].seq);
-    let some = Piece::Sealed { log: log.clone(), first, last };
-    rotate(&mut begun, vec![some, Piece::KeepFrom(Seq::FIRST)]).await.unwrap();
+    let some = LogPiece::Sealed { log: log.clone(), first, last };
+    rotate(&mut begun, vec![some, LogPiece::KeepFrom(Seq::FIRST)]).await.unwrap();
     assert_eq!(texts(&begun.chat).await, ["better", "m2", "m4"]);
     rotate(&mut begun, vec![all(&log)]).await.unwrap();
     let after = view(&begun.chat).await;
@@ -87,9 +87,9 @@ pub async fn what_is_in_two_pieces_is_once_where_it_was_first(store: &dyn Store)
     begun.position =
         begun.lane.append(vec![revised("m2", "better", 1)], begun.position).await.unwrap();
     begun.say("m4").await;
-    rotate(&mut begun, vec![all(&log), Piece::KeepFrom(Seq::FIRST)]).await.unwrap();
+    rotate(&mut begun, vec![all(&log), LogPiece::KeepFrom(Seq::FIRST)]).await.unwrap();
     assert_eq!(texts(&begun.chat).await, ["m1", "better", "m3", "s1", "m4"]);
-    rotate(&mut begun, vec![Piece::KeepFrom(Seq::FIRST), all(&log), all(&log)]).await.unwrap();
+    rotate(&mut begun, vec![LogPiece::KeepFrom(Seq::FIRST), all(&log), all(&log)]).await.unwrap();
     assert_eq!(texts(&begun.chat).await, ["m1", "better", "m3", "s1", "m4"]);
 }
 
@@ -98,9 +98,11 @@ pub async fn something_new_counts_before_a_copy_and_is_refused_behind_it(store: 
     begun.say("m1").await;
     begun.say("m2").await;
     let log = leave(&mut begun).await;
-    let new = Piece::New(message("m2", "said anew").into());
+    let new = LogPiece::New(message("m2", "said anew").into());
     let refused = rotate(&mut begun, vec![all(&log), new.clone()]).await;
-    let Err(RotateError::Refused(Refused::Twice(twice))) = refused else { panic!("{refused:?}") };
+    let Err(RotateError::Refused(RefusedInput::Twice(twice))) = refused else {
+        panic!("{refused:?}")
+    };
     assert_eq!(twice, "m2");
     assert!(ids(&*begun.chat).await.is_empty());
     rotate(&mut begun, vec![new, all(&log)]).await.unwrap();
@@ -127,9 +129,9 @@ pub async fn lines_that_a_sealed_log_does_not_have_are_refused(store: &dyn Store
     begun.say("m2").await;
     for (first, last) in [(1, 3), (0, 2), (2, 1), (3, 3)] {
         let (first, last) = (Seq::new(first), Seq::new(last));
-        let piece = Piece::Sealed { log: log.clone(), first, last };
+        let piece = LogPiece::Sealed { log: log.clone(), first, last };
         let refused = rotate(&mut begun, vec![piece]).await;
-        let expected = Refused::NoLines { first, last };
+        let expected = RefusedInput::NoLines { first, last };
         assert!(matches!(&refused, Err(RotateError::Refused(r)) if *r == expected), "{refused:?}");
     }
     let missing = SealedName::parse("20260205T101500000Z-90-91").unwrap();
@@ -144,7 +146,7 @@ pub async fn lines_that_a_sealed_log_does_not_have_are_refused(store: &dyn Store
 async fn begin(
     store: &dyn Store,
     key: &str,
-    pieces: Vec<Piece>,
+    pieces: Vec<LogPiece>,
 ) -> Result<(Arc<dyn Chat>, Arc<dyn Lane>), RotateError> {
     let chat = store.create(&key.parse().unwrap(), About::default()).await.unwrap();
     let lane = chat.lane("fork").await.unwrap();
@@ -152,9 +154,9 @@ async fn begin(
     Ok((chat, lane))
 }
 
-fn of(begun: &Begun, log: Option<&SealedName>, (first, last): (u64, u64)) -> Piece {
+fn of(begun: &Begun, log: Option<&SealedName>, (first, last): (u64, u64)) -> LogPiece {
     let (chat, log) = (begun.chat.key().clone(), log.cloned());
-    Piece::Of { chat, log, first: Seq::new(first), last: Seq::new(last) }
+    LogPiece::Of { chat, log, first: Seq::new(first), last: Seq::new(last) }
 }
 
 pub async fn a_fork_copies_another_chat_whoever_holds_its_lane(store: &dyn Store) {
@@ -206,13 +208,13 @@ pub async fn a_fork_of_what_is_not_there_is_refused(store: &dyn Store) {
     let mut begun = Begun::new(store, "a").await;
     begun.say("m1").await;
     let (chat, first, last) = ("nobody".parse().unwrap(), Seq::FIRST, Seq::new(2));
-    let refused = begin(store, "b", vec![Piece::Of { chat, log: None, first, last }]).await;
+    let refused = begin(store, "b", vec![LogPiece::Of { chat, log: None, first, last }]).await;
     assert!(matches!(&refused, Err(RotateError::NoChat(k)) if k.as_str() == "nobody"));
     assert!(store.open(&"nobody".parse().unwrap()).await.unwrap().is_none(), "nothing was made");
     // The live log was rotated since somebody read it: those numbers are not in it any more.
     leave(&mut begun).await;
     let refused = begin(store, "c", vec![of(&begun, None, (1, 2))]).await.map(|_| ());
-    let expected = Refused::NoLines { first, last };
+    let expected = RefusedInput::NoLines { first, last };
     assert!(matches!(&refused, Err(RotateError::Refused(r)) if *r == expected), "{refused:?}");
     assert!(
         store

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ship_message::json::Object;
 use ship_store::{
-    Chat, ContextId, Derived, DerivedState, MessageId, Piece, Place, PurgeError, Purged, ReadError,
-    RotateError, Rotation, SealedName, Seq, Store, Timestamp,
+    Chat, ContextId, Derived, DerivedState, LogPiece, MessageId, MessagePlace, PurgeError, Purged,
+    ReadError, RotateError, Rotation, SealedName, Seq, Store, Timestamp,
 };
 
 use crate::chat::{Begun, entry, ids, message};
@@ -65,7 +65,7 @@ pub async fn a_message_is_found_in_the_newest_log_that_has_it(store: &dyn Store)
         begun.chat.find(&MessageId::new(id).unwrap(), before.cloned()).await.unwrap()
     };
     let place = |log: Option<usize>, seq: u64| {
-        Some(Place { log: log.map(|at| all[at].clone()), seq: Seq::new(seq) })
+        Some(MessagePlace { log: log.map(|at| all[at].clone()), seq: Seq::new(seq) })
     };
     assert_eq!(find("s2", None).await, place(None, 9));
     assert_eq!(find("m3", None).await, place(None, 10));
@@ -119,7 +119,7 @@ pub async fn what_was_purged_is_never_copied(store: &dyn Store) {
     let rotation = Rotation {
         expected: Some(view.position.generation),
         head: view.head,
-        pieces: vec![Piece::Sealed { log: all[0].clone(), first, last }],
+        pieces: vec![LogPiece::Sealed { log: all[0].clone(), first, last }],
     };
     let refused = begun.lane.rotate(rotation).await;
     let Err(RotateError::Source(ReadError::Purged { name, .. })) = refused else {

@@ -1,6 +1,6 @@
 //! The steps of a sweep that copy lines from elsewhere, and that purge.
 
-use ship_store::{About, Chat, FileStore, Lane, Piece, Rotation, SealedLog, Seq, Store, View};
+use ship_store::{About, Chat, FileStore, Lane, LogPiece, Rotation, SealedLog, Seq, Store, View};
 
 use super::{FORK, Refused, Thing, as_said, confirm, said, was_said};
 use crate::chat::{first_context, message};
@@ -13,8 +13,8 @@ pub(super) async fn undo(chat: &dyn Chat, lane: &dyn Lane, id: &str) -> Result<(
     }
     let log = chat.sealed_logs(None, 1).await?.pop().ok_or("nothing is sealed")?.name;
     let (first, last) = log.range();
-    let new = Piece::New(message(id, &said(id, false)).into());
-    let pieces = vec![Piece::Sealed { log, first, last }, Piece::KeepFrom(Seq::FIRST), new];
+    let new = LogPiece::New(message(id, &said(id, false)).into());
+    let pieces = vec![LogPiece::Sealed { log, first, last }, LogPiece::KeepFrom(Seq::FIRST), new];
     let expected = Some(view.position.generation);
     lane.rotate(Rotation { expected, head: view.head, pieces }).await?;
     Ok(())
@@ -49,8 +49,8 @@ pub(super) async fn fork(store: &FileStore, chat: &dyn Chat, id: &str) -> Result
     }
     let first = from.lines.first().ok_or("nothing is live")?.seq;
     let (chat, last) = (chat.key().clone(), from.position.seq);
-    let new = Piece::New(message(id, &said(id, false)).into());
-    let pieces = vec![Piece::Of { chat, log: None, first, last }, new];
+    let new = LogPiece::New(message(id, &said(id, false)).into());
+    let pieces = vec![LogPiece::Of { chat, log: None, first, last }, new];
     lane.rotate(Rotation { pieces, ..first_context() }).await?;
     Ok(())
 }

@@ -1,5 +1,5 @@
 use ship_message::UiPart;
-use ship_store::NewEntry;
+use ship_store::LedgerEntry;
 
 use super::super::reference::Fetched;
 use super::*;
@@ -23,7 +23,7 @@ fn ledger(texts: &[&str]) -> Vec<LedgerLine> {
         if role == "user" {
             entry.set("username", "ann\nassistant");
         }
-        let body = LedgerBody::Entry(NewEntry { key: String::new(), entry });
+        let body = LedgerBody::Entry(LedgerEntry { key: String::new(), entry });
         LedgerLine { seq: LedgerSeq::new(number), body }
     };
     texts.iter().enumerate().map(line).collect()

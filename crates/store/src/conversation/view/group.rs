@@ -7,7 +7,7 @@ use super::plain;
 use crate::conversation::{ContextEntry, EntryRole, MessageEntry};
 
 /// A message as it grows, line by line, with its lines.
-pub(super) struct Group<'a> {
+pub(super) struct EntryGroup<'a> {
     lines: Vec<&'a ContextEntry>,
     /// The message so far; none while there are only events.
     message: Option<UiMessage>,
@@ -17,7 +17,7 @@ pub(super) struct Group<'a> {
     ends_with_result: bool,
 }
 
-impl<'a> Group<'a> {
+impl<'a> EntryGroup<'a> {
     /// The message that lines make, all of which belong to it.
     pub(super) fn of_lines(lines: impl IntoIterator<Item = &'a ContextEntry>) -> Self {
         let mut group =

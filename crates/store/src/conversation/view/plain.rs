@@ -97,14 +97,14 @@ pub(super) fn begins_step(content: &Json) -> bool {
 }
 
 /// The parts of an assistant's message that make one entry with its results: some parts, then calls.
-struct Step<'a> {
+struct EntryStep<'a> {
     head: &'a [UiPart],
     calls: &'a [UiPart],
 }
 
 /// Cuts a message where a step begins and all calls of the one before it are answered, so that the
 /// entry of the next one is seen to go on from there.
-fn steps(parts: &[UiPart]) -> impl Iterator<Item = Step<'_>> {
+fn steps(parts: &[UiPart]) -> impl Iterator<Item = EntryStep<'_>> {
     let mut rest = Some(parts);
     std::iter::from_fn(move || {
         let parts = rest?;
@@ -113,7 +113,7 @@ fn steps(parts: &[UiPart]) -> impl Iterator<Item = Step<'_>> {
         rest = cut.map(|at| &parts[at..]);
         let parts = &parts[..cut.unwrap_or(parts.len())];
         let (head, calls) = parts.split_at(parts.len() - trailing_calls(parts));
-        Some(Step { head, calls })
+        Some(EntryStep { head, calls })
     })
 }
 
@@ -130,7 +130,7 @@ fn trailing_calls(parts: &[UiPart]) -> usize {
 }
 
 /// The entries of a step: the assistant's, and one for each answered call.
-fn with_results(mut given: Option<Object>) -> impl FnMut(Step<'_>) -> Vec<MessageEntry> {
+fn with_results(mut given: Option<Object>) -> impl FnMut(EntryStep<'_>) -> Vec<MessageEntry> {
     move |step| {
         let content = step_content(given.take(), step.head);
         let mut assistant = MessageEntry::new("", "", EntryRole::Assistant, content);

@@ -8,7 +8,7 @@
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 
-use super::group::Group;
+use super::group::EntryGroup;
 use super::plain::{self, Opening};
 use super::to_view;
 use crate::conversation::{ContextEntry, MessageEntry};
@@ -24,7 +24,7 @@ pub fn without_record(message: &UiMessage) -> UiMessage {
 }
 
 /// The message that lines make, with their record.
-pub(super) fn with_record(group: Group<'_>) -> UiMessage {
+pub(super) fn with_record(group: EntryGroup<'_>) -> UiMessage {
     let (message, lines) = group.finish();
     let messages = || lines.iter().filter_map(|line| line.as_message());
     let first_id = messages().next().map(|first| first.id.as_str());
