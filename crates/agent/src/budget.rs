@@ -1,7 +1,7 @@
 //! How large a request may be before its context is compacted: one place that says so to runs, to `inspect` and to
 //! `compact --dry-run`.
 
-use ship_context::compact::{Budget, Goal};
+use ship_context::compact::{CompactionGoal, TokenLimits};
 use ship_context::input_budget;
 
 use crate::inspect::PieceTokens;
@@ -35,13 +35,13 @@ impl Inner {
 
     /// Returns what holds for a request. `is_raised` is set when a person has undone a compaction: then the whole
     /// window may be used.
-    pub(crate) fn budget(&self, is_raised: bool) -> Budget {
+    pub(crate) fn budget(&self, is_raised: bool) -> TokenLimits {
         let window = self.window_tokens();
         let tokens = match is_raised {
             true => window.unwrap_or(UNLIMITED),
             false => self.budget_tokens(),
         };
-        Budget { tokens, window, is_guess: false, answer: self.rules.max_tokens }
+        TokenLimits { tokens, window, is_guess: false, answer: self.rules.max_tokens }
     }
 
     /// Returns when the context of a request is compacted by itself, if nothing waits for an answer.
@@ -49,7 +49,7 @@ impl Inner {
         let weights = self.scales.estimated(&self.scales.counted(Pieces::of(request)));
         let fixed = weights.system.iter().chain(&weights.tools).sum();
         let budget = self.budget(is_raised);
-        match Goal::new(fixed, 0, &budget) {
+        match CompactionGoal::new(fixed, 0, &budget) {
             Ok(goal) => Trigger {
                 tokens: (budget.tokens != UNLIMITED).then_some(goal.trigger),
                 warning: goal
@@ -66,7 +66,7 @@ impl Inner {
         &self,
         request: &Prepared,
         weights: &PieceTokens,
-        goal: &Goal,
+        goal: &CompactionGoal,
     ) -> String {
         let system: u64 = weights.system.iter().sum();
         let tools: u64 = weights.tools.iter().sum();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::{Earlier, JournalLine, joined};
+use ship_context::{JournalLine, SettledWork, joined};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, TextState, UiMessage, UiPart};
 use ship_store::{ANSWERS_TO, Lane, Synced};
@@ -70,7 +70,7 @@ pub(crate) async fn finish(
 pub(crate) async fn close(
     work: &Work,
     message: &UiMessage,
-    earlier: &Earlier,
+    earlier: &SettledWork,
 ) -> Result<(), RunError> {
     deliver(work, message, earlier).await?;
     // Last of all, so that a run that says it ended has nothing left to do.
@@ -143,7 +143,7 @@ pub(crate) fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason
 
 /// Records in the ledger what the person was told by the answer, in settled messages and in the last one.
 /// Done once however often it is tried.
-async fn deliver(work: &Work, message: &UiMessage, earlier: &Earlier) -> Result<(), RunError> {
+async fn deliver(work: &Work, message: &UiMessage, earlier: &SettledWork) -> Result<(), RunError> {
     let text = joined(&earlier.said, &message.text());
     let to = message.metadata().and_then(|metadata| metadata.get(ANSWERS_TO)).cloned();
     let meta = to.map(|to| Object::from([(ANSWERS_TO, to)]));

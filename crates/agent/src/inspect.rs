@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::Pruned;
+use ship_context::compact::PrunedOutputs;
 use ship_context::contexts::place_references;
 use ship_context::{Journal, Recovery, SystemBlock, recover};
 use ship_message::UiMessage;
@@ -172,7 +172,7 @@ impl Inner {
         chat: &dyn Chat,
         request: &Prepared,
         tokens: &PieceTokens,
-        pruned: &Pruned,
+        pruned: &PrunedOutputs,
     ) -> Result<Stable, RunError> {
         // What cannot be written is told when somebody asks for it.
         let Ok(written) = request.written(self, self.rules.max_tokens) else {
@@ -210,7 +210,7 @@ struct Found {
     channel: Option<String>,
     began: Option<Began>,
     parked: bool,
-    pruned: Pruned,
+    pruned: PrunedOutputs,
     /// What the log's head carries of how the provider counts.
     carried: Option<Object>,
     /// Whether a person has undone a compaction, so that the whole window may be used.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ship_context::contexts::{Bounds, SnapshotLimits};
+use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
 use ship_message::json::Json;
 use ship_project::{
     FileError, Level, LoadProjectError, LogEntry, LogWriter, Project, SkillState as Found,
@@ -171,12 +171,12 @@ fn rules(project: &Project) -> Rules {
 fn contexts(settings: &ship_project::ArchiveSettings) -> ContextRules {
     ContextRules {
         enabled: settings.enabled,
-        active: Bounds {
+        active: UtteranceLimits {
             turns_max: size(settings.active_max_messages),
             chars_max: size(settings.active_max_chars),
         },
         snapshot: SnapshotLimits {
-            turns: Bounds {
+            turns: UtteranceLimits {
                 turns_max: size(settings.max_turns),
                 chars_max: size(settings.max_chars),
             },

@@ -1,7 +1,7 @@
 //! What a model was sent once: each request on record, written again and compared with its digest.
 
 use ship_context::SystemBlock;
-use ship_context::compact::Pruned;
+use ship_context::compact::PrunedOutputs;
 use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_provider::ToolSpec;
@@ -28,7 +28,7 @@ pub struct PastRequest {
     /// The tools.
     pub tools: Vec<ToolSpec>,
     /// The tool outputs that were left out.
-    pub pruned: Pruned,
+    pub pruned: PrunedOutputs,
     /// The compactions that the log told of at that time: when, and what the event says.
     pub compactions: Vec<(Timestamp, Json)>,
     /// The body, written again; none if something is missing for it.

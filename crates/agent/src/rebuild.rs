@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::Pruned;
+use ship_context::compact::PrunedOutputs;
 use ship_context::contexts::place_references;
-use ship_context::{Journal, Limits, SystemBlock};
+use ship_context::{Journal, ShownLimits, SystemBlock};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{Request, ToolSpec};
@@ -26,7 +26,7 @@ pub(crate) struct Rebuilt {
     pub(crate) shown: Vec<UiMessage>,
     pub(crate) tools: Vec<ToolSpec>,
     /// The outputs that were left out.
-    pub(crate) pruned: Pruned,
+    pub(crate) pruned: PrunedOutputs,
     /// The compactions that the log told of at that time: when, and what the event says.
     pub(crate) compactions: Vec<(ship_store::Timestamp, Json)>,
     /// The body, if everything was found that it takes.
@@ -51,7 +51,7 @@ pub(crate) async fn rebuild(store: &dyn Store, chat: &dyn Chat, record: &Request
     }
     match &record.shown {
         Shown::Context { position, message_id, parts } => {
-            let limits = Limits { tool_output_chars: record.tool_output_chars };
+            let limits = ShownLimits { tool_output_chars: record.tool_output_chars };
             let read = rebuilt.read_context(chat, *position, message_id, *parts, limits).await;
             rebuilt.missing.extend(read.err().map(|error| error.to_string()));
         }
@@ -93,7 +93,7 @@ impl Rebuilt {
         position: Position,
         message_id: &str,
         parts: usize,
-        limits: Limits,
+        limits: ShownLimits,
     ) -> Result<(), ReadError> {
         let logs = Logs::of(chat).await?;
         let so_far = logs.message(chat, position, message_id, parts).await?;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::Pruned;
-use ship_context::{Limits, SystemBlock, file_tokens_at_most, shown_to_model, surely_fits};
+use ship_context::compact::PrunedOutputs;
+use ship_context::{ShownLimits, SystemBlock, file_tokens_at_most, shown_to_model, surely_fits};
 use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{AnswerEnd, ProviderError, Recipe, Request, ToolSpec};
@@ -28,9 +28,9 @@ impl Prepared {
         blocks: Vec<SystemBlock>,
         said: &[Arc<UiMessage>],
         so_far: Option<&UiMessage>,
-        pruned: &Pruned,
+        pruned: &PrunedOutputs,
     ) -> Self {
-        let limits = Limits { tool_output_chars: agent.rules.tool_output_chars };
+        let limits = ShownLimits { tool_output_chars: agent.rules.tool_output_chars };
         Self {
             system: blocks.iter().map(|block| block.text.clone()).collect(),
             blocks,
@@ -119,10 +119,10 @@ pub(crate) struct Written<'a> {
 
 /// The messages as a model is shown them: what was said, and what the run has said so far.
 pub(crate) fn shown(
-    limits: Limits,
+    limits: ShownLimits,
     said: &[Arc<UiMessage>],
     so_far: Option<&UiMessage>,
-    pruned: &Pruned,
+    pruned: &PrunedOutputs,
 ) -> Vec<UiMessage> {
     let so_far = so_far.filter(|message| !message.parts().is_empty());
     let mut shown = shown_to_model(said, limits);

@@ -1,7 +1,7 @@
 //! Settling: a run that outgrows the window goes on in a new message.
 //!
 //! What it has so far is put into the log, so that it can be pruned and summed up like anything else; see
-//! `ship_context::Earlier`. Nothing is done again, and nobody who listens notices.
+//! `ship_context::SettledWork`. Nothing is done again, and nobody who listens notices.
 
 use ship_context::{Journal, SETTLED};
 use ship_message::{StepStartPart, UiMessage, UiPart};

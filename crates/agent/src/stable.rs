@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::Pruned;
+use ship_context::compact::PrunedOutputs;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_provider::{CachedSequence, Recipe};
@@ -70,7 +70,7 @@ pub(crate) struct Now<'a> {
     pub(crate) sequence: &'a CachedSequence,
     pub(crate) position: Option<Position>,
     pub(crate) shown: &'a [UiMessage],
-    pub(crate) pruned: &'a Pruned,
+    pub(crate) pruned: &'a PrunedOutputs,
 }
 
 impl Now<'_> {
@@ -159,7 +159,7 @@ impl Now<'_> {
         let Some((old, _)) = pairs.into_iter().find(|(old, new)| !begins_with(new, old)) else {
             return Ok("the end of the messages".to_owned());
         };
-        let of = |pruned: &Pruned| pruned.clone().of(std::iter::once(old));
+        let of = |pruned: &PrunedOutputs| pruned.clone().of(std::iter::once(old));
         let change = if of(self.pruned) == of(&rebuilt.pruned) { "changed" } else { "pruned" };
         Ok(format!("message {} {change}", old.id().unwrap_or("without an id")))
     }

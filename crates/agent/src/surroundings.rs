@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ship_context::contexts::{Bounds, SnapshotLimits};
+use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
 use ship_message::json::Json;
 use ship_store::ChatKey;
 
@@ -144,7 +144,7 @@ pub struct ContextRules {
     /// Whether the model has the tools to leave a context and come back.
     pub enabled: bool,
     /// `activeMaxMessages` and `activeMaxChars`: what is shown of the active context, and of a recent one.
-    pub active: Bounds,
+    pub active: UtteranceLimits,
     /// `maxTurns`, `maxChars` and `searchTextMaxChars`: what is written down of an archived one.
     pub snapshot: SnapshotLimits,
 }
@@ -153,9 +153,9 @@ impl Default for ContextRules {
     fn default() -> Self {
         Self {
             enabled: true,
-            active: Bounds { turns_max: 80, chars_max: 24_000 },
+            active: UtteranceLimits { turns_max: 80, chars_max: 24_000 },
             snapshot: SnapshotLimits {
-                turns: Bounds { turns_max: 120, chars_max: 48_000 },
+                turns: UtteranceLimits { turns_max: 120, chars_max: 48_000 },
                 search_text_chars_max: 12_000,
             },
         }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use ship_context::compact::Pruned;
+use ship_context::compact::PrunedOutputs;
 use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -54,7 +54,7 @@ struct Log {
     messages: Arc<[Arc<UiMessage>]>,
     loaded: Vec<String>,
     /// Tool outputs that are not shown any more.
-    pruned: Pruned,
+    pruned: PrunedOutputs,
     /// How long it was when it was read.
     size: LogSize,
     sources: Sources,
@@ -113,7 +113,7 @@ impl Work {
     }
 
     /// The tool outputs that are not shown any more.
-    pub(crate) async fn pruned(&self) -> Pruned {
+    pub(crate) async fn pruned(&self) -> PrunedOutputs {
         self.log.lock().await.pruned.clone()
     }
 

@@ -3,7 +3,7 @@
 //! Everything here is pure: what must go is planned from sizes alone, and what the older part said is told
 //! by a model or, when none can, by a deterministic extract. Who calls it asks the model and rotates the log.
 //!
-//! - [`Goal`] says when a request is too large and how large it may be afterwards. The floor is what cannot
+//! - [`CompactionGoal`] says when a request is too large and how large it may be afterwards. The floor is what cannot
 //!   shrink; the target lies halfway between the floor and the trigger, so that the next compaction is half
 //!   of that way off, and none follows at once.
 //! - [`prunable`] names the tool outputs that nobody needs any more.
@@ -21,17 +21,17 @@ mod transcript;
 
 pub use cut::{Cut, cut};
 pub use extract::extract;
-pub use goal::{Budget, Goal, SUMMARY_TOKENS_MIN, TooBig};
-pub use prune::{Pruned, prunable};
+pub use goal::{CompactionGoal, FloorTooBig, SUMMARY_TOKENS_MIN, TokenLimits};
+pub use prune::{PrunedOutputs, prunable};
 pub use summary::{
-    Rejected, Summary, accept, instructions, is_summary, open_request, previous_summary,
+    Summary, SummaryRejection, accept, instructions, is_summary, open_request, previous_summary,
     summary_message, unbroken,
 };
-pub use transcript::{Chunks, chunks, transcript};
+pub use transcript::{TranscriptChunks, chunks, transcript};
 
 /// How a compaction was done; each is tried when the one before it was not enough or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rung {
+pub enum CompactionMethod {
     /// Superseded and old tool output is left out.
     Prune,
     /// The older part is summarised, and the newest messages stay as many as the settings say.
@@ -44,7 +44,7 @@ pub enum Rung {
     Extract,
 }
 
-impl Rung {
+impl CompactionMethod {
     /// The rung's name in events and on screens.
     pub fn name(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl Rung {
 
 /// A message and what it takes of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Weighed<'a> {
+pub struct WeighedMessage<'a> {
     /// The message.
     pub message: &'a ship_message::UiMessage,
     /// Its tokens as it is shown.

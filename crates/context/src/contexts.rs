@@ -3,7 +3,7 @@
 //! A sealed log is the truth about a context that was left. Everything here is made from it or about it, and
 //! everything is pure: who calls it rotates the log, writes the files and runs the model.
 //!
-//! - [`Snapshot`] is what is written down of a context, [`Index`] the list of them, [`Turn`] one thing that
+//! - [`Snapshot`] is what is written down of a context, [`Index`] the list of them, [`Utterance`] one thing that
 //!   was said to somebody.
 //! - [`title_of`] names a context that nobody named.
 //! - [`find`] says which context somebody means.
@@ -29,23 +29,23 @@ mod told;
 mod tools;
 mod turn;
 
-pub use find::{Candidate, Found, find};
-pub use frame::{NoRoom, Room};
+pub use find::{Candidate, ContextMatch, find};
+pub use frame::{ReferenceBudget, ReferenceTooLarge};
 pub use history::{
-    Before, HistoryAsk, InView, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, NotLoaded, before_the_first,
-    from_history,
+    HistoryPosition, HistoryQuery, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, NotLoaded, VisibleEntries,
+    before_the_first, from_history,
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing};
 pub use place::{is_reference, is_reference_line, is_referenced, place_references};
-pub use reference::{Fetched, LoadMode, Mode, Reference, recalled};
+pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recalled};
 pub use rules::{
-    Batch, Refused, SWITCHES_A_RUN_MAX, Switch, anything_said, may_switch, order, switch_of,
+    Batch, SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, anything_said, may_switch, order, switch_of,
 };
 pub use snapshot::{
-    ArchivedAs, CheckpointMessage, Known, Snapshot, SnapshotLimits, Status, view_messages,
+    ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,
 };
 pub use switch::{MOVED, SwitchedRun, Switching, after_switch, current_messages, own_messages};
 pub use title::{clean_title, title_of};
 pub use told::{switch_line, switch_output};
 pub use tools::{ContextTool, tool_specs};
-pub use turn::{Bounds, Speaker, Turn, newest, turns};
+pub use turn::{Speaker, Utterance, UtteranceLimits, newest, turns};

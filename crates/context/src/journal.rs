@@ -7,7 +7,7 @@
 //! line ends the run.
 //!
 //! A run that outgrows its model's window is settled: what it has so far goes into the log as a message, and
-//! the run goes on in another one, with a journal of its own. See [`Earlier`].
+//! the run goes on in another one, with a journal of its own. See [`SettledWork`].
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
 use ship_store::{LedgerSeq, Timestamp};
 
-use crate::Earlier;
+use crate::SettledWork;
 
 /// What a run begins with.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,7 +33,7 @@ pub struct RunStart {
     /// What tells its system blocks from those of another run: a digest for each name.
     pub blocks: Object,
     /// What it has done in messages that were settled.
-    pub earlier: Earlier,
+    pub earlier: SettledWork,
     /// What its message begins with: the parts that were not settled with the one before.
     pub parts: Vec<Json>,
     /// The call among them that has switched the context already.
@@ -110,7 +110,7 @@ impl RunStart {
             inbox: object.get("inbox").and_then(Json::as_u64).map(LedgerSeq::new),
             started: moment(object),
             blocks: object.get("blocks").and_then(Json::as_object).cloned().unwrap_or_default(),
-            earlier: object.get("earlier").map(Earlier::from_json).unwrap_or_default(),
+            earlier: object.get("earlier").map(SettledWork::from_json).unwrap_or_default(),
             switched: object.str("switched").map(str::to_owned),
             parts: object.get("parts").and_then(Json::as_array).unwrap_or_default().to_vec(),
         })
@@ -241,7 +241,7 @@ mod tests {
             inbox: Some(LedgerSeq::new(3)),
             started: Some(Timestamp::from_millis(1000)),
             blocks: Object::from([("runtime", "abc")]),
-            earlier: Earlier { messages: 1, steps: 2, ..Earlier::default() },
+            earlier: SettledWork { messages: 1, steps: 2, ..SettledWork::default() },
             parts: vec![UiPart::text("so far").into_json()],
             switched: Some("c".to_owned()),
         }

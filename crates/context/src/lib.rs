@@ -29,6 +29,6 @@ pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock,
 pub use budget::input_budget;
 pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
-pub use settle::{Earlier, SETTLED, joined};
-pub use shown::{Limits, shown_to_model};
+pub use settle::{SETTLED, SettledWork, joined};
+pub use shown::{ShownLimits, shown_to_model};
 pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, file_tokens_at_most, surely_fits};

@@ -17,7 +17,7 @@ pub const SETTLED: &str = "settled";
 
 /// What a run has done in messages that were settled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Earlier {
+pub struct SettledWork {
     /// How many messages.
     pub messages: u64,
     /// How many steps.
@@ -32,7 +32,7 @@ pub struct Earlier {
     pub worked_ms: u64,
 }
 
-impl Earlier {
+impl SettledWork {
     pub(crate) fn to_json(&self) -> Option<Json> {
         (*self != Self::default()).then(|| {
             let mut object = Object::from([
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(next.message.id(), Some("a-2"));
         assert_eq!(next.message.parts(), &journal.message.parts()[3..]);
         assert_eq!(next.begun, BTreeSet::from([2]), "the places are those in the new message");
-        let earlier = Earlier {
+        let earlier = SettledWork {
             messages: 1,
             steps: 1,
             sends: 1,

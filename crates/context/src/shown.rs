@@ -13,7 +13,7 @@ use ship_store::Timestamp;
 
 /// How much of something a model is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ShownLimits {
     /// `limits.toolOutputChars`
     pub tool_output_chars: usize,
 }
@@ -22,11 +22,11 @@ pub struct Limits {
 pub(crate) const INTERRUPTED: &str = "interrupted, outcome unknown";
 
 /// Gives the messages to show: a copy of the view, completed where a model needs it.
-pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: Limits) -> Vec<UiMessage> {
+pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShownLimits) -> Vec<UiMessage> {
     view.iter().map(|message| shown(message.borrow().clone(), limits)).collect()
 }
 
-fn shown(mut message: UiMessage, limits: Limits) -> UiMessage {
+fn shown(mut message: UiMessage, limits: ShownLimits) -> UiMessage {
     match message.role() {
         Role::User => {
             if let Some(speaker) = speaker(&message) {
@@ -100,7 +100,7 @@ fn shorten(tool: &mut ToolPart, chars_max: usize) {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { tool_output_chars: 40 };
+    const LIMITS: ShownLimits = ShownLimits { tool_output_chars: 40 };
 
     #[test]
     fn the_person_is_named_before_the_text_and_the_text_stays_verbatim() {

@@ -1,21 +1,22 @@
 //! Leaving a context and coming back, as a model sees it; and the same with histories of every kind.
 
 use ship_context::contexts::{
-    ArchivedAs, Bounds, Candidate, Fetched, Found, InView, Index, IndexItem, Known, Mode, Room,
-    Snapshot, SnapshotLimits, SwitchedRun, Switching, after_switch, anything_said,
-    current_messages, find, listing, own_messages, place_references, recalled, switch_output,
+    ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, RecallMode,
+    ReferenceBudget, ReferenceOrigin, Snapshot, SnapshotLimits, SwitchedRun, Switching,
+    UtteranceLimits, VisibleEntries, after_switch, anything_said, current_messages, find, listing,
+    own_messages, place_references, recalled, switch_output,
 };
-use ship_context::{Limits, shown_to_model};
+use ship_context::{ShownLimits, shown_to_model};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolPart, UiMessage, UiPart};
 use ship_store::{ContextId, Timestamp};
 use ship_testkit::histories::History;
 
 const LIMITS: SnapshotLimits = SnapshotLimits {
-    turns: Bounds { turns_max: 120, chars_max: 48_000 },
+    turns: UtteranceLimits { turns_max: 120, chars_max: 48_000 },
     search_text_chars_max: 12_000,
 };
-const RECENT: Bounds = Bounds { turns_max: 80, chars_max: 24_000 };
+const RECENT: UtteranceLimits = UtteranceLimits { turns_max: 80, chars_max: 24_000 };
 
 fn chars(text: &str) -> u64 {
     text.chars().count() as u64
@@ -36,14 +37,14 @@ fn calling(id: &str, tool: &str) -> UiMessage {
 }
 
 fn archive(context: &ContextId, messages: &[UiMessage], at: i64) -> Snapshot {
-    let known = Known { context, created_at: Timestamp::from_millis(0), title: None };
-    let left = ArchivedAs { at: Timestamp::from_millis(at), reason: "new", sealed: None };
+    let known = ContextFacts { context, created_at: Timestamp::from_millis(0), title: None };
+    let left = ArchiveNote { at: Timestamp::from_millis(at), reason: "new", sealed: None };
     Snapshot::archived(messages, known, left, LIMITS)
 }
 
 /// What a model sees: a line for each message, `|` between its parts.
 fn seen(messages: &[UiMessage]) -> String {
-    let shown = shown_to_model(messages, Limits { tool_output_chars: 12_000 });
+    let shown = shown_to_model(messages, ShownLimits { tool_output_chars: 12_000 });
     let part = |part: &UiPart| match part {
         UiPart::Text(text) => text.text().lines().next().unwrap_or_default().to_owned(),
         UiPart::Tool(tool) => format!("{}()", tool.name().unwrap_or_default()),
@@ -97,7 +98,7 @@ fn a_context_is_left_and_come_back_to() {
     second.extend([said("a3", "Noodles."), said("u3", "Back to the database plan.")]);
     let candidates: Vec<Candidate<'_>> =
         [&snapshot].into_iter().filter_map(Candidate::of).collect();
-    assert_eq!(find("database plan", &candidates), Found::One(plan.clone()));
+    assert_eq!(find("database plan", &candidates), ContextMatch::One(plan.clone()));
     let loaded = own_messages(&first).into_iter().cloned().collect();
     let run = switch(&second, loaded, &calling("a4", "chat_context_load"), "a4-2");
     assert_eq!(
@@ -117,10 +118,10 @@ fn a_context_is_left_and_come_back_to() {
 fn a_context_is_looked_into_without_being_entered() {
     let old = [said("u1", "The port is 8080."), said("a1", "Noted.")];
     let snapshot = archive(&id("c_20260205_a"), &old, 10);
-    let room = Room { tokens: 10_000, count: &chars };
-    let reference = recalled(&snapshot, Mode::Full, RECENT, room).unwrap();
+    let room = ReferenceBudget { tokens: 10_000, count: &chars };
+    let reference = recalled(&snapshot, RecallMode::Full, RECENT, room).unwrap();
     let at = Timestamp::from_millis(5);
-    let fetched = Fetched { id: "r1", for_message: "u9", run_id: Some("run"), at };
+    let fetched = ReferenceOrigin { id: "r1", for_message: "u9", run_id: Some("run"), at };
     let messages = [
         said("u8", "hello"),
         said("a8", "hello"),
@@ -141,8 +142,11 @@ fn a_context_is_looked_into_without_being_entered() {
 #[test]
 fn the_list_shows_the_active_context_apart_from_those_that_were_left() {
     let active = id("c_20260205_b");
-    let known =
-        Known { context: &active, created_at: Timestamp::from_millis(1), title: Some("Now") };
+    let known = ContextFacts {
+        context: &active,
+        created_at: Timestamp::from_millis(1),
+        title: Some("Now"),
+    };
     let active = Snapshot::active(&[said("u1", "hi")], known, RECENT);
     let left = archive(&id("c_20260205_a"), &[said("u1", "Plan the trip.")], 10);
     let mut index = Index::default();
@@ -161,25 +165,30 @@ fn whatever_a_history_holds_it_can_be_left_found_and_recalled() {
     for seed in 0..400 {
         let messages = History::of_seed(seed, &|_| "signed".to_owned()).messages;
         let small = SnapshotLimits {
-            turns: Bounds { turns_max: 5, chars_max: 300 },
+            turns: UtteranceLimits { turns_max: 5, chars_max: 300 },
             search_text_chars_max: 200,
         };
-        let known = Known { context: &context, created_at: Timestamp::from_millis(0), title: None };
-        let left = ArchivedAs { at: Timestamp::from_millis(9), reason: "new", sealed: None };
+        let known =
+            ContextFacts { context: &context, created_at: Timestamp::from_millis(0), title: None };
+        let left = ArchiveNote { at: Timestamp::from_millis(9), reason: "new", sealed: None };
         let snapshot = Snapshot::archived(&messages, known, left, small);
         assert!(!snapshot.title().is_empty(), "seed {seed}");
         assert!(snapshot.search_text().chars().count() <= 200, "seed {seed}");
         let object = Json::parse(&Json::Object(snapshot.to_object().clone()).to_string()).unwrap();
         let read = Snapshot::read(object.as_object().unwrap().clone());
         assert_eq!(read.as_ref(), Some(&snapshot), "seed {seed}");
-        for mode in [Mode::Summary, Mode::Recent, Mode::Full] {
-            let room = Room { tokens: 900, count: &chars };
+        for mode in [RecallMode::Summary, RecallMode::Recent, RecallMode::Full] {
+            let room = ReferenceBudget { tokens: 900, count: &chars };
             let reference = recalled(&snapshot, mode, small.turns, room).unwrap();
             assert!(chars(&reference.text) <= 900, "seed {seed}");
         }
         let candidates: Vec<Candidate<'_>> = Candidate::of(&snapshot).into_iter().collect();
-        assert_eq!(find(snapshot.title(), &candidates), Found::One(context.clone()), "seed {seed}");
-        InView::of(&messages, []);
+        assert_eq!(
+            find(snapshot.title(), &candidates),
+            ContextMatch::One(context.clone()),
+            "seed {seed}"
+        );
+        VisibleEntries::of(&messages, []);
         let so_far = calling("x", "chat_context_new");
         let run = switch(&messages, messages.clone(), &so_far, "x-2");
         let (before, after) = (messages.len(), run.messages.len());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ship_agent::{Agent, chosen_model};
-use ship_context::contexts::Bounds;
+use ship_context::contexts::UtteranceLimits;
 use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
 use ship_store::{ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder};
 
@@ -98,10 +98,10 @@ impl Session {
     }
 
     /// How much of a context somebody looks at.
-    pub(crate) fn active_bounds(&self) -> Bounds {
+    pub(crate) fn active_bounds(&self) -> UtteranceLimits {
         let contexts = &self.project.settings().context.contexts;
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        Bounds {
+        UtteranceLimits {
             turns_max: size(contexts.active_max_messages),
             chars_max: size(contexts.active_max_chars),
         }

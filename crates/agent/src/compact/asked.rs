@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{Cut, Rung};
+use ship_context::compact::{CompactionMethod, Cut};
 use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -18,7 +18,7 @@ use crate::work::Work;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compacted {
     /// How.
-    pub rung: Rung,
+    pub rung: CompactionMethod,
     /// What the request took before.
     pub tokens_before: u64,
     /// What it takes now.

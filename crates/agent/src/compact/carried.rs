@@ -1,6 +1,6 @@
 //! What a compaction leaves for the next one, in the head of the log: it must outlive rotations and restarts.
 
-use ship_context::compact::Pruned;
+use ship_context::compact::PrunedOutputs;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, Head, Timestamp, View};
 
@@ -17,7 +17,7 @@ const TOKENS: &str = "tokens";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Carried {
     /// The outputs that are left out.
-    pub(crate) pruned: Pruned,
+    pub(crate) pruned: PrunedOutputs,
     /// What the provider counts for what we count.
     pub(crate) tokens: Object,
     /// How often in a row no model could sum up.
@@ -61,14 +61,14 @@ impl Carried {
 }
 
 /// The outputs that a view leaves out: those that its head carries, and those of compactions since.
-pub(crate) fn pruned(view: &View) -> Pruned {
+pub(crate) fn pruned(view: &View) -> PrunedOutputs {
     let mut pruned = pruned_by_head(&view.head);
     for line in &view.lines {
         if let ContextBody::Event(event) = &line.body
             && event.event == COMPACTED
             && let Some(more) = event.data.get(PRUNED)
         {
-            pruned.extend(Pruned::from_json(more));
+            pruned.extend(PrunedOutputs::from_json(more));
         }
     }
     pruned
@@ -83,6 +83,6 @@ fn warned_by_event(view: &View) -> Option<&str> {
 }
 
 /// The outputs that a head leaves out.
-pub(super) fn pruned_by_head(head: &Head) -> Pruned {
-    head.carry.get(PRUNED).map(Pruned::from_json).unwrap_or_default()
+pub(super) fn pruned_by_head(head: &Head) -> PrunedOutputs {
+    head.carry.get(PRUNED).map(PrunedOutputs::from_json).unwrap_or_default()
 }

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ship_context::compact::Rung;
+use ship_context::compact::CompactionMethod;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, ContextBody, Derived, View};
@@ -61,7 +61,7 @@ impl Range {
 pub(super) struct Draft {
     pub(super) range: Range,
     pub(super) prose: String,
-    pub(super) rung: Rung,
+    pub(super) rung: CompactionMethod,
     pub(super) cost: Cost,
 }
 
@@ -88,7 +88,7 @@ impl Draft {
                 digest: text("digest")?,
             },
             prose: text("prose")?,
-            rung: Rung::named(object.str("rung")?)?,
+            rung: CompactionMethod::named(object.str("rung")?)?,
             cost: Cost::from_object(object.get("cost")?.as_object()?),
         })
     }

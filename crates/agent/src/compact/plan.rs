@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ship_context::compact::{
-    Budget, Cut, Goal, Pruned, TooBig, Weighed, cut, is_summary, prunable,
+    CompactionGoal, Cut, FloorTooBig, PrunedOutputs, TokenLimits, WeighedMessage, cut, is_summary,
+    prunable,
 };
 use ship_context::contexts::is_reference;
 use ship_message::json::Json;
@@ -27,11 +28,11 @@ pub(super) struct Plan {
     pub(super) said: Arc<[Arc<UiMessage>]>,
     pub(super) open: Vec<bool>,
     pub(super) load: Load,
-    pub(super) goal: Goal,
+    pub(super) goal: CompactionGoal,
     /// What system and tools take, in a sentence, where they and the open request fill the budget.
     pub(super) filled_by: Option<String>,
     /// Outputs to leave out, and what the messages weigh then.
-    pub(super) pruned: Pruned,
+    pub(super) pruned: PrunedOutputs,
     pub(super) weights: Vec<u64>,
     pub(super) carried: Carried,
     pub(super) view: View,
@@ -61,7 +62,7 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
     let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
     let budget = budget(agent, &carried, why, load.total());
-    let goal = match Goal::new(load.fixed, open_tokens, &budget) {
+    let goal = match CompactionGoal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
         Err(too_big) => return Ok(Planning::No(sentence(agent, request, &too_big))),
     };
@@ -77,7 +78,7 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
             if may_settle && earlier > 0 && tokens > goal.room() / 2 {
                 return Ok(Planning::Settle(earlier));
             }
-            match Goal::new(load.fixed, open_tokens + tokens, &budget) {
+            match CompactionGoal::new(load.fixed, open_tokens + tokens, &budget) {
                 Ok(goal) => goal,
                 Err(_) if may_settle => return Ok(Planning::Settle(so_far.parts().len())),
                 Err(too_big) => return Ok(Planning::No(sentence(agent, request, &too_big))),
@@ -89,7 +90,7 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
     // What is pruned is told by an event with the messages; a conversation's file has no such thing.
     let pruned = match agent.names.keeps_messages_whole() {
         true => prunable(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
-        false => Pruned::default(),
+        false => PrunedOutputs::default(),
     };
     // Most often nothing is left out, and copies of all messages would be for nothing.
     for (at, weight) in weights.iter_mut().enumerate() {
@@ -119,8 +120,8 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
 }
 
 /// What is too big, and what can be done about it.
-fn sentence(agent: &Inner, request: &Prepared, too_big: &TooBig) -> String {
-    let TooBig { open, fixed, wall } = *too_big;
+fn sentence(agent: &Inner, request: &Prepared, too_big: &FloorTooBig) -> String {
+    let FloorTooBig { open, fixed, wall } = *too_big;
     let takes = format!("the model takes {wall} with room for an answer");
     if open > fixed {
         return format!(
@@ -161,14 +162,14 @@ fn earlier_parts(so_far: &UiMessage) -> usize {
 
 /// What a request may take. A person who has undone a compaction wants the whole window, until it overflows.
 /// A provider that refuses what weighs `total` and does not say what it takes is taken at less than that.
-pub(super) fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) -> Budget {
+pub(super) fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) -> TokenLimits {
     let Why::Overflow { limit } = why else {
         return agent.budget(carried.raised && *why == Why::Trigger);
     };
     let known = agent.window_tokens();
     let takes = limit.unwrap_or(total / 4 * 3);
     let window = known.map_or(takes, |known| known.min(takes));
-    Budget {
+    TokenLimits {
         tokens: agent.budget_within(Some(window)),
         window: Some(window),
         is_guess: limit.is_none() && known.is_none_or(|known| takes < known),
@@ -223,8 +224,8 @@ impl Plan {
 
     /// Which messages stay.
     pub(super) fn cut(&self, keep_last: usize) -> Cut {
-        let weighed: Vec<Weighed<'_>> = (0..self.said.len())
-            .map(|at| Weighed {
+        let weighed: Vec<WeighedMessage<'_>> = (0..self.said.len())
+            .map(|at| WeighedMessage {
                 message: &self.said[at],
                 tokens: self.weights[at],
                 is_open: self.open[at],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{Cut, Rung, Summary, open_request, summary_message};
+use ship_context::compact::{CompactionMethod, Cut, Summary, open_request, summary_message};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
@@ -48,7 +48,7 @@ impl Plan {
     async fn prune(self, work: &Work, before: u64) -> Result<Room, RunError> {
         let warned = self.warned_with(work);
         let compacted = Compacted {
-            rung: Rung::Prune,
+            rung: CompactionMethod::Prune,
             tokens_before: before,
             tokens_after: self.after_pruning(),
             messages: 0,
@@ -86,7 +86,7 @@ impl Plan {
         let kept: u64 = cut.kept.iter().map(|at| self.weights[*at]).sum();
         let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
         let rung = match (summed.rung, cut.is_smaller) {
-            (Rung::Summary, true) => Rung::SmallerTail,
+            (CompactionMethod::Summary, true) => CompactionMethod::SmallerTail,
             (rung, _) => rung,
         };
         let mut compacted = Compacted {

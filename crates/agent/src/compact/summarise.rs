@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ship_context::SystemBlock;
 use ship_context::compact::{
-    Chunks, Goal, Rejected, Rung, SUMMARY_TOKENS_MIN, accept, chunks, extract, instructions,
-    previous_summary, transcript, unbroken,
+    CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SummaryRejection, TranscriptChunks,
+    accept, chunks, extract, instructions, previous_summary, transcript, unbroken,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, Role, UiMessage, UiPart};
@@ -41,7 +41,7 @@ const DEADLINE: Duration = Duration::from_secs(180);
 /// What takes the place of the older part.
 pub(super) struct Summed {
     pub(super) prose: String,
-    pub(super) rung: Rung,
+    pub(super) rung: CompactionMethod,
     /// What it was made from.
     pub(super) source: Vec<String>,
     pub(super) previous: Option<String>,
@@ -95,7 +95,7 @@ pub(super) struct Older<'a> {
 /// Sums the older messages up. This cannot fail.
 pub(super) async fn summarise(
     work: &Work,
-    goal: &Goal,
+    goal: &CompactionGoal,
     carried: &Carried,
     older: Older<'_>,
 ) -> Summed {
@@ -139,7 +139,7 @@ pub(super) async fn summarise(
                 return Summed { prose, rung, source, previous, failures, cool_until, cost };
             }
             (failed, prose) => {
-                let failed = failed.unwrap_or(Failed::Rejected(Rejected::Empty));
+                let failed = failed.unwrap_or(Failed::Rejected(SummaryRejection::Empty));
                 // Of little there is nothing to sum up: the model is not to blame.
                 if !(failed.is_for_length() && size < room) {
                     let wait = COOL_DOWN_S[usize::try_from(failures).unwrap_or(2).min(2)];
@@ -158,7 +158,7 @@ pub(super) async fn summarise(
     }
     let (so_far, read) = so_far;
     let prose = extract(so_far.as_deref(), &rest[read..], room, &count);
-    Summed { prose, rung: Rung::Extract, source, previous, failures, cool_until, cost }
+    Summed { prose, rung: CompactionMethod::Extract, source, previous, failures, cool_until, cost }
 }
 
 /// Whether a model may be asked again. A cool-down that ends later than the longest one could was begun before
@@ -188,7 +188,7 @@ fn tokens_up_to<'t>(
 #[derive(Debug, thiserror::Error)]
 enum Failed {
     #[error(transparent)]
-    Rejected(#[from] Rejected),
+    Rejected(#[from] SummaryRejection),
     #[error(transparent)]
     Provider(#[from] ProviderError),
     #[error(transparent)]
@@ -199,7 +199,7 @@ enum Failed {
 
 impl Failed {
     fn is_for_length(&self) -> bool {
-        matches!(self, Self::Rejected(Rejected::LongerThanSource))
+        matches!(self, Self::Rejected(SummaryRejection::LongerThanSource))
     }
 }
 
@@ -208,14 +208,14 @@ struct Read {
     /// The summary of the first `messages`; none when there was no answer.
     prose: Option<String>,
     messages: usize,
-    rung: Rung,
+    rung: CompactionMethod,
     /// Why the others are not in it.
     failed: Option<Failed>,
 }
 
 struct Asked<'a> {
     work: &'a Work,
-    goal: &'a Goal,
+    goal: &'a CompactionGoal,
     wishes: Option<&'a str>,
     count: &'a (dyn Fn(&str) -> u64 + Sync),
 }
@@ -234,14 +234,15 @@ impl Asked<'_> {
         let summary_room = self.goal.summary_room();
         let is_long = |text: &str| (self.count)(text) > summary_room;
         let mut room = self.room_of(self.goal.reading);
-        let mut read = Read { prose: None, messages: 0, rung: Rung::Summary, failed: None };
+        let mut read =
+            Read { prose: None, messages: 0, rung: CompactionMethod::Summary, failed: None };
         let (mut calls, mut overflows) = (0, 0);
         'parted: loop {
             let from = read.messages;
-            let Chunks { texts, starts, unread } =
+            let TranscriptChunks { texts, starts, unread } =
                 chunks(&source[from..], room, CALLS_MAX - calls, self.count);
             if texts.len() > 1 || unread > 0 || from > 0 || overflows > 0 {
-                read.rung = Rung::Chunks;
+                read.rung = CompactionMethod::Chunks;
             }
             let known = read.prose.as_deref().or(previous);
             let mut so_far = match known {
@@ -326,7 +327,7 @@ impl Asked<'_> {
         let answered = answered.map_err(|_| Failed::Late)??;
         cost.add(answered.usage);
         if called {
-            return Err(Rejected::ToolCall.into());
+            return Err(SummaryRejection::ToolCall.into());
         }
         let whole = unbroken(&said, answered.finish_reason)?;
         let given = previous.map_or(0, |text| (self.count)(text));

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ship_context::compact::Pruned;
+use ship_context::compact::PrunedOutputs;
 use ship_store::{
     ChatKey, ContextBody, ContextEvent, ContextLine, Head, LogPiece, NewLine, NewMessage,
     ReadError, Rotation, Seq, View,
@@ -41,7 +41,7 @@ impl Agent {
         let Some(view) = work.chat.view().await? else { return Ok(Undone::Nothing) };
         let Some((seq, event)) = last_compaction(&view) else { return Ok(Undone::Nothing) };
         if let Some(left_out) = event.data.get(PRUNED) {
-            let outputs = Pruned::from_json(left_out).len();
+            let outputs = PrunedOutputs::from_json(left_out).len();
             show_again(&work, &view, seq).await?;
             return Ok(Undone::Outputs(outputs));
         }

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use ship_context::contexts::{
-    Fetched, HistoryAsk, InView, LoadMode, Mode, Refused, Room, Snapshot, Switch, from_history,
-    may_switch, place_references, switch_output, view_messages,
+    HistoryQuery, LoadMode, RecallMode, ReferenceBudget, ReferenceOrigin, Snapshot, Switch,
+    SwitchRefusal, VisibleEntries, from_history, may_switch, place_references, switch_output,
+    view_messages,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -93,7 +94,7 @@ impl Called<'_> {
 
     async fn recall(&self) -> Answered {
         let mode = self.input.get("mode").and_then(Json::as_str).unwrap_or("summary");
-        let Some(mode) = Mode::named(mode) else {
+        let Some(mode) = RecallMode::named(mode) else {
             return Ok(Err("`mode` is one of summary, recent and full".to_owned()));
         };
         match self.text("contextId") {
@@ -103,7 +104,7 @@ impl Called<'_> {
     }
 
     /// Shows a context once, before the message that is being answered.
-    async fn show(&self, which: &str, mode: Mode) -> Answered {
+    async fn show(&self, which: &str, mode: RecallMode) -> Answered {
         let shelf = self.shelf().await?;
         let snapshot = match shelf.find(which).await? {
             Ok(snapshot) => snapshot,
@@ -190,9 +191,9 @@ impl Called<'_> {
         ContextId::new(self.work.agent.clock.now(), self.work.agent.ids.next())
     }
 
-    async fn may(&self, switch: Switch) -> Result<(), Refused> {
+    async fn may(&self, switch: Switch) -> Result<(), SwitchRefusal> {
         if self.work.is_switching().await {
-            return Err(Refused::OneAtATime);
+            return Err(SwitchRefusal::OneAtATime);
         }
         let current = self.current();
         let made = usize::try_from(self.work.switches().await).unwrap_or(usize::MAX);
@@ -225,17 +226,17 @@ impl Called<'_> {
 
     /// Earlier messages of the ledger that are not in view, as one reference.
     async fn history(&self) -> Answered {
-        let ask = match HistoryAsk::read(self.input) {
+        let ask = match HistoryQuery::read(self.input) {
             Ok(ask) => ask,
             Err(sentence) => return Ok(Err(sentence)),
         };
         let messages = view_messages(self.view);
         let promoted = self.view.lines.iter().filter_map(|line| line.inbox);
-        let in_view = InView::of(&messages, promoted);
+        let in_view = VisibleEntries::of(&messages, promoted);
         let lines = self.earlier_lines().await?;
         let agent = &self.work.agent;
         let count = |text: &str| agent.scales.count(text);
-        let room = Room { tokens: agent.budget_tokens() / SHARE, count: &count };
+        let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
         let loaded = loaded_in_run(&messages, &self.work.run_id);
         let (reference, _) = match from_history(&lines, &ask, &in_view, loaded, room) {
             Ok(found) => found,
@@ -243,7 +244,7 @@ impl Called<'_> {
         };
         let current = self.current();
         let id = format!("r_{:016x}", agent.ids.next());
-        let message = reference.into_message(Fetched {
+        let message = reference.into_message(ReferenceOrigin {
             id: &id,
             for_message: current.last().map_or("", String::as_str),
             run_id: Some(&self.work.run_id),

@@ -1,6 +1,6 @@
 //! What a chat's first context begins with: what people said to one another before the agent was asked anything.
 
-use ship_context::contexts::{Fetched, Room, before_the_first};
+use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, before_the_first};
 use ship_store::{Head, LedgerLine, NewLine, NewMessage};
 
 use super::look::SHARE;
@@ -12,12 +12,12 @@ use crate::run::{Inner, is_message};
 pub(crate) fn said_before(agent: &Inner, head: &Head, lines: &[LedgerLine]) -> Option<NewLine> {
     let first = lines.iter().position(is_message)?;
     let count = |text: &str| agent.scales.count(text);
-    let room = Room { tokens: agent.budget_tokens() / SHARE, count: &count };
+    let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
     let reference = before_the_first(&lines[..first], room).ok()??;
     let for_message = question_in(&*agent.names, head, lines[first].seq, 0);
     let id = format!("r_{:016x}", agent.ids.next());
     let at = agent.clock.now();
-    let fetched = Fetched { id: &id, for_message: &for_message, run_id: None, at };
+    let fetched = ReferenceOrigin { id: &id, for_message: &for_message, run_id: None, at };
     let message = reference.into_message(fetched).to_json().as_object().cloned()?;
     Some(NewMessage { message, rev: 0, inbox: None }.into())
 }

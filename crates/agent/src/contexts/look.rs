@@ -1,8 +1,8 @@
 //! Looking at contexts without leaving the one that is active.
 
 use ship_context::contexts::{
-    Fetched, Index, Mode, NoRoom, Room, Snapshot, is_reference, is_referenced, listing, recalled,
-    view_messages,
+    Index, RecallMode, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot, is_reference,
+    is_referenced, listing, recalled, view_messages,
 };
 use ship_message::UiMessage;
 use ship_message::json::Json;
@@ -99,15 +99,15 @@ impl Agent {
 pub(super) fn reference(
     agent: &Inner,
     snapshot: &Snapshot,
-    mode: Mode,
-) -> Result<ship_context::contexts::Reference, NoRoom> {
+    mode: RecallMode,
+) -> Result<ship_context::contexts::Reference, ReferenceTooLarge> {
     let rules = &agent.rules;
     let count = |text: &str| agent.scales.count(text);
     recalled(
         snapshot,
         mode,
         rules.contexts.active,
-        Room { tokens: agent.budget_tokens() / SHARE, count: &count },
+        ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count },
     )
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn recall(
     ground: Ground<'_>,
     view: &View,
     which: &str,
-    mode: Mode,
+    mode: RecallMode,
     moving: &Moving,
 ) -> Result<Operated, RunError> {
     let shelf = Shelf::open(ground.agent, ground.chat, view).await?;
@@ -151,7 +151,7 @@ pub(super) async fn put(
     ground: Ground<'_>,
     shown: &Shown<'_>,
     snapshot: &Snapshot,
-    mode: Mode,
+    mode: RecallMode,
     moving: &Moving,
 ) -> Result<Result<(), NotDone>, RunError> {
     let messages = view_messages(shown.view);
@@ -166,7 +166,7 @@ pub(super) async fn put(
         return Ok(Err(NotDone::because("There is no room to show it.")));
     };
     let id = format!("r_{:016x}", ground.agent.ids.next());
-    let fetched = Fetched {
+    let fetched = ReferenceOrigin {
         id: &id,
         for_message: shown.current.last().map_or("", String::as_str),
         run_id: shown.run_id,
@@ -180,7 +180,7 @@ pub(super) async fn put(
 }
 
 /// Whether a message shows this much of a context, to whoever comes next.
-fn shows(message: &UiMessage, snapshot: &Snapshot, mode: Mode) -> bool {
+fn shows(message: &UiMessage, snapshot: &Snapshot, mode: RecallMode) -> bool {
     let field = |key: &str| message.metadata()?.get(key)?.as_str();
     is_reference(message)
         && field("contextId") == Some(snapshot.context().as_str())

@@ -1,6 +1,6 @@
 //! What can be done to the contexts of a chat, and what came of it.
 
-use ship_context::contexts::Mode;
+use ship_context::contexts::RecallMode;
 use ship_message::json::{Json, Object};
 use ship_store::{Chat, ChatKey, Lane, LedgerSeq};
 
@@ -27,7 +27,7 @@ pub enum Operation {
         /// Its id, words that are in it, or `last`.
         which: String,
         /// How much of it.
-        mode: Mode,
+        mode: RecallMode,
     },
     /// Leaves a spoilt context for a clean one.
     Clear,
@@ -118,9 +118,10 @@ impl Operation {
         Some(match object.str("op")? {
             "new" => Self::New { title: text("title"), reason: text("reason") },
             "load" => Self::Load { which: text("which")? },
-            "recall" => {
-                Self::Recall { which: text("which")?, mode: Mode::named(object.str("mode")?)? }
-            }
+            "recall" => Self::Recall {
+                which: text("which")?,
+                mode: RecallMode::named(object.str("mode")?)?,
+            },
             "clear" => Self::Clear,
             "rename" => Self::Rename { title: text("title")? },
             "checkpoint" => Self::Checkpoint { name: text("name")? },

@@ -6,7 +6,8 @@
 use std::collections::HashSet;
 
 use ship_context::contexts::{
-    ArchivedAs, Candidate, Found, Index, IndexItem, Known, Snapshot, SnapshotLimits, find,
+    ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, Snapshot, SnapshotLimits,
+    find,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -147,7 +148,7 @@ impl<'a> Shelf<'a> {
     ) -> Snapshot {
         let head = folded(view);
         let known = known(&head);
-        let archived = ArchivedAs { at: left.at, reason: &left.reason, sealed };
+        let archived = ArchiveNote { at: left.at, reason: &left.reason, sealed };
         Snapshot::archived(messages, known, archived, self.limits())
     }
 
@@ -239,8 +240,8 @@ impl<'a> Shelf<'a> {
         let candidates: Vec<Candidate<'_>> = snapshots.iter().filter_map(Candidate::of).collect();
         let of = |id: &ContextId| snapshots.iter().find(|snapshot| snapshot.context() == id);
         Ok(match find(which, &candidates) {
-            Found::One(id) => of(&id).cloned().ok_or_else(Vec::new),
-            Found::Several(ids) | Found::None(ids) => {
+            ContextMatch::One(id) => of(&id).cloned().ok_or_else(Vec::new),
+            ContextMatch::Several(ids) | ContextMatch::None(ids) => {
                 let named = |snapshot: &Snapshot| Named {
                     context: snapshot.context().clone(),
                     title: snapshot.title().to_owned(),
@@ -256,9 +257,9 @@ impl<'a> Shelf<'a> {
     }
 }
 
-pub(super) fn known(head: &Head) -> Known<'_> {
+pub(super) fn known(head: &Head) -> ContextFacts<'_> {
     let since = Began::of(head).since.unwrap_or(Timestamp::from_millis(0));
-    Known { context: &head.context, created_at: since, title: title_in(head) }
+    ContextFacts { context: &head.context, created_at: since, title: title_in(head) }
 }
 
 /// What a head says of the operation that publishes it.

@@ -1,7 +1,7 @@
 //! A clock that jumps by a year changes the times that are shown, and nothing else.
 
 use ship_agent::Operation;
-use ship_context::contexts::Mode;
+use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
 use crate::place::{Place, chat, line};
@@ -47,7 +47,7 @@ fn script() -> Vec<Does> {
         Says("a fresh start of it all"),
         Operates(load("trip")),
         Says("when of all days?"),
-        Operates(Operation::Recall { which: "-".to_owned(), mode: Mode::Recent }),
+        Operates(Operation::Recall { which: "-".to_owned(), mode: RecallMode::Recent }),
         Says("and now?"),
         Operates(Operation::Undo),
         LosesIndex,

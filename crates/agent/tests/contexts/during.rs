@@ -1,7 +1,7 @@
 //! What a person does while a run is at work: at the next step, and whatever waits for an answer gets one.
 
 use ship_agent::{Answer, Operated, Operation, Outcome, Rules, Stop};
-use ship_context::contexts::Mode;
+use ship_context::contexts::RecallMode;
 use ship_message::{Role, UiMessage};
 use ship_testkit::sim::Fault;
 
@@ -86,7 +86,7 @@ async fn a_title_a_checkpoint_and_a_reference_do_not_disturb_a_run() {
     for operation in [
         Operation::Rename { title: "Supper".to_owned() },
         Operation::Checkpoint { name: "here".to_owned() },
-        Operation::Recall { which: "last".to_owned(), mode: Mode::Summary },
+        Operation::Recall { which: "last".to_owned(), mode: RecallMode::Summary },
     ] {
         let place = chat_at_work().await;
         let (outcome, operated) = in_the_middle(&place, operation.clone()).await;

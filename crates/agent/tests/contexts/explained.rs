@@ -1,7 +1,7 @@
 //! Requests that showed a reference are written again from their records, byte for byte.
 
 use ship_agent::{Inbound, Operation};
-use ship_context::contexts::Mode;
+use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
 use crate::place::{Does, Place, calls, chat, line, says, words};
@@ -31,7 +31,7 @@ async fn at_dinner() -> Place {
     place
 }
 
-fn recall(mode: Mode) -> Operation {
+fn recall(mode: RecallMode) -> Operation {
     Operation::Recall { which: "last".to_owned(), mode }
 }
 
@@ -65,12 +65,12 @@ async fn after_a_call_that_fetches_a_reference_every_request_is_explained() {
 #[tokio::test]
 async fn after_a_recall_by_a_person_at_rest_or_in_a_run_every_request_is_explained() {
     let place = at_dinner().await;
-    place.done(recall(Mode::Summary)).await;
+    place.done(recall(RecallMode::Summary)).await;
     place.say("and now?").await;
     place.say("and then?").await;
     all_are_explained(&place, "at rest").await;
     let place = at_dinner().await;
-    place.meanwhile.operation(recall(Mode::Full));
+    place.meanwhile.operation(recall(RecallMode::Full));
     place.say("meanwhile").await;
     place.meanwhile.settled().await;
     place.say("and then?").await;
@@ -93,7 +93,7 @@ async fn references_are_explained_when_their_log_was_sealed_and_when_they_were_t
     let place = at_dinner().await;
     place.say("recall").await;
     place.say("history").await;
-    place.done(recall(Mode::Full)).await;
+    place.done(recall(RecallMode::Full)).await;
     place.say("and now?").await;
     place.done(Operation::Undo).await;
     place.say("and without it?").await;

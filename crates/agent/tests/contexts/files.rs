@@ -1,7 +1,7 @@
 //! What is written down of contexts, for people and for lists, and what the settings do to it.
 
 use ship_agent::{Agent, Operation, Rules};
-use ship_context::contexts::Bounds;
+use ship_context::contexts::UtteranceLimits;
 
 use crate::place::{Place, calls, chat, line, says};
 
@@ -36,7 +36,7 @@ async fn the_list_is_a_file() {
 #[tokio::test]
 async fn the_newest_turns_are_kept() {
     let mut rules = Rules::default();
-    rules.contexts.snapshot.turns = Bounds { turns_max: 4, chars_max: 48_000 };
+    rules.contexts.snapshot.turns = UtteranceLimits { turns_max: 4, chars_max: 48_000 };
     let place = Place::ruled(rules);
     for nth in 0..5 {
         place.say(&format!("thing {nth}")).await;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ship_agent::{Operated, Operation, Outcome, Rules, RunEvent};
-use ship_context::contexts::Mode;
+use ship_context::contexts::RecallMode;
 use ship_message::Chunk;
 use ship_message::json::Json;
 use ship_store::{ChatKey, FileStore, Store};
@@ -208,7 +208,7 @@ async fn undo_takes_back_a_title_a_checkpoint_and_what_was_shown_and_does_it_aga
     assert_eq!(line, "The checkpoint “here” is back where it was.");
 
     let before = place.context().await;
-    let recall = || Operation::Recall { which: "trip".to_owned(), mode: Mode::Summary };
+    let recall = || Operation::Recall { which: "trip".to_owned(), mode: RecallMode::Summary };
     place.done(recall()).await;
     let again = place.operate(recall()).await;
     assert!(matches!(again, Operated::NotDone(_)), "it is shown once: {again:?}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use ship_agent::{Operated, Operation, Outcome, Rules, Stop};
-use ship_context::contexts::{Mode, is_reference, switch_of};
+use ship_context::contexts::{RecallMode, is_reference, switch_of};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{Chat, Derived, Store, View};
@@ -254,7 +254,7 @@ impl Life {
             Wish::Clear => Operation::Clear,
             Wish::Load(nth) => Operation::Load { which: archived(nth).await? },
             Wish::Recall(nth) => {
-                Operation::Recall { which: archived(nth).await?, mode: Mode::Full }
+                Operation::Recall { which: archived(nth).await?, mode: RecallMode::Full }
             }
             Wish::Fork => Operation::Fork { at: None, to: None },
             Wish::ForkAt(nth) => Operation::Fork { at: Some(message(nth).await?), to: None },

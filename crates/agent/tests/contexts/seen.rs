@@ -1,7 +1,7 @@
 //! What the model sees after each operation: the whole of what matters about them, one after the other.
 
 use ship_agent::Operation;
-use ship_context::contexts::Mode;
+use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
 use crate::place::{Does, Place, calls, line, says, words};
@@ -61,7 +61,7 @@ async fn the_next_run_after_each_operation() {
         Operation::Fork { at: Some("soup".to_owned()), to: None },
         Operation::Rewind { to: "soup".to_owned() },
         Operation::Undo,
-        Operation::Recall { which: "last".to_owned(), mode: Mode::Recent },
+        Operation::Recall { which: "last".to_owned(), mode: RecallMode::Recent },
     ] {
         let place = at_dinner().await;
         place.done(Operation::Checkpoint { name: "soup".to_owned() }).await;

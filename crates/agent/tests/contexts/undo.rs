@@ -1,7 +1,7 @@
 //! What an undo takes back: the last operation, whatever was compacted since.
 
 use ship_agent::{Operated, Operation, Rules, Undone};
-use ship_context::contexts::Mode;
+use ship_context::contexts::RecallMode;
 use ship_testkit::sim::SimDisk;
 
 use crate::place::{Place, chat};
@@ -15,7 +15,7 @@ fn checkpoint(name: &str) -> Operation {
 }
 
 fn recall() -> Operation {
-    Operation::Recall { which: "trip".to_owned(), mode: Mode::Summary }
+    Operation::Recall { which: "trip".to_owned(), mode: RecallMode::Summary }
 }
 
 /// A chat that was about the trip and is about dinner, at length.

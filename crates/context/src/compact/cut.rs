@@ -1,6 +1,6 @@
 //! Which messages stay as they are.
 
-use super::Weighed;
+use super::WeighedMessage;
 
 /// What a compaction leaves of the messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Cut {
 
 /// Finds the cut: the open request stays, and of the others the newest `keep_last`, or as many as `room` has
 /// place for. A message holds its calls together with their results, so none are ever parted.
-pub fn cut(messages: &[Weighed<'_>], keep_last: usize, room: u64) -> Cut {
+pub fn cut(messages: &[WeighedMessage<'_>], keep_last: usize, room: u64) -> Cut {
     let mut left = room;
     let mut wanted = keep_last;
     let mut is_smaller = false;
@@ -55,11 +55,11 @@ mod tests {
         tokens.iter().enumerate().map(|(i, tokens)| (message(i), *tokens)).collect()
     }
 
-    fn weighed(messages: &[(UiMessage, u64)], open: usize) -> Vec<Weighed<'_>> {
+    fn weighed(messages: &[(UiMessage, u64)], open: usize) -> Vec<WeighedMessage<'_>> {
         messages
             .iter()
             .enumerate()
-            .map(|(at, (message, tokens))| Weighed {
+            .map(|(at, (message, tokens))| WeighedMessage {
                 message,
                 tokens: *tokens,
                 is_open: at == open,

@@ -28,7 +28,7 @@ pub fn extract(
     count: &dyn Fn(&str) -> u64,
 ) -> String {
     let left = room.saturating_sub(count(&frame("")));
-    let mut said: Vec<Line> = messages.iter().filter_map(|message| line(message)).collect();
+    let mut said: Vec<ExtractLine> = messages.iter().filter_map(|message| line(message)).collect();
     // What a summary says is worth as much as the messages are, and more room is left by few of those.
     let mut earlier = previous.map(lines_of).unwrap_or_default();
     if !earlier.is_empty() {
@@ -50,7 +50,7 @@ fn frame(facts: &str) -> String {
 
 /// A line of an extract.
 #[derive(Clone, Debug)]
-struct Line {
+struct ExtractLine {
     text: String,
     /// Whether it gives way to the others: the assistant can say it again, or it is said elsewhere.
     gives_way: bool,
@@ -60,7 +60,7 @@ struct Line {
 const ASSISTANT: &str = "- The assistant ";
 
 /// The lines of an earlier summary that say something.
-fn lines_of(summary: &str) -> Vec<Line> {
+fn lines_of(summary: &str) -> Vec<ExtractLine> {
     let mut lines = Vec::new();
     let mut is_identifier = false;
     for line in summary.lines() {
@@ -68,14 +68,14 @@ fn lines_of(summary: &str) -> Vec<Line> {
             is_identifier = line == IDENTIFIERS;
         } else if !line.trim().is_empty() && line != "- (nothing)" {
             let gives_way = is_identifier || line.starts_with(ASSISTANT);
-            lines.push(Line { text: line.to_owned(), gives_way });
+            lines.push(ExtractLine { text: line.to_owned(), gives_way });
         }
     }
     lines
 }
 
 /// What lines take, or `enough` when they take more than that.
-fn tokens_up_to(lines: &[Line], enough: u64, count: &dyn Fn(&str) -> u64) -> u64 {
+fn tokens_up_to(lines: &[ExtractLine], enough: u64, count: &dyn Fn(&str) -> u64) -> u64 {
     let mut tokens = 0;
     for line in lines {
         tokens += count(&line.text) + 1;
@@ -87,7 +87,7 @@ fn tokens_up_to(lines: &[Line], enough: u64, count: &dyn Fn(&str) -> u64) -> u64
 }
 
 /// Leaves so many lines out that the others fit.
-fn thin(lines: &mut Vec<Line>, room: u64, count: &dyn Fn(&str) -> u64) {
+fn thin(lines: &mut Vec<ExtractLine>, room: u64, count: &dyn Fn(&str) -> u64) {
     let mut keeps = vec![false; lines.len()];
     let mut left = room;
     for gives_way in [false, true] {
@@ -123,7 +123,7 @@ fn digest(text: &str) -> u64 {
 
 /// Keeps the lines at these places, from the first, until one does not fit; gives the room that is left.
 fn take(
-    lines: &[Line],
+    lines: &[ExtractLine],
     places: &[usize],
     room: u64,
     keeps: &mut [bool],
@@ -140,10 +140,10 @@ fn take(
     left
 }
 
-fn line(message: &UiMessage) -> Option<Line> {
+fn line(message: &UiMessage) -> Option<ExtractLine> {
     let text = told(message)?;
     let gives_way = text.starts_with(ASSISTANT);
-    Some(Line { text, gives_way })
+    Some(ExtractLine { text, gives_way })
 }
 
 fn told(message: &UiMessage) -> Option<String> {

@@ -2,7 +2,7 @@
 
 /// What a request may take, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct TokenLimits {
     /// `context.history.maxInputTokensApprox`, or what it is by itself.
     pub tokens: u64,
     /// What the model can see at once, if that is known.
@@ -13,7 +13,7 @@ pub struct Budget {
     pub answer: u64,
 }
 
-impl Budget {
+impl TokenLimits {
     /// What the model can be sent at all, with room for an answer.
     pub fn wall(&self) -> Option<u64> {
         self.window.map(|window| window - self.answer.min(window / 4))
@@ -22,7 +22,7 @@ impl Budget {
 
 /// What a compaction aims at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Goal {
+pub struct CompactionGoal {
     /// What cannot shrink: system, tools, the open request.
     pub floor: u64,
     /// A larger request is compacted.
@@ -41,7 +41,7 @@ pub struct Goal {
     "the system, the tools and the open request take about {} tokens; the model takes {wall} with room for an answer",
     fixed + open
 )]
-pub struct TooBig {
+pub struct FloorTooBig {
     /// What the open request takes.
     pub open: u64,
     /// What system and tools take.
@@ -50,24 +50,24 @@ pub struct TooBig {
     pub wall: u64,
 }
 
-impl TooBig {
+impl FloorTooBig {
     /// Whether no message at all fits beside the system and the tools.
     pub fn is_without_request(&self) -> bool {
         self.fixed >= self.wall
     }
 }
 
-impl Goal {
+impl CompactionGoal {
     /// Finds the goal for a request whose system and tools take `fixed` and whose open request takes `open`.
     ///
     /// # Errors
     /// When even the floor does not fit the model's window: no compaction can help.
-    pub fn new(fixed: u64, open: u64, budget: &Budget) -> Result<Self, TooBig> {
+    pub fn new(fixed: u64, open: u64, budget: &TokenLimits) -> Result<Self, FloorTooBig> {
         let floor = fixed + open;
         let wall = budget.wall();
         // A guess may be wrong: then everything that can go goes, and the provider has the last word.
         if let Some(wall) = wall.filter(|wall| floor > *wall && !budget.is_guess) {
-            return Err(TooBig { open, fixed, wall });
+            return Err(FloorTooBig { open, fixed, wall });
         }
         // Where the floor leaves next to nothing of the budget, every turn would be compacted.
         let floor_fills_budget = floor + budget.tokens / LEFT_MIN >= budget.tokens;
@@ -109,10 +109,10 @@ mod tests {
 
     #[test]
     fn the_target_is_halfway_between_the_floor_and_the_trigger() {
-        let goal = Goal::new(
+        let goal = CompactionGoal::new(
             1_500,
             500,
-            &Budget { tokens: 12_000, window: None, is_guess: false, answer: 8_192 },
+            &TokenLimits { tokens: 12_000, window: None, is_guess: false, answer: 8_192 },
         )
         .unwrap();
         assert_eq!((goal.floor, goal.trigger, goal.target), (2_000, 12_000, 7_000));
@@ -120,37 +120,38 @@ mod tests {
 
     #[test]
     fn a_budget_below_the_floor_holds_for_the_other_messages() {
-        let budget = Budget { tokens: 500, window: None, is_guess: false, answer: 8_192 };
-        let goal = Goal::new(1_500, 100, &budget).unwrap();
+        let budget = TokenLimits { tokens: 500, window: None, is_guess: false, answer: 8_192 };
+        let goal = CompactionGoal::new(1_500, 100, &budget).unwrap();
         assert!(goal.floor_fills_budget);
         assert_eq!((goal.trigger, goal.target), (2_100, 1_850));
     }
 
     #[test]
     fn a_floor_just_below_the_budget_leaves_as_much_room_as_one_above_it() {
-        let budget = |window| Budget { tokens: 2_000, window, is_guess: false, answer: 1_000 };
-        let goal = Goal::new(1_900, 50, &budget(None)).unwrap();
+        let budget = |window| TokenLimits { tokens: 2_000, window, is_guess: false, answer: 1_000 };
+        let goal = CompactionGoal::new(1_900, 50, &budget(None)).unwrap();
         assert!(goal.floor_fills_budget && goal.has_room_for_summary());
         assert_eq!((goal.trigger, goal.room()), (3_950, 1_000));
-        let walled = Goal::new(1_900, 50, &budget(Some(3_000))).unwrap();
+        let walled = CompactionGoal::new(1_900, 50, &budget(Some(3_000))).unwrap();
         assert_eq!(walled.trigger, 2_250, "the wall holds");
         assert!(!walled.has_room_for_summary());
-        let roomy = Goal::new(1_700, 40, &budget(None)).unwrap();
+        let roomy = CompactionGoal::new(1_700, 40, &budget(None)).unwrap();
         assert_eq!((roomy.trigger, roomy.floor_fills_budget), (2_000, false));
     }
 
     #[test]
     fn a_floor_over_the_window_is_told_and_nothing_else() {
-        let budget = Budget { tokens: 5_400, window: Some(8_000), is_guess: false, answer: 8_192 };
-        let too_big = Goal::new(1_500, 9_000, &budget).unwrap_err();
+        let budget =
+            TokenLimits { tokens: 5_400, window: Some(8_000), is_guess: false, answer: 8_192 };
+        let too_big = CompactionGoal::new(1_500, 9_000, &budget).unwrap_err();
         assert_eq!(
             too_big.to_string(),
             "the system, the tools and the open request take about 10500 tokens; \
              the model takes 6000 with room for an answer"
         );
         assert!(!too_big.is_without_request());
-        assert!(Goal::new(7_000, 0, &budget).unwrap_err().is_without_request());
-        let goal = Goal::new(1_500, 4_400, &budget).unwrap();
+        assert!(CompactionGoal::new(7_000, 0, &budget).unwrap_err().is_without_request());
+        let goal = CompactionGoal::new(1_500, 4_400, &budget).unwrap();
         assert!(
             goal.trigger <= 6_000 && goal.target <= goal.trigger,
             "never over the wall: {goal:?}"
@@ -159,8 +160,9 @@ mod tests {
 
     #[test]
     fn a_guess_of_the_window_makes_all_the_room_there_is_and_refuses_nothing() {
-        let budget = Budget { tokens: 4_000, window: Some(6_000), is_guess: true, answer: 8_192 };
-        let goal = Goal::new(1_500, 9_000, &budget).unwrap();
+        let budget =
+            TokenLimits { tokens: 4_000, window: Some(6_000), is_guess: true, answer: 8_192 };
+        let goal = CompactionGoal::new(1_500, 9_000, &budget).unwrap();
         assert_eq!((goal.trigger, goal.target, goal.room()), (10_500, 10_500, 0));
     }
 }

@@ -14,9 +14,9 @@ const BYTES_MIN: usize = 400;
 
 /// The outputs that are left out: message ids, and ids of calls in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pruned(BTreeMap<String, Vec<String>>);
+pub struct PrunedOutputs(BTreeMap<String, Vec<String>>);
 
-impl Pruned {
+impl PrunedOutputs {
     /// Reads what an event or a head carries.
     pub fn from_json(json: &Json) -> Self {
         let calls = |list: &Json| {
@@ -90,9 +90,9 @@ impl Pruned {
 
 /// Names the outputs to leave out of messages of which the newest, from `protected` on, stay as they are.
 /// Superseded ones go wherever they are.
-pub fn prunable(messages: &[&UiMessage], protected: usize, known: &Pruned) -> Pruned {
+pub fn prunable(messages: &[&UiMessage], protected: usize, known: &PrunedOutputs) -> PrunedOutputs {
     let mut later: HashSet<(String, String)> = HashSet::new();
-    let mut pruned = Pruned::default();
+    let mut pruned = PrunedOutputs::default();
     for (at, message) in messages.iter().enumerate().rev() {
         for part in message.parts().iter().rev() {
             let UiPart::Tool(tool) = part else { continue };
@@ -146,7 +146,7 @@ mod tests {
             called("d", "c4", 1, 1_000),
         ];
         let list: Vec<&UiMessage> = messages.iter().collect();
-        let superseded = prunable(&list, 0, &Pruned::default());
+        let superseded = prunable(&list, 0, &PrunedOutputs::default());
         assert_eq!(superseded.to_json().to_string(), r#"{"a":["c1"]}"#);
         let old = prunable(&list, 3, &superseded);
         assert_eq!(
@@ -159,8 +159,8 @@ mod tests {
     #[test]
     fn what_is_left_out_is_told_and_survives_being_written() {
         let mut message = called("a", "c1", 1, 1_000);
-        let pruned = prunable(&[&message], 1, &Pruned::default());
-        let pruned = Pruned::from_json(&pruned.to_json());
+        let pruned = prunable(&[&message], 1, &PrunedOutputs::default());
+        let pruned = PrunedOutputs::from_json(&pruned.to_json());
         pruned.apply(&mut message);
         let UiPart::Tool(tool) = &message.parts()[0] else { panic!("a call") };
         let note = "[1000 bytes of output, left out to save room; the chat's log has them]";

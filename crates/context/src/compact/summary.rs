@@ -33,7 +33,7 @@ pub fn instructions(wishes: Option<&str>, room: u64) -> String {
 
 /// Why a text is no summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Rejected {
+pub enum SummaryRejection {
     /// It says nothing.
     #[error("the summary was empty")]
     Empty,
@@ -59,14 +59,14 @@ pub enum Rejected {
 ///
 /// # Errors
 /// When it was cut off anywhere else.
-pub fn unbroken(text: &str, finish_reason: FinishReason) -> Result<&str, Rejected> {
+pub fn unbroken(text: &str, finish_reason: FinishReason) -> Result<&str, SummaryRejection> {
     match finish_reason {
-        FinishReason::ContentFilter => Err(Rejected::Filtered),
+        FinishReason::ContentFilter => Err(SummaryRejection::Filtered),
         FinishReason::Length => {
             let has = |heading: &&str| text.lines().any(|line| is_heading(line, heading));
-            let (whole, _) = text.trim_end().rsplit_once('\n').ok_or(Rejected::CutOff)?;
+            let (whole, _) = text.trim_end().rsplit_once('\n').ok_or(SummaryRejection::CutOff)?;
             let is_whole = HEADINGS.iter().all(has) && !text.trim_end().ends_with(HEADINGS[3]);
-            if is_whole { Ok(whole) } else { Err(Rejected::CutOff) }
+            if is_whole { Ok(whole) } else { Err(SummaryRejection::CutOff) }
         }
         FinishReason::Stop
         | FinishReason::ToolCalls
@@ -84,21 +84,21 @@ pub fn accept(
     source_tokens: u64,
     room: u64,
     count: &dyn Fn(&str) -> u64,
-) -> Result<String, Rejected> {
+) -> Result<String, SummaryRejection> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(Rejected::Empty);
+        return Err(SummaryRejection::Empty);
     }
     // A token is a byte at least and seldom more than sixteen: what is far too long need not be counted.
     if text.len() as u64 > room.saturating_mul(16) {
-        return Err(Rejected::TooLong);
+        return Err(SummaryRejection::TooLong);
     }
     if count(text) >= source_tokens {
-        return Err(Rejected::LongerThanSource);
+        return Err(SummaryRejection::LongerThanSource);
     }
     let whole = with_headings(text);
     if count(&whole) > room {
-        return Err(Rejected::TooLong);
+        return Err(SummaryRejection::TooLong);
     }
     Ok(whole)
 }
@@ -264,9 +264,9 @@ mod tests {
         for end in ["Decisions\n- c", "## Open items", "Open items\n", "Fac"] {
             let at = WHOLE.find(end).unwrap() + end.len();
             let cut = unbroken(&WHOLE[..at], FinishReason::Length);
-            assert_eq!(cut, Err(Rejected::CutOff), "{end:?}");
+            assert_eq!(cut, Err(SummaryRejection::CutOff), "{end:?}");
         }
-        assert_eq!(unbroken(WHOLE, FinishReason::ContentFilter), Err(Rejected::Filtered));
+        assert_eq!(unbroken(WHOLE, FinishReason::ContentFilter), Err(SummaryRejection::Filtered));
     }
 
     #[test]
@@ -276,7 +276,7 @@ mod tests {
         let whole = accept(text, 1_000, 1_000, &count).unwrap();
         assert_eq!(accept(text, 1_000, count(&whole), &count).as_ref(), Ok(&whole));
         let too_long = accept(text, 1_000, count(&whole) - 1, &count);
-        assert_eq!(too_long, Err(Rejected::TooLong));
+        assert_eq!(too_long, Err(SummaryRejection::TooLong));
     }
 
     #[test]

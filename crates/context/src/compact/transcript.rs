@@ -89,7 +89,7 @@ pub(super) fn shortened(text: &str, chars_max: usize) -> String {
 
 /// What a bounded number of readings can take of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunks {
+pub struct TranscriptChunks {
     /// The texts, in order.
     pub texts: Vec<String>,
     /// With which piece each text begins.
@@ -105,7 +105,7 @@ pub fn chunks(
     tokens_max: u64,
     texts_max: usize,
     count: &dyn Fn(&str) -> u64,
-) -> Chunks {
+) -> TranscriptChunks {
     // Both from the end: the newest text, and in each the newest piece.
     let mut chunks: Vec<Gathered> = Vec::new();
     for (at, piece) in pieces.iter().enumerate().rev() {
@@ -132,14 +132,14 @@ struct Gathered {
     start: usize,
 }
 
-fn whole(chunks: Vec<Gathered>, unread: usize) -> Chunks {
+fn whole(chunks: Vec<Gathered>, unread: usize) -> TranscriptChunks {
     let (mut texts, mut starts) = (Vec::new(), Vec::new());
     for Gathered { mut pieces, start, .. } in chunks.into_iter().rev() {
         pieces.reverse();
         texts.push(pieces.join("\n\n"));
         starts.push(start);
     }
-    Chunks { texts, starts, unread }
+    TranscriptChunks { texts, starts, unread }
 }
 
 /// A piece and its tokens; one that is too long as several, parted between its lines.
@@ -237,7 +237,7 @@ mod tests {
             length(text)
         });
         let texts = vec!["fourth".into(), "fifth".into()];
-        assert_eq!(found, Chunks { texts, starts: vec![3, 4], unread: 3 });
+        assert_eq!(found, TranscriptChunks { texts, starts: vec![3, 4], unread: 3 });
         assert_eq!(counted.into_inner(), ["fifth", "fourth", "third"]);
     }
 

@@ -51,7 +51,7 @@ impl<'a> Candidate<'a> {
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ContextMatch {
     /// This is meant.
     One(ContextId),
     /// The id begins like several; these are the newest of them.
@@ -61,11 +61,11 @@ pub enum Found {
 }
 
 /// Finds the context that is meant among these, of which the one left last is the first.
-pub fn find(query: &str, among: &[Candidate<'_>]) -> Found {
+pub fn find(query: &str, among: &[Candidate<'_>]) -> ContextMatch {
     let query = query.trim();
     let newest: Vec<&Candidate<'_>> = among.iter().collect();
-    let one = |candidate: &&Candidate<'_>| Found::One(candidate.context.clone());
-    let nothing = || Found::None(offered(newest.iter().copied()));
+    let one = |candidate: &&Candidate<'_>| ContextMatch::One(candidate.context.clone());
+    let nothing = || ContextMatch::None(offered(newest.iter().copied()));
     if matches!(query, "last" | "-") {
         return newest.first().map_or_else(nothing, one);
     }
@@ -78,10 +78,10 @@ pub fn find(query: &str, among: &[Candidate<'_>]) -> Found {
         return match fitting.as_slice() {
             [] => nothing(),
             [only] => one(only),
-            several => Found::Several(offered(several.iter().copied())),
+            several => ContextMatch::Several(offered(several.iter().copied())),
         };
     }
-    best(query, &newest).map_or_else(nothing, |found| Found::One(found.clone()))
+    best(query, &newest).map_or_else(nothing, |found| ContextMatch::One(found.clone()))
 }
 
 /// Whether a query is an id or the beginning of one, and no word.
@@ -95,12 +95,12 @@ fn offered<'a>(candidates: impl Iterator<Item = &'a Candidate<'a>>) -> Vec<Conte
 }
 
 /// The fields of a candidate, folded, with what a word counts in each.
-struct Folded<'a> {
+struct SearchText<'a> {
     context: &'a ContextId,
     fields: [(String, f64); 3],
 }
 
-impl Folded<'_> {
+impl SearchText<'_> {
     /// What a word counts here: the best place it stands at.
     fn score(&self, word: &str) -> f64 {
         let found = self.fields.iter().find(|(text, _)| text.contains(word));
@@ -112,9 +112,9 @@ impl Folded<'_> {
 fn best<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
     let phrase = folded(query);
     let words = words(&phrase);
-    let candidates: Vec<Folded<'a>> = newest
+    let candidates: Vec<SearchText<'a>> = newest
         .iter()
-        .map(|it| Folded {
+        .map(|it| SearchText {
             context: it.context,
             fields: [
                 (folded(it.title), 9.0),
@@ -139,7 +139,7 @@ fn best<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
 }
 
 /// 1 for a word that one candidate has, less for one that more of them have.
-fn rarity(word: &str, candidates: &[Folded<'_>]) -> f64 {
+fn rarity(word: &str, candidates: &[SearchText<'_>]) -> f64 {
     let having = candidates.iter().filter(|candidate| candidate.score(word) > 0.0).count();
     1.0 / having.max(1) as f64
 }
@@ -204,7 +204,7 @@ mod tests {
     ];
 
     /// Looks among contexts of which each was left later than the one before.
-    fn found(query: &str) -> Found {
+    fn found(query: &str) -> ContextMatch {
         let ids: Vec<ContextId> = TITLES.iter().map(|(id, ..)| id.parse().unwrap()).collect();
         let candidates: Vec<Candidate<'_>> = TITLES
             .iter()
@@ -220,8 +220,8 @@ mod tests {
         find(query, &candidates)
     }
 
-    fn one(id: &str) -> Found {
-        Found::One(id.parse().unwrap())
+    fn one(id: &str) -> ContextMatch {
+        ContextMatch::One(id.parse().unwrap())
     }
 
     fn all(ids: &[&str]) -> Vec<ContextId> {
@@ -254,9 +254,9 @@ mod tests {
         assert_eq!(found("c_20260201_aaa2"), one("c_20260201_aaa2"));
         assert_eq!(found(" c_20260202 "), one("c_20260202_bbb1"));
         let several = all(&["c_20260203_ccc2", "c_20260203_ccc1"]);
-        assert_eq!(found("c_20260203"), Found::Several(several));
+        assert_eq!(found("c_20260203"), ContextMatch::Several(several));
         assert!(
-            matches!(found("c_20260209_zzz9"), Found::None(_)),
+            matches!(found("c_20260209_zzz9"), ContextMatch::None(_)),
             "an id is not looked for as words"
         );
     }
@@ -265,7 +265,7 @@ mod tests {
     fn the_last_one_is_the_one_left_last() {
         assert_eq!(found("last"), one("c_20260205_eee1"));
         assert_eq!(found("-"), one("c_20260205_eee1"));
-        assert_eq!(find("last", &[]), Found::None(Vec::new()));
+        assert_eq!(find("last", &[]), ContextMatch::None(Vec::new()));
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
             "c_20260202_bbb1",
         ]);
         for query in ["zebra", "", "???", "斑马"] {
-            assert_eq!(found(query), Found::None(newest.clone()), "{query}");
+            assert_eq!(found(query), ContextMatch::None(newest.clone()), "{query}");
         }
     }
 
@@ -287,8 +287,8 @@ mod tests {
         fn any_query_finds_something_that_is_there_or_nothing(query in "(?s)(c_)?.{0,40}") {
             let known = |id: &ContextId| TITLES.iter().any(|(known, ..)| *known == id.as_str());
             let ids = match found(&query) {
-                Found::One(id) => vec![id],
-                Found::Several(ids) | Found::None(ids) => ids,
+                ContextMatch::One(id) => vec![id],
+                ContextMatch::Several(ids) | ContextMatch::None(ids) => ids,
             };
             prop_assert!(ids.len() <= OFFERED && ids.iter().all(known));
         }

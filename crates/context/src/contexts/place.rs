@@ -11,7 +11,7 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::ContextId;
 
-use super::reference::Mode;
+use super::reference::RecallMode;
 use super::turn::meta;
 
 /// Whether a message is a reference.
@@ -30,7 +30,7 @@ pub fn is_referenced<M: Borrow<UiMessage>>(
     messages: &[M],
     run_id: &str,
     context: &ContextId,
-    mode: Mode,
+    mode: RecallMode,
 ) -> bool {
     messages.iter().map(Borrow::borrow).any(|message| {
         is_reference(message)
@@ -148,9 +148,9 @@ mod tests {
     fn the_same_context_at_the_same_depth_is_fetched_once_in_a_run() {
         let messages = [reference("r", "u1", "c_20260205_abcd")];
         let context: ContextId = "c_20260205_abcd".parse().unwrap();
-        assert!(is_referenced(&messages, "run_1", &context, Mode::Full));
-        assert!(!is_referenced(&messages, "run_1", &context, Mode::Summary));
-        assert!(!is_referenced(&messages, "run_2", &context, Mode::Full));
+        assert!(is_referenced(&messages, "run_1", &context, RecallMode::Full));
+        assert!(!is_referenced(&messages, "run_1", &context, RecallMode::Summary));
+        assert!(!is_referenced(&messages, "run_2", &context, RecallMode::Full));
     }
 
     proptest! {

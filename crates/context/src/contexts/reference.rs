@@ -4,13 +4,13 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::Timestamp;
 
-use super::frame::{Content, NoRoom, Piece, Room, framed, line};
+use super::frame::{FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, framed, line};
 use super::snapshot::Snapshot;
-use super::turn::{Bounds, Turn, millis, newest};
+use super::turn::{Utterance, UtteranceLimits, millis, newest};
 
 /// How deep somebody looks into an archived context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum RecallMode {
     /// What happened in it, in short.
     Summary,
     /// The newest of what was said.
@@ -19,7 +19,7 @@ pub enum Mode {
     Full,
 }
 
-impl Mode {
+impl RecallMode {
     /// The mode's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ pub enum LoadMode {
     /// It becomes the active one.
     Switch,
     /// It is only looked into.
-    Reference(Mode),
+    Reference(RecallMode),
 }
 
 impl LoadMode {
@@ -49,8 +49,8 @@ impl LoadMode {
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "switch" => Some(Self::Switch),
-            "reference" => Some(Self::Reference(Mode::Recent)),
-            name => Mode::named(name).map(Self::Reference),
+            "reference" => Some(Self::Reference(RecallMode::Recent)),
+            name => RecallMode::named(name).map(Self::Reference),
         }
     }
 }
@@ -68,7 +68,7 @@ pub struct Reference {
 
 /// What a reference was fetched for.
 #[derive(Clone, Copy, Debug)]
-pub struct Fetched<'a> {
+pub struct ReferenceOrigin<'a> {
     /// The id of the message that it becomes.
     pub id: &'a str,
     /// The person's message that it stands before.
@@ -81,7 +81,7 @@ pub struct Fetched<'a> {
 
 impl Reference {
     /// Makes the message.
-    pub fn into_message(self, fetched: Fetched<'_>) -> UiMessage {
+    pub fn into_message(self, fetched: ReferenceOrigin<'_>) -> UiMessage {
         let mut metadata = Object::from([
             ("v", Json::from(1u64)),
             ("ts", millis(fetched.at)),
@@ -99,16 +99,16 @@ impl Reference {
     }
 }
 
-/// Looks into an archived context. `recent` bounds what [`Mode::Recent`] shows.
+/// Looks into an archived context. `recent` bounds what [`RecallMode::Recent`] shows.
 ///
 /// # Errors
 /// When there is not even room to say what it is.
 pub fn recalled(
     snapshot: &Snapshot,
-    mode: Mode,
-    recent: Bounds,
-    room: Room<'_>,
-) -> Result<Reference, NoRoom> {
+    mode: RecallMode,
+    recent: UtteranceLimits,
+    room: ReferenceBudget<'_>,
+) -> Result<Reference, ReferenceTooLarge> {
     let head = format!(
         "以下是历史归档 context（仅供参考，可能与当前问题不一致）：\n\
          - contextId: {}\n\
@@ -119,40 +119,42 @@ pub fn recalled(
         mode.name()
     );
     let (pieces, left_out) = match mode {
-        Mode::Summary => (vec![in_short(snapshot)], 0),
-        Mode::Recent => {
+        RecallMode::Summary => (vec![in_short(snapshot)], 0),
+        RecallMode::Recent => {
             let (turns, left_out) = newest(snapshot.turns(), recent);
             (said(&turns), snapshot.turns_left_out() + left_out as u64)
         }
-        Mode::Full => {
+        RecallMode::Full => {
             let mut pieces = said(&snapshot.turns());
             if snapshot.is_compacted() {
                 let text = format!("[summary of what came before]\n{}", snapshot.summary());
-                pieces.insert(0, Piece { text, messages: 0 });
+                pieces.insert(0, FramePiece { text, messages: 0 });
             }
             (pieces, snapshot.turns_left_out())
         }
     };
     let title = Some(snapshot.title());
-    let framed = framed(Content { head: &head, title, pieces: &pieces, left_out }, room)?;
+    let framed = framed(FrameContent { head: &head, title, pieces: &pieces, left_out }, room)?;
     let tags = Object::from([("contextId", snapshot.context().as_str()), ("mode", mode.name())]);
     Ok(Reference { text: framed.text, left_out: framed.left_out, tags })
 }
 
-fn said(turns: &[Turn]) -> Vec<Piece> {
-    let piece =
-        |turn: &Turn| Piece { text: line(turn.ts, turn.speaker.name(), &turn.text), messages: 1 };
+fn said(turns: &[Utterance]) -> Vec<FramePiece> {
+    let piece = |turn: &Utterance| FramePiece {
+        text: line(turn.ts, turn.speaker.name(), &turn.text),
+        messages: 1,
+    };
     turns.iter().map(piece).collect()
 }
 
 /// The summary. That of a compaction tells nothing of what was said after it, so the end is told too.
-fn in_short(snapshot: &Snapshot) -> Piece {
+fn in_short(snapshot: &Snapshot) -> FramePiece {
     let mut lines = vec![snapshot.summary().to_owned()];
     if snapshot.is_compacted() {
         lines.extend(snapshot.last_user_text_preview().map(|text| format!("Asked last: {text}")));
         lines.extend(snapshot.checkpoint().map(|it| format!("Answered last: {}", it.preview)));
     }
-    Piece { text: lines.join("\n"), messages: 0 }
+    FramePiece { text: lines.join("\n"), messages: 0 }
 }
 
 #[cfg(test)]
@@ -161,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    const RECENT: Bounds = Bounds { turns_max: 2, chars_max: 100 };
+    const RECENT: UtteranceLimits = UtteranceLimits { turns_max: 2, chars_max: 100 };
 
     fn snapshot(compacted: bool) -> Snapshot {
         let text = format!(
@@ -179,15 +181,15 @@ mod tests {
         text.chars().count() as u64
     }
 
-    fn shown(mode: Mode, compacted: bool) -> String {
-        let room = Room { tokens: 10_000, count: &chars };
+    fn shown(mode: RecallMode, compacted: bool) -> String {
+        let room = ReferenceBudget { tokens: 10_000, count: &chars };
         recalled(&snapshot(compacted), mode, RECENT, room).unwrap().text
     }
 
     #[test]
     fn a_recall_begins_with_exactly_the_lines_that_are_promised() {
         assert_eq!(
-            shown(Mode::Recent, false),
+            shown(RecallMode::Recent, false),
             "以下是历史归档 context（仅供参考，可能与当前问题不一致）：\n\
              - contextId: c_20260205_abcd\n\
              - mode: recent\n\
@@ -209,12 +211,12 @@ mod tests {
 
     #[test]
     fn each_mode_shows_more_than_the_one_before() {
-        assert_eq!(inside(&shown(Mode::Summary, false)), "title: The plan|We sail.");
+        assert_eq!(inside(&shown(RecallMode::Summary, false)), "title: The plan|We sail.");
         assert_eq!(
-            inside(&shown(Mode::Summary, true)),
+            inside(&shown(RecallMode::Summary, true)),
             "title: The plan|We sail.|Asked last: Go.|Answered last: Aye."
         );
-        let full = inside(&shown(Mode::Full, true));
+        let full = inside(&shown(RecallMode::Full, true));
         assert!(
             full.starts_with(
                 "title: The plan|[4 earlier messages are left out]|[summary of what came before]|We sail.|\
@@ -226,10 +228,10 @@ mod tests {
 
     #[test]
     fn the_message_says_what_it_is_and_what_it_was_fetched_for() {
-        let room = Room { tokens: 10_000, count: &chars };
-        let reference = recalled(&snapshot(false), Mode::Full, RECENT, room).unwrap();
+        let room = ReferenceBudget { tokens: 10_000, count: &chars };
+        let reference = recalled(&snapshot(false), RecallMode::Full, RECENT, room).unwrap();
         let at = Timestamp::from_millis(5);
-        let fetched = Fetched { id: "m1", for_message: "u9", run_id: Some("run_1"), at };
+        let fetched = ReferenceOrigin { id: "m1", for_message: "u9", run_id: Some("run_1"), at };
         let message = reference.into_message(fetched);
         assert_eq!(message.role(), Role::Assistant);
         assert_eq!(
@@ -242,9 +244,9 @@ mod tests {
     fn loading_switches_unless_it_is_told_to_look() {
         for (name, mode) in [
             ("switch", Some(LoadMode::Switch)),
-            ("reference", Some(LoadMode::Reference(Mode::Recent))),
-            ("summary", Some(LoadMode::Reference(Mode::Summary))),
-            ("full", Some(LoadMode::Reference(Mode::Full))),
+            ("reference", Some(LoadMode::Reference(RecallMode::Recent))),
+            ("summary", Some(LoadMode::Reference(RecallMode::Summary))),
+            ("full", Some(LoadMode::Reference(RecallMode::Full))),
             ("Full", None),
         ] {
             assert_eq!(LoadMode::named(name), mode, "{name}");
@@ -254,11 +256,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_recall_is_within_its_budget_or_there_is_none(tokens in 0u64..900, full in any::<bool>()) {
-            let mode = if full { Mode::Full } else { Mode::Summary };
-            let room = Room { tokens, count: &chars };
+            let mode = if full { RecallMode::Full } else { RecallMode::Summary };
+            let room = ReferenceBudget { tokens, count: &chars };
             match recalled(&snapshot(true), mode, RECENT, room) {
                 Ok(reference) => prop_assert!(chars(&reference.text) <= tokens),
-                Err(NoRoom) => prop_assert!(tokens < 300),
+                Err(ReferenceTooLarge) => prop_assert!(tokens < 300),
             }
         }
     }

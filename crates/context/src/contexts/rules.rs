@@ -52,7 +52,7 @@ pub fn switch_of(name: &str, input: Option<&Json>) -> Option<Switch> {
 
 /// Why a run may not switch; in words for the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum SwitchRefusal {
     /// There is nothing to leave.
     #[error("this context is clean already: nothing was said in it yet; answer the person here")]
     NothingSaid,
@@ -71,15 +71,15 @@ pub enum Refused {
 ///
 /// # Errors
 /// When it may not.
-pub fn may_switch(switch: Switch, made: usize, anything_said: bool) -> Result<(), Refused> {
+pub fn may_switch(switch: Switch, made: usize, anything_said: bool) -> Result<(), SwitchRefusal> {
     let leaves_nothing = match switch {
         Switch::New | Switch::Clear => !anything_said,
         Switch::Load | Switch::Fork => false,
     };
     if leaves_nothing {
-        Err(Refused::NothingSaid)
+        Err(SwitchRefusal::NothingSaid)
     } else if made >= SWITCHES_A_RUN_MAX {
-        Err(Refused::TooOften)
+        Err(SwitchRefusal::TooOften)
     } else {
         Ok(())
     }
@@ -113,7 +113,7 @@ pub struct Batch {
     /// These, in this order: the one that switches comes last, because what follows it would be answered in
     /// another context.
     pub run: Vec<usize>,
-    /// These are refused with [`Refused::OneAtATime`].
+    /// These are refused with [`SwitchRefusal::OneAtATime`].
     pub refused: Vec<usize>,
 }
 
@@ -164,7 +164,7 @@ mod tests {
         let only_switched = said("a1", Role::Assistant, vec![switched.clone()]);
         let clean = [current.clone(), only_switched.clone()];
         assert!(!anything_said(&clean, &["u1"]));
-        assert_eq!(may_switch(Switch::New, 1, false), Err(Refused::NothingSaid));
+        assert_eq!(may_switch(Switch::New, 1, false), Err(SwitchRefusal::NothingSaid));
         assert_eq!(may_switch(Switch::Load, 1, false), Ok(()), "there is something to go to");
 
         let answered = said("a1", Role::Assistant, vec![switched, UiPart::text("Hello.")]);

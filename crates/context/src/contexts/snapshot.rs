@@ -12,14 +12,14 @@ use ship_store::{ContextBody, ContextId, SealedName, Timestamp, View};
 
 use super::story::Story;
 use super::text::{preview, without_marks};
-use super::turn::{Bounds, Turn, millis, moment, newest};
+use super::turn::{Utterance, UtteranceLimits, millis, moment, newest};
 
 /// A preview is at most this long.
 pub(super) const PREVIEW_CHARS_MAX: usize = 240;
 
 /// What is known of a context beside what was said in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct ContextFacts<'a> {
     /// The context.
     pub context: &'a ContextId,
     /// When it began.
@@ -30,7 +30,7 @@ pub struct Known<'a> {
 
 /// How a context was left.
 #[derive(Clone, Copy, Debug)]
-pub struct ArchivedAs<'a> {
+pub struct ArchiveNote<'a> {
     /// When.
     pub at: Timestamp,
     /// Why: what whoever left it said, or else `new`, `load`, `clear`, `fork` or `rewind`.
@@ -43,7 +43,7 @@ pub struct ArchivedAs<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotLimits {
     /// `context.contexts.maxTurns` and `maxChars`
-    pub turns: Bounds,
+    pub turns: UtteranceLimits,
     /// `context.contexts.searchTextMaxChars`
     pub search_text_chars_max: usize,
 }
@@ -90,8 +90,8 @@ impl Snapshot {
     /// Writes down a context that was left.
     pub fn archived<M: Borrow<UiMessage>>(
         messages: &[M],
-        known: Known<'_>,
-        left: ArchivedAs<'_>,
+        known: ContextFacts<'_>,
+        left: ArchiveNote<'_>,
         limits: SnapshotLimits,
     ) -> Self {
         let story = Story::of(messages, known);
@@ -111,7 +111,7 @@ impl Snapshot {
                 "checkpoint",
                 story.checkpoint.as_ref().map_or(Json::Null, CheckpointMessage::to_json),
             ),
-            ("turns", kept.iter().map(Turn::to_json).collect::<Array>().into()),
+            ("turns", kept.iter().map(Utterance::to_json).collect::<Array>().into()),
             ("searchText", search_text.into()),
             ("meta", story.meta(left_out).into()),
             ("sealed", left.sealed.map_or(Json::Null, |name| name.as_str().into())),
@@ -120,7 +120,11 @@ impl Snapshot {
     }
 
     /// Writes down the active context, as far as somebody wants to look at it.
-    pub fn active<M: Borrow<UiMessage>>(messages: &[M], known: Known<'_>, shown: Bounds) -> Self {
+    pub fn active<M: Borrow<UiMessage>>(
+        messages: &[M],
+        known: ContextFacts<'_>,
+        shown: UtteranceLimits,
+    ) -> Self {
         let story = Story::of(messages, known);
         let (kept, left_out) = newest(story.turns.clone(), shown);
         let mut object = Object::from([
@@ -135,7 +139,7 @@ impl Snapshot {
         if story.is_compacted {
             object.set("summary", story.summary.as_str());
         }
-        object.set("turns", kept.iter().map(Turn::to_json).collect::<Array>());
+        object.set("turns", kept.iter().map(Utterance::to_json).collect::<Array>());
         object.set("meta", story.meta(left_out));
         Self { context: known.context.clone(), status: Status::Active, object }
     }
@@ -224,9 +228,9 @@ impl Snapshot {
     }
 
     /// What was said in it, the newest part. What cannot be read is left out.
-    pub fn turns(&self) -> Vec<Turn> {
+    pub fn turns(&self) -> Vec<Utterance> {
         let turns = self.object.get("turns").and_then(Json::as_array).unwrap_or_default();
-        turns.iter().filter_map(Turn::from_json).collect()
+        turns.iter().filter_map(Utterance::from_json).collect()
     }
 
     /// What a search looks through.

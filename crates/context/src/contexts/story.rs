@@ -6,10 +6,10 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::Timestamp;
 
-use super::snapshot::{CheckpointMessage, Known, PREVIEW_CHARS_MAX};
+use super::snapshot::{CheckpointMessage, ContextFacts, PREVIEW_CHARS_MAX};
 use super::text::{preview, within};
 use super::title::{clean_title, title_of};
-use super::turn::{Speaker, Turn, answered, meta, said, said_at, turns};
+use super::turn::{Speaker, Utterance, answered, meta, said, said_at, turns};
 use crate::compact::previous_summary;
 
 /// What the messages of a context tell, before it is cut to size.
@@ -17,7 +17,7 @@ pub(super) struct Story {
     pub(super) title: String,
     pub(super) summary: String,
     pub(super) is_compacted: bool,
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<Utterance>,
     pub(super) checkpoint: Option<CheckpointMessage>,
     pub(super) updated_at: Timestamp,
     pub(super) last_request_id: Option<String>,
@@ -25,7 +25,7 @@ pub(super) struct Story {
 }
 
 impl Story {
-    pub(super) fn of<M: Borrow<UiMessage>>(messages: &[M], known: Known<'_>) -> Self {
+    pub(super) fn of<M: Borrow<UiMessage>>(messages: &[M], known: ContextFacts<'_>) -> Self {
         let all: Vec<&UiMessage> = messages.iter().map(Borrow::borrow).collect();
         let turns = turns(messages, known.created_at);
         let said = said(messages);
@@ -98,9 +98,10 @@ fn checkpoint(said: &[&UiMessage], began: Timestamp) -> Option<CheckpointMessage
 }
 
 /// A summary that needs no model: what was asked first and last, and what was answered last.
-fn in_short(turns: &[Turn]) -> String {
-    let line =
-        |label: &str, turn: &Turn| format!("{label}: {}", preview(&turn.text, PREVIEW_CHARS_MAX));
+fn in_short(turns: &[Utterance]) -> String {
+    let line = |label: &str, turn: &Utterance| {
+        format!("{label}: {}", preview(&turn.text, PREVIEW_CHARS_MAX))
+    };
     let of = |speaker: Speaker| turns.iter().filter(move |turn| turn.speaker == speaker);
     let first = of(Speaker::User).next();
     let last = of(Speaker::User).next_back().filter(|_| of(Speaker::User).count() > 1);

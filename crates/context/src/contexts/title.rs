@@ -3,7 +3,7 @@
 use ship_store::Timestamp;
 
 use super::text::{is_cjk, without_marks};
-use super::turn::{Speaker, Turn};
+use super::turn::{Speaker, Utterance};
 
 /// A title is at most so wide; a Chinese character takes two columns.
 const COLUMNS_MAX: usize = 60;
@@ -43,9 +43,9 @@ pub fn clean_title(given: &str) -> Option<String> {
 
 /// A title from what was said: the first thing that a person asked for, or else the first thing that was said
 /// at all, or else the day.
-pub fn title_of(turns: &[Turn], began: Timestamp) -> String {
+pub fn title_of(turns: &[Utterance], began: Timestamp) -> String {
     let asked = || turns.iter().filter(|turn| turn.speaker == Speaker::User);
-    let all = |turns: &mut dyn Iterator<Item = &Turn>, only_meaningful: bool| {
+    let all = |turns: &mut dyn Iterator<Item = &Utterance>, only_meaningful: bool| {
         turns
             .flat_map(|turn| lines(&turn.text))
             .find(|line| !only_meaningful || is_meaningful(line))
@@ -163,7 +163,7 @@ mod tests {
 
     fn title(texts: &[&str]) -> String {
         let ts = Timestamp::from_millis(1_770_286_500_123);
-        let turn = |text: &&str| Turn { ts, speaker: Speaker::User, text: (*text).to_owned() };
+        let turn = |text: &&str| Utterance { ts, speaker: Speaker::User, text: (*text).to_owned() };
         title_of(&texts.iter().map(turn).collect::<Vec<_>>(), ts)
     }
 

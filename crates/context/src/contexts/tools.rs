@@ -201,7 +201,7 @@ fn number(about: &str, max: usize) -> Object {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reference::{LoadMode, Mode};
+    use super::super::reference::{LoadMode, RecallMode};
     use super::*;
 
     /// The fields of a tool's input, those that must be there with a `!`.
@@ -242,7 +242,7 @@ mod tests {
             for name in names.iter().map(|name| name.as_str().unwrap()) {
                 let understood = match tool.name {
                     "chat_context_load" => LoadMode::named(name).is_some(),
-                    _ => Mode::named(name).is_some(),
+                    _ => RecallMode::named(name).is_some(),
                 };
                 assert!(understood, "{} {name}", tool.name);
             }

@@ -15,7 +15,7 @@ use crate::OutputRules;
 
 /// One thing that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct Utterance {
     /// When.
     pub ts: Timestamp,
     /// By whom.
@@ -43,7 +43,7 @@ impl Speaker {
     }
 }
 
-impl Turn {
+impl Utterance {
     pub(super) fn to_json(&self) -> Json {
         Json::Object(Object::from([
             ("v", Json::from(1u64)),
@@ -99,7 +99,7 @@ pub(super) fn said<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
 
 /// The turns of a context, the oldest first. A message that does not tell its time has that of the one
 /// before it, the first one that of the context's beginning.
-pub fn turns<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Vec<Turn> {
+pub fn turns<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Vec<Utterance> {
     let mut last = began;
     let mut turns = Vec::new();
     for message in said(messages) {
@@ -110,7 +110,7 @@ pub fn turns<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Vec<Turn
             Role::System | Role::Unknown => continue,
         };
         if !text.trim().is_empty() {
-            turns.push(Turn { ts: last, speaker, text });
+            turns.push(Utterance { ts: last, speaker, text });
         }
     }
     turns
@@ -160,7 +160,7 @@ fn sent(part: &UiPart) -> Option<String> {
 
 /// How much of what was said is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct UtteranceLimits {
     /// So many turns.
     pub turns_max: usize,
     /// So many characters in all of them.
@@ -169,7 +169,7 @@ pub struct Bounds {
 
 /// Keeps the newest turns that are within the bounds, and tells how many are left out. The very newest is
 /// kept in any case, cut in the middle if it must be.
-pub fn newest(mut turns: Vec<Turn>, bounds: Bounds) -> (Vec<Turn>, usize) {
+pub fn newest(mut turns: Vec<Utterance>, bounds: UtteranceLimits) -> (Vec<Utterance>, usize) {
     let mut chars = 0;
     let mut kept = 0;
     for turn in turns.iter().rev().take(bounds.turns_max) {
@@ -273,16 +273,16 @@ mod tests {
         assert_eq!(turns, [(5, "user", "old".to_owned())]);
     }
 
-    fn of_texts(texts: &[String]) -> Vec<Turn> {
+    fn of_texts(texts: &[String]) -> Vec<Utterance> {
         let ts = Timestamp::from_millis(0);
-        let turn = |text: &String| Turn { ts, speaker: Speaker::User, text: text.clone() };
+        let turn = |text: &String| Utterance { ts, speaker: Speaker::User, text: text.clone() };
         texts.iter().map(turn).collect()
     }
 
     #[test]
     fn a_turn_that_is_too_long_alone_is_cut_and_not_lost() {
         let turns = of_texts(&["old".to_owned(), "x".repeat(100)]);
-        let (kept, left_out) = newest(turns, Bounds { turns_max: 9, chars_max: 30 });
+        let (kept, left_out) = newest(turns, UtteranceLimits { turns_max: 9, chars_max: 30 });
         assert_eq!((kept.len(), left_out, kept[0].text.chars().count()), (1, 1, 30));
     }
 
@@ -294,7 +294,7 @@ mod tests {
             chars_max in 1usize..80,
         ) {
             let turns = of_texts(&texts);
-            let (kept, left_out) = newest(turns.clone(), Bounds { turns_max, chars_max });
+            let (kept, left_out) = newest(turns.clone(), UtteranceLimits { turns_max, chars_max });
             let chars: usize = kept.iter().map(|turn| turn.text.chars().count()).sum();
             prop_assert!(kept.len() <= turns_max && chars <= chars_max);
             prop_assert_eq!(kept.len() + left_out, turns.len());

@@ -33,15 +33,15 @@ use super::family::Family;
 /// ```
 #[derive(Clone, Debug)]
 pub struct TokenCache {
-    young: HashMap<Key, u64>,
-    old: HashMap<Key, u64>,
+    young: HashMap<TokenCacheKey, u64>,
+    old: HashMap<TokenCacheKey, u64>,
     generation_max: usize,
     counted: u64,
 }
 
 /// Who counts, and a hash of what is counted. Two messages of one hash would have one count; at 64 bits that
 /// happens to nobody, and would only make an estimate wrong.
-type Key = (Family, u64);
+type TokenCacheKey = (Family, u64);
 
 impl TokenCache {
     /// Makes a memory for windows of up to `window_max` messages. It remembers at most twice as many, at a few

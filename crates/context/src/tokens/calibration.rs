@@ -45,11 +45,11 @@ const WEIGHT_MIN: f64 = 0.25;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
     /// The one that was heard of last is last.
-    models: Vec<Learnt>,
+    models: Vec<ModelRate>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Learnt {
+struct ModelRate {
     model: String,
     factor: f64,
     /// How many reports the factor is the mean of.
@@ -88,7 +88,7 @@ impl Calibration {
             return Lesson::MaybeTruncated;
         }
         let anchor = Anchor { counted, reported };
-        let mut learnt = self.take(model).unwrap_or_else(|| Learnt::new(model, anchor));
+        let mut learnt = self.take(model).unwrap_or_else(|| ModelRate::new(model, anchor));
         learnt.anchor = anchor;
         if counted >= FACTOR_FROM_TOKENS {
             learnt.add(reported as f64 / counted as f64);
@@ -125,8 +125,10 @@ impl Calibration {
     pub fn rate(&self, model: &str) -> f64 {
         match self.models.iter().find(|learnt| learnt.model == model) {
             None => Family::of_model(model).starting_factor(),
-            Some(Learnt { anchor, factor, .. }) if anchor.counted < FACTOR_FROM_TOKENS => *factor,
-            Some(Learnt { anchor, .. }) => {
+            Some(ModelRate { anchor, factor, .. }) if anchor.counted < FACTOR_FROM_TOKENS => {
+                *factor
+            }
+            Some(ModelRate { anchor, .. }) => {
                 (anchor.reported as f64 / anchor.counted as f64).clamp(FACTOR_MIN, FACTOR_MAX)
             }
         }
@@ -140,13 +142,13 @@ impl Calibration {
     /// Takes over what `older` knows of models that have taught nothing here.
     pub fn carry_over(&mut self, older: Self) {
         let unknown = older.models.into_iter().filter(|learnt| !self.knows(&learnt.model));
-        let mut models: Vec<Learnt> = unknown.collect();
+        let mut models: Vec<ModelRate> = unknown.collect();
         models.append(&mut self.models);
         models.drain(..models.len().saturating_sub(MODELS_MAX));
         self.models = models;
     }
 
-    fn take(&mut self, model: &str) -> Option<Learnt> {
+    fn take(&mut self, model: &str) -> Option<ModelRate> {
         let at = self.models.iter().position(|learnt| learnt.model == model)?;
         Some(self.models.remove(at))
     }
@@ -159,14 +161,14 @@ impl Calibration {
 
     /// Reads what [`Self::to_object`] gave. What cannot be read is left out, and so learnt again.
     pub fn from_object(object: &Object) -> Self {
-        let learnt = object.iter().filter_map(|(model, json)| Learnt::from_json(model, json));
-        let mut models: Vec<Learnt> = learnt.collect();
+        let learnt = object.iter().filter_map(|(model, json)| ModelRate::from_json(model, json));
+        let mut models: Vec<ModelRate> = learnt.collect();
         models.drain(..models.len().saturating_sub(MODELS_MAX));
         Self { models }
     }
 }
 
-impl Learnt {
+impl ModelRate {
     fn new(model: &str, anchor: Anchor) -> Self {
         let factor = Family::of_model(model).starting_factor();
         Self { model: model.to_owned(), factor, reports: 0, anchor }

@@ -28,7 +28,7 @@ const WRITTEN_IN_PERCENT: u64 = 80;
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum TextPiece<'a> {
     /// Text that the tokenizer counts fast.
     Text(&'a str),
     /// A character to be counted alone.
@@ -36,7 +36,7 @@ pub(super) enum Piece<'a> {
 }
 
 /// Cuts a text and gives its parts in order.
-pub(super) fn for_each_piece<'a>(text: &'a str, mut take: impl FnMut(Piece<'a>)) {
+pub(super) fn for_each_piece<'a>(text: &'a str, mut take: impl FnMut(TextPiece<'a>)) {
     let fast = FastBlocks::of(text);
     let mut start = 0;
     // Where the word that is being read began, at the earliest.
@@ -54,7 +54,7 @@ pub(super) fn for_each_piece<'a>(text: &'a str, mut take: impl FnMut(Piece<'a>))
             word = at;
         }
         if alone {
-            take(Piece::Rare(c));
+            take(TextPiece::Rare(c));
             start += c.len_utf8();
             word = start;
         }
@@ -63,9 +63,9 @@ pub(super) fn for_each_piece<'a>(text: &'a str, mut take: impl FnMut(Piece<'a>))
     take_text(&text[start..], &mut take);
 }
 
-fn take_text<'a>(text: &'a str, take: &mut impl FnMut(Piece<'a>)) {
+fn take_text<'a>(text: &'a str, take: &mut impl FnMut(TextPiece<'a>)) {
     if !text.is_empty() {
-        take(Piece::Text(text));
+        take(TextPiece::Text(text));
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    fn pieces(text: &str) -> Vec<Piece<'_>> {
+    fn pieces(text: &str) -> Vec<TextPiece<'_>> {
         let mut pieces = Vec::new();
         for_each_piece(text, |piece| pieces.push(piece));
         pieces
@@ -160,7 +160,9 @@ mod tests {
             let pieces = pieces(&text);
             assert!(pieces.len() > 20, "{name}");
             for two in pieces.windows(2) {
-                let [Piece::Text(one), Piece::Text(next)] = two else { panic!("{name}: {two:?}") };
+                let [TextPiece::Text(one), TextPiece::Text(next)] = two else {
+                    panic!("{name}: {two:?}")
+                };
                 let (Some(before), Some(after)) = (one.chars().last(), next.chars().next()) else {
                     panic!("{name}: an empty piece");
                 };
@@ -175,8 +177,8 @@ mod tests {
             let mut joined = String::new();
             for piece in pieces(&text) {
                 match piece {
-                    Piece::Text(text) => joined.push_str(text),
-                    Piece::Rare(c) => joined.push(c),
+                    TextPiece::Text(text) => joined.push_str(text),
+                    TextPiece::Rare(c) => joined.push(c),
                 }
             }
             assert_eq!(joined, text, "{name}");
@@ -188,7 +190,7 @@ mod tests {
     fn no_piece_is_longer_than_its_limit() {
         for (name, text) in texts::all(100_000) {
             for piece in pieces(&text) {
-                let Piece::Text(text) = piece else { continue };
+                let TextPiece::Text(text) = piece else { continue };
                 assert!(text.len() <= 2 * PIECE_BYTES + 4, "{name}: {}", text.len());
             }
         }
@@ -199,7 +201,7 @@ mod tests {
         for (name, text) in texts::all(100_000) {
             let mut blocks = std::collections::HashSet::new();
             for piece in pieces(&text) {
-                let Piece::Text(text) = piece else { continue };
+                let TextPiece::Text(text) = piece else { continue };
                 blocks.extend(text.chars().filter(|c| is_rare(*c)).map(block));
             }
             assert!(blocks.len() <= BLOCKS_MAX, "{name}: {}", blocks.len());
@@ -211,7 +213,7 @@ mod tests {
         let strewn: String = ('\u{1000}'..'\u{1800}').step_by(64).collect();
         let pieces_of = |words: usize| {
             let text = format!("{strewn}{}", " слово".repeat(words));
-            let alone = pieces(&text).iter().filter(|p| matches!(p, Piece::Rare(_))).count();
+            let alone = pieces(&text).iter().filter(|p| matches!(p, TextPiece::Rare(_))).count();
             (alone, text.chars().filter(|c| is_rare(*c)).count())
         };
         let (alone, rare) = pieces_of(100);

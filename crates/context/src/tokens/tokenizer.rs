@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use ship_message::json::Json;
 
 use super::family::Family;
-use super::pieces::{Piece, for_each_piece};
+use super::pieces::{TextPiece, for_each_piece};
 use super::rare::CharTokens;
 
 /// What stands between one block or message and the next.
@@ -57,8 +57,8 @@ impl Tokenizer {
         let mut tokens = 0;
         for_each_piece(text, |piece| {
             tokens += match piece {
-                Piece::Text(text) => encoding.count(text) as u64,
-                Piece::Rare(c) => {
+                TextPiece::Text(text) => encoding.count(text) as u64,
+                TextPiece::Rare(c) => {
                     self.chars.get_or_init(|| CharTokens::of_vocabulary(encoding)).count(c)
                 }
             };

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use ship_agent::Operation;
-use ship_context::contexts::{LoadMode, Mode};
+use ship_context::contexts::{LoadMode, RecallMode};
 
 use crate::commands::context::Asked;
 
@@ -92,7 +92,7 @@ impl ContextCommand {
                 })
             }
             Self::Recall { which, mode } => {
-                let mode = Mode::named(mode).unwrap_or(Mode::Summary);
+                let mode = RecallMode::named(mode).unwrap_or(RecallMode::Summary);
                 Asked::Do(Operation::Recall { which: which.join(" "), mode })
             }
             Self::Clear => Asked::Do(Operation::Clear),

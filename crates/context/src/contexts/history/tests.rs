@@ -1,15 +1,15 @@
 use ship_message::UiPart;
 use ship_store::LedgerEntry;
 
-use super::super::reference::Fetched;
+use super::super::reference::ReferenceOrigin;
 use super::*;
 
 fn chars(text: &str) -> u64 {
     text.chars().count() as u64
 }
 
-fn room() -> Room<'static> {
-    Room { tokens: 1_000_000, count: &chars }
+fn room() -> ReferenceBudget<'static> {
+    ReferenceBudget { tokens: 1_000_000, count: &chars }
 }
 
 /// A ledger in which people and the agent take turns.
@@ -36,8 +36,9 @@ fn entries(reference: &Reference) -> String {
 #[test]
 fn earlier_messages_are_shown_for_reference_with_who_said_them() {
     let ledger = ledger(&["Where\nto?", "North."]);
-    let ask = HistoryAsk::default();
-    let (reference, loaded) = from_history(&ledger, &ask, &InView::default(), 0, room()).unwrap();
+    let ask = HistoryQuery::default();
+    let (reference, loaded) =
+        from_history(&ledger, &ask, &VisibleEntries::default(), 0, room()).unwrap();
     assert_eq!(loaded, 2);
     assert_eq!(
         reference.text,
@@ -57,15 +58,15 @@ fn what_is_in_view_is_not_loaded_again() {
     let ledger = ledger(&["one", "two", "three", "four", "five"]);
     let mut said = UiMessage::new("a", Role::Assistant, vec![UiPart::text("two")]);
     said.set_metadata(Json::parse(r#"{"requestId":"r2"}"#).unwrap());
-    let ask = HistoryAsk { limit: Some(1), ..HistoryAsk::default() };
-    let in_view = InView::of(&[&said], [LedgerSeq::new(5)]);
+    let ask = HistoryQuery { limit: Some(1), ..HistoryQuery::default() };
+    let in_view = VisibleEntries::of(&[&said], [LedgerSeq::new(5)]);
     let (first, loaded) = from_history(&ledger, &ask, &in_view, 0, room()).unwrap();
     assert_eq!((entries(&first).as_str(), loaded), ("[4]", 1));
 
     let at = Timestamp::from_millis(0);
-    let first = first.into_message(Fetched { id: "r", for_message: "u", run_id: None, at });
-    let in_view = InView::of(&[&said, &first], [LedgerSeq::new(5)]);
-    let ask = HistoryAsk::default();
+    let first = first.into_message(ReferenceOrigin { id: "r", for_message: "u", run_id: None, at });
+    let in_view = VisibleEntries::of(&[&said, &first], [LedgerSeq::new(5)]);
+    let ask = HistoryQuery::default();
     let (second, _) = from_history(&ledger, &ask, &in_view, loaded, room()).unwrap();
     assert_eq!(entries(&second), "[1,3]");
 }
@@ -80,33 +81,34 @@ fn a_keyword_and_a_time_make_it_fewer() {
         (r#"{"before":"1970-01-01T00:00:03.000Z"}"#, "[1,2]"),
         (r#"{"limit":2,"keyword":" "}"#, "[3,4]"),
     ] {
-        let ask = HistoryAsk::read(&Json::parse(input).unwrap()).unwrap();
-        let loaded = from_history(&ledger, &ask, &InView::default(), 0, room());
+        let ask = HistoryQuery::read(&Json::parse(input).unwrap()).unwrap();
+        let loaded = from_history(&ledger, &ask, &VisibleEntries::default(), 0, room());
         assert_eq!(entries(&loaded.unwrap().0), found, "{input}");
     }
-    let ask = HistoryAsk { keyword: Some("green".to_owned()), ..HistoryAsk::default() };
-    let nothing = from_history(&ledger, &ask, &InView::default(), 0, room());
+    let ask = HistoryQuery { keyword: Some("green".to_owned()), ..HistoryQuery::default() };
+    let nothing = from_history(&ledger, &ask, &VisibleEntries::default(), 0, room());
     assert_eq!(nothing, Err(NotLoaded::Nothing));
 }
 
 #[test]
 fn what_cannot_be_understood_is_told() {
     for input in [r#"{"limit":0}"#, r#"{"limit":"9"}"#, r#"{"before":"tea"}"#, r#"{"keyword":7}"#] {
-        assert!(HistoryAsk::read(&Json::parse(input).unwrap()).is_err(), "{input}");
+        assert!(HistoryQuery::read(&Json::parse(input).unwrap()).is_err(), "{input}");
     }
-    assert_eq!(HistoryAsk::read(&Json::Null), Ok(HistoryAsk::default()));
+    assert_eq!(HistoryQuery::read(&Json::Null), Ok(HistoryQuery::default()));
 }
 
 #[test]
 fn a_run_loads_so_many_messages_and_no_more() {
     let texts: Vec<String> = (0..500).map(|n| format!("text {n}")).collect();
     let ledger = ledger(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-    let all = HistoryAsk { limit: Some(1_000_000), ..HistoryAsk::default() };
-    let load = |loaded| from_history(&ledger, &all, &InView::default(), loaded, room());
+    let all = HistoryQuery { limit: Some(1_000_000), ..HistoryQuery::default() };
+    let load = |loaded| from_history(&ledger, &all, &VisibleEntries::default(), loaded, room());
     assert_eq!(load(0).unwrap().1, 120);
     assert_eq!(load(100).unwrap().1, 120);
     assert_eq!(load(120), Err(NotLoaded::Enough));
-    let usual = from_history(&ledger, &HistoryAsk::default(), &InView::default(), 0, room());
+    let usual =
+        from_history(&ledger, &HistoryQuery::default(), &VisibleEntries::default(), 0, room());
     assert_eq!(usual.unwrap().1, 20);
 }
 
@@ -114,9 +116,10 @@ fn a_run_loads_so_many_messages_and_no_more() {
 fn when_there_is_little_room_the_newest_are_loaded_and_only_they_count() {
     let texts: Vec<String> = (0..20).map(|_| "x".repeat(50)).collect();
     let ledger = ledger(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-    let room = Room { tokens: 600, count: &chars };
-    let ask = HistoryAsk::default();
-    let (reference, loaded) = from_history(&ledger, &ask, &InView::default(), 0, room).unwrap();
+    let room = ReferenceBudget { tokens: 600, count: &chars };
+    let ask = HistoryQuery::default();
+    let (reference, loaded) =
+        from_history(&ledger, &ask, &VisibleEntries::default(), 0, room).unwrap();
     assert!(chars(&reference.text) <= 600);
     assert_eq!(loaded as u64, 20 - reference.left_out);
     assert!(reference.text.contains("#20 ") && !reference.text.contains("#1 "));

@@ -4,7 +4,7 @@ use ship_message::{Role, UiPart};
 use super::*;
 
 const LIMITS: SnapshotLimits = SnapshotLimits {
-    turns: Bounds { turns_max: 120, chars_max: 48_000 },
+    turns: UtteranceLimits { turns_max: 120, chars_max: 48_000 },
     search_text_chars_max: 12_000,
 };
 
@@ -31,9 +31,9 @@ fn answer(id: &str, text: &str, ts: u64) -> UiMessage {
 
 fn archived(messages: &[UiMessage], limits: SnapshotLimits) -> Snapshot {
     let context = context();
-    let known = Known { context: &context, created_at: at(1000), title: None };
+    let known = ContextFacts { context: &context, created_at: at(1000), title: None };
     let sealed = SealedName::parse("20260205T101500123Z-1-42").unwrap();
-    let left = ArchivedAs { at: at(9000), reason: "completed", sealed: Some(&sealed) };
+    let left = ArchiveNote { at: at(9000), reason: "completed", sealed: Some(&sealed) };
     Snapshot::archived(messages, known, left, limits)
 }
 
@@ -63,9 +63,10 @@ fn an_archived_context_has_the_shape_that_is_promised() {
 #[test]
 fn the_active_context_has_the_shape_of_a_file_that_people_know() {
     let context = context();
-    let known = Known { context: &context, created_at: at(1000), title: Some("The plan") };
+    let known = ContextFacts { context: &context, created_at: at(1000), title: Some("The plan") };
     let messages = [user("u1", "one", 1000), answer("a1", "two", 2000)];
-    let snapshot = Snapshot::active(&messages, known, Bounds { turns_max: 1, chars_max: 100 });
+    let snapshot =
+        Snapshot::active(&messages, known, UtteranceLimits { turns_max: 1, chars_max: 100 });
     assert_eq!(
         Json::Object(snapshot.to_object().clone()).to_string(),
         concat!(
@@ -126,8 +127,8 @@ fn a_search_looks_through_the_newest_of_what_was_said() {
     let texts = [("u1", "oldest oldest oldest"), ("u2", "older"), ("u3", "newest")];
     let messages = texts.map(|(id, text)| user(id, text, 1));
     let context = context();
-    let known = Known { context: &context, created_at: at(0), title: Some("T") };
-    let left = ArchivedAs { at: at(9), reason: "new", sealed: None };
+    let known = ContextFacts { context: &context, created_at: at(0), title: Some("T") };
+    let left = ArchiveNote { at: at(9), reason: "new", sealed: None };
     let summary = "Asked first: oldest oldest oldest\nAsked last: newest";
     let room = "T\n".len() + summary.len() + "\nolder\nnewest".len() + 2;
     let limits = SnapshotLimits { search_text_chars_max: room, ..LIMITS };
@@ -155,7 +156,7 @@ proptest! {
             0 => user(&format!("u{at}"), text, at as u64),
             _ => answer(&format!("a{at}"), text, at as u64),
         }).collect();
-        let turns = Bounds { turns_max, chars_max };
+        let turns = UtteranceLimits { turns_max, chars_max };
         let snapshot = archived(&messages, SnapshotLimits { turns, search_text_chars_max });
         let chars: usize = snapshot.turns().iter().map(|turn| turn.text.chars().count()).sum();
         prop_assert!(snapshot.turns().len() <= turns_max && chars <= chars_max);

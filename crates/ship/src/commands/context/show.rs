@@ -1,7 +1,7 @@
 //! `ship context show`: what is in a context, and which one it is.
 
 use ship_agent::{Agent, Contexts};
-use ship_context::contexts::{Mode, Snapshot, Speaker, Status, Turn, newest};
+use ship_context::contexts::{RecallMode, Snapshot, Speaker, Status, Utterance, newest};
 use ship_message::json::{Json, Object};
 
 use super::contexts;
@@ -78,13 +78,17 @@ fn to_object(session: &Session, contexts: &Contexts) -> Object {
 }
 
 /// What the person sees of a context that the model was shown.
-pub(super) fn recalled(session: &Session, snapshot: &Snapshot, mode: Mode) -> Result<(), Failure> {
+pub(super) fn recalled(
+    session: &Session,
+    snapshot: &Snapshot,
+    mode: RecallMode,
+) -> Result<(), Failure> {
     let turns = snapshot.turns();
     let all = turns.len();
     match mode {
-        Mode::Summary => print_summary(snapshot),
-        Mode::Full => print_turns(&turns, snapshot.turns_left_out()),
-        Mode::Recent => {
+        RecallMode::Summary => print_summary(snapshot),
+        RecallMode::Full => print_turns(&turns, snapshot.turns_left_out()),
+        RecallMode::Recent => {
             let (turns, _) = newest(turns, session.active_bounds());
             let left_out = (all - turns.len()) as u64 + snapshot.turns_left_out();
             print_turns(&turns, left_out)
@@ -118,7 +122,7 @@ fn print_summary(snapshot: &Snapshot) -> Result<(), Failure> {
     }
 }
 
-fn print_turns(turns: &[Turn], left_out: u64) -> Result<(), Failure> {
+fn print_turns(turns: &[Utterance], left_out: u64) -> Result<(), Failure> {
     let style = Style::of_stdout();
     if left_out > 0 {
         let line = format!("({left_out} earlier are not shown)");

@@ -1,7 +1,7 @@
 //! `/context …`, `/checkpoint`, `/rewind`, `/fork` and `/undo`.
 
 use ship_agent::Operation;
-use ship_context::contexts::{LoadMode, Mode};
+use ship_context::contexts::{LoadMode, RecallMode};
 
 use super::{Listed, Meant, Slash, listed};
 use crate::commands::context::Asked;
@@ -114,10 +114,10 @@ fn load(which: String) -> Meant {
 }
 
 fn recall(which: String) -> Meant {
-    match with_mode(which, Mode::named) {
+    match with_mode(which, RecallMode::named) {
         (_, Some(None)) => Meant::Usage(MODES),
         (which, mode) => {
-            done(Operation::Recall { which, mode: mode.flatten().unwrap_or(Mode::Summary) })
+            done(Operation::Recall { which, mode: mode.flatten().unwrap_or(RecallMode::Summary) })
         }
     }
 }
@@ -148,9 +148,9 @@ mod tests {
             ("/context  new a b", done(Operation::New { title: Some(text("a b")), reason: None })),
             ("/context load a b", done(Operation::Load { which: text("a b") })),
             ("/context load - --mode switch", done(Operation::Load { which: text("-") })),
-            ("/context load a --mode reference", recall("a", Mode::Recent)),
-            ("/context recall a", recall("a", Mode::Summary)),
-            ("/context recall a b --mode full", recall("a b", Mode::Full)),
+            ("/context load a --mode reference", recall("a", RecallMode::Recent)),
+            ("/context recall a", recall("a", RecallMode::Summary)),
+            ("/context recall a b --mode full", recall("a b", RecallMode::Full)),
             ("/context clear", done(Operation::Clear)),
             ("/context rename a b", done(Operation::Rename { title: text("a b") })),
             ("/checkpoint a b", done(Operation::Checkpoint { name: text("a b") })),
