@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ship_agent::{Agent, Running, Tool, ToolContext};
+use ship_agent::{Agent, Tool, ToolContext, ToolFuture};
 use ship_message::json::{Json, Object};
 use ship_provider::{Offline, ToolSpec};
 
@@ -21,7 +21,7 @@ impl Tool for Weather {
         ToolSpec { name: "weather".to_owned(), description, input_schema }
     }
 
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
         let city = input.get("city").and_then(Json::as_str).unwrap_or("nowhere").to_owned();
         Box::pin(async move { Ok(Json::from(format!("It rains in {city}."))) })
     }

@@ -8,42 +8,42 @@ use ship_provider::{AnswerEnd, CachedSequence, ChunkSink, ProviderError, Recipe}
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::RunNote;
+use crate::RunLogEntry;
 use crate::rebuild::parts_that_count;
-use crate::record::{RequestAnswer, RequestRecord, RequestTokens, Shown};
+use crate::record::{RequestAnswer, RequestMessages, RequestRecord, RequestTokens};
 use crate::recorded::not_recorded;
-use crate::request::{Prepared, Written};
+use crate::request::{CompiledRequest, PreparedRequest};
 use crate::run::RunError;
-use crate::scales::Pieces;
-use crate::stable::{Now, Stable, digests};
-use crate::work::Work;
+use crate::scales::RequestPieces;
+use crate::stable::{OutgoingRequest, SharedPrefix, digests};
+use crate::work::ActiveRun;
 
 /// A model call that is on record and about to be made.
-pub(crate) struct Asking<'a> {
-    written: &'a Written<'a>,
+pub(crate) struct ModelCall<'a> {
+    written: &'a CompiledRequest<'a>,
     record: Arc<RequestRecord>,
-    weight: Weight,
+    weight: RequestCount,
 }
 
 /// Our own count of a request.
-enum Weight {
+enum RequestCount {
     Counted(u64),
     /// Nobody has counted it; this is what would be.
-    Uncounted(Arc<Prepared>),
+    Uncounted(Arc<PreparedRequest>),
     /// What it took does not matter.
     Unknown,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> ModelCall<'a> {
     /// Puts a call for an answer on record. `so_far` is the message that the run is writing.
     pub(crate) async fn new(
-        work: &Work,
-        prepared: &Prepared,
-        written: &'a Written<'a>,
+        work: &ActiveRun,
+        prepared: &PreparedRequest,
+        written: &'a CompiledRequest<'a>,
         so_far: &UiMessage,
         is_counted: bool,
     ) -> Result<Self, RunError> {
-        let shown = Shown::Context {
+        let shown = RequestMessages::Context {
             position: work.position().await,
             message_id: so_far.id().unwrap_or_default().to_owned(),
             parts: parts_that_count(so_far),
@@ -54,33 +54,33 @@ impl<'a> Asking<'a> {
     /// Puts a call for a summary on record. Its messages are nowhere else, so they are kept; not so where what is
     /// compacted is purged.
     pub(crate) async fn for_summary(
-        work: &Work,
-        prepared: &Prepared,
-        written: &'a Written<'a>,
+        work: &ActiveRun,
+        prepared: &PreparedRequest,
+        written: &'a CompiledRequest<'a>,
     ) -> Result<Self, RunError> {
         if !work.agent.rules.archive_on_compact {
-            let shown = Shown::Summary(String::new());
+            let shown = RequestMessages::Summary(String::new());
             return Self::recorded(work, prepared, written, shown, true).await;
         }
         let said: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
         let said = Json::from(said).to_string();
         let sha256 = crate::digest(said.as_bytes());
         work.agent.recorded.keep(work, &sha256, &said, "application/json").await;
-        Self::recorded(work, prepared, written, Shown::Summary(sha256), true).await
+        Self::recorded(work, prepared, written, RequestMessages::Summary(sha256), true).await
     }
 
     async fn recorded(
-        work: &Work,
-        prepared: &Prepared,
-        written: &'a Written<'a>,
-        shown: Shown,
+        work: &ActiveRun,
+        prepared: &PreparedRequest,
+        written: &'a CompiledRequest<'a>,
+        shown: RequestMessages,
         is_counted: bool,
     ) -> Result<Self, RunError> {
         let agent = &work.agent;
         let system = digests(&prepared.blocks);
         let tools = prepared.tools_text();
         let tools_sha256 = crate::digest(tools.as_bytes());
-        let pieces = Pieces::of(prepared);
+        let pieces = RequestPieces::of(prepared);
         let counted = is_counted.then(|| agent.scales.counted(pieces));
         let weights =
             counted.as_ref().map_or_else(|| pieces.rough(), |it| agent.scales.estimated(it));
@@ -96,8 +96,8 @@ impl<'a> Asking<'a> {
         };
         let sequence = CachedSequence::of(&written.body);
         let stable = match &shown {
-            Shown::Context { position, .. } => {
-                let now = Now {
+            RequestMessages::Context { position, .. } => {
+                let now = OutgoingRequest {
                     recipe: &written.recipe,
                     system: &system,
                     system_tokens: &weights.system,
@@ -112,11 +112,11 @@ impl<'a> Asking<'a> {
                     Ok(last) => now.compare(&*agent.store, &*work.chat, last.as_deref()).await,
                     Err(error) => {
                         not_recorded(work, &error);
-                        Stable::unknown()
+                        SharedPrefix::unknown()
                     }
                 }
             }
-            Shown::Summary(_) => Stable::default(),
+            RequestMessages::Summary(_) => SharedPrefix::default(),
         };
         for (block, (_, sha256)) in prepared.blocks.iter().zip(&system) {
             agent.recorded.keep(work, sha256, &block.text, "text/markdown").await;
@@ -140,12 +140,12 @@ impl<'a> Asking<'a> {
             stable,
         };
         let weight = match counted {
-            _ if !record.is_of_context() => Weight::Unknown,
-            Some(counted) => Weight::Counted(counted.total()),
+            _ if !record.is_of_context() => RequestCount::Unknown,
+            Some(counted) => RequestCount::Counted(counted.total()),
             None if agent.scales.wants_to_learn_from(tokens.total()) => {
-                Weight::Uncounted(Arc::new(prepared.clone()))
+                RequestCount::Uncounted(Arc::new(prepared.clone()))
             }
-            None => Weight::Unknown,
+            None => RequestCount::Unknown,
         };
         let record = Arc::new(record);
         write(work, &record).await?;
@@ -154,7 +154,7 @@ impl<'a> Asking<'a> {
 
     /// Tells the log of it: the text of messages that no request of this run has shown before, and the others
     /// by their ids.
-    pub(crate) async fn note(&self, work: &Work, ids: &[String], logged: usize) {
+    pub(crate) async fn note(&self, work: &ActiveRun, ids: &[String], logged: usize) {
         let known = ids.len().min(logged);
         let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
         let new = work.context().await;
@@ -169,7 +169,7 @@ impl<'a> Asking<'a> {
     /// and so is what came of it.
     pub(crate) async fn answer(
         &self,
-        work: &Work,
+        work: &ActiveRun,
         sink: ChunkSink<'_>,
     ) -> Result<AnswerEnd, ProviderError> {
         let (told, mut resends) = mpsc::unbounded_channel();
@@ -177,7 +177,7 @@ impl<'a> Asking<'a> {
         let resent = Box::new(move |recipe: Recipe, body: &str| {
             let _ = told.send((recipe, body.to_owned()));
         });
-        let Written { request, body, .. } = self.written;
+        let CompiledRequest { request, body, .. } = self.written;
         let mut answering = work.agent.provider.answer_or_resend(request, body, sink, resent);
         let (mut record, mut sequence) = (Arc::clone(&self.record), CachedSequence::of(body));
         let counting = self.weight.count(work);
@@ -207,33 +207,33 @@ impl<'a> Asking<'a> {
     }
 }
 
-impl Weight {
+impl RequestCount {
     /// Begins to count what nobody has counted, while the model writes its answer: the vocabulary that this
     /// takes costs as long as many an answer's first word.
-    fn count(&self, work: &Work) -> Counting {
+    fn count(&self, work: &ActiveRun) -> PendingCount {
         match self {
-            Self::Counted(counted) => Counting::Done(Some(*counted)),
-            Self::Unknown => Counting::Done(None),
+            Self::Counted(counted) => PendingCount::Done(Some(*counted)),
+            Self::Unknown => PendingCount::Done(None),
             Self::Uncounted(prepared) => {
                 let (scales, prepared) = (Arc::clone(&work.agent.scales), Arc::clone(prepared));
-                let count = move || scales.counted(Pieces::of(&prepared)).total();
-                Counting::UnderWay(tokio::task::spawn_blocking(count))
+                let count = move || scales.counted(RequestPieces::of(&prepared)).total();
+                PendingCount::UnderWay(tokio::task::spawn_blocking(count))
             }
         }
     }
 }
 
 /// A count that may still be under way.
-enum Counting {
+enum PendingCount {
     Done(Option<u64>),
     UnderWay(JoinHandle<u64>),
 }
 
 /// Learns from what the provider counted. Gives our own count, for the record: other processes learn from it.
-async fn learn(work: &Work, reported: u64, counting: Counting) -> Option<u64> {
+async fn learn(work: &ActiveRun, reported: u64, counting: PendingCount) -> Option<u64> {
     let counted = match counting {
-        Counting::Done(counted) => counted,
-        Counting::UnderWay(counting) => match counting.await {
+        PendingCount::Done(counted) => counted,
+        PendingCount::UnderWay(counting) => match counting.await {
             Ok(counted) => Some(counted),
             Err(error) => {
                 not_recorded(work, &error);
@@ -245,14 +245,14 @@ async fn learn(work: &Work, reported: u64, counting: Counting) -> Option<u64> {
     Some(counted)
 }
 
-fn new_id(work: &Work) -> String {
+fn new_id(work: &ActiveRun) -> String {
     format!("q_{:016x}", work.agent.ids.next())
 }
 
 /// What the log is told of a body that goes out.
-fn note(record: &RequestRecord, body: String) -> RunNote {
+fn note(record: &RequestRecord, body: String) -> RunLogEntry {
     let difference = record.stable.difference.as_deref();
-    RunNote {
+    RunLogEntry {
         kind: "llm_request",
         fields: vec![
             ("record", record.id.as_str().into()),
@@ -264,7 +264,7 @@ fn note(record: &RequestRecord, body: String) -> RunNote {
             ("firstDifference", difference.map_or(Json::Null, Json::from)),
         ],
         payload: Some(body),
-        ..RunNote::default()
+        ..RunLogEntry::default()
     }
 }
 
@@ -274,7 +274,7 @@ fn stem(sequence: &CachedSequence) -> (u64, String) {
     (stem.len() as u64, crate::stable::short_digest(stem.as_bytes()))
 }
 
-async fn write(work: &Work, record: &Arc<RequestRecord>) -> Result<(), RunError> {
+async fn write(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunError> {
     let frame = record.frame_text();
     let sha256 = crate::digest(frame.as_bytes());
     work.agent.recorded.keep(work, &sha256, &frame, "application/json").await;
@@ -285,7 +285,7 @@ async fn write(work: &Work, record: &Arc<RequestRecord>) -> Result<(), RunError>
 
 /// Puts a body on record that goes out in place of another.
 async fn resend(
-    work: &Work,
+    work: &ActiveRun,
     (before, old): (&RequestRecord, &CachedSequence),
     recipe: Recipe,
     (body, new): (&str, &CachedSequence),
@@ -301,7 +301,7 @@ async fn resend(
         bytes: body.len() as u64,
         sha256: crate::digest(body.as_bytes()),
         stem: stem(new),
-        stable: Stable {
+        stable: SharedPrefix {
             before: Some(before.id.clone()),
             tokens: new.tokens_of(common, tokens.tools, tokens.system, tokens.messages),
             difference: (!is_same).then(|| "files".to_owned()),
@@ -315,7 +315,7 @@ async fn resend(
     record
 }
 
-async fn write_answer(work: &Work, record: &RequestRecord, answer: &RequestAnswer) {
+async fn write_answer(work: &ActiveRun, record: &RequestRecord, answer: &RequestAnswer) {
     let line = answer.line(&record.id, work.agent.clock.now());
     if let Err(error) = work.lane.record_request(line).await {
         not_recorded(work, &error);

@@ -13,7 +13,7 @@ const CARRY: &str = "began";
 
 /// How the active context began, or came to be active again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Began {
+pub struct Activation {
     /// The context.
     pub context: ContextId,
     /// Its title.
@@ -24,7 +24,7 @@ pub struct Began {
     pub by: Option<String>,
 }
 
-impl Began {
+impl Activation {
     /// Reads it from the head of a log.
     pub(crate) fn of(head: &Head) -> Self {
         let began = head.carry.get(CARRY);

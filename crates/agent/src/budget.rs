@@ -5,16 +5,16 @@ use ship_context::compact::{CompactionGoal, TokenLimits};
 use ship_context::input_budget;
 
 use crate::inspect::PieceTokens;
-use crate::request::Prepared;
-use crate::run::Inner;
-use crate::scales::Pieces;
+use crate::request::PreparedRequest;
+use crate::run::Engine;
+use crate::scales::RequestPieces;
 
 /// The budget of a model that takes as much as it takes: no window is known, and nothing else is to hold.
 pub(crate) const UNLIMITED: u64 = u64::MAX / 4;
 
 /// When a context is compacted by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trigger {
+pub struct CompactionTrigger {
     /// The size of the largest request that is not compacted; none when only the provider's refusal tells that one
     /// is too large.
     pub tokens: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Trigger {
     pub warning: Option<String>,
 }
 
-impl Inner {
+impl Engine {
     /// Returns the budget of a request, by the settings and by the model's window.
     pub(crate) fn budget_tokens(&self) -> u64 {
         self.budget_within(self.window_tokens())
@@ -45,26 +45,26 @@ impl Inner {
     }
 
     /// Returns when the context of a request is compacted by itself, if nothing waits for an answer.
-    pub(crate) fn trigger(&self, is_raised: bool, request: &Prepared) -> Trigger {
-        let weights = self.scales.estimated(&self.scales.counted(Pieces::of(request)));
+    pub(crate) fn trigger(&self, is_raised: bool, request: &PreparedRequest) -> CompactionTrigger {
+        let weights = self.scales.estimated(&self.scales.counted(RequestPieces::of(request)));
         let fixed = weights.system.iter().chain(&weights.tools).sum();
         let budget = self.budget(is_raised);
         match CompactionGoal::new(fixed, 0, &budget) {
-            Ok(goal) => Trigger {
+            Ok(goal) => CompactionTrigger {
                 tokens: (budget.tokens != UNLIMITED).then_some(goal.trigger),
                 warning: goal
                     .floor_fills_budget
                     .then(|| self.filled_budget(request, &weights, &goal)),
             },
             // No request fits the window; what says so is an error wherever one would be made.
-            Err(too_big) => Trigger { tokens: Some(too_big.wall), warning: None },
+            Err(too_big) => CompactionTrigger { tokens: Some(too_big.wall), warning: None },
         }
     }
 
     /// Says what fills the budget, and what holds then.
     pub(crate) fn filled_budget(
         &self,
-        request: &Prepared,
+        request: &PreparedRequest,
         weights: &PieceTokens,
         goal: &CompactionGoal,
     ) -> String {

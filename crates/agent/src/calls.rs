@@ -10,28 +10,28 @@ use ship_store::Synced;
 
 use crate::contexts::stopped_by_somebody;
 use crate::deadline;
-use crate::inbound::Answer;
+use crate::inbound::CallAnswer;
 use crate::run::RunError;
-use crate::step::Progress;
+use crate::step::RunProgress;
 use crate::stop::Stop;
 use crate::tool::ToolContext;
-use crate::work::{Operations, Work};
+use crate::work::{ActiveRun, ToolHost};
 
 /// How it went with the calls of a step.
 #[derive(PartialEq, Eq)]
-pub(crate) enum Ran {
+pub(crate) enum CallsOutcome {
     /// Everything that can be done now is done.
     All,
     /// The person stopped the run.
     Stopped,
 }
 
-pub(crate) fn runs_on_client(work: &Work, tool: &ToolPart) -> bool {
+pub(crate) fn runs_on_client(work: &ActiveRun, tool: &ToolPart) -> bool {
     tool.name().is_some_and(|name| work.agent.rules.client.contains(name))
 }
 
 /// What is to be done about one call.
-enum Todo {
+enum CallAction {
     /// Nothing now: it has ended, or waits for somebody.
     Nothing,
     /// Ask a person.
@@ -42,38 +42,40 @@ enum Todo {
     Run,
 }
 
-fn todo(work: &Work, tool: &ToolPart) -> Todo {
+fn todo(work: &ActiveRun, tool: &ToolPart) -> CallAction {
     let name = tool.name().unwrap_or_default();
     match tool.state() {
-        ToolState::InputAvailable if runs_on_client(work, tool) => Todo::Nothing,
-        ToolState::InputAvailable if work.agent.rules.approval.contains(name) => Todo::AskApproval,
-        ToolState::InputAvailable => Todo::Run,
+        ToolState::InputAvailable if runs_on_client(work, tool) => CallAction::Nothing,
+        ToolState::InputAvailable if work.agent.rules.approval.contains(name) => {
+            CallAction::AskApproval
+        }
+        ToolState::InputAvailable => CallAction::Run,
         ToolState::ApprovalResponded => {
             let approved =
                 tool.field("approval").and_then(|a| a.get("approved")).and_then(Json::as_bool);
-            if approved == Some(true) { Todo::Run } else { Todo::Deny }
+            if approved == Some(true) { CallAction::Run } else { CallAction::Deny }
         }
         ToolState::InputStreaming
         | ToolState::ApprovalRequested
         | ToolState::OutputAvailable
         | ToolState::OutputError
         | ToolState::OutputDenied
-        | ToolState::Unknown => Todo::Nothing,
+        | ToolState::Unknown => CallAction::Nothing,
     }
 }
 
 /// Does what can be done about the open calls of the message, in their order.
 pub(crate) async fn run(
-    work: &Arc<Work>,
-    progress: &mut Progress,
+    work: &Arc<ActiveRun>,
+    progress: &mut RunProgress,
     stop: &Stop,
-) -> Result<Ran, RunError> {
+) -> Result<CallsOutcome, RunError> {
     for at in in_order(progress.assembler.message().parts()) {
         let UiPart::Tool(tool) = &progress.assembler.message().parts()[at] else { continue };
         let tool = tool.clone();
         match todo(work, &tool) {
-            Todo::Nothing => {}
-            Todo::AskApproval => {
+            CallAction::Nothing => {}
+            CallAction::AskApproval => {
                 let chunk = Chunk::ToolApprovalRequest {
                     call_id: tool.call_id().to_owned(),
                     // Derived from the call, so that asking again after a crash is the same question.
@@ -85,20 +87,20 @@ pub(crate) async fn run(
                 progress.push(work, chunk);
                 progress.journal_part(work, at, Synced::Now).await?;
             }
-            Todo::Deny => {
+            CallAction::Deny => {
                 progress.push(work, Chunk::ToolOutputDenied { call_id: tool.call_id().to_owned() });
                 progress.journal_part(work, at, Synced::Later).await?;
             }
-            Todo::Run => {
+            CallAction::Run => {
                 let Some(chunk) = run_one(work, progress, at, &tool, stop).await? else {
-                    return Ok(Ran::Stopped);
+                    return Ok(CallsOutcome::Stopped);
                 };
                 progress.push(work, chunk);
                 progress.journal_part(work, at, Synced::Later).await?;
             }
         }
     }
-    Ok(Ran::All)
+    Ok(CallsOutcome::All)
 }
 
 /// The places of the parts, those of calls that switch the context last: what is done behind one would be
@@ -115,8 +117,8 @@ fn in_order(parts: &[UiPart]) -> Vec<usize> {
 
 /// Makes one call, and gives the chunk that tells what became of it; none when the person stopped the run.
 async fn run_one(
-    work: &Arc<Work>,
-    progress: &mut Progress,
+    work: &Arc<ActiveRun>,
+    progress: &mut RunProgress,
     at: usize,
     call: &ToolPart,
     stop: &Stop,
@@ -147,7 +149,7 @@ async fn run_one(
         call_id: call.call_id().to_owned(),
         view,
         current_user_message,
-        operations: Arc::clone(work) as Arc<dyn Operations>,
+        operations: Arc::clone(work) as Arc<dyn ToolHost>,
     };
     let input = call.input().cloned().unwrap_or_default();
     // A task of its own: a panic ends that task alone.
@@ -183,7 +185,7 @@ async fn run_one(
 }
 
 /// The journal line that an answer from outside makes; none when nothing waits for it.
-pub(crate) fn answered(journal: &Journal, answer: Answer) -> Option<JournalLine> {
+pub(crate) fn answered(journal: &Journal, answer: CallAnswer) -> Option<JournalLine> {
     let parts = journal.message.parts();
     let find = |fits: &dyn Fn(&ToolPart) -> bool| {
         parts.iter().enumerate().find_map(|(at, part)| match part {
@@ -192,7 +194,7 @@ pub(crate) fn answered(journal: &Journal, answer: Answer) -> Option<JournalLine>
         })
     };
     let (at, part) = match answer {
-        Answer::Approval { approval_id, approved, reason } => {
+        CallAnswer::Approval { approval_id, approved, reason } => {
             let (at, tool) = find(&|tool| {
                 let id = tool.field("approval").and_then(|approval| approval.get("id"));
                 tool.state() == ToolState::ApprovalRequested
@@ -207,7 +209,7 @@ pub(crate) fn answered(journal: &Journal, answer: Answer) -> Option<JournalLine>
             object.set("approval", approval);
             (at, json)
         }
-        Answer::Output { call_id, output } => {
+        CallAnswer::Output { call_id, output } => {
             let (at, mut tool) = find(&|tool| {
                 tool.state() == ToolState::InputAvailable && tool.call_id() == call_id
             })?;

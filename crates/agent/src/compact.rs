@@ -20,18 +20,18 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 use ship_store::{ContextEvent, RotateError};
 
-pub use asked::{Compacted, Planned};
-pub(crate) use carried::{Carried, pruned};
-pub(crate) use draft::Drafts;
+pub use asked::{Compaction, CompactionPreview};
+pub(crate) use carried::{CompactionState, pruned};
+pub(crate) use draft::SummaryDrafts;
 pub(crate) use meta::sealed_by_last_compaction;
 pub(crate) use purge::finish_purge;
 pub(crate) use size::LogSize;
-pub use undo::Undone;
+pub use undo::CompactionUndo;
 
-use self::plan::{Planning, plan};
-use crate::request::Prepared;
+use self::plan::{PlanResult, plan};
+use crate::request::PreparedRequest;
 use crate::run::RunError;
-use crate::work::Work;
+use crate::work::ActiveRun;
 
 /// The event that tells of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";
@@ -48,7 +48,7 @@ const OUTGROWN: &str = "what I have done for this request no longer fits the mod
 
 /// Why room is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum CompactionReason {
     /// The request may be too large.
     Trigger,
     /// The provider says that it was, and perhaps how large it may be.
@@ -65,11 +65,11 @@ pub(crate) enum Why {
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Room {
+pub(crate) enum CompactionOutcome {
     /// There is room enough: the request takes so many tokens.
     Enough(u64),
     /// There is now.
-    Made(Compacted),
+    Made(Compaction),
     /// The run takes the room by itself: so many parts of its message are to be settled first.
     Settle(usize),
     /// There cannot be, for this reason.
@@ -82,11 +82,11 @@ const MOVES_MAX: usize = 2;
 /// Makes room for a request, if it needs any, and gives the request that is then to be sent. `so_far` is what
 /// the run has said.
 pub(crate) async fn make_room(
-    work: &Arc<Work>,
+    work: &Arc<ActiveRun>,
     so_far: Option<&UiMessage>,
-    mut request: Prepared,
-    why: &Why,
-) -> Result<(Room, Prepared), RunError> {
+    mut request: PreparedRequest,
+    why: &CompactionReason,
+) -> Result<(CompactionOutcome, PreparedRequest), RunError> {
     let mut moves = 0;
     loop {
         match once(work, &request, why).await {
@@ -96,31 +96,39 @@ pub(crate) async fn make_room(
                 work.read_again().await?;
                 request = prepared(work, so_far).await;
             }
-            Ok(room @ Room::Made(_)) => return Ok((room, prepared(work, so_far).await)),
+            Ok(room @ CompactionOutcome::Made(_)) => {
+                return Ok((room, prepared(work, so_far).await));
+            }
             room => return Ok((room?, request)),
         }
     }
 }
 
 /// What the model would be sent now.
-pub(crate) async fn prepared(work: &Work, so_far: Option<&UiMessage>) -> Prepared {
+pub(crate) async fn prepared(work: &ActiveRun, so_far: Option<&UiMessage>) -> PreparedRequest {
     let (said, pruned) = (work.context().await, work.pruned().await);
-    Prepared::new(&work.agent, work.blocks().await, &said, so_far, &pruned)
+    PreparedRequest::new(&work.agent, work.blocks().await, &said, so_far, &pruned)
 }
 
-async fn once(work: &Arc<Work>, request: &Prepared, why: &Why) -> Result<Room, RunError> {
+async fn once(
+    work: &Arc<ActiveRun>,
+    request: &PreparedRequest,
+    why: &CompactionReason,
+) -> Result<CompactionOutcome, RunError> {
     let plan = match plan(work, request, why).await? {
-        Planning::Plan(plan) => plan,
+        PlanResult::Plan(plan) => plan,
         // The file of a conversation has no place for half an answer.
-        Planning::Settle(_) if !work.agent.names.keeps_messages_whole() => {
-            return Ok(Room::None(format!("{OUTGROWN} It is kept; tell me to go on.")));
+        PlanResult::Settle(_) if !work.agent.names.keeps_messages_whole() => {
+            return Ok(CompactionOutcome::None(format!(
+                "{OUTGROWN} It is kept; tell me to go on."
+            )));
         }
-        Planning::Settle(count) => return Ok(Room::Settle(count)),
-        Planning::No(sentence) => return Ok(Room::None(sentence)),
+        PlanResult::Settle(count) => return Ok(CompactionOutcome::Settle(count)),
+        PlanResult::No(sentence) => return Ok(CompactionOutcome::None(sentence)),
     };
     plan.warn_once(work).await;
     if plan.is_content(why) && !work.log_is_full().await {
-        return Ok(Room::Enough(plan.load.total()));
+        return Ok(CompactionOutcome::Enough(plan.load.total()));
     }
     plan.carry_out(work, why).await
 }

@@ -5,7 +5,7 @@
 //! that is durable when it returns. Sealed logs are the truth; what is listed and searched is written after
 //! that, and again when it is missing.
 //!
-//! - [`Operation`] is what can be done, [`Operated`] what came of it.
+//! - [`ContextOperation`] is what can be done, [`OperationOutcome`] what came of it.
 //! - `place` finds a checkpoint or a message in whatever log holds it.
 //! - `target` makes the log that an operation publishes, `turn` publishes it, and `shelf` keeps what is known of
 //!   archived contexts. `stays` is what leaves no context, `elsewhere` what goes to another chat.
@@ -36,19 +36,19 @@ mod target;
 mod title;
 mod turn;
 
-pub use look::Contexts;
-pub use named::Named;
-pub use operation::{Changed, NotDone, Operated, Operation};
+pub use look::ContextList;
+pub use named::ContextName;
+pub use operation::{ContextChange, ContextOperation, OperationOutcome, OperationRefusal};
 
 pub(crate) use asked::{operate_at_rest, operation_of, was_done};
-pub(crate) use called::{ContextCall, answer_call, place_said};
+pub(crate) use called::{ContextToolInput, answer_call, place_said};
 pub(crate) use first::said_before;
 pub(crate) use last_operation::{UNDO, carry_last_operation};
 pub(crate) use look::began;
 pub(crate) use midway::{operate_midway, stopped_by_somebody, stops, switch, switching_call};
-pub(crate) use operation::Ground;
+pub(crate) use operation::LockedChatRef;
 pub(crate) use round::goes_round;
-pub(crate) use shelf::Shelf;
+pub(crate) use shelf::ContextArchive;
 pub(crate) use title::folded;
 
 /// What a head says of the operation that published its context.

@@ -21,21 +21,21 @@ use ship_store::conversation::{Conversation, ForkError, Repair};
 use ship_store::{FileStore, StoreOptions, SystemClock};
 
 use crate::{
-    Agent, AgentParts, Answer, Listener, NoLog, Nowhere, RandomIds, Rules, Stop, Tool,
+    Agent, AgentParts, CallAnswer, Listener, NoLog, NoProject, RandomIds, Rules, Stop, Tool,
     built_in_tools,
 };
-use talk::Talk;
+use talk::ActiveConversation;
 
 pub use error::ConversationError;
 pub use talk::Reply;
 
 /// The conversation that an agent is in.
 #[derive(Default)]
-pub(crate) enum Current {
+pub(crate) enum CurrentConversation {
     /// One in memory, once something is said.
     #[default]
     Unbegun,
-    In(Arc<Talk>),
+    In(Arc<ActiveConversation>),
     /// None: this file was left to load it anew, which failed. To go on in memory would lose what is said.
     Left(PathBuf),
 }
@@ -58,7 +58,7 @@ impl Agent {
             store: Arc::new(FileStore::in_memory(StoreOptions::default())),
             provider: Arc::new(provider),
             tools: built_in_tools().into_iter().chain(tools).collect(),
-            surroundings: Arc::new(Nowhere),
+            surroundings: Arc::new(NoProject),
             rules: Rules::default(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds::default()),
@@ -92,7 +92,7 @@ impl Agent {
         let left = current.leave(&path).await;
         let loaded = blocking(move || Conversation::load(path, clock)).await;
         if let (Err(_), Some(talk)) = (&loaded, left.upgrade()) {
-            *current = Current::In(talk);
+            *current = CurrentConversation::In(talk);
         }
         let conversation = loaded?;
         let repair = conversation.repair().cloned();
@@ -171,7 +171,11 @@ impl Agent {
     ///
     /// # Errors
     /// When nothing waits for it, or the conversation cannot be written.
-    pub async fn decide(&self, answer: Answer, stop: &Stop) -> Result<Reply, ConversationError> {
+    pub async fn decide(
+        &self,
+        answer: CallAnswer,
+        stop: &Stop,
+    ) -> Result<Reply, ConversationError> {
         let talk = self.talk().await?;
         talk.decide(answer, stop).await
     }
@@ -211,32 +215,37 @@ impl Agent {
     }
 
     /// The conversation that the agent is in.
-    async fn talk(&self) -> Result<Arc<Talk>, ConversationError> {
+    async fn talk(&self) -> Result<Arc<ActiveConversation>, ConversationError> {
         self.begun(&mut *self.current.lock().await)
     }
 
-    fn begun(&self, current: &mut Current) -> Result<Arc<Talk>, ConversationError> {
+    fn begun(
+        &self,
+        current: &mut CurrentConversation,
+    ) -> Result<Arc<ActiveConversation>, ConversationError> {
         match current {
-            Current::In(talk) => Ok(Arc::clone(talk)),
-            Current::Left(path) => Err(ConversationError::Nowhere { path: path.clone() }),
-            Current::Unbegun => {
+            CurrentConversation::In(talk) => Ok(Arc::clone(talk)),
+            CurrentConversation::Left(path) => {
+                Err(ConversationError::Nowhere { path: path.clone() })
+            }
+            CurrentConversation::Unbegun => {
                 let conversation = Conversation::in_memory(Arc::clone(&self.inner.clock));
-                let talk = Arc::new(Talk::new(&self.inner, conversation));
-                *current = Current::In(Arc::clone(&talk));
+                let talk = Arc::new(ActiveConversation::new(&self.inner, conversation));
+                *current = CurrentConversation::In(Arc::clone(&talk));
                 Ok(talk)
             }
         }
     }
 
-    fn within(&self, conversation: Conversation) -> Current {
-        Current::In(Arc::new(Talk::new(&self.inner, conversation)))
+    fn within(&self, conversation: Conversation) -> CurrentConversation {
+        CurrentConversation::In(Arc::new(ActiveConversation::new(&self.inner, conversation)))
     }
 }
 
-impl Current {
+impl CurrentConversation {
     /// Leaves the conversation if it is the one in this file, by whatever path: who loads the file that the
     /// agent is in wants to see what has become of it. Something that is being said there keeps it alive.
-    async fn leave(&mut self, path: &Path) -> Weak<Talk> {
+    async fn leave(&mut self, path: &Path) -> Weak<ActiveConversation> {
         let Self::In(talk) = self else { return Weak::new() };
         let wanted = path.to_owned();
         let is_wanted = move |own: &Path| match (own.canonicalize(), wanted.canonicalize()) {

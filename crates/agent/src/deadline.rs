@@ -11,8 +11,8 @@ use ship_context::Journal;
 use ship_provider::ProviderError;
 use tokio::time::Instant;
 
-use crate::step::Progress;
-use crate::work::Work;
+use crate::step::RunProgress;
+use crate::work::ActiveRun;
 
 /// How long a run has worked.
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +39,12 @@ impl WorkingTime {
     }
 }
 
-pub(crate) fn is_over(progress: &Progress) -> bool {
+pub(crate) fn is_over(progress: &RunProgress) -> bool {
     Instant::now() >= progress.deadline
 }
 
 /// What the run ends with when its time is over.
-pub(crate) fn exceeded(work: &Work) -> ProviderError {
+pub(crate) fn exceeded(work: &ActiveRun) -> ProviderError {
     ProviderError::Failed {
         provider: work.agent.provider.name().to_owned(),
         reason: EXCEEDED.to_owned(),

@@ -7,11 +7,11 @@ use ship_message::{FinishReason, UiMessage, UiPart};
 
 use crate::events::Outcome;
 use crate::finish::say;
-use crate::step::{Progress, last_step};
-use crate::work::Work;
+use crate::step::{RunProgress, last_step};
+use crate::work::ActiveRun;
 
 /// Whether the answer that has just come ends the run, and how.
-pub(crate) fn ending(work: &Work, progress: &mut Progress) -> Option<Outcome> {
+pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Outcome> {
     let reason = progress.finish_reason.take()?;
     let message = progress.assembler.message();
     let outcome = match reason {

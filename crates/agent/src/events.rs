@@ -60,11 +60,11 @@ impl Listener {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Hub {
+pub(crate) struct EventHub {
     listeners: Mutex<Vec<(ChatKey, UnboundedSender<RunEvent>)>>,
 }
 
-impl Hub {
+impl EventHub {
     pub(crate) fn listen(&self, chat: &ChatKey) -> Listener {
         let (sender, events) = unbounded_channel();
         self.listeners().push((chat.clone(), sender));

@@ -7,18 +7,18 @@ use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, TextState, UiMessage, UiPart};
 use ship_store::{ANSWERS_TO, Lane, Synced};
 
-use crate::RunNote;
+use crate::RunLogEntry;
 use crate::events::{Outcome, RunEvent};
 use crate::inbound::millis;
 use crate::lost::answer_key;
 use crate::run::RunError;
-use crate::step::Progress;
-use crate::work::Work;
+use crate::step::RunProgress;
+use crate::work::ActiveRun;
 
 /// Ends a run: its message goes into the log, and then the ledger learns what the person was told.
 pub(crate) async fn finish(
-    work: &Arc<Work>,
-    mut progress: Progress,
+    work: &Arc<ActiveRun>,
+    mut progress: RunProgress,
     outcome: Outcome,
 ) -> Result<Outcome, RunError> {
     let finish_reason = match &outcome {
@@ -51,7 +51,7 @@ pub(crate) async fn finish(
         // What is in the log is said. What is left to do is done when the chat is run again.
         let fields =
             vec![("message", Json::from(work.agent.surroundings.mask(&error.to_string())))];
-        work.note(RunNote { kind: "error", fields, ..RunNote::default() });
+        work.note(RunLogEntry { kind: "error", fields, ..RunLogEntry::default() });
     }
     work.tell(&RunEvent::Chunk(Chunk::Finish {
         finish_reason: Some(finish_reason),
@@ -68,7 +68,7 @@ pub(crate) async fn finish(
 /// What is left to do once the message is in the log: the ledger learns of it, and the journal that the run has
 /// ended. Whoever does one of them does both, so that nobody finds the run again.
 pub(crate) async fn close(
-    work: &Work,
+    work: &ActiveRun,
     message: &UiMessage,
     earlier: &SettledWork,
 ) -> Result<(), RunError> {
@@ -86,7 +86,7 @@ pub(crate) async fn end(lane: &dyn Lane) -> Result<(), RunError> {
 pub const STOPPED: &str = "(stopped)";
 
 /// The person reads the reason as the answer, so it is part of the message.
-pub(crate) fn say(progress: &mut Progress, work: &Work, sentence: &str) {
+pub(crate) fn say(progress: &mut RunProgress, work: &ActiveRun, sentence: &str) {
     let chunk = || TextChunk { id: "sentence".to_owned(), provider_metadata: None };
     progress.push(work, Chunk::TextStart(chunk()));
     progress.push(work, Chunk::TextDelta(chunk(), sentence.into()));
@@ -121,7 +121,7 @@ fn done(part: &mut UiPart) {
     *part = UiPart::from_json(json);
 }
 
-pub(crate) fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason>) -> Object {
+pub(crate) fn metadata(work: &ActiveRun, outcome: &Outcome, mark: Option<FinishReason>) -> Object {
     let mut metadata = Object::from([
         ("v", Json::from(1u64)),
         ("ts", millis(work.agent.clock.now())),
@@ -143,7 +143,11 @@ pub(crate) fn metadata(work: &Work, outcome: &Outcome, mark: Option<FinishReason
 
 /// Records in the ledger what the person was told by the answer, in settled messages and in the last one.
 /// Done once however often it is tried.
-async fn deliver(work: &Work, message: &UiMessage, earlier: &SettledWork) -> Result<(), RunError> {
+async fn deliver(
+    work: &ActiveRun,
+    message: &UiMessage,
+    earlier: &SettledWork,
+) -> Result<(), RunError> {
     let text = joined(&earlier.said, &message.text());
     let to = message.metadata().and_then(|metadata| metadata.get(ANSWERS_TO)).cloned();
     let meta = to.map(|to| Object::from([(ANSWERS_TO, to)]));

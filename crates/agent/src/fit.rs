@@ -6,13 +6,13 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_provider::ProviderError;
 
-use crate::RunNote;
-use crate::compact::{Room, Why, make_room, prepared};
+use crate::RunLogEntry;
+use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepared};
 use crate::recorded::not_recorded;
-use crate::request::Prepared;
+use crate::request::PreparedRequest;
 use crate::run::RunError;
-use crate::scales::Pieces;
-use crate::work::Work;
+use crate::scales::RequestPieces;
+use crate::work::ActiveRun;
 
 /// How often the provider may say that there is no room while nothing new is said.
 const OVERFLOWS_MAX: usize = 2;
@@ -23,7 +23,7 @@ const COMPACTIONS_MAX: usize = 2;
 const ANSWER_MIN: u64 = 256;
 
 /// What a run knows of the sizes of its requests.
-pub(crate) struct Fit {
+pub(crate) struct RequestFit {
     /// How often the provider has said that a request was too large, and what it said last.
     overflows: usize,
     overflow: Option<ProviderError>,
@@ -40,7 +40,7 @@ pub(crate) struct Fit {
 }
 
 /// Why no request can be made that fits.
-pub(crate) enum NoRoom {
+pub(crate) enum DoesNotFit {
     /// The run itself takes too much: so many parts of its message are to be settled first.
     Settle(usize),
     /// This is what the person reads.
@@ -49,8 +49,8 @@ pub(crate) enum NoRoom {
     Error(ProviderError),
 }
 
-impl Fit {
-    pub(crate) fn new(work: &Work) -> Self {
+impl RequestFit {
+    pub(crate) fn new(work: &ActiveRun) -> Self {
         Self {
             overflows: 0,
             overflow: None,
@@ -81,11 +81,11 @@ impl Fit {
 
     /// The provider takes no request of that size: room is made before it is asked again. Nothing else of the
     /// run is done again.
-    pub(crate) fn overflowed(&mut self, work: &Work, error: ProviderError) {
+    pub(crate) fn overflowed(&mut self, work: &ActiveRun, error: ProviderError) {
         if let ProviderError::Overflow { observed, limit } = &error {
             let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
             let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
-            work.note(RunNote { kind: "overflow", fields, ..RunNote::default() });
+            work.note(RunLogEntry { kind: "overflow", fields, ..RunLogEntry::default() });
             if let Some(limit) = limit {
                 work.agent.scales.learn_limit(*limit);
             }
@@ -99,9 +99,9 @@ impl Fit {
     /// What the model is sent, after room was made for it if it needed any.
     pub(crate) async fn request(
         &mut self,
-        work: &Arc<Work>,
+        work: &Arc<ActiveRun>,
         so_far: &UiMessage,
-    ) -> Result<Result<Prepared, NoRoom>, RunError> {
+    ) -> Result<Result<PreparedRequest, DoesNotFit>, RunError> {
         self.notice_growth(so_far);
         let request = prepared(work, Some(so_far)).await;
         let overflow = self.overflow.take();
@@ -111,11 +111,11 @@ impl Fit {
                 // What was refused is this very request, since nothing was said after it.
                 if let Some(observed) = observed {
                     let scales = &work.agent.scales;
-                    scales.learn(scales.counted(Pieces::of(&request)).total(), *observed);
+                    scales.learn(scales.counted(RequestPieces::of(&request)).total(), *observed);
                 }
-                Why::Overflow { limit: *limit }
+                CompactionReason::Overflow { limit: *limit }
             }
-            _ => Why::Trigger,
+            _ => CompactionReason::Trigger,
         };
         self.is_counted = false;
         // Also how much is little depends on how the provider counts.
@@ -129,24 +129,26 @@ impl Fit {
             return Ok(Ok(request));
         }
         if let Some(error) = overflow.clone().filter(|_| self.made >= COMPACTIONS_MAX) {
-            return Ok(Err(NoRoom::Error(error)));
+            return Ok(Err(DoesNotFit::Error(error)));
         }
         let (room, request) = make_room(work, Some(so_far), request, &why).await?;
         Ok(match (room, overflow) {
-            (Room::Enough(_), Some(error)) if !self.may_try_again() => Err(NoRoom::Error(error)),
-            (Room::Enough(_), _) => {
+            (CompactionOutcome::Enough(_), Some(error)) if !self.may_try_again() => {
+                Err(DoesNotFit::Error(error))
+            }
+            (CompactionOutcome::Enough(_), _) => {
                 self.is_counted = true;
                 Ok(request)
             }
-            (Room::Settle(count), overflow) => {
+            (CompactionOutcome::Settle(count), overflow) => {
                 // The provider's word still holds when it is asked again.
                 self.overflow = overflow;
-                Err(NoRoom::Settle(count))
+                Err(DoesNotFit::Settle(count))
             }
-            (Room::None(sentence), _) => Err(NoRoom::Sentence(format!(
+            (CompactionOutcome::None(sentence), _) => Err(DoesNotFit::Sentence(format!(
                 "I could not answer: {sentence} What you wrote is kept."
             ))),
-            (Room::Made(_), _) => {
+            (CompactionOutcome::Made(_), _) => {
                 self.is_counted = true;
                 self.was_compacted = true;
                 self.made += 1;

@@ -11,24 +11,24 @@ use ship_store::{
     LedgerSeq, LogPiece, NewMessage, Rotation, Seq, View,
 };
 
-use crate::RunNote;
-use crate::began::Began;
+use crate::RunLogEntry;
+use crate::began::Activation;
 use crate::contexts::{
-    Ground, Operation, operate_at_rest, operate_midway, said_before, stops, switch,
+    ContextOperation, LockedChatRef, operate_at_rest, operate_midway, said_before, stops, switch,
 };
 use crate::events::Outcome;
 use crate::finish::{self, finish};
-use crate::lost::{Missed, Unread, answer_key, missed};
-use crate::queue::{Queue, entries, lines_up_to, questions};
-use crate::run::{Inner, LEDGER_PAGE, RunError};
+use crate::lost::{MissedAnswers, UnreadLedger, answer_key, missed};
+use crate::queue::{NextInput, entries, lines_up_to, questions};
+use crate::run::{Engine, LEDGER_PAGE, RunError};
 use crate::sources::{digests, first_difference};
-use crate::step::Progress;
+use crate::step::RunProgress;
 use crate::stop::Stop;
-use crate::work::Work;
+use crate::work::ActiveRun;
 
 /// A chat whose lane we hold.
-pub(crate) struct Held {
-    pub(crate) agent: Arc<Inner>,
+pub(crate) struct LockedChat {
+    pub(crate) agent: Arc<Engine>,
     pub(crate) chat: Arc<dyn Chat>,
     pub(crate) lane: Arc<dyn ship_store::Lane>,
     /// Whether the context was compared with what the ledger says was answered. Nobody else changes either.
@@ -36,14 +36,14 @@ pub(crate) struct Held {
 }
 
 /// What was done about a chat, and how far its ledger was read.
-pub(crate) struct Done {
+pub(crate) struct LaneResult {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) inbox: Option<LedgerSeq>,
 }
 
-impl Held {
+impl LockedChat {
     pub(crate) fn new(
-        agent: Arc<Inner>,
+        agent: Arc<Engine>,
         chat: Arc<dyn Chat>,
         lane: Arc<dyn ship_store::Lane>,
     ) -> Self {
@@ -52,27 +52,27 @@ impl Held {
 
     /// Does whatever is to be done, until nothing is or the run waits for somebody. The chat is read once for
     /// each run: what a run leaves to do can only be what came in meanwhile.
-    pub(crate) async fn do_all(&self, stop: &Stop) -> Result<Done, RunError> {
+    pub(crate) async fn do_all(&self, stop: &Stop) -> Result<LaneResult, RunError> {
         let mut last = None;
         loop {
             let done = self.do_next(stop).await?;
             let ended = done.outcome.is_none() || done.outcome == Some(Outcome::Parked);
             last = done.outcome.or(last);
             if ended || !self.agent.is_waiting(&*self.chat, done.inbox, last.as_ref()).await? {
-                return Ok(Done { outcome: last, inbox: done.inbox });
+                return Ok(LaneResult { outcome: last, inbox: done.inbox });
             }
         }
     }
 
     /// Does the next thing that is to be done; no outcome when nothing is.
-    async fn do_next(&self, stop: &Stop) -> Result<Done, RunError> {
+    async fn do_next(&self, stop: &Stop) -> Result<LaneResult, RunError> {
         let (mut state, mut unread) = self.read().await?;
         if unread.queue.operation.is_some() {
             self.do_operations().await?;
             (state, unread) = self.read().await?;
         }
         let ChatState { about, view, journal, .. } = state;
-        let Unread { mut inbox, queue: Queue { lines, .. } } = unread;
+        let UnreadLedger { mut inbox, queue: NextInput { lines, .. } } = unread;
         let journal = Journal::read(&journal);
         let blocks_before = journal.as_ref().map(|journal| journal.start.blocks.clone());
         let open = journal.as_ref().filter(|journal| !journal.ended).map(|it| it.start.clone());
@@ -123,11 +123,11 @@ impl Held {
                 Some(crate::step::run(&work, journal, stop).await?)
             }
         };
-        Ok(Done { outcome, inbox })
+        Ok(LaneResult { outcome, inbox })
     }
 
     /// Reads the chat, and what waits in it.
-    async fn read(&self) -> Result<(ChatState, Unread), RunError> {
+    async fn read(&self) -> Result<(ChatState, UnreadLedger), RunError> {
         let mut state = self.chat.state(LEDGER_PAGE).await?;
         let view = state.view.as_ref().filter(|_| !self.is_compared.load(Ordering::Relaxed));
         if let Some(view) = view
@@ -136,7 +136,7 @@ impl Held {
             state = self.chat.state(LEDGER_PAGE).await?;
         }
         let first = std::mem::take(&mut state.new_lines);
-        let unread = Unread::of(&self.agent, &*self.chat, state.view.as_ref(), first).await?;
+        let unread = UnreadLedger::of(&self.agent, &*self.chat, state.view.as_ref(), first).await?;
         Ok((state, unread))
     }
 
@@ -147,7 +147,7 @@ impl Held {
         if !self.agent.names.keeps_messages_whole() {
             return Ok(false);
         }
-        let Missed { messages, answered } = missed(&self.agent, &*self.chat, view).await?;
+        let MissedAnswers { messages, answered } = missed(&self.agent, &*self.chat, view).await?;
         let count = messages.len() as u64;
         let mut lines = entries(messages);
         lines.extend(answered.map(|seq| self.answered_event(seq).into()));
@@ -157,7 +157,7 @@ impl Held {
         let message = "the context lacks what the ledger says was answered; it goes on behind that";
         let fields = vec![("message", Json::from(message)), ("messages", count.into())];
         self.lane.append(lines, view.position).await?;
-        let note = RunNote { kind: "repair", fields, ..RunNote::default() };
+        let note = RunLogEntry { kind: "repair", fields, ..RunLogEntry::default() };
         self.agent.log.write(self.chat.key(), note);
         Ok(true)
     }
@@ -196,7 +196,7 @@ impl Held {
         view: View,
         journal: Option<Journal>,
         asked: &LedgerLine,
-        operation: &Operation,
+        operation: &ContextOperation,
     ) -> Result<(), RunError> {
         let open = journal.as_ref().filter(|journal| !journal.ended).map(|it| it.start.clone());
         let delivered = self.is_delivered(open.as_ref()).await?;
@@ -207,7 +207,7 @@ impl Held {
             }
             Recovery::Continue(journal) | Recovery::Parked(journal) => {
                 let work = self.work(about, &view, &journal).await;
-                let mut progress = Progress::new(&work, journal).await;
+                let mut progress = RunProgress::new(&work, journal).await;
                 if let Some(call) = progress.promised_switch(&work) {
                     // What was promised before is done before; then this is looked at again.
                     return switch(&work, &mut progress, &call).await;
@@ -228,7 +228,7 @@ impl Held {
                 }
             }
         }
-        let ground = Ground { agent: &self.agent, chat: &*self.chat, lane: &*self.lane };
+        let ground = LockedChatRef { agent: &self.agent, chat: &*self.chat, lane: &*self.lane };
         operate_at_rest(ground, asked, operation).await
     }
 
@@ -253,15 +253,15 @@ impl Held {
         finish::close(&work, message, &earlier).await
     }
 
-    async fn work(&self, about: About, view: &View, journal: &Journal) -> Arc<Work> {
+    async fn work(&self, about: About, view: &View, journal: &Journal) -> Arc<ActiveRun> {
         let (agent, chat) = (Arc::clone(&self.agent), Arc::clone(&self.chat));
-        Arc::new(Work::begin(agent, chat, Arc::clone(&self.lane), about, view, journal).await)
+        Arc::new(ActiveRun::begin(agent, chat, Arc::clone(&self.lane), about, view, journal).await)
     }
 
     /// Begins the journal of a run. The log learns whether the model is told something else than before.
     async fn begin(
         &self,
-        work: &Work,
+        work: &ActiveRun,
         mut journal: Journal,
         before: Option<Object>,
     ) -> Result<Journal, RunError> {
@@ -290,7 +290,7 @@ impl Held {
         let now = self.agent.clock.now();
         let mut head = Head::new(ContextId::new(now, self.agent.ids.next()));
         head.inbox = inbox;
-        Began::carry(&mut head, "first message", now);
+        Activation::carry(&mut head, "first message", now);
         let before = said_before(&self.agent, &head, lines);
         let pieces = before.into_iter().map(LogPiece::New).collect();
         let rotation = Rotation { expected: None, head, pieces };

@@ -30,7 +30,7 @@ pub struct Inbound {
 
 /// What a parked run was waiting for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum CallAnswer {
     /// The person's word on a call.
     Approval {
         /// The approval that was asked for.

@@ -10,20 +10,20 @@ use ship_message::json::Object;
 use ship_provider::{CachedSequence, ToolSpec};
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody, ReadError};
 
-use crate::began::Began;
-use crate::budget::Trigger;
-use crate::compact::{Carried, pruned};
+use crate::began::Activation;
+use crate::budget::CompactionTrigger;
+use crate::compact::{CompactionState, pruned};
 use crate::inbound::message_of;
-use crate::lost::Unread;
+use crate::lost::UnreadLedger;
 use crate::names::question_in;
 use crate::record::{RequestTokens, recorded};
 use crate::recorded::LINES;
-use crate::request::Prepared;
-use crate::run::{Inner, LEDGER_PAGE, RunError, is_message};
+use crate::request::PreparedRequest;
+use crate::run::{Engine, LEDGER_PAGE, RunError, is_message};
 use crate::said::messages;
-use crate::scales::Pieces;
-use crate::sources::{Place, Sources, last_of};
-use crate::stable::{Now, Stable, digests, last_of_context};
+use crate::scales::RequestPieces;
+use crate::sources::{ChatLocation, SystemSources, last_of};
+use crate::stable::{OutgoingRequest, SharedPrefix, digests, last_of_context};
 use crate::{Agent, skills};
 
 /// What a model would be sent now.
@@ -43,13 +43,13 @@ pub struct NextRequest {
     /// What each of them takes, in tokens.
     pub tokens: PieceTokens,
     /// When the context is compacted by itself.
-    pub trigger: Trigger,
+    pub trigger: CompactionTrigger,
     /// How many tokens the model takes, if that is known.
     pub window_tokens: Option<u64>,
     /// How the active context began; none before the first message.
-    pub began: Option<Began>,
+    pub began: Option<Activation>,
     /// How much of it the last request had.
-    pub stable: Stable,
+    pub stable: SharedPrefix,
 }
 
 /// What each piece of a request takes, as the provider will count it.
@@ -104,28 +104,30 @@ impl Agent {
         let agent = &*self.inner;
         let open = agent.store.open(chat).await?;
         let found = match &open {
-            Some(open) => Found::read(agent, &**open).await?,
-            None => Found::default(),
+            Some(open) => RequestInputs::read(agent, &**open).await?,
+            None => RequestInputs::default(),
         };
         let said: Vec<Arc<UiMessage>> = found.said.iter().chain(&found.queued).cloned().collect();
-        let place =
-            Place { channel: found.channel, chat_id: last_of(&said, "chatId").map(str::to_owned) };
-        let sources = Sources::at(agent, chat, place);
+        let place = ChatLocation {
+            channel: found.channel,
+            chat_id: last_of(&said, "chatId").map(str::to_owned),
+        };
+        let sources = SystemSources::at(agent, chat, place);
         let blocks = sources.blocks(agent, chat, last_of(&said, "requestId"), &found.loaded);
         let mut request =
-            Prepared::new(agent, blocks, &found.said, found.so_far.as_ref(), &found.pruned);
-        let queued = Prepared::new(agent, Vec::new(), &found.queued, None, &found.pruned);
+            PreparedRequest::new(agent, blocks, &found.said, found.so_far.as_ref(), &found.pruned);
+        let queued = PreparedRequest::new(agent, Vec::new(), &found.queued, None, &found.pruned);
         request.shown.extend(queued.shown);
         if let (Some(open), Some(carried)) = (&open, &found.carried) {
             agent.remember_counts(&**open, carried).await?;
         }
-        let tokens = agent.scales.estimated(&agent.scales.counted(Pieces::of(&request)));
+        let tokens = agent.scales.estimated(&agent.scales.counted(RequestPieces::of(&request)));
         let stable = match &open {
             Some(open) => agent.stable(&**open, &request, &tokens, &found.pruned).await?,
-            None => Stable::of_first(),
+            None => SharedPrefix::of_first(),
         };
         let trigger = agent.trigger(found.is_raised, &request);
-        let Prepared { blocks, shown: messages, tools, .. } = request;
+        let PreparedRequest { blocks, shown: messages, tools, .. } = request;
         Ok(NextRequest {
             tokens,
             blocks,
@@ -141,7 +143,7 @@ impl Agent {
     }
 }
 
-impl Inner {
+impl Engine {
     /// How many tokens the model takes, if that is known: the settings say it, or else the provider; and one
     /// that has refused more is believed, until the program ends.
     pub(crate) fn window_tokens(&self) -> Option<u64> {
@@ -170,13 +172,13 @@ impl Inner {
     async fn stable(
         &self,
         chat: &dyn Chat,
-        request: &Prepared,
+        request: &PreparedRequest,
         tokens: &PieceTokens,
         pruned: &PrunedOutputs,
-    ) -> Result<Stable, RunError> {
+    ) -> Result<SharedPrefix, RunError> {
         // What cannot be written is told when somebody asks for it.
         let Ok(written) = request.written(self, self.rules.max_tokens) else {
-            return Ok(Stable::unknown());
+            return Ok(SharedPrefix::unknown());
         };
         let sums = RequestTokens {
             system: tokens.system.iter().sum(),
@@ -184,7 +186,7 @@ impl Inner {
             messages: tokens.messages.iter().sum(),
             ..RequestTokens::default()
         };
-        let now = Now {
+        let now = OutgoingRequest {
             recipe: &written.recipe,
             system: &digests(&request.blocks),
             system_tokens: &tokens.system,
@@ -202,13 +204,13 @@ impl Inner {
 
 /// What a chat holds for the next request.
 #[derive(Default)]
-struct Found {
+struct RequestInputs {
     said: Vec<Arc<UiMessage>>,
     so_far: Option<UiMessage>,
     queued: Vec<Arc<UiMessage>>,
     loaded: Vec<String>,
     channel: Option<String>,
-    began: Option<Began>,
+    began: Option<Activation>,
     parked: bool,
     pruned: PrunedOutputs,
     /// What the log's head carries of how the provider counts.
@@ -217,10 +219,10 @@ struct Found {
     is_raised: bool,
 }
 
-impl Found {
-    async fn read(agent: &Inner, chat: &dyn Chat) -> Result<Self, RunError> {
+impl RequestInputs {
+    async fn read(agent: &Engine, chat: &dyn Chat) -> Result<Self, RunError> {
         let ChatState { about, view, new_lines, journal } = chat.state(LEDGER_PAGE).await?;
-        let lines = Unread::of(agent, chat, view.as_ref(), new_lines).await?.queue.lines;
+        let lines = UnreadLedger::of(agent, chat, view.as_ref(), new_lines).await?.queue.lines;
         let journal = Journal::read(&journal);
         let waiting = lines.iter().filter(|line| is_message(line));
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {
@@ -251,8 +253,8 @@ impl Found {
             began: view.as_ref().map(|view| crate::contexts::began(agent, view)),
             parked,
             pruned: view.as_ref().map(pruned).unwrap_or_default(),
-            is_raised: view.as_ref().is_some_and(|view| Carried::of(view).raised),
-            carried: view.as_ref().map(|view| Carried::of(view).tokens),
+            is_raised: view.as_ref().is_some_and(|view| CompactionState::of(view).raised),
+            carried: view.as_ref().map(|view| CompactionState::of(view).tokens),
         })
     }
 }

@@ -77,29 +77,32 @@ mod tools;
 mod warnings;
 mod work;
 
-pub use began::Began;
-pub use budget::Trigger;
-pub use compact::{Compacted, Planned, Undone};
-pub use contexts::{Changed, Contexts, Named, NotDone, Operated, Operation};
+pub use began::Activation;
+pub use budget::CompactionTrigger;
+pub use compact::{Compaction, CompactionPreview, CompactionUndo};
+pub use contexts::{
+    ContextChange, ContextList, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
+};
 pub use conversation::{ConversationError, Reply};
 pub use events::{Listener, Outcome, RunEvent};
 pub use finish::STOPPED;
-pub use inbound::{Answer, Inbound};
+pub use inbound::{CallAnswer, Inbound};
 pub use inspect::{NextRequest, PieceTokens};
 pub use model::chosen_model;
 pub use names::question_id;
 pub use open::OpenAgentError;
 pub use past::PastRequest;
-pub use record::{RecordedRequest, RequestAnswer, RequestRecord, RequestTokens, Shown};
+pub use record::{RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens};
 pub use run::{Agent, AgentParts, RunError};
-pub use send::Sending;
+pub use send::Outbound;
 pub use skills::{SkillState, SkillText};
-pub use stable::Stable;
+pub use stable::SharedPrefix;
 pub use stop::Stop;
 pub use surroundings::{
-    ContextRules, Ids, NoLog, Nowhere, RandomIds, Rules, RunLog, RunNote, Surroundings, Texts,
+    ContextRules, IdSource, NoLog, NoProject, ProjectSource, RandomIds, Rules, RunLog, RunLogEntry,
+    Texts,
 };
-pub use tool::{Running, Tool, ToolContext};
+pub use tool::{Tool, ToolContext, ToolFuture};
 pub use tools::{built_in_tools, context_tools};
 
 /// The SHA-256 of bytes, in hex.

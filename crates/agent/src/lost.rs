@@ -14,31 +14,31 @@ use ship_store::{
 };
 
 use crate::inbound::metadata_of;
-use crate::queue::{Queue, Room, questions};
-use crate::run::{Inner, LEDGER_PAGE, is_message};
+use crate::queue::{HalfBudget, NextInput, questions};
+use crate::run::{Engine, LEDGER_PAGE, is_message};
 
 /// What the ledger holds that no run has read.
-pub(crate) struct Unread {
+pub(crate) struct UnreadLedger {
     /// How far it was read.
     pub(crate) inbox: Option<LedgerSeq>,
     /// What comes next behind that.
-    pub(crate) queue: Queue,
+    pub(crate) queue: NextInput,
 }
 
-impl Unread {
+impl UnreadLedger {
     /// Finds it, from the first page of the lines behind the context's cursor.
     pub(crate) async fn of(
-        agent: &Inner,
+        agent: &Engine,
         chat: &dyn Chat,
         view: Option<&View>,
         first: Vec<LedgerLine>,
     ) -> Result<Self, ReadError> {
         if let Some(view) = view {
-            let queue = Queue::read_on(agent, chat, first).await?;
+            let queue = NextInput::read_on(agent, chat, first).await?;
             return Ok(Self { inbox: view.inbox, queue });
         }
         let inbox = answered(chat).await?;
-        Ok(Self { inbox, queue: Queue::read(agent, chat, inbox).await? })
+        Ok(Self { inbox, queue: NextInput::read(agent, chat, inbox).await? })
     }
 }
 
@@ -58,7 +58,7 @@ async fn answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
 }
 
 /// What the ledger says was answered, and the context does not know of.
-pub(crate) struct Missed {
+pub(crate) struct MissedAnswers {
     /// The messages and answers that an older context has not, in order. Put into the context they are history:
     /// the cursor is behind them, and no run answers them. The oldest are left out when all of them would take
     /// more than half a budget; the ledger has them.
@@ -71,10 +71,10 @@ pub(crate) struct Missed {
 
 /// Compares a context with what the ledger says was answered.
 pub(crate) async fn missed(
-    agent: &Inner,
+    agent: &Engine,
     chat: &dyn Chat,
     view: &View,
-) -> Result<Missed, ReadError> {
+) -> Result<MissedAnswers, ReadError> {
     let mut answered = AnsweredEntries::default();
     // An answer to the last question counts as missed when the context ends with that question.
     let mut read = view.inbox;
@@ -107,7 +107,7 @@ pub(crate) async fn missed(
             }
         }
         if is_last {
-            return Ok(Missed { messages: history(agent, view, &missed), answered: known });
+            return Ok(MissedAnswers { messages: history(agent, view, &missed), answered: known });
         }
     }
 }
@@ -136,8 +136,8 @@ fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
 
 /// Lines of the ledger as messages: each question as it would have been put into the context, each answer with
 /// what the person was told.
-fn history(agent: &Inner, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
-    let mut room = Room::of(agent);
+fn history(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
+    let mut room = HalfBudget::of(agent);
     let fits = lines.iter().rev().take_while(|line| room.takes_any(line)).count();
     let message = |line: &LedgerLine| match &line.body {
         LedgerBody::Entry(entry) if entry.key.starts_with(ANSWER_KEY) => {

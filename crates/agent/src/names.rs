@@ -7,7 +7,7 @@ use ship_store::{Head, LedgerSeq, View};
 pub(crate) const SALT: &str = "names";
 
 /// What the messages of a context are called.
-pub(crate) trait Names: Send + Sync {
+pub(crate) trait MessageIds: Send + Sync {
     /// The name of a message that came in, at `seq` in the ledger: the `nth` that is put into the context now.
     fn question(&self, seq: LedgerSeq, nth: usize) -> String;
 
@@ -21,7 +21,12 @@ pub(crate) trait Names: Send + Sync {
 }
 
 /// The name of a message that came in, in the chat that a head is of.
-pub(crate) fn question_in(names: &dyn Names, head: &Head, seq: LedgerSeq, nth: usize) -> String {
+pub(crate) fn question_in(
+    names: &dyn MessageIds,
+    head: &Head,
+    seq: LedgerSeq,
+    nth: usize,
+) -> String {
     let name = names.question(seq, nth);
     match head.carry.str(SALT) {
         Some(salt) => format!("{name}_{salt}"),
@@ -31,9 +36,9 @@ pub(crate) fn question_in(names: &dyn Names, head: &Head, seq: LedgerSeq, nth: u
 
 /// The names in a chat. A message's follows from its place in the ledger, so that the same entry can only
 /// ever become the same message.
-pub(crate) struct ByPlace;
+pub(crate) struct LedgerMessageIds;
 
-impl Names for ByPlace {
+impl MessageIds for LedgerMessageIds {
     fn question(&self, seq: LedgerSeq, _nth: usize) -> String {
         format!("u_{seq}")
     }
@@ -45,5 +50,5 @@ impl Names for ByPlace {
 
 /// The id that a message of the ledger has in the contexts of its chat.
 pub fn question_id(view: &View, seq: LedgerSeq) -> String {
-    question_in(&ByPlace, &view.head, seq, 0)
+    question_in(&LedgerMessageIds, &view.head, seq, 0)
 }

@@ -17,8 +17,8 @@ use ship_store::{
 
 use crate::model::provider;
 use crate::{
-    Agent, AgentParts, ContextRules, RandomIds, Rules, RunLog, RunNote, SkillState, SkillText,
-    Surroundings, Texts, built_in_tools, context_tools,
+    Agent, AgentParts, ContextRules, ProjectSource, RandomIds, Rules, RunLog, RunLogEntry,
+    SkillState, SkillText, Texts, built_in_tools, context_tools,
 };
 
 /// Why an agent cannot be made of a project.
@@ -120,9 +120,9 @@ impl AgentParts {
             store: Agent::store(project, Arc::clone(&clock))?,
             provider: provider(project)?,
             tools,
-            surroundings: Arc::new(OfProject { project: project.clone() }),
+            surroundings: Arc::new(ProjectFolder { project: project.clone() }),
             rules,
-            log: Arc::new(OfLogs { logs: LogWriter::new(project, Arc::clone(&clock)) }),
+            log: Arc::new(ProjectRunLog { logs: LogWriter::new(project, Arc::clone(&clock)) }),
             clock,
             ids: Arc::new(RandomIds::default()),
         })
@@ -186,11 +186,11 @@ fn contexts(settings: &ship_project::ArchiveSettings) -> ContextRules {
 }
 
 /// The texts and skills of a project folder, read whenever they are asked for.
-struct OfProject {
+struct ProjectFolder {
     project: Project,
 }
 
-impl Surroundings for OfProject {
+impl ProjectSource for ProjectFolder {
     fn project_root(&self) -> String {
         self.project.root().display().to_string()
     }
@@ -240,12 +240,12 @@ impl Surroundings for OfProject {
 }
 
 /// The project's logs.
-struct OfLogs {
+struct ProjectRunLog {
     logs: LogWriter,
 }
 
-impl RunLog for OfLogs {
-    fn write(&self, chat: &ChatKey, note: RunNote) {
+impl RunLog for ProjectRunLog {
+    fn write(&self, chat: &ChatKey, note: RunLogEntry) {
         let level = match note.kind {
             "error" => Level::Error,
             "repair" | "overflow" | "warning" => Level::Warn,

@@ -9,10 +9,10 @@ use ship_store::{Chat, ChatKey, Store, Timestamp};
 
 use crate::Agent;
 use crate::inspect::PieceTokens;
-use crate::rebuild::{Rebuilt, rebuild};
+use crate::rebuild::{RebuiltRequest, rebuild};
 use crate::record::{RecordedRequest, recorded};
 use crate::run::RunError;
-use crate::scales::{Pieces, Scales};
+use crate::scales::{RequestPieces, TokenMeter};
 
 /// A request that was made.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Agent {
             return Ok(None);
         };
         let rebuilt = rebuild(&*self.inner.store, &*chat, &call.record).await;
-        let Rebuilt { blocks, shown, tools, pruned, compactions, body, is_equal, missing } =
+        let RebuiltRequest { blocks, shown, tools, pruned, compactions, body, is_equal, missing } =
             rebuilt;
         Ok(Some(PastRequest {
             call,
@@ -92,12 +92,13 @@ impl Agent {
     /// gives. They add up to what is on record: that is what was decided by, whatever was learnt since.
     pub fn weigh(&self, past: &PastRequest) -> PieceTokens {
         let (inner, record) = (&*self.inner, &past.call.record);
-        let pieces = Pieces { blocks: &past.blocks, messages: &past.messages, tools: &past.tools };
+        let pieces =
+            RequestPieces { blocks: &past.blocks, messages: &past.messages, tools: &past.tools };
         let model = &record.recipe.model;
         let weighed = match model == inner.provider.model() {
             _ if record.tokens.is_rough => pieces.rough(),
             true => inner.scales.counted(pieces),
-            false => Scales::new(model).counted(pieces),
+            false => TokenMeter::new(model).counted(pieces),
         };
         weighed.adding_up_to(&record.tokens)
     }

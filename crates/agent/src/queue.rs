@@ -7,10 +7,10 @@
 use ship_message::json::Json;
 use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMessage, ReadError};
 
-use crate::contexts::{Operation, operation_of, was_done};
+use crate::contexts::{ContextOperation, operation_of, was_done};
 use crate::inbound::message_of;
-use crate::names::{Names, question_in};
-use crate::run::{Inner, LEDGER_PAGE, is_message};
+use crate::names::{MessageIds, question_in};
+use crate::run::{Engine, LEDGER_PAGE, is_message};
 use crate::scales::rough;
 
 /// What a provider adds to each message: who says it, and when.
@@ -18,18 +18,18 @@ const MESSAGE_TOKENS: u64 = 16;
 
 /// What of the ledger is to be done next.
 #[derive(Default)]
-pub(crate) struct Queue {
+pub(crate) struct NextInput {
     /// The lines that come next: messages that fit half a budget, at least one if any waits, and what stands
     /// between them.
     pub(crate) lines: Vec<LedgerLine>,
     /// The operation behind them.
-    pub(crate) operation: Option<(LedgerLine, Operation)>,
+    pub(crate) operation: Option<(LedgerLine, ContextOperation)>,
 }
 
-impl Queue {
+impl NextInput {
     /// Reads the queue behind the inbox cursor.
     pub(crate) async fn read(
-        agent: &Inner,
+        agent: &Engine,
         chat: &dyn Chat,
         inbox: Option<LedgerSeq>,
     ) -> Result<Self, ReadError> {
@@ -39,12 +39,12 @@ impl Queue {
 
     /// Reads the queue that begins with a page of lines.
     pub(crate) async fn read_on(
-        agent: &Inner,
+        agent: &Engine,
         chat: &dyn Chat,
         mut page: Vec<LedgerLine>,
     ) -> Result<Self, ReadError> {
         let mut queue = Self::default();
-        let mut room = Room::of(agent);
+        let mut room = HalfBudget::of(agent);
         loop {
             let is_last = page.len() < LEDGER_PAGE;
             for line in page {
@@ -90,13 +90,13 @@ pub(crate) async fn lines_up_to(
 }
 
 /// How much a run takes in.
-pub(crate) struct Room {
+pub(crate) struct HalfBudget {
     tokens: u64,
     is_begun: bool,
 }
 
-impl Room {
-    pub(crate) fn of(agent: &Inner) -> Self {
+impl HalfBudget {
+    pub(crate) fn of(agent: &Engine) -> Self {
         Self { tokens: agent.budget_tokens() / 2, is_begun: false }
     }
 
@@ -118,7 +118,7 @@ impl Room {
 
 /// The messages that lines of the ledger become in a context, in order, each with its place in the ledger.
 pub(crate) fn questions<'a>(
-    names: &dyn Names,
+    names: &dyn MessageIds,
     head: &Head,
     lines: impl Iterator<Item = &'a LedgerLine>,
 ) -> Vec<NewMessage> {

@@ -15,13 +15,13 @@ use ship_provider::{Request, ToolSpec};
 use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
 use crate::compact::{COMPACTED, pruned};
-use crate::record::{RequestRecord, Shown};
+use crate::record::{RequestMessages, RequestRecord};
 use crate::request::shown;
 use crate::said::messages;
 
 /// A request that was made once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rebuilt {
+pub(crate) struct RebuiltRequest {
     pub(crate) blocks: Vec<SystemBlock>,
     pub(crate) shown: Vec<UiMessage>,
     pub(crate) tools: Vec<ToolSpec>,
@@ -38,8 +38,12 @@ pub(crate) struct Rebuilt {
 }
 
 /// Writes a request again. What cannot be found any more is told, and the rest is given.
-pub(crate) async fn rebuild(store: &dyn Store, chat: &dyn Chat, record: &RequestRecord) -> Rebuilt {
-    let mut rebuilt = Rebuilt::default();
+pub(crate) async fn rebuild(
+    store: &dyn Store,
+    chat: &dyn Chat,
+    record: &RequestRecord,
+) -> RebuiltRequest {
+    let mut rebuilt = RebuiltRequest::default();
     for (name, sha256) in &record.system {
         if let Some(text) = rebuilt.blob(store, sha256, &format!("the system block `{name}`")).await
         {
@@ -50,17 +54,17 @@ pub(crate) async fn rebuild(store: &dyn Store, chat: &dyn Chat, record: &Request
         rebuilt.tools = list(&tools).iter().filter_map(ToolSpec::from_json).collect();
     }
     match &record.shown {
-        Shown::Context { position, message_id, parts } => {
+        RequestMessages::Context { position, message_id, parts } => {
             let limits = ShownLimits { tool_output_chars: record.tool_output_chars };
             let read = rebuilt.read_context(chat, *position, message_id, *parts, limits).await;
             rebuilt.missing.extend(read.err().map(|error| error.to_string()));
         }
-        Shown::Summary(sha256) if sha256.is_empty() => {
+        RequestMessages::Summary(sha256) if sha256.is_empty() => {
             let sentence =
                 "the messages are not kept: `context.history.archiveOnCompact` was false";
             rebuilt.missing.push(sentence.to_owned());
         }
-        Shown::Summary(sha256) => {
+        RequestMessages::Summary(sha256) => {
             if let Some(said) = rebuilt.blob(store, sha256, "the messages").await {
                 let read = list(&said).into_iter().filter_map(|one| UiMessage::from_json(one).ok());
                 rebuilt.shown = read.collect();
@@ -78,7 +82,7 @@ fn list(json: &str) -> Vec<Json> {
     }
 }
 
-impl Rebuilt {
+impl RebuiltRequest {
     async fn blob(&mut self, store: &dyn Store, sha256: &str, what: &str) -> Option<String> {
         let found = store.blob(sha256).await.map_err(|error| error.to_string());
         let text = found.and_then(|bytes| {
@@ -95,7 +99,7 @@ impl Rebuilt {
         parts: usize,
         limits: ShownLimits,
     ) -> Result<(), ReadError> {
-        let logs = Logs::of(chat).await?;
+        let logs = ChatLogs::of(chat).await?;
         let so_far = logs.message(chat, position, message_id, parts).await?;
         if so_far.as_ref().map_or(0, parts_that_count) < parts {
             self.missing.push(format!("message {message_id} is in no log any more"));
@@ -174,12 +178,12 @@ fn following_id(id: &str) -> String {
 }
 
 /// The logs of a chat, each read when it is needed.
-struct Logs {
+struct ChatLogs {
     live: Option<View>,
     sealed: Vec<ship_store::SealedLog>,
 }
 
-impl Logs {
+impl ChatLogs {
     /// The live one first: one that is sealed meanwhile is then in both, and none is missed.
     async fn of(chat: &dyn Chat) -> Result<Self, ReadError> {
         let live = chat.view().await?;

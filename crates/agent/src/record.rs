@@ -13,7 +13,7 @@ use ship_provider::{AnswerEnd, Recipe, Usage};
 use ship_store::{Chat, Gen, Position, ReadError, Seq, Store, Timestamp};
 
 use crate::inbound::millis;
-use crate::stable::Stable;
+use crate::stable::SharedPrefix;
 
 /// What was sent in one model call, as `requests.jsonl` has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct RequestRecord {
     /// When.
     pub ts: Timestamp,
     /// What it was about.
-    pub shown: Shown,
+    pub shown: RequestMessages,
     /// The system blocks, each with its name and the digest of its text.
     pub system: Vec<(String, String)>,
     /// The digest of the tools.
@@ -47,12 +47,12 @@ pub struct RequestRecord {
     /// The length of what every request begins with that only adds to this one, and its digest.
     pub stem: (u64, String),
     /// How much of it the request before had.
-    pub stable: Stable,
+    pub stable: SharedPrefix,
 }
 
 /// Which messages a request had.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum RequestMessages {
     /// Those of the context.
     Context {
         /// Where the log ended.
@@ -126,13 +126,13 @@ impl RequestRecord {
             ("ts", millis(self.ts)),
         ]);
         match &self.shown {
-            Shown::Context { position, message_id, parts } => {
+            RequestMessages::Context { position, message_id, parts } => {
                 object.set("gen", position.generation.get());
                 object.set("seq", position.seq.get());
                 object.set("messageId", message_id.as_str());
                 object.set("parts", *parts as u64);
             }
-            Shown::Summary(sha256) => object.set("summary", sha256.as_str()),
+            RequestMessages::Summary(sha256) => object.set("summary", sha256.as_str()),
         }
         for (key, value) in self.frame().into_entries() {
             object.set(key, value);
@@ -197,8 +197,8 @@ impl RequestRecord {
             run_id: text("runId")?,
             ts: Timestamp::from_millis(object.get("ts")?.as_number()? as i64),
             shown: match text("summary") {
-                Some(sha256) => Shown::Summary(sha256),
-                None => Shown::Context {
+                Some(sha256) => RequestMessages::Summary(sha256),
+                None => RequestMessages::Context {
                     position: Position {
                         generation: Gen::new(number("gen")?),
                         seq: Seq::new(number("seq")?),
@@ -216,13 +216,13 @@ impl RequestRecord {
             sha256: text("sha256")?,
             tokens: RequestTokens::from_json(object.get("tokens")?)?,
             stem: (stem.get("bytes")?.as_u64()?, stem.get("sha256")?.as_str()?.to_owned()),
-            stable: Stable::from_json(object.get("stable")?)?,
+            stable: SharedPrefix::from_json(object.get("stable")?)?,
         })
     }
 
     /// Whether it asked for an answer, and not for a summary.
     pub(crate) fn is_of_context(&self) -> bool {
-        matches!(self.shown, Shown::Context { .. })
+        matches!(self.shown, RequestMessages::Context { .. })
     }
 }
 

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ship_message::Role;
 use ship_store::{ChatKey, ReadError};
 
-use crate::RunNote;
+use crate::RunLogEntry;
 use crate::record::{RequestRecord, recorded};
 use crate::stable::last_of_context;
-use crate::work::Work;
+use crate::work::ActiveRun;
 
 /// Of how many chats the last call is known, those that were asked for last.
 const CHATS_MAX: usize = 64;
@@ -20,16 +20,19 @@ pub(crate) const LINES: usize = 64;
 
 /// What an agent knows of earlier calls.
 #[derive(Debug, Default)]
-pub(crate) struct Recorded {
+pub(crate) struct RequestCache {
     /// The newest last.
     last: Mutex<VecDeque<(ChatKey, Arc<RequestRecord>)>>,
     /// Digests of texts that are kept as blobs.
     kept: Mutex<HashSet<String>>,
 }
 
-impl Recorded {
+impl RequestCache {
     /// The last request for an answer in the chat, also one that another process has made.
-    pub(crate) async fn last(&self, work: &Work) -> Result<Option<Arc<RequestRecord>>, ReadError> {
+    pub(crate) async fn last(
+        &self,
+        work: &ActiveRun,
+    ) -> Result<Option<Arc<RequestRecord>>, ReadError> {
         let chat = work.chat.key();
         let known =
             lock(&self.last).iter().find(|(key, _)| key == chat).map(|(_, last)| Arc::clone(last));
@@ -75,7 +78,7 @@ impl Recorded {
 
     /// Keeps a text as a blob, if it is not known to be kept. Requests go out without it as well, so that it
     /// could not be kept is told to the log.
-    pub(crate) async fn keep(&self, work: &Work, sha256: &str, text: &str, media_type: &str) {
+    pub(crate) async fn keep(&self, work: &ActiveRun, sha256: &str, text: &str, media_type: &str) {
         if lock(&self.kept).contains(sha256) {
             return;
         }
@@ -87,14 +90,14 @@ impl Recorded {
 }
 
 /// A call that cannot be put on record is made all the same.
-pub(crate) fn not_recorded(work: &Work, error: &dyn std::error::Error) {
+pub(crate) fn not_recorded(work: &ActiveRun, error: &dyn std::error::Error) {
     let told = work.agent.surroundings.mask(&error.to_string());
     let fields = vec![("message", told.into())];
-    work.note(RunNote { kind: "warning", fields, ..RunNote::default() });
+    work.note(RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
 }
 
 /// The run that said the last thing. When another process has run the chat, that is not ours.
-async fn last_run(work: &Work) -> Option<String> {
+async fn last_run(work: &ActiveRun) -> Option<String> {
     let said = work.context().await;
     let last = said.iter().rev().find(|message| message.role() == Role::Assistant)?;
     Some(last.metadata()?.get("runId")?.as_str()?.to_owned())

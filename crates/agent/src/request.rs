@@ -8,23 +8,23 @@ use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{AnswerEnd, ProviderError, Recipe, Request, ToolSpec};
 
-use crate::RunNote;
-use crate::run::Inner;
-use crate::step::Progress;
-use crate::work::Work;
+use crate::RunLogEntry;
+use crate::run::Engine;
+use crate::step::RunProgress;
+use crate::work::ActiveRun;
 
 /// What a model is sent, before it is a request.
 #[derive(Clone)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRequest {
     pub(crate) blocks: Vec<SystemBlock>,
     system: Vec<String>,
     pub(crate) shown: Vec<UiMessage>,
     pub(crate) tools: Vec<ToolSpec>,
 }
 
-impl Prepared {
+impl PreparedRequest {
     pub(crate) fn new(
-        agent: &Inner,
+        agent: &Engine,
         blocks: Vec<SystemBlock>,
         said: &[Arc<UiMessage>],
         so_far: Option<&UiMessage>,
@@ -51,7 +51,7 @@ impl Prepared {
 
     /// Whether it is so small that nobody need count it, which takes a vocabulary. A token is a byte at least
     /// and two in anything but noise; should a provider count more, its own word makes room.
-    pub(crate) fn is_small(&self, agent: &Inner) -> bool {
+    pub(crate) fn is_small(&self, agent: &Engine) -> bool {
         let budget = agent.budget_tokens();
         // What is counted may be more for the provider, and so may what is not.
         let budget = (budget as f64 / agent.scales.rate_at_least_one()) as u64;
@@ -80,9 +80,9 @@ impl Prepared {
     /// The request and its body. The answer may be as long as `answer_max` and as the window has room for.
     pub(crate) fn within_window(
         &self,
-        agent: &Inner,
+        agent: &Engine,
         answer_max: u64,
-    ) -> Result<Written<'_>, ProviderError> {
+    ) -> Result<CompiledRequest<'_>, ProviderError> {
         let written = self.written(agent, answer_max)?;
         let Some(window) = agent.window_tokens() else { return Ok(written) };
         let body = &written.body;
@@ -99,19 +99,19 @@ impl Prepared {
 
     pub(crate) fn written(
         &self,
-        agent: &Inner,
+        agent: &Engine,
         max_tokens: u64,
-    ) -> Result<Written<'_>, ProviderError> {
+    ) -> Result<CompiledRequest<'_>, ProviderError> {
         let request =
             Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens };
         let recipe = agent.provider.recipe();
         let body = recipe.body(&request)?;
-        Ok(Written { request, recipe, body })
+        Ok(CompiledRequest { request, recipe, body })
     }
 }
 
 /// A request, how it is written, and its body.
-pub(crate) struct Written<'a> {
+pub(crate) struct CompiledRequest<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) recipe: Recipe,
     pub(crate) body: String,
@@ -159,8 +159,8 @@ const PART_BYTES: usize = 32;
 
 /// Tells the log what came back: the parts that this step has added.
 pub(crate) fn note_response(
-    work: &Work,
-    progress: &mut Progress,
+    work: &ActiveRun,
+    progress: &mut RunProgress,
     answered: AnswerEnd,
     parts_before: usize,
 ) {
@@ -177,10 +177,10 @@ pub(crate) fn note_response(
         fields.push(("cachedTokens", usage.cached.into()));
         fields.push(("outputTokens", usage.output.into()));
     }
-    work.note(RunNote {
+    work.note(RunLogEntry {
         kind: "llm_response",
         fields,
         texts: vec![("parts", new)],
-        ..RunNote::default()
+        ..RunLogEntry::default()
     });
 }

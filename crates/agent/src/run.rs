@@ -13,19 +13,19 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
-use crate::compact::{Drafts, finish_purge};
-use crate::contexts::Shelf;
-use crate::conversation::Current;
-use crate::events::{Hub, Listener, Outcome};
-use crate::held::Held;
-use crate::inbound::{Answer, Inbound};
-use crate::names::{ByPlace, Names};
-use crate::queue::Queue;
-use crate::recorded::Recorded;
-use crate::said::Said;
-use crate::scales::Scales;
+use crate::compact::{SummaryDrafts, finish_purge};
+use crate::contexts::ContextArchive;
+use crate::conversation::CurrentConversation;
+use crate::events::{EventHub, Listener, Outcome};
+use crate::held::LockedChat;
+use crate::inbound::{CallAnswer, Inbound};
+use crate::names::{LedgerMessageIds, MessageIds};
+use crate::queue::NextInput;
+use crate::recorded::RequestCache;
+use crate::said::MessageCache;
+use crate::scales::TokenMeter;
 use crate::stop::{Stop, lane_unless_stopped};
-use crate::{Ids, Rules, RunLog, RunNote, Surroundings, Tool};
+use crate::{IdSource, ProjectSource, Rules, RunLog, RunLogEntry, Tool};
 
 /// How many ledger lines are read at once.
 pub(crate) const LEDGER_PAGE: usize = 200;
@@ -39,13 +39,13 @@ pub struct AgentParts {
     /// What it can have done.
     pub tools: Vec<Arc<dyn Tool>>,
     /// Its project.
-    pub surroundings: Arc<dyn Surroundings>,
+    pub surroundings: Arc<dyn ProjectSource>,
     /// Its limits and habits.
     pub rules: Rules,
     /// Its clock.
     pub clock: Arc<dyn Clock>,
     /// Where its ids come from.
-    pub ids: Arc<dyn Ids>,
+    pub ids: Arc<dyn IdSource>,
     /// Where it tells what it does.
     pub log: Arc<dyn RunLog>,
 }
@@ -53,28 +53,28 @@ pub struct AgentParts {
 /// An agent.
 #[derive(Clone)]
 pub struct Agent {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<Engine>,
     /// The conversation that it is in, the same for all its clones.
-    pub(crate) current: Arc<tokio::sync::Mutex<Current>>,
+    pub(crate) current: Arc<tokio::sync::Mutex<CurrentConversation>>,
 }
 
 #[derive(Clone)]
-pub(crate) struct Inner {
+pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
-    pub(crate) surroundings: Arc<dyn Surroundings>,
+    pub(crate) surroundings: Arc<dyn ProjectSource>,
     pub(crate) rules: Rules,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) log: Arc<dyn RunLog>,
-    pub(crate) names: Arc<dyn Names>,
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) said: Arc<Said>,
-    pub(crate) scales: Arc<Scales>,
+    pub(crate) names: Arc<dyn MessageIds>,
+    pub(crate) hub: Arc<EventHub>,
+    pub(crate) said: Arc<MessageCache>,
+    pub(crate) scales: Arc<TokenMeter>,
     /// Summaries that are not in force yet.
-    pub(crate) drafts: Arc<Drafts>,
-    pub(crate) recorded: Arc<Recorded>,
+    pub(crate) drafts: Arc<SummaryDrafts>,
+    pub(crate) recorded: Arc<RequestCache>,
     /// The chats that this agent has looked after once.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
     /// What was repaired or found damaged, until the edge asks.
@@ -155,7 +155,7 @@ impl RunError {
     }
 }
 
-impl KnownTools for Inner {
+impl KnownTools for Engine {
     fn is_safe_to_repeat(&self, name: &str) -> bool {
         self.tools.get(name).is_some_and(|tool| tool.is_safe_to_repeat())
     }
@@ -169,8 +169,8 @@ impl Agent {
     /// Makes an agent of all its parts. Of two tools of one name the later one counts.
     pub fn from_parts(parts: AgentParts) -> Self {
         let tools = parts.tools.into_iter().map(|tool| (tool.spec().name, tool)).collect();
-        let scales = Arc::new(Scales::new(parts.provider.model()));
-        let inner = Inner {
+        let scales = Arc::new(TokenMeter::new(parts.provider.model()));
+        let inner = Engine {
             store: parts.store,
             provider: parts.provider,
             tools,
@@ -179,7 +179,7 @@ impl Agent {
             clock: parts.clock,
             ids: parts.ids,
             log: parts.log,
-            names: Arc::new(ByPlace),
+            names: Arc::new(LedgerMessageIds),
             hub: Arc::default(),
             said: Arc::default(),
             scales,
@@ -192,7 +192,7 @@ impl Agent {
         Self::of(inner)
     }
 
-    pub(crate) fn of(inner: Inner) -> Self {
+    pub(crate) fn of(inner: Engine) -> Self {
         Self { inner: Arc::new(inner), current: Arc::default() }
     }
 
@@ -226,7 +226,7 @@ impl Agent {
     /// When somebody else runs the chat, or it cannot be read or written. A model or a tool that fails is no
     /// error here: the person is told, and the outcome says so.
     pub async fn run(&self, chat: &ChatKey, stop: &Stop) -> Result<Option<Outcome>, RunError> {
-        self.run_with(chat, stop, Patience::Waits).await
+        self.run_with(chat, stop, LaneWait::Waits).await
     }
 
     /// As [`Agent::run`], but waits for nobody: when somebody else runs the chat, that is said at once.
@@ -234,27 +234,27 @@ impl Agent {
     /// # Errors
     /// As [`Agent::run`].
     pub async fn run_now(&self, chat: &ChatKey, stop: &Stop) -> Result<Option<Outcome>, RunError> {
-        self.run_with(chat, stop, Patience::None).await
+        self.run_with(chat, stop, LaneWait::None).await
     }
 
     async fn run_with(
         &self,
         chat: &ChatKey,
         stop: &Stop,
-        patience: Patience,
+        patience: LaneWait,
     ) -> Result<Option<Outcome>, RunError> {
         let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
         let mut outcome = None;
         loop {
             let lane = match patience {
-                Patience::None => chat.lane_now("run").await?,
-                Patience::Waits => match lane_unless_stopped(&*chat, stop).await? {
+                LaneWait::None => chat.lane_now("run").await?,
+                LaneWait::Waits => match lane_unless_stopped(&*chat, stop).await? {
                     Some(lane) => lane,
                     None => return Ok(outcome),
                 },
             };
             self.inner.repair_once(&*chat, &*lane).await?;
-            let held = Held::new(Arc::clone(&self.inner), Arc::clone(&chat), lane);
+            let held = LockedChat::new(Arc::clone(&self.inner), Arc::clone(&chat), lane);
             let done = held.do_all(stop).await?;
             outcome = done.outcome.or(outcome);
             drop(held);
@@ -279,13 +279,13 @@ impl Agent {
     pub async fn answer(
         &self,
         chat: &ChatKey,
-        answer: Answer,
+        answer: CallAnswer,
         stop: &Stop,
     ) -> Result<Option<Outcome>, RunError> {
         let not_waiting = |id: &str| RunError::NotWaiting { chat: chat.clone(), id: id.to_owned() };
         let id = match &answer {
-            Answer::Approval { approval_id, .. } => approval_id.clone(),
-            Answer::Output { call_id, .. } => call_id.clone(),
+            CallAnswer::Approval { approval_id, .. } => approval_id.clone(),
+            CallAnswer::Output { call_id, .. } => call_id.clone(),
         };
         let open = self.inner.store.open(chat).await?.ok_or_else(|| not_waiting(&id))?;
         let lane = open.lane("answer").await?;
@@ -297,7 +297,7 @@ impl Agent {
     }
 }
 
-impl Inner {
+impl Engine {
     /// Whether messages wait behind the inbox cursor. What was answered stays answered when that cannot be
     /// read: it is told to the log, and whoever runs the chat next looks again.
     pub(crate) async fn is_waiting(
@@ -306,12 +306,15 @@ impl Inner {
         inbox: Option<LedgerSeq>,
         answered: Option<&Outcome>,
     ) -> Result<bool, ReadError> {
-        match Queue::read(self, chat, inbox).await {
+        match NextInput::read(self, chat, inbox).await {
             Ok(queue) => Ok(!queue.is_empty()),
             Err(error) if answered.is_some() => {
                 let fields =
                     vec![("message", Json::from(self.surroundings.mask(&error.to_string())))];
-                self.log.write(chat.key(), RunNote { kind: "error", fields, ..RunNote::default() });
+                self.log.write(
+                    chat.key(),
+                    RunLogEntry { kind: "error", fields, ..RunLogEntry::default() },
+                );
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -332,13 +335,13 @@ impl Inner {
         self.note_repairs(chat.key(), chat.repair().await?);
         // What is known of archived contexts is made again if it is missing.
         if let Some(view) = chat.view().await? {
-            Shelf::open(self, chat, &view).await?;
+            ContextArchive::open(self, chat, &view).await?;
         }
         finish_purge(chat, lane).await
     }
 }
 
-impl Inner {
+impl Engine {
     /// Tells the log what was repaired or found damaged, and keeps it for the edge.
     pub(crate) fn note_repairs(&self, chat: &ChatKey, problems: Vec<StorageProblem>) {
         for problem in &problems {
@@ -349,7 +352,7 @@ impl Inner {
                 ("message", problem.message.as_str().into()),
                 ("remedy", problem.remedy.as_str().into()),
             ];
-            self.log.write(chat, RunNote { kind: "repair", fields, ..RunNote::default() });
+            self.log.write(chat, RunLogEntry { kind: "repair", fields, ..RunLogEntry::default() });
         }
         self.repairs.lock().unwrap_or_else(PoisonError::into_inner).extend(problems);
     }
@@ -362,7 +365,7 @@ pub(crate) fn is_message(line: &LedgerLine) -> bool {
 
 /// Whether to wait for a lane that somebody else holds.
 #[derive(Clone, Copy)]
-enum Patience {
+enum LaneWait {
     /// Up to `lock.waitMs`.
     Waits,
     None,

@@ -15,39 +15,39 @@ const CHATS_MAX: usize = 4;
 
 /// The messages of the chats that were run last.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct MessageCache {
     /// The newest last.
-    chats: Mutex<VecDeque<(ChatKey, Vec<Known>)>>,
+    chats: Mutex<VecDeque<(ChatKey, Vec<CachedMessage>)>>,
 }
 
 /// A line, and the message in it if there is one that can be read.
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedMessage {
     line: Arc<ContextLine>,
     message: Option<Arc<UiMessage>>,
 }
 
-impl Said {
+impl MessageCache {
     /// The messages of a chat's view.
     pub(crate) fn messages(&self, chat: &ChatKey, view: &View) -> Arc<[Arc<UiMessage>]> {
         let before = self.take(chat);
         let known = |(at, line): (usize, &Arc<ContextLine>)| match before.get(at) {
             Some(known) if Arc::ptr_eq(&known.line, line) => known.clone(),
-            _ => Known { line: Arc::clone(line), message: message(line).map(Arc::new) },
+            _ => CachedMessage { line: Arc::clone(line), message: message(line).map(Arc::new) },
         };
-        let now: Vec<Known> = view.lines.iter().enumerate().map(known).collect();
+        let now: Vec<CachedMessage> = view.lines.iter().enumerate().map(known).collect();
         let messages = now.iter().filter_map(|known| known.message.clone()).collect();
         self.keep(chat, now);
         messages
     }
 
-    fn take(&self, chat: &ChatKey) -> Vec<Known> {
+    fn take(&self, chat: &ChatKey) -> Vec<CachedMessage> {
         let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
         let at = chats.iter().position(|(known, _)| known == chat);
         at.and_then(|at| chats.remove(at)).map(|(_, lines)| lines).unwrap_or_default()
     }
 
-    fn keep(&self, chat: &ChatKey, lines: Vec<Known>) {
+    fn keep(&self, chat: &ChatKey, lines: Vec<CachedMessage>) {
         let mut chats = self.chats.lock().unwrap_or_else(PoisonError::into_inner);
         chats.push_back((chat.clone(), lines));
         if chats.len() > CHATS_MAX {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_line_is_read_once_as_long_as_it_is_the_same_one_at_its_place() {
-        let (said, chat) = (Said::default(), "a".parse().unwrap());
+        let (said, chat) = (MessageCache::default(), "a".parse().unwrap());
         let (one, two, other) = (line("1"), line("2"), line("2, said anew"));
         let first = said.messages(&chat, &view(&[&one, &two]));
         let second = said.messages(&chat, &view(&[&one, &other, &two]));

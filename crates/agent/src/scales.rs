@@ -14,7 +14,7 @@ use ship_provider::{Offline, Provider as _, ToolSpec};
 
 use crate::inspect::PieceTokens;
 use crate::record::{RecordedRequest, RequestAnswer};
-use crate::request::Prepared;
+use crate::request::PreparedRequest;
 
 /// A smaller limit is not believed for longer than one request.
 const LIMIT_MIN: u64 = 1_000;
@@ -25,7 +25,7 @@ const TEACHES_FROM: u64 = 500;
 
 /// Counts what a model is sent, and learns from what its provider says it was.
 #[derive(Debug)]
-pub(crate) struct Scales {
+pub(crate) struct TokenMeter {
     model: String,
     /// None for the offline model, which has no vocabulary; reading another one costs a tenth of a second.
     tokenizer: Option<Tokenizer>,
@@ -37,14 +37,14 @@ pub(crate) struct Scales {
 
 /// What the pieces of a request weigh.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Load {
+pub(crate) struct RequestLoad {
     /// System blocks and tools.
     pub(crate) fixed: u64,
     /// Each message as it is shown, what the run has said so far included.
     pub(crate) messages: Vec<u64>,
 }
 
-impl Load {
+impl RequestLoad {
     pub(crate) fn total(&self) -> u64 {
         self.fixed + self.messages.iter().sum::<u64>()
     }
@@ -52,14 +52,14 @@ impl Load {
 
 /// The pieces of a request, wherever they come from.
 #[derive(Clone, Copy)]
-pub(crate) struct Pieces<'a> {
+pub(crate) struct RequestPieces<'a> {
     pub(crate) blocks: &'a [SystemBlock],
     pub(crate) messages: &'a [UiMessage],
     pub(crate) tools: &'a [ToolSpec],
 }
 
-impl<'a> Pieces<'a> {
-    pub(crate) fn of(request: &'a Prepared) -> Self {
+impl<'a> RequestPieces<'a> {
+    pub(crate) fn of(request: &'a PreparedRequest) -> Self {
         Self { blocks: &request.blocks, messages: &request.shown, tools: &request.tools }
     }
 
@@ -73,7 +73,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl Scales {
+impl TokenMeter {
     pub(crate) fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
@@ -116,7 +116,7 @@ impl Scales {
     }
 
     /// Our own count of each piece of a request.
-    pub(crate) fn counted(&self, pieces: Pieces<'_>) -> PieceTokens {
+    pub(crate) fn counted(&self, pieces: RequestPieces<'_>) -> PieceTokens {
         let Some(tokenizer) = &self.tokenizer else { return pieces.rough() };
         let block =
             |block: &SystemBlock| tokenizer.system_tokens(std::slice::from_ref(&block.text));
@@ -141,10 +141,10 @@ impl Scales {
         }
     }
 
-    pub(crate) fn load(&self, request: &Prepared) -> Load {
+    pub(crate) fn load(&self, request: &PreparedRequest) -> RequestLoad {
         let PieceTokens { system, messages, tools } =
-            self.estimated(&self.counted(Pieces::of(request)));
-        Load { fixed: system.iter().chain(&tools).sum(), messages }
+            self.estimated(&self.counted(RequestPieces::of(request)));
+        RequestLoad { fixed: system.iter().chain(&tools).sum(), messages }
     }
 
     /// Learns from what the provider counted for a request of which we count so many tokens.
@@ -260,15 +260,15 @@ mod tests {
     }
 
     /// What we count of a chat, and what we expect the provider to.
-    fn weighed(scales: &Scales, messages: &[UiMessage]) -> (u64, u64) {
-        let counted = scales.counted(Pieces { blocks: &[], messages, tools: &[] });
+    fn weighed(scales: &TokenMeter, messages: &[UiMessage]) -> (u64, u64) {
+        let counted = scales.counted(RequestPieces { blocks: &[], messages, tools: &[] });
         (counted.total(), scales.estimated(&counted).total())
     }
 
     #[test]
     fn a_provider_that_begins_to_count_otherwise_is_followed_within_three_replies() {
         for kind in ["English", "Chinese", "Rust"] {
-            let scales = Scales::new("test-model");
+            let scales = TokenMeter::new("test-model");
             let chat = chat(kind);
             for reply in 0..20 {
                 let (counted, estimated) = weighed(&scales, &chat[..=reply]);
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_was_learnt_outlives_the_process() {
-        let (scales, next) = (Scales::new("test-model"), Scales::new("test-model"));
+        let (scales, next) = (TokenMeter::new("test-model"), TokenMeter::new("test-model"));
         let chat = chat("English");
         let (counted, _) = weighed(&scales, &chat);
         scales.learn(counted, counted * 14 / 10);
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_log_as_long_as_it_may_be_is_counted_once() {
-        let scales = Scales::new("test-model");
+        let scales = TokenMeter::new("test-model");
         let message =
             |nth| UiMessage::new("m", Role::User, vec![UiPart::text(format!("This is {nth}."))]);
         let messages: Vec<UiMessage> =

@@ -5,18 +5,18 @@ use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
 
 use crate::events::RunEvent;
-use crate::work::Work;
+use crate::work::ActiveRun;
 
 /// Something to deliver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sending {
+pub struct Outbound {
     /// What the person should read.
     pub text: String,
     /// Files by their path, or anything by its address.
     pub attachments: Vec<String>,
 }
 
-impl Sending {
+impl Outbound {
     /// Reads the input of a call.
     ///
     /// # Errors
@@ -57,19 +57,19 @@ impl Sending {
 }
 
 /// A call that was answered.
-struct Delivered {
+struct DeliveredCall {
     call_id: String,
-    sending: Sending,
+    sending: Outbound,
 }
 
 /// The calls of a run that were answered.
-pub(crate) struct Sent {
+pub(crate) struct DeliveredCalls {
     /// How many there were in messages that are settled.
     earlier: u64,
-    calls: Vec<Delivered>,
+    calls: Vec<DeliveredCall>,
 }
 
-impl Sent {
+impl DeliveredCalls {
     /// As the run's journal tells it.
     pub(crate) fn of(journal: &Journal) -> Self {
         Self { earlier: journal.start.earlier.sends, calls: delivered(&journal.message) }
@@ -80,11 +80,11 @@ impl Sent {
     }
 }
 
-fn delivered(message: &UiMessage) -> Vec<Delivered> {
+fn delivered(message: &UiMessage) -> Vec<DeliveredCall> {
     let answered = |part: &UiPart| match part {
         UiPart::Tool(tool) if tool.name() == Some("chat_send") && tool.output().is_some() => {
-            let sending = Sending::read(tool.input()?).ok()?;
-            Some(Delivered { call_id: tool.call_id().to_owned(), sending })
+            let sending = Outbound::read(tool.input()?).ok()?;
+            Some(DeliveredCall { call_id: tool.call_id().to_owned(), sending })
         }
         _ => None,
     };
@@ -93,10 +93,10 @@ fn delivered(message: &UiMessage) -> Vec<Delivered> {
 
 /// Answers a call.
 pub(crate) async fn send(
-    work: &Work,
-    before: &mut Sent,
+    work: &ActiveRun,
+    before: &mut DeliveredCalls,
     call_id: String,
-    sending: Sending,
+    sending: Outbound,
 ) -> Result<Json, String> {
     let rules = &work.agent.rules;
     if before.count() >= rules.chat_sends_max as u64 {
@@ -121,7 +121,7 @@ pub(crate) async fn send(
             work.tell(&RunEvent::Sent(sending.shown()));
         }
     }
-    before.calls.push(Delivered { call_id, sending });
+    before.calls.push(DeliveredCall { call_id, sending });
     // The same answer whether it was delivered now or before: a call that is made again after a crash must
     // not differ from one that was made once.
     Ok(Json::Object(Object::from([("delivered", true)])))

@@ -9,13 +9,13 @@ use ship_message::{StepStartPart, UiMessage, UiPart};
 use crate::events::Outcome;
 use crate::finish;
 use crate::run::RunError;
-use crate::step::Progress;
-use crate::work::Work;
+use crate::step::RunProgress;
+use crate::work::ActiveRun;
 
 /// Settles the first `count` parts of the message that a run writes.
 pub(crate) async fn settle(
-    work: &Work,
-    progress: &mut Progress,
+    work: &ActiveRun,
+    progress: &mut RunProgress,
     count: usize,
 ) -> Result<(), RunError> {
     let so_far = progress.assembler.message().clone();
@@ -34,7 +34,7 @@ pub(crate) async fn settle(
     Ok(())
 }
 
-fn settled(work: &Work, so_far: &UiMessage, count: usize) -> UiMessage {
+fn settled(work: &ActiveRun, so_far: &UiMessage, count: usize) -> UiMessage {
     let mut message = so_far.clone();
     message.parts_mut().truncate(count);
     finish::settle(&mut message);

@@ -11,24 +11,24 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::{About, ChatKey};
 
-use crate::run::Inner;
-use crate::{RunNote, SkillText, Texts, skills};
+use crate::run::Engine;
+use crate::{RunLogEntry, SkillText, Texts, skills};
 
 /// What the blocks are made of.
-pub(crate) struct Sources {
-    place: Place,
+pub(crate) struct SystemSources {
+    place: ChatLocation,
     texts: Texts,
     pub(crate) skills: Vec<SkillText>,
 }
 
 /// Where a chat is, as far as that is known.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct ChatLocation {
     pub(crate) channel: Option<String>,
     pub(crate) chat_id: Option<String>,
 }
 
-impl Place {
+impl ChatLocation {
     /// Writes it into a ledger entry or into metadata.
     pub(crate) fn write_to(&self, object: &mut Object) {
         for (name, value) in [("channel", &self.channel), ("chatId", &self.chat_id)] {
@@ -37,25 +37,25 @@ impl Place {
     }
 }
 
-impl Sources {
+impl SystemSources {
     /// Reads them. What was said tells what the platform calls the chat.
     pub(crate) fn read(
-        agent: &Inner,
+        agent: &Engine,
         chat: &ChatKey,
         about: About,
         said: &[Arc<UiMessage>],
     ) -> Self {
         let chat_id = last_of(said, "chatId").map(str::to_owned);
-        Self::at(agent, chat, Place { channel: about.channel, chat_id })
+        Self::at(agent, chat, ChatLocation { channel: about.channel, chat_id })
     }
 
     /// Reads them for a place.
-    pub(crate) fn at(agent: &Inner, chat: &ChatKey, place: Place) -> Self {
+    pub(crate) fn at(agent: &Engine, chat: &ChatKey, place: ChatLocation) -> Self {
         let (texts, skills) = (agent.surroundings.texts(chat), agent.surroundings.skills());
         Self { place, texts, skills }
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &ChatLocation {
         &self.place
     }
 
@@ -67,12 +67,12 @@ impl Sources {
     /// The blocks, with these skills loaded.
     pub(crate) fn blocks(
         &self,
-        agent: &Inner,
+        agent: &Engine,
         chat: &ChatKey,
         request_id: Option<&str>,
         loaded: &[String],
     ) -> Vec<SystemBlock> {
-        let Place { channel, chat_id } = self.place.clone();
+        let ChatLocation { channel, chat_id } = self.place.clone();
         let request_id = request_id.filter(|_| agent.rules.request_id_in_system);
         system_blocks(&BlockSources {
             project_root: agent.surroundings.project_root(),
@@ -105,10 +105,10 @@ pub(crate) fn digests(blocks: &[SystemBlock]) -> Object {
 }
 
 /// What the log is told when the blocks are not those of the run before: the first that differs.
-pub(crate) fn first_difference(before: &Object, now: &Object) -> Option<RunNote> {
+pub(crate) fn first_difference(before: &Object, now: &Object) -> Option<RunLogEntry> {
     let (block, change) = first_block(before, now)?;
     let fields = vec![("block", Json::from(block)), ("change", change.into())];
-    Some(RunNote { kind: "system_changed", fields, ..RunNote::default() })
+    Some(RunLogEntry { kind: "system_changed", fields, ..RunLogEntry::default() })
 }
 
 /// The first block that differs, and how.

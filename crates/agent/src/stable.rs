@@ -13,13 +13,13 @@ use ship_provider::{CachedSequence, Recipe};
 use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
 use crate::compact::COMPACTED;
-use crate::rebuild::{Rebuilt, rebuild};
-use crate::record::{RequestRecord, RequestTokens, Shown};
+use crate::rebuild::{RebuiltRequest, rebuild};
+use crate::record::{RequestMessages, RequestRecord, RequestTokens};
 use crate::sources;
 
 /// What a request has in common with the one before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stable {
+pub struct SharedPrefix {
     /// The request before.
     pub before: Option<String>,
     /// How many of this one's tokens it had as well, from the first on.
@@ -28,7 +28,7 @@ pub struct Stable {
     pub difference: Option<String>,
 }
 
-impl Stable {
+impl SharedPrefix {
     /// The first request of a chat has nothing in common with any other.
     pub(crate) fn of_first() -> Self {
         Self { difference: Some("first request".to_owned()), ..Self::default() }
@@ -60,7 +60,7 @@ impl Stable {
 }
 
 /// A request that is about to go out, as far as it is compared.
-pub(crate) struct Now<'a> {
+pub(crate) struct OutgoingRequest<'a> {
     pub(crate) recipe: &'a Recipe,
     pub(crate) system: &'a [(String, String)],
     /// What each system block takes.
@@ -73,9 +73,14 @@ pub(crate) struct Now<'a> {
     pub(crate) pruned: &'a PrunedOutputs,
 }
 
-impl Now<'_> {
-    fn stable(&self, before: &RequestRecord, tokens: u64, difference: Option<String>) -> Stable {
-        Stable { before: Some(before.id.clone()), tokens, difference }
+impl OutgoingRequest<'_> {
+    fn stable(
+        &self,
+        before: &RequestRecord,
+        tokens: u64,
+        difference: Option<String>,
+    ) -> SharedPrefix {
+        SharedPrefix { before: Some(before.id.clone()), tokens, difference }
     }
 
     fn tokens_of(&self, bytes: usize) -> u64 {
@@ -89,8 +94,8 @@ impl Now<'_> {
         store: &dyn Store,
         chat: &dyn Chat,
         before: Option<&RequestRecord>,
-    ) -> Stable {
-        let Some(before) = before else { return Stable::of_first() };
+    ) -> SharedPrefix {
+        let Some(before) = before else { return SharedPrefix::of_first() };
         if let Some(known) = self.without_messages(before) {
             return known;
         }
@@ -114,7 +119,7 @@ impl Now<'_> {
     }
 
     /// A difference before the messages, which digests tell.
-    fn without_messages(&self, before: &RequestRecord) -> Option<Stable> {
+    fn without_messages(&self, before: &RequestRecord) -> Option<SharedPrefix> {
         let (old, new) = (&before.recipe, self.recipe);
         if (&old.format, &old.provider, &old.model) != (&new.format, &new.provider, &new.model) {
             // No model reads another's cache.
@@ -143,12 +148,12 @@ impl Now<'_> {
         &self,
         chat: &dyn Chat,
         before: &RequestRecord,
-        rebuilt: &Rebuilt,
+        rebuilt: &RebuiltRequest,
     ) -> Result<String, ReadError> {
         if before.recipe.files != self.recipe.files {
             return Ok("files".to_owned());
         }
-        let Shown::Context { position, .. } = &before.shown else {
+        let RequestMessages::Context { position, .. } = &before.shown else {
             return Ok("another kind of request".to_owned());
         };
         if self.position.is_some_and(|now| now.generation != position.generation) {

@@ -11,7 +11,7 @@ use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
-use crate::asking::Asking;
+use crate::asking::ModelCall;
 use crate::contexts::{
     goes_round, operate_midway, stopped_by_somebody, stops, switch, switching_call,
 };
@@ -19,17 +19,17 @@ use crate::deadline::WorkingTime;
 use crate::ending::{ending, is_odd};
 use crate::events::{Outcome, RunEvent};
 use crate::finish::finish;
-use crate::fit::{Fit, NoRoom};
-use crate::queue::Queue;
+use crate::fit::{DoesNotFit, RequestFit};
+use crate::queue::NextInput;
 use crate::request::note_response;
 use crate::run::RunError;
 use crate::settle::settle;
 use crate::stop::Stop;
-use crate::work::Work;
-use crate::{RunNote, calls, deadline};
+use crate::work::ActiveRun;
+use crate::{RunLogEntry, calls, deadline};
 
 /// A run on its way: the message it writes, and how much of it the journal has.
-pub(crate) struct Progress {
+pub(crate) struct RunProgress {
     pub(crate) assembler: Assembler,
     pub(crate) journaled: usize,
     /// How many of the messages before this run a request of it has shown.
@@ -37,7 +37,7 @@ pub(crate) struct Progress {
     /// How often in a row an answer has broken off.
     cuts: u64,
     /// How the next request is made to fit.
-    fit: Fit,
+    fit: RequestFit,
     pub(crate) start: ship_context::RunStart,
     pub(crate) deadline: Instant,
     pub(crate) time: WorkingTime,
@@ -49,7 +49,7 @@ pub(crate) struct Progress {
 
 /// What is to be done next in a run.
 #[derive(PartialEq)]
-enum Next {
+enum NextAction {
     Ask,
     Calls,
     /// A call has switched the context; the switch is to be made.
@@ -60,11 +60,11 @@ enum Next {
 
 /// Does a run to its end, from wherever its journal says it is.
 pub(crate) async fn run(
-    work: &Arc<Work>,
+    work: &Arc<ActiveRun>,
     journal: Journal,
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
-    let mut progress = Progress::new(work, journal).await;
+    let mut progress = RunProgress::new(work, journal).await;
     work.tell(&RunEvent::Chunk(Chunk::Start {
         message_id: Some(progress.start.message_id.clone()),
         message_metadata: None,
@@ -77,33 +77,36 @@ pub(crate) async fn run(
         }
         let steps = progress.steps();
         let next = next(&mut progress, work);
-        if next == Next::Ask
+        if next == NextAction::Ask
             && let Some(sentence) = goes_round(progress.assembler.message())
         {
             break Outcome::Failed(sentence.to_owned());
         }
-        if next == Next::Ask && steps > 0 && boundary(work, &mut progress).await? == Goes::Stops {
+        if next == NextAction::Ask
+            && steps > 0
+            && boundary(work, &mut progress).await? == BoundaryOutcome::Stops
+        {
             break Outcome::Stopped;
         }
         match next {
-            Next::Done => break Outcome::Done,
-            Next::Switch(call) => switch(work, &mut progress, &call).await?,
-            Next::Parked => return Ok(park(work, &progress)),
-            Next::Calls => {
-                if calls::run(work, &mut progress, stop).await? == calls::Ran::Stopped {
+            NextAction::Done => break Outcome::Done,
+            NextAction::Switch(call) => switch(work, &mut progress, &call).await?,
+            NextAction::Parked => return Ok(park(work, &progress)),
+            NextAction::Calls => {
+                if calls::run(work, &mut progress, stop).await? == calls::CallsOutcome::Stopped {
                     break Outcome::Stopped;
                 }
             }
-            Next::Ask if steps >= work.agent.rules.max_steps => {
+            NextAction::Ask if steps >= work.agent.rules.max_steps => {
                 let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
                 break Outcome::Failed(format!(
                     "I stopped after {count} without coming to an end (`context.run.maxSteps`). Tell me to go on if I should."
                 ));
             }
-            Next::Ask if deadline::is_over(&progress) => {
+            NextAction::Ask if deadline::is_over(&progress) => {
                 break failed(work, &deadline::exceeded(work));
             }
-            Next::Ask => {
+            NextAction::Ask => {
                 if let Some(outcome) = ask(work, &mut progress, stop).await? {
                     break outcome;
                 }
@@ -114,7 +117,7 @@ pub(crate) async fn run(
 }
 
 /// The messages up to the last answer were in a request before.
-async fn seen_before(work: &Work) -> usize {
+async fn seen_before(work: &ActiveRun) -> usize {
     let said = work.context().await;
     said.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
 }
@@ -126,14 +129,14 @@ pub(crate) fn last_step(message: &UiMessage) -> &[UiPart] {
 }
 
 /// Tells what is to be done from the message alone, so that a run goes on where it was.
-fn next(progress: &mut Progress, work: &Work) -> Next {
+fn next(progress: &mut RunProgress, work: &ActiveRun) -> NextAction {
     let start = progress.start.clone();
     let message = progress.assembler.message();
     let parts = message.parts();
     let step = last_step(message);
     // A text that never ended is an answer that broke off: the model is asked to go on with it.
     if step.is_empty() || step.last().is_some_and(is_unfinished) {
-        return Next::Ask;
+        return NextAction::Ask;
     }
     let tools = parts.iter().filter_map(|part| match part {
         UiPart::Tool(tool) => Some(tool),
@@ -144,18 +147,18 @@ fn next(progress: &mut Progress, work: &Work) -> Next {
         match tool.state() {
             ToolState::ApprovalRequested => waits = true,
             ToolState::InputAvailable if calls::runs_on_client(work, tool) => waits = true,
-            _ => return Next::Calls,
+            _ => return NextAction::Calls,
         }
     }
     let switching = switching_call(message, &start).filter(|_| work.agent.rules.contexts.enabled);
     if let Some(call) = switching.filter(|_| !waits) {
-        return Next::Switch(Box::new(call));
+        return NextAction::Switch(Box::new(call));
     }
     let has_calls = step.iter().any(|part| matches!(part, UiPart::Tool(_)));
     match (waits, has_calls) {
-        (true, _) => Next::Parked,
-        (false, true) => Next::Ask,
-        (false, false) => Next::Done,
+        (true, _) => NextAction::Parked,
+        (false, true) => NextAction::Ask,
+        (false, false) => NextAction::Done,
     }
 }
 
@@ -169,27 +172,30 @@ fn is_unfinished(part: &UiPart) -> bool {
 
 /// Whether a run goes on.
 #[derive(PartialEq)]
-enum Goes {
+enum BoundaryOutcome {
     On,
     Stops,
 }
 
 /// Between two steps, what people have asked for meanwhile is done.
-async fn boundary(work: &Arc<Work>, progress: &mut Progress) -> Result<Goes, RunError> {
+async fn boundary(
+    work: &Arc<ActiveRun>,
+    progress: &mut RunProgress,
+) -> Result<BoundaryOutcome, RunError> {
     loop {
-        let queue = Queue::read(&work.agent, &*work.chat, work.inbox().await).await?;
-        let Some((asked, operation)) = queue.operation else { return Ok(Goes::On) };
+        let queue = NextInput::read(&work.agent, &*work.chat, work.inbox().await).await?;
+        let Some((asked, operation)) = queue.operation else { return Ok(BoundaryOutcome::On) };
         if stops(work, &operation).await? {
-            return Ok(Goes::Stops);
+            return Ok(BoundaryOutcome::Stops);
         }
         work.promote(&queue.lines).await?;
         operate_midway(work, progress, &asked, &operation).await?;
     }
 }
 
-impl Progress {
+impl RunProgress {
     /// A run as its journal tells it.
-    pub(crate) async fn new(work: &Work, journal: Journal) -> Self {
+    pub(crate) async fn new(work: &ActiveRun, journal: Journal) -> Self {
         let time = WorkingTime::go_on(&journal);
         Self {
             deadline: time.end_of(work.agent.rules.run_deadline),
@@ -198,7 +204,7 @@ impl Progress {
             assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
             logged: seen_before(work).await,
             cuts: 0,
-            fit: Fit::new(work),
+            fit: RequestFit::new(work),
             start: journal.start,
             finish_reason: journal.finish_reason,
             mark: None,
@@ -213,10 +219,10 @@ impl Progress {
     }
 
     /// The call whose switch is the next thing to do.
-    pub(crate) fn promised_switch(&mut self, work: &Work) -> Option<ToolPart> {
+    pub(crate) fn promised_switch(&mut self, work: &ActiveRun) -> Option<ToolPart> {
         match next(self, work) {
-            Next::Switch(call) => Some(*call),
-            Next::Ask | Next::Calls | Next::Parked | Next::Done => None,
+            NextAction::Switch(call) => Some(*call),
+            NextAction::Ask | NextAction::Calls | NextAction::Parked | NextAction::Done => None,
         }
     }
 
@@ -228,18 +234,22 @@ impl Progress {
     }
 
     /// Takes a chunk, and tells whoever listens.
-    pub(crate) fn push(&mut self, work: &Work, chunk: Chunk) {
+    pub(crate) fn push(&mut self, work: &ActiveRun, chunk: Chunk) {
         take(&mut self.assembler, work, chunk);
     }
 
     /// Journals the parts that the journal does not have yet.
-    async fn journal_all(&mut self, work: &Work) -> Result<(), RunError> {
+    async fn journal_all(&mut self, work: &ActiveRun) -> Result<(), RunError> {
         let lines = self.new_lines();
         self.journal_lines(work, lines).await
     }
 
     /// Journals an answer that has come: its parts, and how it ended.
-    async fn journal_answer(&mut self, work: &Work, reason: FinishReason) -> Result<(), RunError> {
+    async fn journal_answer(
+        &mut self,
+        work: &ActiveRun,
+        reason: FinishReason,
+    ) -> Result<(), RunError> {
         let mut lines = self.new_lines();
         if is_odd(reason) {
             let at = self.journaled;
@@ -262,7 +272,7 @@ impl Progress {
         line.into_object_after(self.time.millis())
     }
 
-    async fn journal_lines(&self, work: &Work, lines: Vec<Object>) -> Result<(), RunError> {
+    async fn journal_lines(&self, work: &ActiveRun, lines: Vec<Object>) -> Result<(), RunError> {
         if !lines.is_empty() {
             work.lane.journal(lines, Synced::Later).await?;
         }
@@ -272,7 +282,7 @@ impl Progress {
     /// Journals what part `at` is now.
     pub(crate) async fn journal_part(
         &mut self,
-        work: &Work,
+        work: &ActiveRun,
         at: usize,
         when: Synced,
     ) -> Result<(), RunError> {
@@ -287,7 +297,7 @@ fn line(parts: &[UiPart], at: usize, time: WorkingTime) -> Object {
 }
 
 /// A chunk that does not fit is the provider's mistake; the message stays as it was.
-fn take(assembler: &mut Assembler, work: &Work, chunk: Chunk) {
+fn take(assembler: &mut Assembler, work: &ActiveRun, chunk: Chunk) {
     if assembler.push(chunk.clone()).is_ok() {
         work.tell(&RunEvent::Chunk(chunk));
     }
@@ -295,8 +305,8 @@ fn take(assembler: &mut Assembler, work: &Work, chunk: Chunk) {
 
 /// Asks the model once. Gives an outcome when that ends the run.
 async fn ask(
-    work: &Arc<Work>,
-    progress: &mut Progress,
+    work: &Arc<ActiveRun>,
+    progress: &mut RunProgress,
     stop: &Stop,
 ) -> Result<Option<Outcome>, RunError> {
     let mut so_far = progress.assembler.message().clone();
@@ -308,12 +318,12 @@ async fn ask(
     let agent = Arc::clone(&work.agent);
     let prepared = match progress.fit.request(work, &so_far).await? {
         Ok(prepared) => prepared,
-        Err(NoRoom::Settle(count)) => {
+        Err(DoesNotFit::Settle(count)) => {
             settle(work, progress, count).await?;
             return Ok(None);
         }
-        Err(NoRoom::Sentence(sentence)) => return Ok(Some(Outcome::Failed(sentence))),
-        Err(NoRoom::Error(error)) => return Ok(Some(failed(work, &error))),
+        Err(DoesNotFit::Sentence(sentence)) => return Ok(Some(Outcome::Failed(sentence))),
+        Err(DoesNotFit::Error(error)) => return Ok(Some(failed(work, &error))),
     };
     if progress.fit.was_compacted() {
         progress.logged = work.context().await.len();
@@ -326,7 +336,7 @@ async fn ask(
     let shown_ids: Vec<String> =
         said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     let is_counted = progress.fit.is_counted();
-    let asking = Asking::new(work, &prepared, &written, &so_far, is_counted).await?;
+    let asking = ModelCall::new(work, &prepared, &written, &so_far, is_counted).await?;
     asking.note(work, &shown_ids, progress.logged).await;
     progress.logged = shown_ids.len();
     let parts_before = progress.assembler.message().parts().len();
@@ -370,17 +380,17 @@ async fn ask(
 }
 
 /// The provider's failure as the person reads it; the log has it as well.
-fn failed(work: &Work, error: &ProviderError) -> Outcome {
+fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
     let mask = |text: &str| work.agent.surroundings.mask(text);
     let told = mask(&error.to_string());
     let remedy = error.remedy().map(|remedy| mask(&format!(" {remedy}"))).unwrap_or_default();
     let stop = if told.ends_with(['.', '!', '?']) { "" } else { "." };
-    work.note(RunNote {
+    work.note(RunLogEntry {
         kind: "error",
         fields: vec![("code", error.code().into())],
         // What a provider says may quote what people said, so it counts as text.
         texts: vec![("error", Json::from(told.as_str()))],
-        ..RunNote::default()
+        ..RunLogEntry::default()
     });
     Outcome::Failed(match error {
         ProviderError::Cut { .. } => format!(
@@ -400,7 +410,7 @@ pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
 }
 
 /// A run that waits stays in its journal, and the lane is free.
-fn park(work: &Work, progress: &Progress) -> Outcome {
+fn park(work: &ActiveRun, progress: &RunProgress) -> Outcome {
     work.tell(&RunEvent::Ended {
         run_id: progress.start.run_id.clone(),
         message_id: progress.start.message_id.clone(),

@@ -26,7 +26,7 @@ pub struct Texts {
 }
 
 /// Where an agent's texts and skills come from. Asked once for each run.
-pub trait Surroundings: Send + Sync {
+pub trait ProjectSource: Send + Sync {
     /// The project's folder, as the model is told.
     fn project_root(&self) -> String;
 
@@ -50,9 +50,9 @@ pub trait Surroundings: Send + Sync {
 
 /// No project at all: an agent in memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nowhere;
+pub struct NoProject;
 
-impl Surroundings for Nowhere {
+impl ProjectSource for NoProject {
     fn project_root(&self) -> String {
         "(none)".to_owned()
     }
@@ -163,7 +163,7 @@ impl Default for ContextRules {
 }
 
 /// Where new ids come from.
-pub trait Ids: Send + Sync {
+pub trait IdSource: Send + Sync {
     /// A number that was not given before.
     fn next(&self) -> u64;
 }
@@ -174,7 +174,7 @@ pub struct RandomIds {
     count: AtomicU64,
 }
 
-impl Ids for RandomIds {
+impl IdSource for RandomIds {
     fn next(&self) -> u64 {
         use std::hash::{BuildHasher, Hasher};
         // Every `RandomState` is keyed by the system's randomness and differs from the one before.
@@ -186,7 +186,7 @@ impl Ids for RandomIds {
 
 /// Something for the log about a run.
 #[derive(Clone, Debug, Default)]
-pub struct RunNote {
+pub struct RunLogEntry {
     /// What kind of line it is: `llm_request`, `llm_response`, `system_changed`,
     /// `repair`, `warning` or `error`.
     pub kind: &'static str,
@@ -205,7 +205,7 @@ pub struct RunNote {
 /// Where a run tells what it does, for the log.
 pub trait RunLog: Send + Sync {
     /// Writes one line.
-    fn write(&self, chat: &ChatKey, note: RunNote);
+    fn write(&self, chat: &ChatKey, note: RunLogEntry);
 }
 
 /// No log.
@@ -213,5 +213,5 @@ pub trait RunLog: Send + Sync {
 pub struct NoLog;
 
 impl RunLog for NoLog {
-    fn write(&self, _: &ChatKey, _: RunNote) {}
+    fn write(&self, _: &ChatKey, _: RunLogEntry) {}
 }

@@ -9,12 +9,12 @@ use ship_message::json::Json;
 use ship_provider::ToolSpec;
 use ship_store::ChatKey;
 
-use crate::contexts::ContextCall;
-use crate::send::Sending;
-use crate::work::Operations;
+use crate::contexts::ContextToolInput;
+use crate::send::Outbound;
+use crate::work::ToolHost;
 
 /// A tool at work: its output, or why there is none. An error is information for the model.
-pub type Running = Pin<Box<dyn Future<Output = Result<Json, String>> + Send>>;
+pub type ToolFuture = Pin<Box<dyn Future<Output = Result<Json, String>> + Send>>;
 
 /// Something the model can have done.
 ///
@@ -30,7 +30,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Does it.
-    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> Running;
+    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> ToolFuture;
 }
 
 /// What a tool may know and do.
@@ -48,7 +48,7 @@ pub struct ToolContext {
     pub view: Arc<[Arc<UiMessage>]>,
     /// Which of them is the message that the run answers.
     pub current_user_message: Option<usize>,
-    pub(crate) operations: Arc<dyn Operations>,
+    pub(crate) operations: Arc<dyn ToolHost>,
 }
 
 impl ToolContext {
@@ -57,13 +57,13 @@ impl ToolContext {
     ///
     /// # Errors
     /// When the run has sent as often as it may, or the ledger cannot be written.
-    pub async fn deliver(&self, sending: Sending) -> Result<Json, String> {
+    pub async fn deliver(&self, sending: Outbound) -> Result<Json, String> {
         self.operations.deliver(self.call_id.clone(), sending).await
     }
 
     /// Does what one of the tools for contexts was called for.
     pub(crate) async fn contexts(&self, name: &'static str, input: Json) -> Result<Json, String> {
-        self.operations.contexts(ContextCall { name, input }).await
+        self.operations.contexts(ContextToolInput { name, input }).await
     }
 
     /// Tells of the skills there are.

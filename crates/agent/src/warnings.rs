@@ -4,8 +4,8 @@ use ship_message::json::Json;
 use ship_project::nearest_name;
 use ship_store::ChatKey;
 
-use crate::run::Inner;
-use crate::{Agent, RunNote};
+use crate::run::Engine;
+use crate::{Agent, RunLogEntry};
 
 impl Agent {
     /// What looks wrong, a sentence each: texts that are there and cannot be read, and settings that name
@@ -18,7 +18,7 @@ impl Agent {
     }
 }
 
-impl Inner {
+impl Engine {
     /// Tells the log what looks wrong, each thing once.
     pub(crate) async fn warn(&self, chat: &ChatKey, problems: &[String]) {
         let mut warned = self.warned.lock().await;
@@ -43,7 +43,7 @@ impl Inner {
         let message = self.surroundings.mask(&warning);
         if warned.insert(warning) {
             let fields = vec![("message", Json::from(message))];
-            self.log.write(chat, RunNote { kind: "warning", fields, ..RunNote::default() });
+            self.log.write(chat, RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
         }
     }
 

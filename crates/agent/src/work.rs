@@ -14,40 +14,40 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
-use crate::RunNote;
+use crate::RunLogEntry;
 use crate::compact::{LogSize, pruned};
-use crate::contexts::{ContextCall, answer_call, place_said, switching_call};
+use crate::contexts::{ContextToolInput, answer_call, place_said, switching_call};
 use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::queue::{entries, questions};
-use crate::run::{Inner, RunError};
-use crate::send::{Sending, Sent, send};
+use crate::run::{Engine, RunError};
+use crate::send::{DeliveredCalls, Outbound, send};
 use crate::skills::{self, SkillState};
-use crate::sources::{Place, Sources};
+use crate::sources::{ChatLocation, SystemSources};
 
 /// What a tool can have done to the chat.
-pub(crate) trait Operations: Send + Sync {
-    fn deliver(&self, call_id: String, sending: Sending) -> Doing<'_, Result<Json, String>>;
-    fn skills(&self) -> Doing<'_, Json>;
-    fn set_skill(&self, name: String, loaded: bool) -> Doing<'_, Result<Json, String>>;
-    fn contexts(&self, call: ContextCall) -> Doing<'_, Result<Json, String>>;
+pub(crate) trait ToolHost: Send + Sync {
+    fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>>;
+    fn skills(&self) -> HostFuture<'_, Json>;
+    fn set_skill(&self, name: String, loaded: bool) -> HostFuture<'_, Result<Json, String>>;
+    fn contexts(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>>;
 }
 
-pub(crate) type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The context while the lane is held: nobody else changes it.
-pub(crate) struct Work {
-    pub(crate) agent: Arc<Inner>,
+pub(crate) struct ActiveRun {
+    pub(crate) agent: Arc<Engine>,
     pub(crate) chat: Arc<dyn Chat>,
     pub(crate) lane: Arc<dyn Lane>,
     pub(crate) run_id: String,
     pub(crate) request_id: String,
-    pub(crate) place: Place,
-    log: Mutex<Log>,
+    pub(crate) place: ChatLocation,
+    log: Mutex<RunState>,
 }
 
 /// What is known of the log: kept up with every write, so that it is read once a run.
-struct Log {
+struct RunState {
     position: Position,
     /// How far the ledger was read.
     inbox: Option<LedgerSeq>,
@@ -57,18 +57,18 @@ struct Log {
     pruned: PrunedOutputs,
     /// How long it was when it was read.
     size: LogSize,
-    sources: Sources,
+    sources: SystemSources,
     /// How often the run has switched to another context, and whether a call of this step is about to.
     switches: u64,
     switching: bool,
     /// What `chat_send` was called for in this run, as far as it was answered.
-    sent: Sent,
+    sent: DeliveredCalls,
 }
 
-impl Work {
+impl ActiveRun {
     /// Makes ready for a run, or for going on with one. What is wrong around it is told to the log.
     pub(crate) async fn begin(
-        agent: Arc<Inner>,
+        agent: Arc<Engine>,
         chat: Arc<dyn Chat>,
         lane: Arc<dyn Lane>,
         about: About,
@@ -76,10 +76,10 @@ impl Work {
         journal: &Journal,
     ) -> Self {
         let messages = place_said(agent.said.messages(chat.key(), view));
-        let sources = Sources::read(&agent, chat.key(), about, &messages);
+        let sources = SystemSources::read(&agent, chat.key(), about, &messages);
         agent.warn(chat.key(), sources.problems()).await;
         let place = sources.place().clone();
-        let log = Log {
+        let log = RunState {
             position: view.position,
             inbox: view.inbox,
             messages,
@@ -89,7 +89,7 @@ impl Work {
             sources,
             switches: journal.start.earlier.switches,
             switching: switching_call(&journal.message, &journal.start).is_some(),
-            sent: Sent::of(journal),
+            sent: DeliveredCalls::of(journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
         Self { agent, chat, lane, run_id, request_id, place, log: Mutex::new(log) }
@@ -201,9 +201,9 @@ impl Work {
     }
 
     /// Writes a line to the log.
-    pub(crate) fn note(&self, note: RunNote) {
+    pub(crate) fn note(&self, note: RunLogEntry) {
         let (request_id, run_id) = (self.request_id.clone(), self.run_id.clone());
-        self.agent.log.write(self.chat.key(), RunNote { request_id, run_id, ..note });
+        self.agent.log.write(self.chat.key(), RunLogEntry { request_id, run_id, ..note });
     }
 
     pub(crate) fn tell(&self, event: &RunEvent) {
@@ -231,26 +231,26 @@ impl Work {
     }
 }
 
-impl Operations for Work {
-    fn contexts(&self, call: ContextCall) -> Doing<'_, Result<Json, String>> {
+impl ToolHost for ActiveRun {
+    fn contexts(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(answer_call(self, call))
     }
 
-    fn deliver(&self, call_id: String, sending: Sending) -> Doing<'_, Result<Json, String>> {
+    fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
             let mut log = self.log.lock().await;
             send(self, &mut log.sent, call_id, sending).await
         })
     }
 
-    fn skills(&self) -> Doing<'_, Json> {
+    fn skills(&self) -> HostFuture<'_, Json> {
         Box::pin(async move {
             let loaded = self.log.lock().await.loaded.clone();
             skills::to_json(&self.agent.surroundings.skills(), &loaded)
         })
     }
 
-    fn set_skill(&self, name: String, load: bool) -> Doing<'_, Result<Json, String>> {
+    fn set_skill(&self, name: String, load: bool) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
             let skills = self.agent.surroundings.skills();
             let known = skills::find(&skills, &name);

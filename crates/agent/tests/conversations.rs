@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, Answer, ConversationError, Ids, NoLog, Outcome, Reply, Rules, RunEvent,
-    Running, SkillState, SkillText, Stop, Surroundings, Texts, Tool, ToolContext, built_in_tools,
+    Agent, AgentParts, CallAnswer, ConversationError, IdSource, NoLog, Outcome, ProjectSource,
+    Reply, Rules, RunEvent, SkillState, SkillText, Stop, Texts, Tool, ToolContext, ToolFuture,
+    built_in_tools,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -23,7 +24,7 @@ use tokio::sync::Notify;
 /// The same id always: nothing in a file may depend on luck.
 struct OneId;
 
-impl Ids for OneId {
+impl IdSource for OneId {
     fn next(&self) -> u64 {
         7
     }
@@ -32,7 +33,7 @@ impl Ids for OneId {
 /// A project with one skill and nothing else.
 struct WithSkill;
 
-impl Surroundings for WithSkill {
+impl ProjectSource for WithSkill {
     fn project_root(&self) -> String {
         "/project".to_owned()
     }
@@ -60,7 +61,7 @@ impl Tool for Look {
         ToolSpec { name: "look".to_owned(), description: "Looks.".to_owned(), input_schema }
     }
 
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
         Box::pin(async move {
             match input.get("fail").and_then(Json::as_str) {
                 Some(reason) => Err(reason.to_owned()),
@@ -479,7 +480,7 @@ async fn a_call_that_needs_a_word_waits_for_it_and_nothing_is_said_meanwhile() {
     assert_eq!(lines(&path).len(), 1);
 
     let approval_id = "approve_offline_1_0".to_owned();
-    let answer = Answer::Approval { approval_id, approved: true, reason: None };
+    let answer = CallAnswer::Approval { approval_id, approved: true, reason: None };
     let reply = test.agent.decide(answer.clone(), &Stop::default()).await.unwrap();
     assert!(reply.text().ends_with("- look: a ship"));
     assert!(test.agent.decide(answer, &Stop::default()).await.is_err());

@@ -7,7 +7,7 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
-use ship_agent::{Agent, Outcome, Rules, Stop, Undone};
+use ship_agent::{Agent, CompactionUndo, Outcome, Rules, Stop};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::{FileStore, Store};
@@ -140,9 +140,9 @@ async fn now_and_then(
 async fn undo(talk: &Talk, agent: &Agent, counts: &mut Counts) -> Result<bool, String> {
     let undone = agent.undo_compaction(&talk.chat).await.map_err(|error| format!("{error}"))?;
     match undone {
-        Undone::Nothing => return Ok(false),
-        Undone::Messages(_) | Undone::Outputs(_) => counts.undone += 1,
-        Undone::Purged => return Err("a sealed log is gone".to_owned()),
+        CompactionUndo::Nothing => return Ok(false),
+        CompactionUndo::Messages(_) | CompactionUndo::Outputs(_) => counts.undone += 1,
+        CompactionUndo::Purged => return Err("a sealed log is gone".to_owned()),
     }
     Ok(true)
 }

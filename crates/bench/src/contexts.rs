@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ship_agent::{
-    Agent, AgentParts, NoLog, Nowhere, Operated, Operation, RandomIds, Rules, built_in_tools,
+    Agent, AgentParts, ContextOperation, NoLog, NoProject, OperationOutcome, RandomIds, Rules,
+    built_in_tools,
 };
 use ship_message::json::{Array, Json, Object};
 use ship_provider::Offline;
@@ -60,11 +61,11 @@ pub fn bench(folder: &Path, report: &mut Report<'_>) -> io::Result<()> {
 }
 
 /// One after the other they end in a context like the one they began in.
-fn operations() -> [Operation; 3] {
+fn operations() -> [ContextOperation; 3] {
     [
-        Operation::Fork { at: None, to: None },
-        Operation::New { title: None, reason: None },
-        Operation::Load { which: "last".to_owned() },
+        ContextOperation::Fork { at: None, to: None },
+        ContextOperation::New { title: None, reason: None },
+        ContextOperation::Load { which: "last".to_owned() },
     ]
 }
 
@@ -118,20 +119,20 @@ impl Aged {
     }
 
     /// Does an operation as a command does it, and tells how long that takes.
-    async fn time(&self, operation: &Operation) -> io::Result<Duration> {
+    async fn time(&self, operation: &ContextOperation) -> io::Result<Duration> {
         let begun = Instant::now();
         let agent = Agent::from_parts(AgentParts {
             store: Arc::new(self.store(Durability::Sync)?),
             provider: Arc::new(Offline),
             tools: built_in_tools(),
-            surroundings: Arc::new(Nowhere),
+            surroundings: Arc::new(NoProject),
             rules: Rules::default(),
             log: Arc::new(NoLog),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds::default()),
         });
         match agent.operate(&self.chat, operation.clone(), "terminal").await.map_err(failed)? {
-            Operated::Done(_) => Ok(begun.elapsed()),
+            OperationOutcome::Done(_) => Ok(begun.elapsed()),
             other => Err(failed(format!("{} was not done: {other:?}", operation.name()))),
         }
     }

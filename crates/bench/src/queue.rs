@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use ship_agent::{
-    Agent, AgentParts, Inbound, NoLog, Nowhere, RandomIds, Rules, Stop, built_in_tools,
+    Agent, AgentParts, Inbound, NoLog, NoProject, RandomIds, Rules, Stop, built_in_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_provider::Offline;
@@ -81,7 +81,7 @@ fn agent(store: Arc<FileStore>) -> Agent {
         store,
         provider: Arc::new(Offline),
         tools: built_in_tools(),
-        surroundings: Arc::new(Nowhere),
+        surroundings: Arc::new(NoProject),
         rules: Rules::default(),
         log: Arc::new(NoLog),
         clock: Arc::new(ManualClock::default()),

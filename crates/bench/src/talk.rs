@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_agent::{Agent, AgentParts, Inbound, NoLog, Nowhere, RandomIds, Rules, built_in_tools};
+use ship_agent::{Agent, AgentParts, Inbound, NoLog, NoProject, RandomIds, Rules, built_in_tools};
 use ship_provider::{ApiKey, HttpProvider, HttpSettings};
 use ship_store::{ChatKey, FileStore, Store, StoreOptions};
 use ship_testkit::chat::options;
@@ -53,7 +53,7 @@ impl Talk {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider: Arc::new(provider),
             tools: built_in_tools(),
-            surroundings: Arc::new(Nowhere),
+            surroundings: Arc::new(NoProject),
             rules: self.rules.clone(),
             log: Arc::new(NoLog),
             clock,

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use ship_agent::{Named, OpenAgentError, RunError};
+use ship_agent::{ContextName, OpenAgentError, RunError};
 use ship_message::json::{Json, Object};
 use ship_project::{InitError, Secrets};
 use ship_store::{
@@ -21,7 +21,7 @@ pub(crate) struct Failure {
     /// At least one.
     wrongs: Vec<Wrong>,
     /// The contexts that may have been meant instead.
-    offered: Vec<Named>,
+    offered: Vec<ContextName>,
 }
 
 /// One thing that is wrong, and what to do about it.
@@ -38,7 +38,7 @@ impl Failure {
     }
 
     /// With contexts to choose from.
-    pub(crate) fn offers(self, offered: Vec<Named>) -> Self {
+    pub(crate) fn offers(self, offered: Vec<ContextName>) -> Self {
         Self { offered, ..self }
     }
 
@@ -167,7 +167,7 @@ impl Failure {
         let hint = if hints.is_empty() { Json::Null } else { lines(hints).into() };
         error.set("hint", hint);
         if !self.offered.is_empty() {
-            let named = |it: &Named| {
+            let named = |it: &ContextName| {
                 let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
                 Json::Object(Object::from(fields))
             };
@@ -183,7 +183,7 @@ impl Failure {
         for Wrong { message, hint } in &self.wrongs {
             let line = format!("{} {}", style.red("ship:"), output::visible(message));
             writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
-            for Named { context, title } in &self.offered {
+            for ContextName { context, title } in &self.offered {
                 let line = format!("  {context}  {}", output::visible(title));
                 writeln!(out, "{}", table::wrapped_on_stderr(&line, 4))?;
             }

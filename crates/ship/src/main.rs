@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command};
 use failure::Failure;
 use session::Session;
-use ship_agent::Operation;
+use ship_agent::ContextOperation;
 
 fn main() -> ExitCode {
     let arguments = Arguments::read();
@@ -63,19 +63,22 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
         Command::Inspect { .. } => commands::inspect::run(session).await,
         Command::Compact { dry_run, undo, instructions } => {
             let instructions = instructions.clone();
-            let asked = commands::compact::Asked { dry_run: *dry_run, undo: *undo, instructions };
+            let asked =
+                commands::compact::CompactFlags { dry_run: *dry_run, undo: *undo, instructions };
             commands::compact::run(session, asked).await
         }
         Command::Context(asked) => commands::context::run(session, &asked.asked()).await,
         Command::Checkpoint { name } => {
-            operate(session, Operation::Checkpoint { name: name.clone() }).await
+            operate(session, ContextOperation::Checkpoint { name: name.clone() }).await
         }
         Command::Fork { at, to } => {
             let to = to.as_deref().map(str::parse).transpose()?;
-            operate(session, Operation::Fork { at: at.clone(), to }).await
+            operate(session, ContextOperation::Fork { at: at.clone(), to }).await
         }
-        Command::Rewind { to } => operate(session, Operation::Rewind { to: to.clone() }).await,
-        Command::Undo => operate(session, Operation::Undo).await,
+        Command::Rewind { to } => {
+            operate(session, ContextOperation::Rewind { to: to.clone() }).await
+        }
+        Command::Undo => operate(session, ContextOperation::Undo).await,
         Command::Verify => commands::verify::run(session).await,
         Command::Repair { dry_run } => commands::repair::run(session, *dry_run).await,
         Command::Config => commands::config::run(session),
@@ -85,6 +88,6 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
     }
 }
 
-async fn operate(session: &Session, operation: Operation) -> Result<ExitCode, Failure> {
-    commands::context::run(session, &commands::context::Asked::Do(operation)).await
+async fn operate(session: &Session, operation: ContextOperation) -> Result<ExitCode, Failure> {
+    commands::context::run(session, &commands::context::ContextRequest::Do(operation)).await
 }

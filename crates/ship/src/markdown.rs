@@ -16,7 +16,7 @@ use std::io::IsTerminal;
 
 use crate::style::Style;
 use crate::table;
-use inline::{Piece, Sgr, Token};
+use inline::{Sgr, StyledText, Token};
 use line::{Begin, Fence};
 use wrap::{Wrap, may_break};
 
@@ -25,17 +25,17 @@ const HELD_CHARS_MAX: usize = 1000;
 
 /// Shows a text as it comes.
 pub(crate) struct Markdown {
-    look: Look,
+    look: LineStyle,
     wrap: Wrap,
     /// What of the line is not shown yet, and what stands before it.
     held: Vec<char>,
     before: Option<char>,
-    place: Place,
+    place: LinePlace,
     fence: Option<Fence>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum LineStyle {
     /// As it is.
     Verbatim,
     /// In lines of a width, with marks as they are.
@@ -46,7 +46,7 @@ enum Look {
 
 /// Where in a line we are.
 #[derive(Clone, Copy)]
-enum Place {
+enum LinePlace {
     /// At its beginning, which is not understood yet.
     Start,
     /// In text that looks like this.
@@ -59,22 +59,22 @@ impl Markdown {
     /// One for standard output.
     pub(crate) fn of_stdout() -> Self {
         let look = match (std::io::stdout().is_terminal(), Style::of_stdout().is_coloured()) {
-            (false, _) => Look::Verbatim,
-            (true, false) => Look::Plain,
-            (true, true) => Look::Styled,
+            (false, _) => LineStyle::Verbatim,
+            (true, false) => LineStyle::Plain,
+            (true, true) => LineStyle::Styled,
         };
         Self::new(look, table::columns())
     }
 
-    fn new(look: Look, width: usize) -> Self {
-        let wrap = Wrap::new(width, look == Look::Styled);
-        let (held, before, place, fence) = (Vec::new(), None, Place::Start, None);
+    fn new(look: LineStyle, width: usize) -> Self {
+        let wrap = Wrap::new(width, look == LineStyle::Styled);
+        let (held, before, place, fence) = (Vec::new(), None, LinePlace::Start, None);
         Self { look, wrap, held, before, place, fence }
     }
 
     /// Gives what to print for the next piece.
     pub(crate) fn push(&mut self, piece: &str) -> String {
-        if self.look == Look::Verbatim {
+        if self.look == LineStyle::Verbatim {
             return piece.to_owned();
         }
         let mut out = String::new();
@@ -115,21 +115,21 @@ impl Markdown {
     fn end_line(&mut self, out: &mut String) {
         self.show(Until::End, out);
         self.wrap.newline(out);
-        (self.place, self.before) = (Place::Start, None);
+        (self.place, self.before) = (LinePlace::Start, None);
     }
 
     /// Shows what is held, as far as it is understood.
     fn show(&mut self, until: Until, out: &mut String) {
-        if matches!(self.place, Place::Start) && !self.begin_line(until, out) {
+        if matches!(self.place, LinePlace::Start) && !self.begin_line(until, out) {
             return;
         }
         match self.place {
-            Place::Start => {}
-            Place::AsItIs(sgr) => {
+            LinePlace::Start => {}
+            LinePlace::AsItIs(sgr) => {
                 let text: String = self.held.drain(..).collect();
                 self.wrap.verbatim(&text, sgr, out);
             }
-            Place::Text(sgr) => self.show_text(sgr, until, out),
+            LinePlace::Text(sgr) => self.show_text(sgr, until, out),
         }
     }
 
@@ -141,33 +141,35 @@ impl Markdown {
             Begin::Text { indent } => {
                 let spaces = " ".repeat(indent.columns);
                 self.wrap.begin(&spaces, spaces.clone(), indent.columns, out);
-                (Place::Text(Sgr::default()), indent.chars)
+                (LinePlace::Text(Sgr::default()), indent.chars)
             }
-            Begin::Heading { .. } if self.look == Look::Plain => (Place::Text(Sgr::default()), 0),
+            Begin::Heading { .. } if self.look == LineStyle::Plain => {
+                (LinePlace::Text(Sgr::default()), 0)
+            }
             Begin::Heading { level, chars } => {
                 let sgr = Sgr { bold: true, underlined: level == 1, ..Sgr::default() };
-                (Place::Text(sgr), chars)
+                (LinePlace::Text(sgr), chars)
             }
             Begin::Item { indent, mark, chars } => {
                 let columns = indent.columns + table::width(&mark);
                 let shown = format!("{}{mark}", " ".repeat(indent.columns));
                 self.wrap.begin(&shown, " ".repeat(columns), columns, out);
-                (Place::Text(Sgr::default()), chars)
+                (LinePlace::Text(Sgr::default()), chars)
             }
             Begin::Quote { chars } => {
                 self.wrap.begin("│ ", "│ ".to_owned(), 2, out);
-                (Place::Text(Sgr { italic: true, ..Sgr::default() }), chars)
+                (LinePlace::Text(Sgr { italic: true, ..Sgr::default() }), chars)
             }
             Begin::Rule => {
                 let columns = self.wrap.width().min(40);
                 self.wrap.begin(&"─".repeat(columns), String::new(), columns, out);
-                (Place::Text(Sgr::default()), self.held.len())
+                (LinePlace::Text(Sgr::default()), self.held.len())
             }
-            Begin::Row => (Place::AsItIs(Sgr::default()), 0),
-            Begin::Code => (Place::AsItIs(Sgr { code: true, ..Sgr::default() }), 0),
+            Begin::Row => (LinePlace::AsItIs(Sgr::default()), 0),
+            Begin::Code => (LinePlace::AsItIs(Sgr { code: true, ..Sgr::default() }), 0),
             Begin::Fence(fence) => {
                 self.fence = fence;
-                (Place::AsItIs(Sgr { dim: true, ..Sgr::default() }), 0)
+                (LinePlace::AsItIs(Sgr { dim: true, ..Sgr::default() }), 0)
             }
         };
         self.before = None;
@@ -179,8 +181,8 @@ impl Markdown {
     /// Shows the words that are whole and whose marks are settled.
     fn show_text(&mut self, sgr: Sgr, until: Until, out: &mut String) {
         let tokens = match self.look {
-            Look::Styled => inline::tokens(&self.held, self.before, sgr),
-            Look::Plain | Look::Verbatim => inline::plain(&self.held, sgr),
+            LineStyle::Styled => inline::tokens(&self.held, self.before, sgr),
+            LineStyle::Plain | LineStyle::Verbatim => inline::plain(&self.held, sgr),
         };
         let cut = match until {
             Until::Settled => last_break(&tokens, &self.held),
@@ -205,14 +207,16 @@ fn last_break(tokens: &[Token], line: &[char]) -> usize {
 }
 
 /// What is shown for the first characters of a line.
-fn first_chars(tokens: Vec<Token>, mut count: usize) -> Vec<Piece> {
+fn first_chars(tokens: Vec<Token>, mut count: usize) -> Vec<StyledText> {
     let mut pieces = Vec::new();
     for token in tokens {
         if token.chars <= count {
             pieces.extend(token.pieces);
         } else {
-            let cut =
-                |piece: Piece| Piece { text: piece.text.chars().take(count).collect(), ..piece };
+            let cut = |piece: StyledText| StyledText {
+                text: piece.text.chars().take(count).collect(),
+                ..piece
+            };
             pieces.extend(token.pieces.into_iter().map(cut));
             break;
         }

@@ -8,15 +8,15 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
-use super::plan::{Planning, plan};
-use super::{Room, Why, make_room, prepared};
-use crate::budget::Trigger;
+use super::plan::{PlanResult, plan};
+use super::{CompactionOutcome, CompactionReason, make_room, prepared};
+use crate::budget::CompactionTrigger;
 use crate::run::{Agent, RunError};
-use crate::work::Work;
+use crate::work::ActiveRun;
 
 /// A compaction that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compacted {
+pub struct Compaction {
     /// How.
     pub rung: CompactionMethod,
     /// What the request took before.
@@ -31,7 +31,7 @@ pub struct Compacted {
     pub purged: bool,
 }
 
-impl Compacted {
+impl Compaction {
     /// As the event tells it.
     pub fn to_object(&self) -> Object {
         let mut object = Object::from([
@@ -48,13 +48,13 @@ impl Compacted {
 
 /// What a compaction would do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned {
+pub struct CompactionPreview {
     /// What a request takes now.
     pub tokens_now: u64,
     /// What of that cannot shrink: system, tools, and the open request if there is one.
     pub floor: u64,
     /// A larger one is compacted by itself.
-    pub trigger: Trigger,
+    pub trigger: CompactionTrigger,
     /// What it would take at most.
     pub target: u64,
     /// How many messages would become a summary.
@@ -65,7 +65,7 @@ pub struct Planned {
     pub outputs: usize,
 }
 
-impl Planned {
+impl CompactionPreview {
     /// As JSON tells it.
     pub fn to_object(&self) -> Object {
         Object::from([
@@ -91,14 +91,14 @@ impl Agent {
         &self,
         chat: &ChatKey,
         wishes: Option<String>,
-    ) -> Result<Option<Compacted>, RunError> {
+    ) -> Result<Option<Compaction>, RunError> {
         let Some((work, so_far)) = self.work_at_rest(chat).await? else { return Ok(None) };
         let request = prepared(&work, so_far.as_ref()).await;
-        let why = Why::Person { wishes };
+        let why = CompactionReason::Person { wishes };
         match make_room(&work, so_far.as_ref(), request, &why).await?.0 {
-            Room::Made(compacted) => Ok(Some(compacted)),
-            Room::Enough(_) | Room::Settle(_) => Ok(None),
-            Room::None(sentence) => Err(RunError::NoRoom(sentence)),
+            CompactionOutcome::Made(compacted) => Ok(Some(compacted)),
+            CompactionOutcome::Enough(_) | CompactionOutcome::Settle(_) => Ok(None),
+            CompactionOutcome::None(sentence) => Err(RunError::NoRoom(sentence)),
         }
     }
 
@@ -106,14 +106,17 @@ impl Agent {
     ///
     /// # Errors
     /// When the chat is at work elsewhere, cannot be read, or nothing could be sent whatever was left out.
-    pub async fn plan_compaction(&self, chat: &ChatKey) -> Result<Option<Planned>, RunError> {
+    pub async fn plan_compaction(
+        &self,
+        chat: &ChatKey,
+    ) -> Result<Option<CompactionPreview>, RunError> {
         let Some((work, so_far)) = self.work_at_rest(chat).await? else { return Ok(None) };
         let request = prepared(&work, so_far.as_ref()).await;
-        let why = Why::Person { wishes: None };
+        let why = CompactionReason::Person { wishes: None };
         let plan = match plan(&work, &request, &why).await? {
-            Planning::Plan(plan) => plan,
-            Planning::Settle(_) => return Ok(None),
-            Planning::No(sentence) => return Err(RunError::NoRoom(sentence)),
+            PlanResult::Plan(plan) => plan,
+            PlanResult::Settle(_) => return Ok(None),
+            PlanResult::No(sentence) => return Err(RunError::NoRoom(sentence)),
         };
         let is_full = work.log_is_full().await;
         let prunes = !is_full && plan.is_pruning_enough();
@@ -122,7 +125,7 @@ impl Agent {
             cut =
                 Cut { older: Vec::new(), kept: (0..plan.said.len()).collect(), is_smaller: false };
         }
-        Ok(Some(Planned {
+        Ok(Some(CompactionPreview {
             tokens_now: plan.load.total(),
             floor: plan.goal.floor,
             // A person who has undone a compaction has put it off.
@@ -138,7 +141,7 @@ impl Agent {
     pub(super) async fn work_at_rest(
         &self,
         key: &ChatKey,
-    ) -> Result<Option<(Arc<Work>, Option<UiMessage>)>, RunError> {
+    ) -> Result<Option<(Arc<ActiveRun>, Option<UiMessage>)>, RunError> {
         let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
         let lane = chat.lane("compact").await?;
         let Some(view) = chat.view().await? else { return Ok(None) };
@@ -157,7 +160,7 @@ impl Agent {
                 (Journal::of(RunStart::default()), None)
             }
         };
-        let work = Work::begin(agent, chat, lane, about, &view, &journal).await;
+        let work = ActiveRun::begin(agent, chat, lane, about, &view, &journal).await;
         Ok(Some((Arc::new(work), so_far)))
     }
 }

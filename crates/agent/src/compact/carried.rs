@@ -15,7 +15,7 @@ const TOKENS: &str = "tokens";
 
 /// What is carried from log to log.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Carried {
+pub(crate) struct CompactionState {
     /// The outputs that are left out.
     pub(crate) pruned: PrunedOutputs,
     /// What the provider counts for what we count.
@@ -30,7 +30,7 @@ pub(crate) struct Carried {
     pub(crate) warned: Option<String>,
 }
 
-impl Carried {
+impl CompactionState {
     pub(crate) fn of(view: &View) -> Self {
         let carry = &view.head.carry;
         let state = carry.get(CARRY);

@@ -18,12 +18,12 @@ use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, ContextBody, Derived, View};
 
 use super::meta;
-use super::summarise::Cost;
-use crate::work::Work;
+use super::summarise::SummaryCost;
+use crate::work::ActiveRun;
 
 /// What a summary sums up, and at whose wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct SummaryRange {
     from: String,
     to: String,
     count: u64,
@@ -31,7 +31,7 @@ pub(super) struct Range {
     digest: String,
 }
 
-impl Range {
+impl SummaryRange {
     pub(super) fn of(view: &View, older: &[&UiMessage], wishes: Option<&str>) -> Self {
         let revisions: HashMap<&str, u64> = view
             .lines
@@ -58,14 +58,14 @@ impl Range {
 
 /// A summary that is not in force yet.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
-    pub(super) range: Range,
+pub(super) struct SummaryDraft {
+    pub(super) range: SummaryRange,
     pub(super) prose: String,
     pub(super) rung: CompactionMethod,
-    pub(super) cost: Cost,
+    pub(super) cost: SummaryCost,
 }
 
-impl Draft {
+impl SummaryDraft {
     pub(super) fn to_object(&self) -> Object {
         Object::from([
             ("fromId", Json::from(self.range.from.as_str())),
@@ -81,7 +81,7 @@ impl Draft {
     fn from_object(object: &Object) -> Option<Self> {
         let text = |key: &str| object.str(key).map(str::to_owned);
         Some(Self {
-            range: Range {
+            range: SummaryRange {
                 from: text("fromId")?,
                 to: text("toId")?,
                 count: object.get("count")?.as_u64()?,
@@ -89,17 +89,17 @@ impl Draft {
             },
             prose: text("prose")?,
             rung: CompactionMethod::named(object.str("rung")?)?,
-            cost: Cost::from_object(object.get("cost")?.as_object()?),
+            cost: SummaryCost::from_object(object.get("cost")?.as_object()?),
         })
     }
 }
 
 /// The drafts that this process made, one for each chat at most.
 #[derive(Debug, Default)]
-pub(crate) struct Drafts(Mutex<HashMap<ChatKey, Draft>>);
+pub(crate) struct SummaryDrafts(Mutex<HashMap<ChatKey, SummaryDraft>>);
 
-impl Drafts {
-    fn lock(&self) -> MutexGuard<'_, HashMap<ChatKey, Draft>> {
+impl SummaryDrafts {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ChatKey, SummaryDraft>> {
         // An entry is put in or taken out in one go, so it is whole whatever panicked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -111,19 +111,19 @@ impl Drafts {
 }
 
 /// Keeps a draft.
-pub(super) async fn keep(work: &Work, view: &View, draft: Draft) {
+pub(super) async fn keep(work: &ActiveRun, view: &View, draft: SummaryDraft) {
     meta::write(work, view, Some(&draft)).await;
     work.agent.drafts.lock().insert(work.chat.key().clone(), draft);
 }
 
 /// The draft for exactly this range, if there is one.
-pub(super) async fn find(work: &Work, range: &Range) -> Option<Draft> {
+pub(super) async fn find(work: &ActiveRun, range: &SummaryRange) -> Option<SummaryDraft> {
     let known = work.agent.drafts.lock().get(work.chat.key()).cloned();
     if let Some(draft) = known.filter(|draft| draft.range == *range) {
         return Some(draft);
     }
     // Derived state that cannot be read is made anew: here, by asking again.
     let kept = work.chat.derived(Derived::Meta).await.ok()??;
-    let draft = Draft::from_object(kept.value.get(meta::DRAFT)?.as_object()?)?;
+    let draft = SummaryDraft::from_object(kept.value.get(meta::DRAFT)?.as_object()?)?;
     (draft.range == *range).then_some(draft)
 }

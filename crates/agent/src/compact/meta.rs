@@ -11,14 +11,14 @@ use ship_store::{
     SealedName, View,
 };
 
-use super::draft::Draft;
+use super::draft::SummaryDraft;
 use super::size::LogSize;
 use super::{COMPACTED, SEALED_GENERATION};
-use crate::RunNote;
+use crate::RunLogEntry;
 use crate::inbound::millis;
-use crate::run::{Agent, Inner, RunError};
+use crate::run::{Agent, Engine, RunError};
 use crate::said::messages;
-use crate::work::Work;
+use crate::work::ActiveRun;
 
 /// How many sealed logs are looked at in one go.
 const PAGE: usize = 16;
@@ -47,7 +47,7 @@ impl Agent {
 }
 
 /// Writes the state anew. Nothing depends on it, so a failure is told to the log and fails nothing.
-pub(super) async fn write(work: &Work, view: &View, draft: Option<&Draft>) {
+pub(super) async fn write(work: &ActiveRun, view: &View, draft: Option<&SummaryDraft>) {
     let written = async {
         let mut value = derive(&work.agent, &*work.chat, view).await?;
         value.set_or_remove(DRAFT, draft.map(|draft| draft.to_object().into()));
@@ -56,7 +56,7 @@ pub(super) async fn write(work: &Work, view: &View, draft: Option<&Draft>) {
     if let Err(error) = written.await {
         let reason = work.agent.surroundings.mask(&format!("meta.json was not written: {error}"));
         let texts = vec![("reason", Json::from(reason))];
-        work.note(RunNote { kind: "warning", texts, ..RunNote::default() });
+        work.note(RunLogEntry { kind: "warning", texts, ..RunLogEntry::default() });
     }
 }
 
@@ -70,7 +70,7 @@ fn state(view: &View, value: Object) -> DerivedState {
     DerivedState { value, position: view.position, crc: view.crc }
 }
 
-async fn derive(agent: &Inner, chat: &dyn Chat, view: &View) -> Result<Object, ReadError> {
+async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, ReadError> {
     let said = messages(view);
     let tokens: u64 = said.iter().map(|message| agent.scales.message(message)).sum();
     let size = LogSize::of(view);

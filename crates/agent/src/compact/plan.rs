@@ -12,47 +12,51 @@ use ship_message::{Role, UiMessage, UiPart};
 use ship_store::View;
 
 use super::size::LogSize;
-use super::{Carried, Why};
+use super::{CompactionReason, CompactionState};
 use crate::Rules;
 use crate::recorded::not_recorded;
-use crate::request::Prepared;
-use crate::run::{Inner, RunError};
-use crate::scales::{Load, Pieces};
-use crate::work::Work;
+use crate::request::PreparedRequest;
+use crate::run::{Engine, RunError};
+use crate::scales::{RequestLoad, RequestPieces};
+use crate::work::ActiveRun;
 
 /// What a message takes beside its text.
 const SUMMARY_MARGIN: u64 = 16;
 
 /// What is known before anything is done.
-pub(super) struct Plan {
+pub(super) struct CompactionPlan {
     pub(super) said: Arc<[Arc<UiMessage>]>,
     pub(super) open: Vec<bool>,
-    pub(super) load: Load,
+    pub(super) load: RequestLoad,
     pub(super) goal: CompactionGoal,
     /// What system and tools take, in a sentence, where they and the open request fill the budget.
     pub(super) filled_by: Option<String>,
     /// Outputs to leave out, and what the messages weigh then.
     pub(super) pruned: PrunedOutputs,
     pub(super) weights: Vec<u64>,
-    pub(super) carried: Carried,
+    pub(super) carried: CompactionState,
     pub(super) view: View,
 }
 
 /// What can be done.
-pub(super) enum Planning {
-    Plan(Box<Plan>),
+pub(super) enum PlanResult {
+    Plan(Box<CompactionPlan>),
     /// First, so many parts of the run's message are to be settled.
     Settle(usize),
     /// Nothing, for this reason.
     No(String),
 }
 
-pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<Planning, RunError> {
+pub(super) async fn plan(
+    work: &ActiveRun,
+    request: &PreparedRequest,
+    why: &CompactionReason,
+) -> Result<PlanResult, RunError> {
     let agent = &work.agent;
     let Some(view) = work.chat.view().await? else {
-        return Ok(Planning::No("there is nothing to make room in".to_owned()));
+        return Ok(PlanResult::No("there is nothing to make room in".to_owned()));
     };
-    let carried = Carried::of(&view);
+    let carried = CompactionState::of(&view);
     if let Err(error) = agent.remember_counts(&*work.chat, &carried.tokens).await {
         not_recorded(work, &error);
     }
@@ -64,24 +68,24 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
     let budget = budget(agent, &carried, why, load.total());
     let goal = match CompactionGoal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
-        Err(too_big) => return Ok(Planning::No(sentence(agent, request, &too_big))),
+        Err(too_big) => return Ok(PlanResult::No(sentence(agent, request, &too_big))),
     };
     let so_far = request.shown.get(said.len());
-    let needs_room = *why != Why::Trigger || load.total() > goal.trigger;
+    let needs_room = *why != CompactionReason::Trigger || load.total() > goal.trigger;
     let goal = match so_far.filter(|_| needs_room) {
         None => goal,
         Some(so_far) => {
             let tokens = weigh(said.len());
             let earlier = earlier_parts(so_far);
             // A person who makes room beside a run that waits leaves it as it is.
-            let may_settle = !matches!(why, Why::Person { .. });
+            let may_settle = !matches!(why, CompactionReason::Person { .. });
             if may_settle && earlier > 0 && tokens > goal.room() / 2 {
-                return Ok(Planning::Settle(earlier));
+                return Ok(PlanResult::Settle(earlier));
             }
             match CompactionGoal::new(load.fixed, open_tokens + tokens, &budget) {
                 Ok(goal) => goal,
-                Err(_) if may_settle => return Ok(Planning::Settle(so_far.parts().len())),
-                Err(too_big) => return Ok(Planning::No(sentence(agent, request, &too_big))),
+                Err(_) if may_settle => return Ok(PlanResult::Settle(so_far.parts().len())),
+                Err(too_big) => return Ok(PlanResult::No(sentence(agent, request, &too_big))),
             }
         }
     };
@@ -101,12 +105,12 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
         }
     }
     // What a provider has just refused says nothing about the settings.
-    let is_overflow = matches!(why, Why::Overflow { .. });
+    let is_overflow = matches!(why, CompactionReason::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
-        let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
+        let weights = agent.scales.estimated(&agent.scales.counted(RequestPieces::of(request)));
         agent.filled_budget(request, &weights, &goal)
     });
-    Ok(Planning::Plan(Box::new(Plan {
+    Ok(PlanResult::Plan(Box::new(CompactionPlan {
         said,
         open,
         load,
@@ -120,7 +124,7 @@ pub(super) async fn plan(work: &Work, request: &Prepared, why: &Why) -> Result<P
 }
 
 /// What is too big, and what can be done about it.
-fn sentence(agent: &Inner, request: &Prepared, too_big: &FloorTooBig) -> String {
+fn sentence(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) -> String {
     let FloorTooBig { open, fixed, wall } = *too_big;
     let takes = format!("the model takes {wall} with room for an answer");
     if open > fixed {
@@ -129,7 +133,7 @@ fn sentence(agent: &Inner, request: &Prepared, too_big: &FloorTooBig) -> String 
              Send it in pieces, or as a file."
         );
     }
-    let weights = agent.scales.estimated(&agent.scales.counted(Pieces::of(request)));
+    let weights = agent.scales.estimated(&agent.scales.counted(RequestPieces::of(request)));
     let system: u64 = weights.system.iter().sum();
     let tools: u64 = weights.tools.iter().sum();
     let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);
@@ -162,9 +166,14 @@ fn earlier_parts(so_far: &UiMessage) -> usize {
 
 /// What a request may take. A person who has undone a compaction wants the whole window, until it overflows.
 /// A provider that refuses what weighs `total` and does not say what it takes is taken at less than that.
-pub(super) fn budget(agent: &Inner, carried: &Carried, why: &Why, total: u64) -> TokenLimits {
-    let Why::Overflow { limit } = why else {
-        return agent.budget(carried.raised && *why == Why::Trigger);
+pub(super) fn budget(
+    agent: &Engine,
+    carried: &CompactionState,
+    why: &CompactionReason,
+    total: u64,
+) -> TokenLimits {
+    let CompactionReason::Overflow { limit } = why else {
+        return agent.budget(carried.raised && *why == CompactionReason::Trigger);
     };
     let known = agent.window_tokens();
     let takes = limit.unwrap_or(total / 4 * 3);
@@ -211,10 +220,10 @@ fn protected(weights: &[u64], room: u64) -> usize {
     0
 }
 
-impl Plan {
+impl CompactionPlan {
     /// Whether nothing need be done.
-    pub(super) fn is_content(&self, why: &Why) -> bool {
-        *why == Why::Trigger && self.load.total() <= self.goal.trigger
+    pub(super) fn is_content(&self, why: &CompactionReason) -> bool {
+        *why == CompactionReason::Trigger && self.load.total() <= self.goal.trigger
     }
 
     pub(super) fn after_pruning(&self) -> u64 {

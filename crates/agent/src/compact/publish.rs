@@ -8,18 +8,24 @@ use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
 
 use super::carried::{PRUNED, WARNED};
-use super::plan::Plan;
-use super::summarise::{Older, Summed, summarise};
-use super::{COMPACTED, Compacted, Room, SEALED_GENERATION, Why, meta, purge};
-use crate::RunNote;
+use super::plan::CompactionPlan;
+use super::summarise::{SummaryResult, SummarySource, summarise};
+use super::{
+    COMPACTED, Compaction, CompactionOutcome, CompactionReason, SEALED_GENERATION, meta, purge,
+};
+use crate::RunLogEntry;
 use crate::contexts::{carry_last_operation, folded};
 use crate::run::RunError;
 use crate::step::notice;
-use crate::work::Work;
+use crate::work::ActiveRun;
 
-impl Plan {
+impl CompactionPlan {
     /// Does it: the first rung that is enough.
-    pub(super) async fn carry_out(self, work: &Arc<Work>, why: &Why) -> Result<Room, RunError> {
+    pub(super) async fn carry_out(
+        self,
+        work: &Arc<ActiveRun>,
+        why: &CompactionReason,
+    ) -> Result<CompactionOutcome, RunError> {
         let before = self.load.total();
         let is_full = work.log_is_full().await;
         if !is_full && self.is_pruning_enough() {
@@ -28,26 +34,26 @@ impl Plan {
         let cut = self.cut_for(&work.agent.rules, is_full);
         if !self.is_worth(&cut) {
             return match self.pruned.is_empty() {
-                true => Ok(Room::Enough(before)),
+                true => Ok(CompactionOutcome::Enough(before)),
                 false => self.prune(work, before).await,
             };
         }
         tell(work, &cut);
         let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
         let wishes = match why {
-            Why::Person { wishes } => wishes.as_deref(),
-            Why::Trigger | Why::Overflow { .. } => None,
+            CompactionReason::Person { wishes } => wishes.as_deref(),
+            CompactionReason::Trigger | CompactionReason::Overflow { .. } => None,
         };
-        let older = Older { messages: &older, wishes, view: &self.view };
+        let older = SummarySource { messages: &older, wishes, view: &self.view };
         let summed = summarise(work, &self.goal, &self.carried, older).await;
-        let is_asked = matches!(why, Why::Person { .. });
+        let is_asked = matches!(why, CompactionReason::Person { .. });
         self.rotate(work, cut, summed, before, is_asked).await
     }
 
     /// Leaves old outputs out. The log only gains an event: there is nothing to seal.
-    async fn prune(self, work: &Work, before: u64) -> Result<Room, RunError> {
+    async fn prune(self, work: &ActiveRun, before: u64) -> Result<CompactionOutcome, RunError> {
         let warned = self.warned_with(work);
-        let compacted = Compacted {
+        let compacted = Compaction {
             rung: CompactionMethod::Prune,
             tokens_before: before,
             tokens_after: self.after_pruning(),
@@ -61,18 +67,18 @@ impl Plan {
         work.append(vec![event(work, data).into()]).await?;
         work.read_again().await?;
         log(work, &compacted);
-        Ok(Room::Made(compacted))
+        Ok(CompactionOutcome::Made(compacted))
     }
 
     /// Puts the summary in place of what it sums up.
     async fn rotate(
         self,
-        work: &Work,
+        work: &ActiveRun,
         cut: Cut,
-        summed: Summed,
+        summed: SummaryResult,
         before: u64,
         is_asked: bool,
-    ) -> Result<Room, RunError> {
+    ) -> Result<CompactionOutcome, RunError> {
         let scales = &work.agent.scales;
         let count = |text: &str| scales.count(text);
         let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
@@ -89,7 +95,7 @@ impl Plan {
             (CompactionMethod::Summary, true) => CompactionMethod::SmallerTail,
             (rung, _) => rung,
         };
-        let mut compacted = Compacted {
+        let mut compacted = Compaction {
             rung,
             tokens_before: before,
             tokens_after: self.load.fixed + so_far + kept + scales.message(&message),
@@ -99,7 +105,7 @@ impl Plan {
         };
         // Who asks for room wants some: a few short messages take less than any summary of them.
         if is_asked && compacted.tokens_after >= before {
-            return Ok(Room::Enough(before));
+            return Ok(CompactionOutcome::Enough(before));
         }
         let warned = self.warned_with(work);
         let mut carried = self.carried;
@@ -133,14 +139,14 @@ impl Plan {
         }
         log(work, &compacted);
         tell_done(work, &compacted);
-        Ok(Room::Made(compacted))
+        Ok(CompactionOutcome::Made(compacted))
     }
 }
 
-impl Plan {
+impl CompactionPlan {
     /// Tells the log that the floor fills the budget: once for a chat until the settings change, as far as
     /// compactions and this process remember.
-    pub(super) async fn warn_once(&self, work: &Work) {
+    pub(super) async fn warn_once(&self, work: &ActiveRun) {
         let Some(warning) = self.filled_by.as_ref() else { return };
         let settings = self.warned_with(work);
         if self.carried.warned == settings {
@@ -149,12 +155,12 @@ impl Plan {
         let once = format!("{} {}", work.chat.key(), settings.unwrap_or_default());
         if work.agent.warned.lock().await.insert(once) {
             let fields = vec![("message", Json::from(work.agent.surroundings.mask(warning)))];
-            work.note(RunNote { kind: "warning", fields, ..RunNote::default() });
+            work.note(RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
         }
     }
 
     /// The settings with which the log was told so, to be remembered.
-    fn warned_with(&self, work: &Work) -> Option<String> {
+    fn warned_with(&self, work: &ActiveRun) -> Option<String> {
         if self.filled_by.is_none() {
             return self.carried.warned.clone();
         }
@@ -166,7 +172,7 @@ impl Plan {
 }
 
 /// Purges what was just sealed, if the settings want no originals. That it was done is told.
-async fn purge_originals(work: &Work, sealed: Option<&SealedName>) -> Result<bool, RunError> {
+async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Result<bool, RunError> {
     let Some(sealed) = sealed.filter(|_| !work.agent.rules.archive_on_compact) else {
         return Ok(false);
     };
@@ -193,7 +199,7 @@ fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece>
     pieces
 }
 
-fn event(work: &Work, data: Object) -> ContextEvent {
+fn event(work: &ActiveRun, data: Object) -> ContextEvent {
     ContextEvent {
         id: format!("e_{:016x}", work.agent.ids.next()),
         ts: work.agent.clock.now(),
@@ -204,7 +210,7 @@ fn event(work: &Work, data: Object) -> ContextEvent {
     }
 }
 
-fn tell(work: &Work, cut: &Cut) {
+fn tell(work: &ActiveRun, cut: &Cut) {
     let what = match cut.older.len() {
         1 => "1 older message becomes".to_owned(),
         count => format!("{count} older messages become"),
@@ -213,7 +219,7 @@ fn tell(work: &Work, cut: &Cut) {
     work.tell(&crate::RunEvent::Chunk(notice("compacting", &text)));
 }
 
-fn tell_done(work: &Work, compacted: &Compacted) {
+fn tell_done(work: &ActiveRun, compacted: &Compaction) {
     let (before, after) = (compacted.tokens_before, compacted.tokens_after);
     let gone = match compacted.purged {
         true => {
@@ -226,7 +232,7 @@ fn tell_done(work: &Work, compacted: &Compacted) {
     work.tell(&crate::RunEvent::Chunk(notice("compacted", &text)));
 }
 
-fn log(work: &Work, compacted: &Compacted) {
+fn log(work: &ActiveRun, compacted: &Compaction) {
     let fields = vec![
         ("rung", Json::from(compacted.rung.name())),
         ("tokensBefore", compacted.tokens_before.into()),
@@ -235,5 +241,5 @@ fn log(work: &Work, compacted: &Compacted) {
         ("outputs", (compacted.outputs as u64).into()),
         ("purged", compacted.purged.into()),
     ];
-    work.note(RunNote { kind: COMPACTED, fields, ..RunNote::default() });
+    work.note(RunLogEntry { kind: COMPACTED, fields, ..RunLogEntry::default() });
 }

@@ -16,14 +16,14 @@ use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::{ProviderError, Usage};
 use ship_store::{Timestamp, View};
 
-use super::Carried;
-use super::draft::{self, Draft, Range};
-use crate::asking::Asking;
-use crate::request::Prepared;
+use super::CompactionState;
+use super::draft::{self, SummaryDraft, SummaryRange};
+use crate::asking::ModelCall;
+use crate::request::PreparedRequest;
 use crate::run::RunError;
 use crate::step::notice;
-use crate::work::Work;
-use crate::{RunEvent, RunNote};
+use crate::work::ActiveRun;
+use crate::{RunEvent, RunLogEntry};
 
 /// At most so many calls for one compaction.
 const CALLS_MAX: usize = 8;
@@ -39,7 +39,7 @@ const OVERHEAD: u64 = 1_000;
 const DEADLINE: Duration = Duration::from_secs(180);
 
 /// What takes the place of the older part.
-pub(super) struct Summed {
+pub(super) struct SummaryResult {
     pub(super) prose: String,
     pub(super) rung: CompactionMethod,
     /// What it was made from.
@@ -47,18 +47,18 @@ pub(super) struct Summed {
     pub(super) previous: Option<String>,
     pub(super) failures: u64,
     pub(super) cool_until: Option<Timestamp>,
-    pub(super) cost: Cost,
+    pub(super) cost: SummaryCost,
 }
 
 /// What it cost.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Cost {
+pub(super) struct SummaryCost {
     calls: u64,
     input: u64,
     output: u64,
 }
 
-impl Cost {
+impl SummaryCost {
     pub(super) fn to_object(self) -> Object {
         Object::from([
             ("calls", Json::from(self.calls)),
@@ -85,7 +85,7 @@ impl Cost {
 
 /// What is to be summed up.
 #[derive(Clone, Copy)]
-pub(super) struct Older<'a> {
+pub(super) struct SummarySource<'a> {
     pub(super) messages: &'a [&'a UiMessage],
     /// What the person asks for in particular.
     pub(super) wishes: Option<&'a str>,
@@ -94,11 +94,11 @@ pub(super) struct Older<'a> {
 
 /// Sums the older messages up. This cannot fail.
 pub(super) async fn summarise(
-    work: &Work,
+    work: &ActiveRun,
     goal: &CompactionGoal,
-    carried: &Carried,
-    older: Older<'_>,
-) -> Summed {
+    carried: &CompactionState,
+    older: SummarySource<'_>,
+) -> SummaryResult {
     let scales = &work.agent.scales;
     let count = |text: &str| scales.count(text);
     let previous = previous_summary(older.messages);
@@ -112,13 +112,13 @@ pub(super) async fn summarise(
     let previous = previous.map(|(_, text)| text);
     let source = transcript(rest.iter().copied());
     let room = goal.summary_room();
-    let range = Range::of(older.view, older.messages, older.wishes);
+    let range = SummaryRange::of(older.view, older.messages, older.wishes);
     if let Some(draft) = draft::find(work, &range).await.filter(|it| count(&it.prose) <= room) {
-        let Draft { prose, rung, cost, .. } = draft;
+        let SummaryDraft { prose, rung, cost, .. } = draft;
         let (failures, cool_until) = (0, None);
-        return Summed { prose, rung, source, previous, failures, cool_until, cost };
+        return SummaryResult { prose, rung, source, previous, failures, cool_until, cost };
     }
-    let mut cost = Cost::default();
+    let mut cost = SummaryCost::default();
     let now = work.agent.clock.now();
     let may_ask = carried.cool_until.is_none_or(|until| cooldown_is_over(until, now));
     let (mut failures, mut cool_until) = (carried.failures, carried.cool_until);
@@ -128,18 +128,18 @@ pub(super) async fn summarise(
     let has_source = source.iter().any(|piece| !piece.is_empty());
     let mut so_far = (previous.clone(), 0);
     if may_ask && work.agent.provider.can_summarise() && has_source && is_worth_a_call {
-        let asked = Asked { work, goal, wishes: older.wishes, count: &count };
+        let asked = Summariser { work, goal, wishes: older.wishes, count: &count };
         let read = asked.all(&rest, &source, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
             (None, Some(prose)) => {
                 let rung = read.rung;
-                let draft = Draft { range, prose: prose.clone(), rung, cost };
+                let draft = SummaryDraft { range, prose: prose.clone(), rung, cost };
                 draft::keep(work, older.view, draft).await;
                 let (failures, cool_until) = (0, None);
-                return Summed { prose, rung, source, previous, failures, cool_until, cost };
+                return SummaryResult { prose, rung, source, previous, failures, cool_until, cost };
             }
             (failed, prose) => {
-                let failed = failed.unwrap_or(Failed::Rejected(SummaryRejection::Empty));
+                let failed = failed.unwrap_or(SummaryFailure::Rejected(SummaryRejection::Empty));
                 // Of little there is nothing to sum up: the model is not to blame.
                 if !(failed.is_for_length() && size < room) {
                     let wait = COOL_DOWN_S[usize::try_from(failures).unwrap_or(2).min(2)];
@@ -149,7 +149,7 @@ pub(super) async fn summarise(
                 let reason = work.agent.surroundings.mask(&failed.to_string());
                 let texts = vec![("reason", Json::from(reason))];
                 let fields = vec![("failures", Json::from(failures))];
-                work.note(RunNote { kind: "warning", fields, texts, ..RunNote::default() });
+                work.note(RunLogEntry { kind: "warning", fields, texts, ..RunLogEntry::default() });
                 if prose.is_some() {
                     so_far = (prose, read.messages);
                 }
@@ -158,7 +158,15 @@ pub(super) async fn summarise(
     }
     let (so_far, read) = so_far;
     let prose = extract(so_far.as_deref(), &rest[read..], room, &count);
-    Summed { prose, rung: CompactionMethod::Extract, source, previous, failures, cool_until, cost }
+    SummaryResult {
+        prose,
+        rung: CompactionMethod::Extract,
+        source,
+        previous,
+        failures,
+        cool_until,
+        cost,
+    }
 }
 
 /// Whether a model may be asked again. A cool-down that ends later than the longest one could was begun before
@@ -186,7 +194,7 @@ fn tokens_up_to<'t>(
 
 /// Why a call gave no summary.
 #[derive(Debug, thiserror::Error)]
-enum Failed {
+enum SummaryFailure {
     #[error(transparent)]
     Rejected(#[from] SummaryRejection),
     #[error(transparent)]
@@ -197,30 +205,30 @@ enum Failed {
     Late,
 }
 
-impl Failed {
+impl SummaryFailure {
     fn is_for_length(&self) -> bool {
         matches!(self, Self::Rejected(SummaryRejection::LongerThanSource))
     }
 }
 
 /// What models have summed up.
-struct Read {
+struct SummaryProgress {
     /// The summary of the first `messages`; none when there was no answer.
     prose: Option<String>,
     messages: usize,
     rung: CompactionMethod,
     /// Why the others are not in it.
-    failed: Option<Failed>,
+    failed: Option<SummaryFailure>,
 }
 
-struct Asked<'a> {
-    work: &'a Work,
+struct Summariser<'a> {
+    work: &'a ActiveRun,
     goal: &'a CompactionGoal,
     wishes: Option<&'a str>,
     count: &'a (dyn Fn(&str) -> u64 + Sync),
 }
 
-impl Asked<'_> {
+impl Summariser<'_> {
     /// Asks for one summary of everything, or piece by piece, each bringing the one before up to date. What is
     /// older than the calls can read is extracted, and that extract is the summary that the first one is given.
     /// When a piece is larger than the provider takes, the rest is parted anew.
@@ -229,13 +237,17 @@ impl Asked<'_> {
         messages: &[&UiMessage],
         source: &[String],
         previous: Option<&str>,
-        cost: &mut Cost,
-    ) -> Read {
+        cost: &mut SummaryCost,
+    ) -> SummaryProgress {
         let summary_room = self.goal.summary_room();
         let is_long = |text: &str| (self.count)(text) > summary_room;
         let mut room = self.room_of(self.goal.reading);
-        let mut read =
-            Read { prose: None, messages: 0, rung: CompactionMethod::Summary, failed: None };
+        let mut read = SummaryProgress {
+            prose: None,
+            messages: 0,
+            rung: CompactionMethod::Summary,
+            failed: None,
+        };
         let (mut calls, mut overflows) = (0, 0);
         'parted: loop {
             let from = read.messages;
@@ -264,7 +276,7 @@ impl Asked<'_> {
                         read.prose = Some(prose);
                         read.messages = starts.get(nth + 1).map_or(source.len(), |at| from + at);
                     }
-                    Err(Failed::Provider(ProviderError::Overflow { limit, .. }))
+                    Err(SummaryFailure::Provider(ProviderError::Overflow { limit, .. }))
                         if overflows < OVERFLOWS_MAX
                             && calls < CALLS_MAX
                             && room > PIECE_TOKENS_MIN =>
@@ -299,8 +311,8 @@ impl Asked<'_> {
         &self,
         piece: &str,
         previous: Option<&str>,
-        cost: &mut Cost,
-    ) -> Result<String, Failed> {
+        cost: &mut SummaryCost,
+    ) -> Result<String, SummaryFailure> {
         let room = self.goal.summary_room();
         let rules = instructions(self.wishes, room);
         let block = SystemBlock { name: "summary".to_owned(), text: rules };
@@ -310,9 +322,9 @@ impl Asked<'_> {
         }
         text.push_str(&format!("The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>"));
         let said = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
-        let request = Prepared::apart(block, said);
+        let request = PreparedRequest::apart(block, said);
         let written = request.written(&self.work.agent, room)?;
-        let asking = Asking::for_summary(self.work, &request, &written).await?;
+        let asking = ModelCall::for_summary(self.work, &request, &written).await?;
         let mut said = String::new();
         let mut called = false;
         let answered = {
@@ -324,7 +336,7 @@ impl Asked<'_> {
             let answering = asking.answer(self.work, sink);
             tokio::time::timeout(DEADLINE, answering).await
         };
-        let answered = answered.map_err(|_| Failed::Late)??;
+        let answered = answered.map_err(|_| SummaryFailure::Late)??;
         cost.add(answered.usage);
         if called {
             return Err(SummaryRejection::ToolCall.into());

@@ -11,15 +11,15 @@ use ship_store::{
     ReadError, Rotation, Seq, View,
 };
 
-use super::carried::{Carried, PRUNED, pruned_by_head};
+use super::carried::{CompactionState, PRUNED, pruned_by_head};
 use super::{COMPACTED, meta};
 use crate::contexts::{UNDO, folded};
 use crate::run::{Agent, RunError};
-use crate::work::Work;
+use crate::work::ActiveRun;
 
 /// What came of undoing a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undone {
+pub enum CompactionUndo {
     /// There is none to undo.
     Nothing,
     /// So many messages are back in the place of their summary.
@@ -36,25 +36,27 @@ impl Agent {
     ///
     /// # Errors
     /// When the chat is at work elsewhere, or cannot be read or written.
-    pub async fn undo_compaction(&self, chat: &ChatKey) -> Result<Undone, RunError> {
-        let Some((work, _)) = self.work_at_rest(chat).await? else { return Ok(Undone::Nothing) };
-        let Some(view) = work.chat.view().await? else { return Ok(Undone::Nothing) };
-        let Some((seq, event)) = last_compaction(&view) else { return Ok(Undone::Nothing) };
+    pub async fn undo_compaction(&self, chat: &ChatKey) -> Result<CompactionUndo, RunError> {
+        let Some((work, _)) = self.work_at_rest(chat).await? else {
+            return Ok(CompactionUndo::Nothing);
+        };
+        let Some(view) = work.chat.view().await? else { return Ok(CompactionUndo::Nothing) };
+        let Some((seq, event)) = last_compaction(&view) else { return Ok(CompactionUndo::Nothing) };
         if let Some(left_out) = event.data.get(PRUNED) {
             let outputs = PrunedOutputs::from_json(left_out).len();
             show_again(&work, &view, seq).await?;
-            return Ok(Undone::Outputs(outputs));
+            return Ok(CompactionUndo::Outputs(outputs));
         }
         let Some(sealed) = meta::sealed_by(&*work.chat, &view, event).await? else {
-            return Ok(Undone::Purged);
+            return Ok(CompactionUndo::Purged);
         };
         let before = match work.chat.sealed_view(&sealed).await {
             Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => {
-                return Ok(Undone::Purged);
+                return Ok(CompactionUndo::Purged);
             }
             before => before?,
         };
-        bring_back(&work, &view, seq, &before).await.map(Undone::Messages)
+        bring_back(&work, &view, seq, &before).await.map(CompactionUndo::Messages)
     }
 }
 
@@ -66,10 +68,10 @@ fn last_compaction(view: &View) -> Option<(Seq, &ContextEvent)> {
 }
 
 /// Writes the log anew without the event that leaves outputs out.
-async fn show_again(work: &Work, view: &View, event: Seq) -> Result<(), RunError> {
+async fn show_again(work: &ActiveRun, view: &View, event: Seq) -> Result<(), RunError> {
     let others = view.lines.iter().filter(|line| line.seq != event);
     let pieces = others.map(|line| LogPiece::Keep(line.seq, line.seq)).collect();
-    let mut carried = Carried::of(view);
+    let mut carried = CompactionState::of(view);
     carried.pruned = pruned_by_head(&view.head);
     publish(work, view, &view.head, carried, pieces).await
 }
@@ -77,7 +79,7 @@ async fn show_again(work: &Work, view: &View, event: Seq) -> Result<(), RunError
 /// Writes the log anew with the lines of the sealed one. What was said since stands behind them, and a message
 /// that has changed since stays as it is now.
 async fn bring_back(
-    work: &Work,
+    work: &ActiveRun,
     view: &View,
     event: Seq,
     before: &View,
@@ -94,7 +96,7 @@ async fn bring_back(
         .filter(|line| !known.contains(id(line)) && line.seq != event && !is_summary(line))
         .map(|line| LogPiece::Keep(line.seq, line.seq));
     let pieces = originals.chain(since).collect();
-    let mut carried = Carried::of(view);
+    let mut carried = CompactionState::of(view);
     carried.pruned = pruned_by_head(&before.head);
     publish(work, view, &before.head, carried, pieces).await?;
     let back = before.lines.iter().filter(|line| !now.contains_key(id(line)));
@@ -103,10 +105,10 @@ async fn bring_back(
 
 /// Publishes the log. `before` is the head of the lines that it begins with.
 async fn publish(
-    work: &Work,
+    work: &ActiveRun,
     view: &View,
     before: &Head,
-    mut carried: Carried,
+    mut carried: CompactionState,
     pieces: Vec<LogPiece>,
 ) -> Result<(), RunError> {
     work.agent.scales.carry_over(&carried.tokens);

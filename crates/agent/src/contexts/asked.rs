@@ -11,10 +11,12 @@ use ship_store::{
 };
 
 use super::current::current_ids;
-use super::operation::{Ground, Moving, NotDone, Operated, Operation};
+use super::operation::{
+    ContextOperation, LockedChatRef, OpenRequest, OperationOutcome, OperationRefusal,
+};
 use super::turn::operate_asked;
 use crate::events::RunEvent;
-use crate::held::Held;
+use crate::held::LockedChat;
 use crate::inbound::millis;
 use crate::run::{Agent, RunError};
 use crate::step::notice;
@@ -25,13 +27,13 @@ const COMMAND: &str = "command";
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The operation that a line of the ledger asks for.
-pub(crate) fn operation_of(line: &LedgerLine) -> Option<Operation> {
+pub(crate) fn operation_of(line: &LedgerLine) -> Option<ContextOperation> {
     let LedgerBody::Entry(entry) = &line.body else { return None };
     if entry.entry.str("role") != Some(COMMAND) {
         return None;
     }
     let asked = entry.entry.get("meta")?.get("operation")?.as_object()?;
-    Operation::from_object(asked)
+    ContextOperation::from_object(asked)
 }
 
 /// The key of what the ledger says came of an operation.
@@ -48,12 +50,15 @@ impl Agent {
     pub async fn operate(
         &self,
         key: &ChatKey,
-        operation: Operation,
+        operation: ContextOperation,
         channel: &str,
-    ) -> Result<Operated, RunError> {
+    ) -> Result<OperationOutcome, RunError> {
         let agent = &self.inner;
-        let nothing =
-            || Operated::NotDone(NotDone::because(format!("Nothing was said in `{key}` yet.")));
+        let nothing = || {
+            OperationOutcome::NotDone(OperationRefusal::because(format!(
+                "Nothing was said in `{key}` yet."
+            )))
+        };
         let Some(chat) = agent.store.open(key).await? else { return Ok(nothing()) };
         if chat.view().await?.is_none() {
             return Ok(nothing());
@@ -72,7 +77,7 @@ impl Agent {
         loop {
             match chat.lane_now("operate").await {
                 Ok(lane) => {
-                    let held = Held::new(Arc::clone(agent), Arc::clone(&chat), lane);
+                    let held = LockedChat::new(Arc::clone(agent), Arc::clone(&chat), lane);
                     let repaired = agent.repair_once(&*chat, &*held.lane).await;
                     let done = match repaired {
                         Ok(()) => held.do_operations().await,
@@ -89,7 +94,7 @@ impl Agent {
                 return Ok(operated);
             }
             if tokio::time::Instant::now() >= patience {
-                return Ok(Operated::Queued);
+                return Ok(OperationOutcome::Queued);
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
@@ -98,11 +103,11 @@ impl Agent {
 
 /// Answers an operation that failed as not done, while the lane is held: left in the ledger it would be done later,
 /// and twice when the person asks again. Where not even that can be written, the error says that it is kept.
-async fn give_up(held: &Held, asked: &LedgerLine, error: RunError) -> RunError {
+async fn give_up(held: &LockedChat, asked: &LedgerLine, error: RunError) -> RunError {
     let view = held.chat.view().await;
     let is_done = view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(asked.seq)));
-    let ground = Ground { agent: &held.agent, chat: &*held.chat, lane: &*held.lane };
-    let not_done = Operated::NotDone(NotDone::because(error.to_string()));
+    let ground = LockedChatRef { agent: &held.agent, chat: &*held.chat, lane: &*held.lane };
+    let not_done = OperationOutcome::NotDone(OperationRefusal::because(error.to_string()));
     match !is_done && tell(ground, asked, &not_done).await.is_ok() {
         true => error,
         false => RunError::Kept(Box::new(error)),
@@ -111,13 +116,13 @@ async fn give_up(held: &Held, asked: &LedgerLine, error: RunError) -> RunError {
 
 /// Does what the ledger asks for in a chat in which nothing runs. What waits for an answer goes along.
 pub(crate) async fn operate_at_rest(
-    ground: Ground<'_>,
+    ground: LockedChatRef<'_>,
     asked: &LedgerLine,
-    operation: &Operation,
+    operation: &ContextOperation,
 ) -> Result<(), RunError> {
     let view = ground.chat.view().await?;
     let current = view.as_ref().map(|view| current_ids(view, "")).unwrap_or_default();
-    let moving = Moving { current, inbox: Some(asked.seq), ..Moving::default() };
+    let moving = OpenRequest { current, inbox: Some(asked.seq), ..OpenRequest::default() };
     let operated = operate_asked(ground, operation, &moving).await?;
     tell(ground, asked, &operated).await
 }
@@ -133,13 +138,13 @@ async fn outcome_of(
     chat: &dyn Chat,
     asked: LedgerSeq,
     key: &str,
-) -> Result<Option<Operated>, ReadError> {
+) -> Result<Option<OperationOutcome>, ReadError> {
     let Some(told) = chat.entry_of(&outcome_key(key), Some(asked)).await? else { return Ok(None) };
     let before = LedgerSeq::new(told.get().saturating_sub(1));
     let lines = chat.ledger_after(Some(before), 1).await?;
     Ok(lines.iter().find_map(|line| match &line.body {
         LedgerBody::Entry(entry) => {
-            Operated::from_object(entry.entry.get("meta")?.get("operated")?.as_object()?)
+            OperationOutcome::from_object(entry.entry.get("meta")?.get("operated")?.as_object()?)
         }
         LedgerBody::Delivery(_) => None,
     }))
@@ -147,9 +152,9 @@ async fn outcome_of(
 
 /// Tells everybody what came of an operation: whoever asked finds it in the ledger, whoever follows is told.
 pub(super) async fn tell(
-    ground: Ground<'_>,
+    ground: LockedChatRef<'_>,
     asked: &LedgerLine,
-    operated: &Operated,
+    operated: &OperationOutcome,
 ) -> Result<(), RunError> {
     let LedgerBody::Entry(entry) = &asked.body else { return Ok(()) };
     let line = operated.line();

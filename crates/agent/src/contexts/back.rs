@@ -11,13 +11,13 @@ use super::last_operation::{
     AT, CheckpointChange, LastOperation, Places, UNSHOWN, WAS, id_of, is_just_compacted, is_switch,
     last_operation, place_to_json,
 };
-use super::operation::{NotDone, Operated, Operation};
-use super::shelf::Shelf;
+use super::operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use super::shelf::ContextArchive;
 use super::target::spans;
 use super::title::{CHECKPOINT, OF, RENAMED, folded};
-use super::turn::{OPERATED, Turning};
+use super::turn::{OPERATED, OperationInProgress};
 use crate::compact::sealed_by_last_compaction;
-use crate::run::{Inner, RunError};
+use crate::run::{Engine, RunError};
 
 /// Why an undo does nothing behind a compaction. It does not undo the compaction itself: that gives the whole
 /// window free and could not be redone by another undo.
@@ -26,22 +26,22 @@ const JUST_COMPACTED: &str = "The last thing that happened here was a compaction
 const SHOWN_AGAIN: &str = "What was shown for reference is shown again.";
 
 /// Whether an undo would leave the context as it is, or change it without leaving it.
-pub(super) fn undo_stays(agent: &Inner, view: &View) -> bool {
+pub(super) fn undo_stays(agent: &Engine, view: &View) -> bool {
     names_compaction(agent, view) || last_operation(view) != LastOperation::Switch
 }
 
 /// Whether an undo names the undoing of a compaction. Where originals are purged, that could not be done.
-fn names_compaction(agent: &Inner, view: &View) -> bool {
+fn names_compaction(agent: &Engine, view: &View) -> bool {
     agent.rules.archive_on_compact && is_just_compacted(view)
 }
 
-fn not_done(sentence: impl Into<String>) -> Result<Option<Operated>, RunError> {
-    Ok(Some(Operated::NotDone(NotDone::because(sentence))))
+fn not_done(sentence: impl Into<String>) -> Result<Option<OperationOutcome>, RunError> {
+    Ok(Some(OperationOutcome::NotDone(OperationRefusal::because(sentence))))
 }
 
-impl Turning<'_> {
+impl OperationInProgress<'_> {
     /// Takes back the last operation; none when that was a switch. Taken back twice it is there again.
-    pub(super) async fn undo_in_place(&self) -> Result<Option<Operated>, RunError> {
+    pub(super) async fn undo_in_place(&self) -> Result<Option<OperationOutcome>, RunError> {
         if names_compaction(self.ground.agent, self.view) {
             return not_done(JUST_COMPACTED);
         }
@@ -70,10 +70,10 @@ impl Turning<'_> {
         self.taken_back(told).await.map(Some)
     }
 
-    async fn taken_back(&self, told: String) -> Result<Operated, RunError> {
+    async fn taken_back(&self, told: String) -> Result<OperationOutcome, RunError> {
         let view = self.ground.chat.view().await?;
         let view = view.as_ref().unwrap_or(self.view);
-        let shelf = Shelf::open(self.ground.agent, self.ground.chat, view).await?;
+        let shelf = ContextArchive::open(self.ground.agent, self.ground.chat, view).await?;
         Ok(self.stays("undo", shelf.active(view).title().to_owned(), told))
     }
 
@@ -122,7 +122,7 @@ impl Turning<'_> {
     }
 
     /// Publishes this context without something that was shown.
-    async fn unshow(&self, id: &str) -> Result<Option<Operated>, RunError> {
+    async fn unshow(&self, id: &str) -> Result<Option<OperationOutcome>, RunError> {
         let lines = &self.view.lines;
         let Some(at) = lines.iter().position(|line| id_of(line) == id) else {
             return not_done(
@@ -145,7 +145,7 @@ impl Turning<'_> {
         &self,
         id: &str,
         after: Option<&str>,
-    ) -> Result<Option<Operated>, RunError> {
+    ) -> Result<Option<OperationOutcome>, RunError> {
         let found = match MessageId::new(id) {
             Some(id) => self.ground.chat.find(&id, None).await?,
             None => None,
@@ -165,7 +165,7 @@ impl Turning<'_> {
         pieces.push(LogPiece::Sealed { log, first: seq, last: seq });
         pieces.extend(kept(&lines[at..], is_kept));
         // The ledger must be read past the entry that asked for it by the same write.
-        let mut data = Operation::Undo.to_object();
+        let mut data = ContextOperation::Undo.to_object();
         data.set("line", SHOWN_AGAIN);
         data.set("done", true);
         pieces.push(LogPiece::New(self.event(OPERATED, data, None).into()));

@@ -16,19 +16,19 @@ use ship_message::json::{Json, Object};
 use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, StorageProblemKind, View};
 
 use super::current::{current_ids, has_anything};
-use super::look::{SHARE, Shown, put};
-use super::operation::{Moving, NotDone, Operated, Operation};
-use super::place::Spot;
-use super::shelf::Shelf;
+use super::look::{ReferenceSite, SHARE, put};
+use super::operation::{ContextOperation, OpenRequest, OperationOutcome, OperationRefusal};
+use super::place::LogPlace;
+use super::shelf::ContextArchive;
 use super::turn::{left_out_sentence, operate};
 use crate::run::{LEDGER_PAGE, RunError};
-use crate::work::Work;
+use crate::work::ActiveRun;
 
 /// What a call that forked says.
 const IN_A_COPY: &str = "You are in a copy now, under an id of its own; what it ends with is above. Go on from there with the person's message; do not switch again for it.";
 
 /// A call of one of the tools for contexts.
-pub(crate) struct ContextCall {
+pub(crate) struct ContextToolInput {
     pub(crate) name: &'static str,
     pub(crate) input: Json,
 }
@@ -45,11 +45,11 @@ pub(crate) fn place_said(messages: Arc<[Arc<UiMessage>]>) -> Arc<[Arc<UiMessage>
 }
 
 /// Answers a call.
-pub(crate) async fn answer_call(work: &Work, call: ContextCall) -> Result<Json, String> {
+pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Result<Json, String> {
     let told = |error: RunError| work.agent.surroundings.mask(&error.to_string());
     let view = work.chat.view().await.map_err(|error| told(error.into()))?;
     let view = view.ok_or("there is no context yet")?;
-    let called = Called { work, view: &view, input: &call.input };
+    let called = ContextToolCall { work, view: &view, input: &call.input };
     let answered = match call.name {
         "chat_context_list" => called.list().await,
         "chat_context_recall" => called.recall().await,
@@ -64,22 +64,22 @@ pub(crate) async fn answer_call(work: &Work, call: ContextCall) -> Result<Json, 
     answered.map_err(told)?
 }
 
-struct Called<'a> {
-    work: &'a Work,
+struct ContextToolCall<'a> {
+    work: &'a ActiveRun,
     view: &'a View,
     input: &'a Json,
 }
 
 type Answered = Result<Result<Json, String>, RunError>;
 
-impl Called<'_> {
+impl ContextToolCall<'_> {
     fn text(&self, key: &str) -> Option<&str> {
         let text = self.input.get(key)?.as_str()?.trim();
         (!text.is_empty()).then_some(text)
     }
 
-    async fn shelf(&self) -> Result<Shelf<'_>, RunError> {
-        Shelf::open(&self.work.agent, &*self.work.chat, self.view).await
+    async fn shelf(&self) -> Result<ContextArchive<'_>, RunError> {
+        ContextArchive::open(&self.work.agent, &*self.work.chat, self.view).await
     }
 
     fn current(&self) -> Vec<String> {
@@ -108,12 +108,15 @@ impl Called<'_> {
         let shelf = self.shelf().await?;
         let snapshot = match shelf.find(which).await? {
             Ok(snapshot) => snapshot,
-            Err(offered) => return Ok(Err(NotDone::no_context(which, offered).with_offers())),
+            Err(offered) => {
+                return Ok(Err(OperationRefusal::no_context(which, offered).with_offers()));
+            }
         };
         let (ground, current) = (self.work.ground(), self.current());
         let run_id = Some(self.work.run_id.as_str());
-        let shown = Shown { view: self.view, run_id, current: &current };
-        if let Err(not_done) = put(ground, &shown, &snapshot, mode, &Moving::default()).await? {
+        let shown = ReferenceSite { view: self.view, run_id, current: &current };
+        if let Err(not_done) = put(ground, &shown, &snapshot, mode, &OpenRequest::default()).await?
+        {
             return Ok(Err(not_done.line));
         }
         self.work.read_again().await?;
@@ -138,11 +141,11 @@ impl Called<'_> {
                 let snapshot = match shelf.find(which).await? {
                     Ok(snapshot) => snapshot,
                     Err(offered) => {
-                        return Ok(Err(NotDone::no_context(which, offered).with_offers()));
+                        return Ok(Err(OperationRefusal::no_context(which, offered).with_offers()));
                     }
                 };
                 let Some(log) = snapshot.sealed() else {
-                    return Ok(Err(NotDone::no_context(which, Vec::new()).with_offers()));
+                    return Ok(Err(OperationRefusal::no_context(which, Vec::new()).with_offers()));
                 };
                 // What cannot be had is not promised.
                 let view = self.work.chat.sealed_view(&log).await?;
@@ -171,7 +174,7 @@ impl Called<'_> {
             return Ok(Err(refused.to_string()));
         }
         if let Some(at) = self.text("at")
-            && let Err(not_done) = Spot::find(self.work.ground(), self.view, at).await?
+            && let Err(not_done) = LogPlace::find(self.work.ground(), self.view, at).await?
         {
             return Ok(Err(not_done.line));
         }
@@ -202,7 +205,7 @@ impl Called<'_> {
 
     async fn promise(
         &self,
-        shelf: &Shelf<'_>,
+        shelf: &ContextArchive<'_>,
         (context, title): (ContextId, String),
         messages: usize,
     ) -> Answered {
@@ -214,13 +217,13 @@ impl Called<'_> {
 
     async fn checkpoint(&self) -> Answered {
         let name = self.text("name").unwrap_or_default().to_owned();
-        let wanted = Operation::Checkpoint { name };
-        let operated = operate(self.work.ground(), &wanted, &Moving::default()).await?;
+        let wanted = ContextOperation::Checkpoint { name };
+        let operated = operate(self.work.ground(), &wanted, &OpenRequest::default()).await?;
         self.work.read_again().await?;
         Ok(match operated {
-            Operated::Done(changed) => Ok(Json::from(changed.line)),
-            Operated::NotDone(not_done) => Err(not_done.line),
-            Operated::Queued => Err("the chat is at work".to_owned()),
+            OperationOutcome::Done(changed) => Ok(Json::from(changed.line)),
+            OperationOutcome::NotDone(not_done) => Err(not_done.line),
+            OperationOutcome::Queued => Err("the chat is at work".to_owned()),
         })
     }
 

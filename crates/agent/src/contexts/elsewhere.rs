@@ -9,12 +9,12 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::named::Named;
-use super::operation::{Changed, Ground, NotDone, Operated};
-use super::place::Spot;
-use super::shelf::Shelf;
+use super::named::ContextName;
+use super::operation::{ContextChange, LockedChatRef, OperationOutcome, OperationRefusal};
+use super::place::LogPlace;
+use super::shelf::ContextArchive;
 use super::target::spans;
-use super::turn::Turning;
+use super::turn::OperationInProgress;
 use super::{CONTINUES, OPERATION, SETTLED};
 use crate::compact::is_undoable;
 use crate::names::SALT;
@@ -23,19 +23,19 @@ use crate::run::RunError;
 /// What a copy remembers of who asked for it, so that asking again after a crash is not asking for another.
 const ASKED: &str = "asked";
 
-impl Turning<'_> {
+impl OperationInProgress<'_> {
     /// A copy for another chat, which begins with it.
     pub(super) async fn fork_to(
         &self,
         at: Option<&str>,
         to: &ChatKey,
-    ) -> Result<Operated, RunError> {
+    ) -> Result<OperationOutcome, RunError> {
         let agent = self.ground.agent;
         let spot = match at {
-            None => Spot { log: None, last: self.view.position.seq },
-            Some(at) => match Spot::find(self.ground, self.view, at).await? {
+            None => LogPlace { log: None, last: self.view.position.seq },
+            Some(at) => match LogPlace::find(self.ground, self.view, at).await? {
                 Ok(spot) => spot,
-                Err(not_done) => return Ok(Operated::NotDone(not_done)),
+                Err(not_done) => return Ok(OperationOutcome::NotDone(not_done)),
             },
         };
         let other = agent.store.create(to, About::default()).await?;
@@ -43,7 +43,7 @@ impl Turning<'_> {
             Ok(lane) => lane,
             Err(LaneError::Storage(StorageError::Busy(_))) => {
                 let line = format!("The chat `{to}` is at work. Nothing has changed.");
-                return Ok(Operated::NotDone(NotDone::because(line)));
+                return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
             }
             Err(error) => return Err(error.into()),
         };
@@ -55,15 +55,15 @@ impl Turning<'_> {
             Some(view) if self.has_made(&view) => {}
             Some(_) => {
                 let line = format!("The chat `{to}` has a context already; fork to a new one.");
-                return Ok(Operated::NotDone(NotDone::because(line)));
+                return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
             }
         }
         self.goes_on_in(&*other).await
     }
 
     /// The log that the other chat begins with.
-    async fn copy(&self, spot: &Spot) -> Result<Rotation, RunError> {
-        let Ground { chat, .. } = self.ground;
+    async fn copy(&self, spot: &LogPlace) -> Result<Rotation, RunError> {
+        let LockedChatRef { chat, .. } = self.ground;
         let view = spot.view(self.ground, self.view).await?;
         let mut head = self.branched(&view, spot, "fork");
         if let Some(from) = head.forked_from.as_mut().and_then(Json::as_object_mut) {
@@ -101,15 +101,16 @@ impl Turning<'_> {
             && asked == self.moving.inbox.map(|seq| seq.get())
     }
 
-    async fn goes_on_in(&self, other: &dyn Chat) -> Result<Operated, RunError> {
+    async fn goes_on_in(&self, other: &dyn Chat) -> Result<OperationOutcome, RunError> {
         let to = other.key();
         let copied = other.view().await?;
         let copied = copied.ok_or_else(|| RunError::Vanished { chat: to.clone() })?;
-        let active = Shelf::open(self.ground.agent, other, &copied).await?.active(&copied);
-        let active = Named { context: active.context().clone(), title: active.title().to_owned() };
+        let active = ContextArchive::open(self.ground.agent, other, &copied).await?.active(&copied);
+        let active =
+            ContextName { context: active.context().clone(), title: active.title().to_owned() };
         let line =
             format!("“{}” goes on in the chat `{to}`; this chat stays as it is.", active.title);
-        Ok(Operated::Done(Changed {
+        Ok(OperationOutcome::Done(ContextChange {
             operation: "fork".to_owned(),
             left: None,
             active,

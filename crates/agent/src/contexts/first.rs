@@ -5,11 +5,11 @@ use ship_store::{Head, LedgerLine, NewLine, NewMessage};
 
 use super::look::SHARE;
 use crate::names::question_in;
-use crate::run::{Inner, is_message};
+use crate::run::{Engine, is_message};
 
 /// The reference to what the ledger holds before the first message that is answered, if it holds anything and
 /// there is room for it.
-pub(crate) fn said_before(agent: &Inner, head: &Head, lines: &[LedgerLine]) -> Option<NewLine> {
+pub(crate) fn said_before(agent: &Engine, head: &Head, lines: &[LedgerLine]) -> Option<NewLine> {
     let first = lines.iter().position(is_message)?;
     let count = |text: &str| agent.scales.count(text);
     let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };

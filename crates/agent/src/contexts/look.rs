@@ -8,30 +8,32 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{ChatKey, NewMessage, View};
 
-use super::named::Named;
-use super::operation::{Changed, Ground, Moving, NotDone, Operated};
-use super::shelf::{Shelf, known};
+use super::named::ContextName;
+use super::operation::{
+    ContextChange, LockedChatRef, OpenRequest, OperationOutcome, OperationRefusal,
+};
+use super::shelf::{ContextArchive, known};
 use super::title::folded;
-use crate::began::Began;
-use crate::run::{Agent, Inner, RunError};
+use crate::began::Activation;
+use crate::run::{Agent, Engine, RunError};
 
 /// A reference takes at most this part of what a request may take.
 pub(super) const SHARE: u64 = 4;
 
 /// The contexts of a chat.
 #[derive(Clone, Debug)]
-pub struct Contexts {
+pub struct ContextList {
     /// The active one.
     pub active: Snapshot,
     /// The archived ones.
     pub index: Index,
     /// Since when the active one is, and by what.
-    pub began: Began,
+    pub began: Activation,
     /// What its checkpoints are called, the newest last.
     pub checkpoints: Vec<String>,
 }
 
-impl Contexts {
+impl ContextList {
     /// As `chat_context_list` and `ship context list --json` give them.
     pub fn to_json(&self, limit: Option<u64>) -> Json {
         listing(&self.active, &self.index, limit)
@@ -39,24 +41,24 @@ impl Contexts {
 }
 
 /// Since when the active context is, by what, and what it is called.
-pub(crate) fn began(agent: &Inner, view: &View) -> Began {
+pub(crate) fn began(agent: &Engine, view: &View) -> Activation {
     let head = folded(view);
     let active = snapshot(agent, view);
-    Began { title: Some(active.title().to_owned()), ..Began::active(&head) }
+    Activation { title: Some(active.title().to_owned()), ..Activation::active(&head) }
 }
 
 /// The active context, as far as somebody wants to look at it.
-pub(super) fn snapshot(agent: &Inner, view: &View) -> Snapshot {
+pub(super) fn snapshot(agent: &Engine, view: &View) -> Snapshot {
     let head = folded(view);
     Snapshot::active(&view_messages(view), known(&head), agent.rules.contexts.active)
 }
 
-impl Shelf<'_> {
+impl ContextArchive<'_> {
     /// The contexts of the chat whose active one this is.
-    pub(super) fn contexts(self, view: &View) -> Contexts {
+    pub(super) fn contexts(self, view: &View) -> ContextList {
         let checkpoints = folded(view).checkpoints.into_iter().map(|known| known.name).collect();
         let began = began(self.agent, view);
-        Contexts { active: self.active(view), index: self.index, began, checkpoints }
+        ContextList { active: self.active(view), index: self.index, began, checkpoints }
     }
 }
 
@@ -65,11 +67,11 @@ impl Agent {
     ///
     /// # Errors
     /// When the chat cannot be read, or the list cannot be written anew.
-    pub async fn contexts(&self, chat: &ChatKey) -> Result<Option<Contexts>, RunError> {
+    pub async fn contexts(&self, chat: &ChatKey) -> Result<Option<ContextList>, RunError> {
         let agent = &*self.inner;
         let Some(chat) = agent.store.open(chat).await? else { return Ok(None) };
         let Some(view) = chat.view().await? else { return Ok(None) };
-        let shelf = Shelf::open(agent, &*chat, &view).await?;
+        let shelf = ContextArchive::open(agent, &*chat, &view).await?;
         Ok(Some(shelf.contexts(&view)))
     }
 
@@ -81,23 +83,23 @@ impl Agent {
         &self,
         chat: &ChatKey,
         which: &str,
-    ) -> Result<Result<Snapshot, NotDone>, RunError> {
+    ) -> Result<Result<Snapshot, OperationRefusal>, RunError> {
         let agent = &*self.inner;
-        let none = || NotDone::no_context(which, Vec::new());
+        let none = || OperationRefusal::no_context(which, Vec::new());
         let Some(chat) = agent.store.open(chat).await? else { return Ok(Err(none())) };
         let Some(view) = chat.view().await? else { return Ok(Err(none())) };
-        let shelf = Shelf::open(agent, &*chat, &view).await?;
+        let shelf = ContextArchive::open(agent, &*chat, &view).await?;
         let active = shelf.active(&view);
         if active.context().as_str() == which {
             return Ok(Ok(active));
         }
-        Ok(shelf.find(which).await?.map_err(|offered| NotDone::no_context(which, offered)))
+        Ok(shelf.find(which).await?.map_err(|offered| OperationRefusal::no_context(which, offered)))
     }
 }
 
 /// The text of a reference to a context, within what a request has room for.
 pub(super) fn reference(
-    agent: &Inner,
+    agent: &Engine,
     snapshot: &Snapshot,
     mode: RecallMode,
 ) -> Result<ship_context::contexts::Reference, ReferenceTooLarge> {
@@ -114,25 +116,30 @@ pub(super) fn reference(
 /// Puts a reference to an archived context into the active one, for the message that is being answered or for
 /// the next.
 pub(super) async fn recall(
-    ground: Ground<'_>,
+    ground: LockedChatRef<'_>,
     view: &View,
     which: &str,
     mode: RecallMode,
-    moving: &Moving,
-) -> Result<Operated, RunError> {
-    let shelf = Shelf::open(ground.agent, ground.chat, view).await?;
+    moving: &OpenRequest,
+) -> Result<OperationOutcome, RunError> {
+    let shelf = ContextArchive::open(ground.agent, ground.chat, view).await?;
     let snapshot = match shelf.find(which).await? {
         Ok(snapshot) => snapshot,
-        Err(offered) => return Ok(Operated::NotDone(NotDone::no_context(which, offered))),
+        Err(offered) => {
+            return Ok(OperationOutcome::NotDone(OperationRefusal::no_context(which, offered)));
+        }
     };
     let active = shelf.active(view);
-    let shown = Shown { view, run_id: None, current: &moving.current };
+    let shown = ReferenceSite { view, run_id: None, current: &moving.current };
     match put(ground, &shown, &snapshot, mode, moving).await? {
-        Err(not_done) => Ok(Operated::NotDone(not_done)),
-        Ok(()) => Ok(Operated::Done(Changed {
+        Err(not_done) => Ok(OperationOutcome::NotDone(not_done)),
+        Ok(()) => Ok(OperationOutcome::Done(ContextChange {
             operation: "recall".to_owned(),
             left: None,
-            active: Named { context: active.context().clone(), title: active.title().to_owned() },
+            active: ContextName {
+                context: active.context().clone(),
+                title: active.title().to_owned(),
+            },
             chat: None,
             line: format!("“{}” is shown here, for reference.", snapshot.title()),
         })),
@@ -140,7 +147,7 @@ pub(super) async fn recall(
 }
 
 /// Where a reference is shown.
-pub(super) struct Shown<'a> {
+pub(super) struct ReferenceSite<'a> {
     pub(super) view: &'a View,
     pub(super) run_id: Option<&'a str>,
     pub(super) current: &'a [String],
@@ -148,22 +155,22 @@ pub(super) struct Shown<'a> {
 
 /// Appends a reference.
 pub(super) async fn put(
-    ground: Ground<'_>,
-    shown: &Shown<'_>,
+    ground: LockedChatRef<'_>,
+    shown: &ReferenceSite<'_>,
     snapshot: &Snapshot,
     mode: RecallMode,
-    moving: &Moving,
-) -> Result<Result<(), NotDone>, RunError> {
+    moving: &OpenRequest,
+) -> Result<Result<(), OperationRefusal>, RunError> {
     let messages = view_messages(shown.view);
     let is_there = match shown.run_id {
         Some(run_id) => is_referenced(&messages, run_id, snapshot.context(), mode),
         None => messages.last().is_some_and(|last| shows(last, snapshot, mode)),
     };
     if is_there {
-        return Ok(Err(NotDone::because("It is shown above already.")));
+        return Ok(Err(OperationRefusal::because("It is shown above already.")));
     }
     let Ok(reference) = reference(ground.agent, snapshot, mode) else {
-        return Ok(Err(NotDone::because("There is no room to show it.")));
+        return Ok(Err(OperationRefusal::because("There is no room to show it.")));
     };
     let id = format!("r_{:016x}", ground.agent.ids.next());
     let fetched = ReferenceOrigin {

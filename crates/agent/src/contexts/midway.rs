@@ -17,14 +17,14 @@ use ship_store::{LedgerLine, Synced};
 use super::asked::tell;
 use super::back::undo_stays;
 use super::current::current_ids;
-use super::operation::{Ground, Moving, Operated, Operation};
+use super::operation::{ContextOperation, LockedChatRef, OpenRequest, OperationOutcome};
 use super::turn::{is_refused, operate, operate_asked};
 use crate::events::{Outcome, RunEvent};
 use crate::finish;
-use crate::queue::Queue;
+use crate::queue::NextInput;
 use crate::run::RunError;
-use crate::step::{Progress, last_step, notice};
-use crate::work::Work;
+use crate::step::{RunProgress, last_step, notice};
+use crate::work::ActiveRun;
 
 /// How often the ledger is looked at while a model answers or a tool runs.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
@@ -51,15 +51,15 @@ fn is_made(message: &UiMessage, start: &RunStart, call: &ToolPart) -> bool {
 }
 
 /// The operation that a call stands for. Its output names the context that it promised.
-fn operation_of(call: &ToolPart) -> Operation {
+fn operation_of(call: &ToolPart) -> ContextOperation {
     let text = |key: &str| text_of(call, key);
     match call.name().unwrap_or_default() {
         "chat_context_load" => {
-            Operation::Load { which: active_id(call).unwrap_or("last").to_owned() }
+            ContextOperation::Load { which: active_id(call).unwrap_or("last").to_owned() }
         }
-        "chat_context_fork" => Operation::Fork { at: text("at"), to: None },
-        "chat_context_clear_active" => Operation::Clear,
-        _ => Operation::New { title: text("title"), reason: text("reason") },
+        "chat_context_fork" => ContextOperation::Fork { at: text("at"), to: None },
+        "chat_context_clear_active" => ContextOperation::Clear,
+        _ => ContextOperation::New { title: text("title"), reason: text("reason") },
     }
 }
 
@@ -75,8 +75,8 @@ fn active_id(call: &ToolPart) -> Option<&str> {
 
 /// Makes the switch that a call has asked for.
 pub(crate) async fn switch(
-    work: &Arc<Work>,
-    progress: &mut Progress,
+    work: &Arc<ActiveRun>,
+    progress: &mut RunProgress,
     call: &ToolPart,
 ) -> Result<(), RunError> {
     // What the call has promised must be known before the log that it leaves is sealed.
@@ -92,9 +92,9 @@ pub(crate) async fn switch(
     let operated = operate(work.ground(), &operation, &moving).await?;
     go_on(work, progress, call_id).await?;
     let line = match &operated {
-        Operated::Done(changed) => changed.line.clone(),
-        Operated::NotDone(not_done) => not_done.with_offers(),
-        Operated::Queued => return Ok(()),
+        OperationOutcome::Done(changed) => changed.line.clone(),
+        OperationOutcome::NotDone(not_done) => not_done.with_offers(),
+        OperationOutcome::Queued => return Ok(()),
     };
     work.tell(&RunEvent::Chunk(notice("context", &line)));
     let key = format!("switch:{}:{}", work.run_id, call.call_id());
@@ -105,8 +105,8 @@ pub(crate) async fn switch(
 
 /// What a call has promised cannot be had any more: somebody was faster, while nobody held the lane.
 async fn refuse(
-    work: &Arc<Work>,
-    progress: &mut Progress,
+    work: &Arc<ActiveRun>,
+    progress: &mut RunProgress,
     call: &ToolPart,
 ) -> Result<(), RunError> {
     let tool = ToolChunk { call_id: call.call_id().to_owned(), ..ToolChunk::default() };
@@ -117,19 +117,22 @@ async fn refuse(
 }
 
 /// What goes along, as long as nothing is left.
-async fn moving(work: &Work) -> Result<Moving, RunError> {
+async fn moving(work: &ActiveRun) -> Result<OpenRequest, RunError> {
     let view = work.chat.view().await?;
     let current = view.map(|view| current_ids(&view, &work.run_id)).unwrap_or_default();
-    Ok(Moving { current, ..Moving::default() })
+    Ok(OpenRequest { current, ..OpenRequest::default() })
 }
 
 /// Whether a run must end before an operation can be done. One that would change nothing ends nothing.
-pub(crate) async fn stops(work: &Work, operation: &Operation) -> Result<bool, RunError> {
+pub(crate) async fn stops(
+    work: &ActiveRun,
+    operation: &ContextOperation,
+) -> Result<bool, RunError> {
     match operation {
         // The question that the run answers stays behind with it, so there is always something to leave, also
         // where nothing was said before that question.
-        Operation::Clear => Ok(true),
-        Operation::Undo if is_in_place(work).await? => Ok(false),
+        ContextOperation::Clear => Ok(true),
+        ContextOperation::Undo if is_in_place(work).await? => Ok(false),
         operation => {
             let here = moving(work).await?;
             Ok(operation.stops_a_run() && !is_refused(work.ground(), operation, &here).await?)
@@ -138,19 +141,19 @@ pub(crate) async fn stops(work: &Work, operation: &Operation) -> Result<bool, Ru
 }
 
 /// Whether what an undo takes back is in the context that the run is in.
-async fn is_in_place(work: &Work) -> Result<bool, RunError> {
+async fn is_in_place(work: &ActiveRun) -> Result<bool, RunError> {
     let view = work.chat.view().await?;
     Ok(view.is_some_and(|view| undo_stays(&work.agent, &view)))
 }
 
 /// Waits until a person has asked for something that ends this run: whoever wants to be elsewhere does not wait
 /// for an answer.
-pub(crate) async fn stopped_by_somebody(work: &Work) {
+pub(crate) async fn stopped_by_somebody(work: &ActiveRun) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         // What cannot be read now is looked at again, here or at the end of the step.
-        let queue = Queue::read(&work.agent, &*work.chat, work.inbox().await);
-        if let Ok(Queue { operation: Some((_, operation)), .. }) = queue.await
+        let queue = NextInput::read(&work.agent, &*work.chat, work.inbox().await);
+        if let Ok(NextInput { operation: Some((_, operation)), .. }) = queue.await
             && stops(work, &operation).await.unwrap_or_default()
         {
             return;
@@ -160,14 +163,14 @@ pub(crate) async fn stopped_by_somebody(work: &Work) {
 
 /// Does what a person has asked for while a run goes on.
 pub(crate) async fn operate_midway(
-    work: &Arc<Work>,
-    progress: &mut Progress,
+    work: &Arc<ActiveRun>,
+    progress: &mut RunProgress,
     asked: &LedgerLine,
-    operation: &Operation,
+    operation: &ContextOperation,
 ) -> Result<(), RunError> {
     let leaves = match operation {
-        Operation::New { .. } => true,
-        Operation::Fork { to, .. } => to.as_ref().is_none_or(|to| to == work.chat.key()),
+        ContextOperation::New { .. } => true,
+        ContextOperation::Fork { to, .. } => to.as_ref().is_none_or(|to| to == work.chat.key()),
         _ => false,
     };
     let here = moving(work).await?;
@@ -187,10 +190,10 @@ pub(crate) async fn operate_midway(
 
 /// Leaves what the run has so far in the log, once.
 async fn leave(
-    work: &Work,
-    progress: &mut Progress,
+    work: &ActiveRun,
+    progress: &mut RunProgress,
     call_id: Option<&str>,
-) -> Result<Moving, RunError> {
+) -> Result<OpenRequest, RunError> {
     let so_far = progress.assembler.message().clone();
     let said = work.context().await;
     let current = moving(work).await?.current;
@@ -226,7 +229,7 @@ async fn leave(
         }
     }
     let settled = Some((progress.start.message_id.clone(), call_id.map(str::to_owned)));
-    Ok(Moving { current, settled, ..Moving::default() })
+    Ok(OpenRequest { current, settled, ..OpenRequest::default() })
 }
 
 fn output_of(message: &UiMessage, call_id: &str) -> Option<Json> {
@@ -238,8 +241,8 @@ fn output_of(message: &UiMessage, call_id: &str) -> Option<Json> {
 
 /// Goes on in the context that is now the active one.
 async fn go_on(
-    work: &Work,
-    progress: &mut Progress,
+    work: &ActiveRun,
+    progress: &mut RunProgress,
     call_id: Option<&str>,
 ) -> Result<(), RunError> {
     let journal = Journal {
@@ -254,9 +257,9 @@ async fn go_on(
     work.enter().await
 }
 
-impl Progress {
+impl RunProgress {
     /// Sees to it that the journal has the answer of a call, on disk.
-    async fn journal_switch(&mut self, work: &Work, call_id: &str) -> Result<(), RunError> {
+    async fn journal_switch(&mut self, work: &ActiveRun, call_id: &str) -> Result<(), RunError> {
         let is_it = |part: &UiPart| matches!(part, UiPart::Tool(tool) if tool.call_id() == call_id);
         match self.assembler.message().parts().iter().position(is_it) {
             Some(at) => self.journal_part(work, at, Synced::Now).await,
@@ -265,9 +268,9 @@ impl Progress {
     }
 }
 
-impl Work {
+impl ActiveRun {
     /// The chat, with its lane.
-    pub(crate) fn ground(&self) -> Ground<'_> {
-        Ground { agent: &self.agent, chat: &*self.chat, lane: &*self.lane }
+    pub(crate) fn ground(&self) -> LockedChatRef<'_> {
+        LockedChatRef { agent: &self.agent, chat: &*self.chat, lane: &*self.lane }
     }
 }

@@ -5,14 +5,14 @@ use ship_store::ContextId;
 
 /// A context by its id and its title.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct ContextName {
     /// The context.
     pub context: ContextId,
     /// Its title.
     pub title: String,
 }
 
-impl Named {
+impl ContextName {
     pub(super) fn to_json(&self) -> Json {
         let fields = [("contextId", self.context.as_str()), ("title", self.title.as_str())];
         Json::Object(Object::from(fields))

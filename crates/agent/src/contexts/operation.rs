@@ -4,12 +4,12 @@ use ship_context::contexts::RecallMode;
 use ship_message::json::{Json, Object};
 use ship_store::{Chat, ChatKey, Lane, LedgerSeq};
 
-use super::named::Named;
-use crate::run::Inner;
+use super::named::ContextName;
+use crate::run::Engine;
 
 /// Something that is done to the contexts of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum ContextOperation {
     /// Goes on in a clean context.
     New {
         /// What it is called.
@@ -57,7 +57,7 @@ pub enum Operation {
     Undo,
 }
 
-impl Operation {
+impl ContextOperation {
     /// Its name, in events and on screens.
     pub fn name(&self) -> &'static str {
         match self {
@@ -141,24 +141,24 @@ impl Operation {
 
 /// What an operation came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operated {
+pub enum OperationOutcome {
     /// It was done.
-    Done(Changed),
+    Done(ContextChange),
     /// It was not, and nothing has changed.
-    NotDone(NotDone),
+    NotDone(OperationRefusal),
     /// Somebody else runs the chat, and does it at the next step.
     Queued,
 }
 
 /// What an operation has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ContextChange {
     /// The operation's name.
     pub operation: String,
     /// The context that was left; none when it is still the active one.
-    pub left: Option<Named>,
+    pub left: Option<ContextName>,
     /// The active context.
-    pub active: Named,
+    pub active: ContextName,
     /// The chat that a copy went to, if another.
     pub chat: Option<ChatKey>,
     /// What the person reads.
@@ -167,20 +167,20 @@ pub struct Changed {
 
 /// Why nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotDone {
+pub struct OperationRefusal {
     /// What the person reads.
     pub line: String,
     /// The contexts that may have been meant.
-    pub offered: Vec<Named>,
+    pub offered: Vec<ContextName>,
 }
 
-impl NotDone {
+impl OperationRefusal {
     pub(super) fn because(line: impl Into<String>) -> Self {
         Self { line: line.into(), offered: Vec::new() }
     }
 
     /// No archived context is meant, or more than one may be.
-    pub(super) fn no_context(which: &str, offered: Vec<Named>) -> Self {
+    pub(super) fn no_context(which: &str, offered: Vec<ContextName>) -> Self {
         let line = match offered.is_empty() {
             true => format!(
                 "No archived context fits `{which}`: none was left yet. Nothing has changed."
@@ -202,7 +202,7 @@ impl NotDone {
     }
 }
 
-impl Operated {
+impl OperationOutcome {
     /// What the person reads.
     pub(super) fn line(&self) -> String {
         match self {
@@ -218,14 +218,14 @@ impl Operated {
             Self::Done(changed) => {
                 let mut object = Object::from([("operation", changed.operation.as_str())]);
                 object.set("active", changed.active.to_json());
-                object.set_or_remove("left", changed.left.as_ref().map(Named::to_json));
+                object.set_or_remove("left", changed.left.as_ref().map(ContextName::to_json));
                 let chat = changed.chat.as_ref().map(|chat| Json::from(chat.as_str()));
                 object.set_or_remove("chat", chat);
                 object.set("line", changed.line.as_str());
                 object
             }
             Self::NotDone(not) => {
-                let offered: Vec<Json> = not.offered.iter().map(Named::to_json).collect();
+                let offered: Vec<Json> = not.offered.iter().map(ContextName::to_json).collect();
                 let mut object = Object::from([("notDone", not.line.as_str())]);
                 object.set("offered", offered);
                 object
@@ -237,13 +237,13 @@ impl Operated {
     pub(super) fn from_object(object: &Object) -> Option<Self> {
         if let Some(line) = object.str("notDone") {
             let offered = object.get("offered").and_then(Json::as_array).unwrap_or_default();
-            let offered = offered.iter().filter_map(Named::from_json).collect();
-            return Some(Self::NotDone(NotDone { line: line.to_owned(), offered }));
+            let offered = offered.iter().filter_map(ContextName::from_json).collect();
+            return Some(Self::NotDone(OperationRefusal { line: line.to_owned(), offered }));
         }
-        Some(Self::Done(Changed {
+        Some(Self::Done(ContextChange {
             operation: object.str("operation")?.to_owned(),
-            left: object.get("left").and_then(Named::from_json),
-            active: Named::from_json(object.get("active")?)?,
+            left: object.get("left").and_then(ContextName::from_json),
+            active: ContextName::from_json(object.get("active")?)?,
             chat: object.str("chat").and_then(|key| key.parse().ok()),
             line: object.str("line")?.to_owned(),
         }))
@@ -252,15 +252,15 @@ impl Operated {
 
 /// A chat whose lane is held.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
-    pub(crate) agent: &'a Inner,
+pub(crate) struct LockedChatRef<'a> {
+    pub(crate) agent: &'a Engine,
     pub(crate) chat: &'a dyn Chat,
     pub(crate) lane: &'a dyn Lane,
 }
 
 /// What an operation takes along and remembers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Moving {
+pub(crate) struct OpenRequest {
     /// The ids of the messages that the person waits for an answer to.
     pub(crate) current: Vec<String>,
     /// The message in which the run has left what it had so far, and the call that switched.

@@ -4,25 +4,25 @@
 use ship_message::json::Json;
 use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
 
-use super::operation::{Ground, NotDone};
+use super::operation::{LockedChatRef, OperationRefusal};
 use super::title::{folded, predecessor};
 use crate::run::RunError;
 
 /// A place in a log: everything up to a line, that line included.
 #[derive(Clone, Debug)]
-pub(super) struct Spot {
+pub(super) struct LogPlace {
     /// The sealed log; none for the live one.
     pub(super) log: Option<SealedName>,
     pub(super) last: Seq,
 }
 
-impl Spot {
+impl LogPlace {
     /// Finds what somebody calls a place: the name of a checkpoint, or the id of a message.
     pub(super) async fn find(
-        ground: Ground<'_>,
+        ground: LockedChatRef<'_>,
         view: &View,
         called: &str,
-    ) -> Result<Result<Self, NotDone>, RunError> {
+    ) -> Result<Result<Self, OperationRefusal>, RunError> {
         let checkpoints = folded(view).checkpoints;
         let named = checkpoints.iter().rev().find(|checkpoint| checkpoint.name == called);
         if let Some(checkpoint) = named {
@@ -40,14 +40,18 @@ impl Spot {
             true => "this context has no checkpoints; `/checkpoint NAME` makes one".to_owned(),
             false => format!("its checkpoints are: {}", names.join(", ")),
         };
-        Ok(Err(NotDone::because(format!(
+        Ok(Err(OperationRefusal::because(format!(
             "There is no checkpoint and no message `{called}` here; {known}. Nothing has changed."
         ))))
     }
 
     /// The same message in the log in which it was said, if a compaction has summed up since what was before it
     /// and has sealed away the message too.
-    async fn where_it_was_said(self, ground: Ground<'_>, id: &MessageId) -> Result<Self, RunError> {
+    async fn where_it_was_said(
+        self,
+        ground: LockedChatRef<'_>,
+        id: &MessageId,
+    ) -> Result<Self, RunError> {
         let mut spot = self;
         while let Some(log) = &spot.log {
             let view = ground.chat.sealed_view(log).await?;
@@ -68,7 +72,11 @@ impl Spot {
     }
 
     /// The log that it is in, as far as the place.
-    pub(super) async fn view(&self, ground: Ground<'_>, live: &View) -> Result<View, RunError> {
+    pub(super) async fn view(
+        &self,
+        ground: LockedChatRef<'_>,
+        live: &View,
+    ) -> Result<View, RunError> {
         let mut view = match &self.log {
             None => live.clone(),
             Some(name) => ground.chat.sealed_view(name).await?,

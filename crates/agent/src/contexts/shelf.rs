@@ -18,30 +18,30 @@ use ship_store::{
 
 use super::OPERATION;
 use super::current::left_messages;
-use super::named::Named;
+use super::named::ContextName;
 use super::title::{folded, title_in};
-use crate::began::Began;
-use crate::run::{Inner, RunError};
+use crate::began::Activation;
+use crate::run::{Engine, RunError};
 
 /// How many sealed logs are looked at in one go.
 const PAGE: usize = 64;
 
 /// What is known of the archived contexts of a chat.
-pub(crate) struct Shelf<'a> {
-    pub(super) agent: &'a Inner,
+pub(crate) struct ContextArchive<'a> {
+    pub(super) agent: &'a Engine,
     chat: &'a dyn Chat,
     pub(crate) index: Index,
 }
 
 /// How a context was left, as the head of the log after it tells.
-pub(super) struct Left {
+pub(super) struct Departure {
     pub(super) at: Timestamp,
     pub(super) reason: String,
     pub(super) is_dropped: bool,
     generation: Gen,
 }
 
-impl Left {
+impl Departure {
     /// None when the log was not published by an operation.
     fn of(head: &Head) -> Option<Self> {
         let operation = head.carry.get(OPERATION)?;
@@ -55,15 +55,15 @@ impl Left {
     }
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> ContextArchive<'a> {
     /// Opens it, and makes it up to date if it is not.
     pub(crate) async fn open(
-        agent: &'a Inner,
+        agent: &'a Engine,
         chat: &'a dyn Chat,
         view: &View,
     ) -> Result<Self, RunError> {
         let known = chat.derived(Derived::ContextIndex).await?;
-        let newest = Left::of(&view.head).map(|left| left.generation);
+        let newest = Departure::of(&view.head).map(|left| left.generation);
         let index = known
             .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))
             .and_then(|state| Index::read(&state.value));
@@ -76,7 +76,7 @@ impl<'a> Shelf<'a> {
     }
 
     /// Makes it again from the sealed logs: the newest log of each context is what it was left as.
-    async fn rebuild(agent: &'a Inner, chat: &'a dyn Chat, view: &View) -> Result<Self, RunError> {
+    async fn rebuild(agent: &'a Engine, chat: &'a dyn Chat, view: &View) -> Result<Self, RunError> {
         let mut shelf = Self { agent, chat, index: Index::default() };
         let mut seen = HashSet::from([view.head.context.clone()]);
         let mut after = view.head.clone();
@@ -84,7 +84,7 @@ impl<'a> Shelf<'a> {
         loop {
             let page = chat.sealed_logs(before.clone(), PAGE).await?;
             for log in &page {
-                let left = Left::of(&after).filter(|left| left.generation == after.generation);
+                let left = Departure::of(&after).filter(|left| left.generation == after.generation);
                 if seen.insert(log.head.context.clone())
                     && let Some(left) = left.filter(|left| !left.is_dropped)
                 {
@@ -118,7 +118,7 @@ impl<'a> Shelf<'a> {
 
     /// Lists the context of a sealed log behind those that were left later, and writes it down again if that is
     /// missing.
-    async fn put_back(&mut self, log: &SealedLog, left: &Left) -> Result<(), RunError> {
+    async fn put_back(&mut self, log: &SealedLog, left: &Departure) -> Result<(), RunError> {
         let known = self.chat.derived(Derived::Context(log.head.context.clone())).await?;
         let known = known.and_then(|state| Snapshot::read(state.value));
         if let Some(known) = known.filter(|known| known.sealed().as_ref() == Some(&log.name)) {
@@ -143,7 +143,7 @@ impl<'a> Shelf<'a> {
         &self,
         view: &View,
         messages: &[UiMessage],
-        left: &Left,
+        left: &Departure,
         sealed: Option<&SealedName>,
     ) -> Snapshot {
         let head = folded(view);
@@ -160,7 +160,7 @@ impl<'a> Shelf<'a> {
         at: Timestamp,
         reason: &str,
     ) -> Snapshot {
-        let left = Left {
+        let left = Departure {
             at,
             reason: reason.to_owned(),
             is_dropped: false,
@@ -221,7 +221,10 @@ impl<'a> Shelf<'a> {
     }
 
     /// Finds the context that somebody means, or those that they may mean.
-    pub(crate) async fn find(&self, which: &str) -> Result<Result<Snapshot, Vec<Named>>, RunError> {
+    pub(crate) async fn find(
+        &self,
+        which: &str,
+    ) -> Result<Result<Snapshot, Vec<ContextName>>, RunError> {
         // Who names one exactly need not wait until all of them are read.
         let items = self.index.items();
         let exactly = match which.trim() {
@@ -242,7 +245,7 @@ impl<'a> Shelf<'a> {
         Ok(match find(which, &candidates) {
             ContextMatch::One(id) => of(&id).cloned().ok_or_else(Vec::new),
             ContextMatch::Several(ids) | ContextMatch::None(ids) => {
-                let named = |snapshot: &Snapshot| Named {
+                let named = |snapshot: &Snapshot| ContextName {
                     context: snapshot.context().clone(),
                     title: snapshot.title().to_owned(),
                 };
@@ -258,7 +261,7 @@ impl<'a> Shelf<'a> {
 }
 
 pub(super) fn known(head: &Head) -> ContextFacts<'_> {
-    let since = Began::of(head).since.unwrap_or(Timestamp::from_millis(0));
+    let since = Activation::of(head).since.unwrap_or(Timestamp::from_millis(0));
     ContextFacts { context: &head.context, created_at: since, title: title_in(head) }
 }
 

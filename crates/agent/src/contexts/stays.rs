@@ -4,17 +4,19 @@ use ship_context::contexts::clean_title;
 use ship_message::json::Object;
 use ship_store::MessageId;
 
-use super::named::Named;
-use super::operation::{Changed, NotDone, Operated};
-use super::shelf::Shelf;
+use super::named::ContextName;
+use super::operation::{ContextChange, OperationOutcome, OperationRefusal};
+use super::shelf::ContextArchive;
 use super::title::{CHECKPOINT, RENAMED, folded};
-use super::turn::Turning;
+use super::turn::OperationInProgress;
 use crate::run::RunError;
 
-impl Turning<'_> {
-    pub(super) async fn rename(&self, title: &str) -> Result<Operated, RunError> {
+impl OperationInProgress<'_> {
+    pub(super) async fn rename(&self, title: &str) -> Result<OperationOutcome, RunError> {
         let Some(title) = clean_title(title) else {
-            return Ok(Operated::NotDone(NotDone::because("A title needs at least a letter.")));
+            return Ok(OperationOutcome::NotDone(OperationRefusal::because(
+                "A title needs at least a letter.",
+            )));
         };
         let event = self.event(RENAMED, Object::from([("title", title.as_str())]), None);
         self.ground.lane.append(vec![event.into()], self.view.position).await?;
@@ -22,32 +24,32 @@ impl Turning<'_> {
     }
 
     /// Names the place where the context is now: behind its last message.
-    pub(super) async fn checkpoint(&self, name: &str) -> Result<Operated, RunError> {
+    pub(super) async fn checkpoint(&self, name: &str) -> Result<OperationOutcome, RunError> {
         let name = name.trim();
         let last = self.view.messages().next_back();
         let last = last.and_then(|message| message.str("id")).and_then(MessageId::new);
         if name.is_empty() || name.chars().any(char::is_control) {
             let line = "A checkpoint needs a name, on one line.";
-            return Ok(Operated::NotDone(NotDone::because(line)));
+            return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
         }
         if name.starts_with('-') {
             let line = "A checkpoint's name does not begin with a dash.";
-            return Ok(Operated::NotDone(NotDone::because(line)));
+            return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
         }
         let known = folded(self.view).checkpoints.iter().any(|known| known.name == name);
         let event = self.event(CHECKPOINT, Object::from([("name", name)]), last);
         self.ground.lane.append(vec![event.into()], self.view.position).await?;
         let was = if known { " It was somewhere else before." } else { "" };
         let line = format!("Checkpoint “{name}” is here.{was} To come back: /rewind {name}");
-        let shelf = Shelf::open(self.ground.agent, self.ground.chat, self.view).await?;
+        let shelf = ContextArchive::open(self.ground.agent, self.ground.chat, self.view).await?;
         Ok(self.stays("checkpoint", shelf.active(self.view).title().to_owned(), line))
     }
 
-    pub(super) fn stays(&self, operation: &str, title: String, line: String) -> Operated {
-        Operated::Done(Changed {
+    pub(super) fn stays(&self, operation: &str, title: String, line: String) -> OperationOutcome {
+        OperationOutcome::Done(ContextChange {
             operation: operation.to_owned(),
             left: None,
-            active: Named { context: self.view.head.context.clone(), title },
+            active: ContextName { context: self.view.head.context.clone(), title },
             chat: None,
             line,
         })

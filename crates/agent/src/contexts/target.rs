@@ -7,20 +7,20 @@ use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextId, ContextLine, Head, LogPiece, SealedName, Seq, View};
 
 use super::current::{has_anything, left_messages};
-use super::operation::{Ground, NotDone, Operation};
-use super::place::Spot;
-use super::shelf::Shelf;
+use super::operation::{ContextOperation, LockedChatRef, OperationRefusal};
+use super::place::LogPlace;
+use super::shelf::ContextArchive;
 use super::title::{MADE_TITLE, folded, folded_in};
-use super::turn::Turning;
+use super::turn::OperationInProgress;
 use super::{ANSWERED, CONTINUES, OPERATION};
-use crate::began::Began;
-use crate::compact::Carried;
+use crate::began::Activation;
+use crate::compact::CompactionState;
 use crate::names::SALT;
 use crate::run::RunError;
 use crate::skills;
 
 /// The log that an operation publishes.
-pub(super) struct Target {
+pub(super) struct TargetLog {
     pub(super) head: Head,
     pub(super) pieces: Vec<LogPiece>,
     /// How many messages they hold.
@@ -29,7 +29,7 @@ pub(super) struct Target {
     pub(super) drops_left: bool,
 }
 
-impl Target {
+impl TargetLog {
     /// Lines of a log, those that stay.
     fn of(
         head: Head,
@@ -49,22 +49,24 @@ impl Target {
     }
 }
 
-impl Turning<'_> {
+impl OperationInProgress<'_> {
     /// The log that an operation publishes; none for one that changes nothing but this one.
     pub(super) async fn target(
         &self,
-        wanted: &Operation,
-    ) -> Result<Result<Target, NotDone>, RunError> {
+        wanted: &ContextOperation,
+    ) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
         match wanted {
-            Operation::New { title, .. } => Ok(self.clean("new", title.as_deref())),
-            Operation::Clear => Ok(self.clean("clear", None)),
-            Operation::Load { which } => self.load(which).await,
-            Operation::Fork { at, .. } => self.fork(at.as_deref()).await,
-            Operation::Rewind { to } => self.branch("rewind", to).await,
-            Operation::Undo => self.undo().await,
-            Operation::Recall { .. } | Operation::Rename { .. } | Operation::Checkpoint { .. } => {
+            ContextOperation::New { title, .. } => Ok(self.clean("new", title.as_deref())),
+            ContextOperation::Clear => Ok(self.clean("clear", None)),
+            ContextOperation::Load { which } => self.load(which).await,
+            ContextOperation::Fork { at, .. } => self.fork(at.as_deref()).await,
+            ContextOperation::Rewind { to } => self.branch("rewind", to).await,
+            ContextOperation::Undo => self.undo().await,
+            ContextOperation::Recall { .. }
+            | ContextOperation::Rename { .. }
+            | ContextOperation::Checkpoint { .. } => {
                 let line = format!("“{}” publishes nothing.", wanted.name());
-                Ok(Err(NotDone::because(line)))
+                Ok(Err(OperationRefusal::because(line)))
             }
         }
     }
@@ -76,43 +78,43 @@ impl Turning<'_> {
     }
 
     /// A context with nothing in it. What the system says stays: the skills that are loaded.
-    fn clean(&self, by: &str, title: Option<&str>) -> Result<Target, NotDone> {
+    fn clean(&self, by: &str, title: Option<&str>) -> Result<TargetLog, OperationRefusal> {
         let is_called = title.is_some();
         if !has_anything(self.view, &self.moving.current) {
             let line = match is_called {
                 true => "This context is clean already; `/context rename` gives it a title.",
                 false => "This context is clean already: nothing was said in it yet.",
             };
-            return Err(NotDone::because(line));
+            return Err(OperationRefusal::because(line));
         }
         let mut head = Head::new(self.new_id());
         head.title = title.and_then(clean_title);
         let loaded = skills::loaded_names(self.view);
         head.carry = skills::carried(loaded.iter().map(String::as_str));
         self.carry_on(&mut head);
-        Began::carry(&mut head, by, self.ground.agent.clock.now());
-        Ok(Target { head, pieces: Vec::new(), messages: 0, drops_left: false })
+        Activation::carry(&mut head, by, self.ground.agent.clock.now());
+        Ok(TargetLog { head, pieces: Vec::new(), messages: 0, drops_left: false })
     }
 
     /// What is true in every context of the chat: what was learnt of the provider's counting, and how the chat
     /// names its messages.
     fn carry_on(&self, head: &mut Head) {
         let scales = &self.ground.agent.scales;
-        scales.carry_over(&Carried::of(self.view).tokens);
+        scales.carry_over(&CompactionState::of(self.view).tokens);
         head.carry.set("tokens", scales.to_object());
         head.carry.set_or_remove(SALT, self.view.head.carry.get(SALT).cloned());
     }
 
     /// An archived context as it was left.
-    async fn load(&self, which: &str) -> Result<Result<Target, NotDone>, RunError> {
-        let Ground { agent, chat, .. } = self.ground;
-        let shelf = Shelf::open(agent, chat, self.view).await?;
+    async fn load(&self, which: &str) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
+        let LockedChatRef { agent, chat, .. } = self.ground;
+        let shelf = ContextArchive::open(agent, chat, self.view).await?;
         let snapshot = match shelf.find(which).await? {
             Ok(snapshot) => snapshot,
-            Err(offered) => return Ok(Err(NotDone::no_context(which, offered))),
+            Err(offered) => return Ok(Err(OperationRefusal::no_context(which, offered))),
         };
         let Some(log) = snapshot.sealed() else {
-            return Ok(Err(NotDone::no_context(which, Vec::new())));
+            return Ok(Err(OperationRefusal::no_context(which, Vec::new())));
         };
         let view = chat.sealed_view(&log).await?;
         let own = left_messages(&view, &self.moving.current);
@@ -127,28 +129,35 @@ impl Turning<'_> {
             // It is called what it was listed as.
             head.carry.set(MADE_TITLE, snapshot.title());
         }
-        Ok(Ok(Target::of(head, &view.lines, stays, Some(&log))))
+        Ok(Ok(TargetLog::of(head, &view.lines, stays, Some(&log))))
     }
 
     /// This context, or an earlier place of it, under an id of its own.
-    async fn fork(&self, at: Option<&str>) -> Result<Result<Target, NotDone>, RunError> {
+    async fn fork(
+        &self,
+        at: Option<&str>,
+    ) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
         match at {
             Some(at) => self.branch("fork", at).await,
             None => {
-                let spot = Spot { log: None, last: self.view.position.seq };
+                let spot = LogPlace { log: None, last: self.view.position.seq };
                 Ok(Ok(self.at_spot("fork", &spot).await?))
             }
         }
     }
 
-    async fn branch(&self, by: &str, at: &str) -> Result<Result<Target, NotDone>, RunError> {
-        match Spot::find(self.ground, self.view, at).await? {
+    async fn branch(
+        &self,
+        by: &str,
+        at: &str,
+    ) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
+        match LogPlace::find(self.ground, self.view, at).await? {
             Ok(spot) => Ok(Ok(self.at_spot(by, &spot).await?)),
             Err(not_done) => Ok(Err(not_done)),
         }
     }
 
-    async fn at_spot(&self, by: &str, spot: &Spot) -> Result<Target, RunError> {
+    async fn at_spot(&self, by: &str, spot: &LogPlace) -> Result<TargetLog, RunError> {
         let view = spot.view(self.ground, self.view).await?;
         let mut head = self.branched(&view, spot, by);
         // A copy of the live log goes on with the one that is sealed now.
@@ -164,11 +173,11 @@ impl Turning<'_> {
                 !id.is_some_and(|id| left == Some(id) || is_current(id))
             }
         };
-        Ok(Target::of(head, &view.lines, moves, spot.log.as_ref()))
+        Ok(TargetLog::of(head, &view.lines, moves, spot.log.as_ref()))
     }
 
     /// The head of a context that goes on from a place in another one.
-    pub(super) fn branched(&self, view: &View, spot: &Spot, by: &str) -> Head {
+    pub(super) fn branched(&self, view: &View, spot: &LogPlace, by: &str) -> Head {
         let mut head = match &spot.log {
             Some(log) => folded_in(view, log),
             None => folded(view),
@@ -187,7 +196,7 @@ impl Turning<'_> {
         head.title = self.moving.title.as_deref().and_then(clean_title).or(head.title);
         head.carry.set_or_remove(ANSWERED, self.question(view));
         self.carry_on(&mut head);
-        Began::carry(&mut head, by, self.ground.agent.clock.now());
+        Activation::carry(&mut head, by, self.ground.agent.clock.now());
         head
     }
 
@@ -200,8 +209,8 @@ impl Turning<'_> {
     }
 
     /// What the last operation has left, as it was.
-    async fn undo(&self) -> Result<Result<Target, NotDone>, RunError> {
-        let nothing = || NotDone::because("There is nothing to undo.");
+    async fn undo(&self) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
+        let nothing = || OperationRefusal::because("There is nothing to undo.");
         let carry = &self.view.head.carry;
         let Some(operation) = carry.get(OPERATION) else { return Ok(Err(nothing())) };
         let known = operation.get("sealed").and_then(Json::as_str).and_then(SealedName::parse);
@@ -216,8 +225,8 @@ impl Turning<'_> {
             head.carry.set(ANSWERED, question);
         }
         self.carry_on(&mut head);
-        let target = Target::of(head, &before.lines, |_| true, Some(&log));
-        Ok(Ok(Target { drops_left: self.is_untouched(operation), ..target }))
+        let target = TargetLog::of(head, &before.lines, |_| true, Some(&log));
+        Ok(Ok(TargetLog { drops_left: self.is_untouched(operation), ..target }))
     }
 
     /// Whether nothing was said since an operation made this context.

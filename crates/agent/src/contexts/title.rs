@@ -8,7 +8,7 @@ use ship_store::{Checkpoint, ContextBody, Head, SealedName, Timestamp, View};
 
 use super::last_operation::{AT, WAS, place_from_json};
 use super::{CONTINUES, OPERATION};
-use crate::began::Began;
+use crate::began::Activation;
 
 pub(super) const RENAMED: &str = "renamed";
 pub(super) const CHECKPOINT: &str = "checkpoint";
@@ -84,7 +84,7 @@ pub(super) fn title_in(head: &Head) -> Option<&str> {
 
 /// A title made from what was said; none when nothing was.
 fn made_title(view: &View) -> Option<String> {
-    let began = Began::of(&view.head).since.unwrap_or(Timestamp::from_millis(0));
+    let began = Activation::of(&view.head).since.unwrap_or(Timestamp::from_millis(0));
     let turns = turns(&view_messages(view), began);
     (!turns.is_empty()).then(|| title_of(&turns, began))
 }

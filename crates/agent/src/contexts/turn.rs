@@ -10,10 +10,12 @@ use ship_store::{
 };
 
 use super::current::{has_anything, left_messages};
-use super::named::Named;
-use super::operation::{Changed, Ground, Moving, NotDone, Operated, Operation};
-use super::shelf::{Shelf, operation};
-use super::target::Target;
+use super::named::ContextName;
+use super::operation::{
+    ContextChange, ContextOperation, LockedChatRef, OpenRequest, OperationOutcome, OperationRefusal,
+};
+use super::shelf::{ContextArchive, operation};
+use super::target::TargetLog;
 use super::{OPERATION, SETTLED};
 use crate::run::RunError;
 
@@ -23,40 +25,40 @@ pub(super) const OPERATED: &str = "operated";
 pub(super) const SWITCHED: &str = "switched";
 
 /// An operation on its way.
-pub(super) struct Turning<'a> {
-    pub(super) ground: Ground<'a>,
+pub(super) struct OperationInProgress<'a> {
+    pub(super) ground: LockedChatRef<'a>,
     pub(super) view: &'a View,
-    pub(super) moving: &'a Moving,
+    pub(super) moving: &'a OpenRequest,
 }
 
 /// Does an operation, with the lane held and no run at work on the log.
 pub(crate) async fn operate(
-    ground: Ground<'_>,
-    wanted: &Operation,
-    moving: &Moving,
-) -> Result<Operated, RunError> {
+    ground: LockedChatRef<'_>,
+    wanted: &ContextOperation,
+    moving: &OpenRequest,
+) -> Result<OperationOutcome, RunError> {
     let Some(view) = ground.chat.view().await? else {
         let line = "Nothing was said in this chat yet.";
-        return Ok(Operated::NotDone(NotDone::because(line)));
+        return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
     };
-    let turning = Turning { ground, view: &view, moving };
-    if *wanted == Operation::Undo
+    let turning = OperationInProgress { ground, view: &view, moving };
+    if *wanted == ContextOperation::Undo
         && let Some(operated) = turning.undo_in_place().await?
     {
         return Ok(operated);
     }
     match wanted {
-        Operation::Rename { title } => turning.rename(title).await,
-        Operation::Checkpoint { name } => turning.checkpoint(name).await,
-        Operation::Recall { which, mode } => {
+        ContextOperation::Rename { title } => turning.rename(title).await,
+        ContextOperation::Checkpoint { name } => turning.checkpoint(name).await,
+        ContextOperation::Recall { which, mode } => {
             super::look::recall(ground, &view, which, *mode, moving).await
         }
-        Operation::Fork { at, to: Some(to) } if to != ground.chat.key() => {
+        ContextOperation::Fork { at, to: Some(to) } if to != ground.chat.key() => {
             turning.fork_to(at.as_deref(), to).await
         }
         wanted => match turning.target(wanted).await? {
             Ok(target) => turning.publish(wanted, target).await,
-            Err(not_done) => Ok(Operated::NotDone(not_done)),
+            Err(not_done) => Ok(OperationOutcome::NotDone(not_done)),
         },
     }
 }
@@ -64,12 +66,12 @@ pub(crate) async fn operate(
 /// Whether an operation that leaves this context would be refused. A run must know before it leaves, because
 /// what it leaves behind says that it did.
 pub(super) async fn is_refused(
-    ground: Ground<'_>,
-    wanted: &Operation,
-    moving: &Moving,
+    ground: LockedChatRef<'_>,
+    wanted: &ContextOperation,
+    moving: &OpenRequest,
 ) -> Result<bool, RunError> {
     let Some(view) = ground.chat.view().await? else { return Ok(true) };
-    match (Turning { ground, view: &view, moving }).target(wanted).await {
+    match (OperationInProgress { ground, view: &view, moving }).target(wanted).await {
         Ok(target) => Ok(target.is_err()),
         Err(error) => not_done(error).map(|_| true),
     }
@@ -77,20 +79,20 @@ pub(super) async fn is_refused(
 
 /// The same for one that the ledger asks for: whatever comes of it, the ledger is read past it.
 pub(crate) async fn operate_asked(
-    ground: Ground<'_>,
-    wanted: &Operation,
-    moving: &Moving,
-) -> Result<Operated, RunError> {
+    ground: LockedChatRef<'_>,
+    wanted: &ContextOperation,
+    moving: &OpenRequest,
+) -> Result<OperationOutcome, RunError> {
     let operated = match operate(ground, wanted, moving).await {
-        Err(error) => Operated::NotDone(not_done(error)?),
+        Err(error) => OperationOutcome::NotDone(not_done(error)?),
         Ok(operated) => operated,
     };
     let view = ground.chat.view().await?;
     if let Some(view) = view.filter(|view| view.inbox < moving.inbox) {
         let mut data = wanted.to_object();
         data.set("line", operated.line());
-        data.set("done", matches!(operated, Operated::Done(_)));
-        let turning = Turning { ground, view: &view, moving };
+        data.set("done", matches!(operated, OperationOutcome::Done(_)));
+        let turning = OperationInProgress { ground, view: &view, moving };
         let event = turning.event(OPERATED, data, None);
         ground.lane.append(vec![event.into()], view.position).await?;
     }
@@ -99,39 +101,46 @@ pub(crate) async fn operate_asked(
 
 /// What cannot be read at all where an operation leads, because it was purged or lost, is told to who asked for it,
 /// and is no failure of the chat: that would fail again whenever somebody runs it.
-pub(super) fn not_done(error: RunError) -> Result<NotDone, RunError> {
+pub(super) fn not_done(error: RunError) -> Result<OperationRefusal, RunError> {
     match error {
         RunError::Read(_) | RunError::Open(_) | RunError::Rotate(RotateError::Source(_)) => {
-            Ok(NotDone::because(error.to_string()))
+            Ok(OperationRefusal::because(error.to_string()))
         }
         RunError::Rotate(RotateError::Storage(StorageError::CannotSeal { .. })) => {
-            Ok(NotDone::because(error.to_string()))
+            Ok(OperationRefusal::because(error.to_string()))
         }
         error => Err(error),
     }
 }
 
-impl Turning<'_> {
+impl OperationInProgress<'_> {
     /// Publishes a log, and puts what was left on the shelf.
-    async fn publish(&self, wanted: &Operation, target: Target) -> Result<Operated, RunError> {
-        let Ground { agent, chat, lane } = self.ground;
+    async fn publish(
+        &self,
+        wanted: &ContextOperation,
+        target: TargetLog,
+    ) -> Result<OperationOutcome, RunError> {
+        let LockedChatRef { agent, chat, lane } = self.ground;
         let (view, now) = (self.view, agent.clock.now());
-        let mut shelf = Shelf::open(agent, chat, view).await?;
+        let mut shelf = ContextArchive::open(agent, chat, view).await?;
         let reason = match wanted {
-            Operation::New { reason, .. } => reason.as_deref().filter(|it| !it.trim().is_empty()),
+            ContextOperation::New { reason, .. } => {
+                reason.as_deref().filter(|it| !it.trim().is_empty())
+            }
             _ => None,
         };
         let left_behind = left_messages(view, &self.moving.current);
         // Nobody looks for one in which nothing was said.
         let is_kept = has_anything(view, &self.moving.current) && !target.drops_left;
         let mut snapshot = shelf.leave(view, &left_behind, now, reason.unwrap_or(wanted.name()));
-        let left = Named { context: view.head.context.clone(), title: snapshot.title().to_owned() };
+        let left =
+            ContextName { context: view.head.context.clone(), title: snapshot.title().to_owned() };
         let mut about = operation(wanted.name(), reason, now, view.head.generation.next());
         about.set_or_remove("drops", (!is_kept).then(|| Json::from(true)));
         let rotated = match lane.rotate(self.rotation(wanted, target, about, &left)).await {
             // It will not work later either, and whatever waits behind it must be answered.
             Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
-                return Ok(Operated::NotDone(NotDone::because(error.to_string())));
+                return Ok(OperationOutcome::NotDone(OperationRefusal::because(error.to_string())));
             }
             rotated => rotated?,
         };
@@ -149,12 +158,13 @@ impl Turning<'_> {
         let left_out = rotated.damage.len();
         agent.note_repairs(chat.key(), rotated.damage);
         let active = shelf.active(&now_active);
-        let active = Named { context: active.context().clone(), title: active.title().to_owned() };
+        let active =
+            ContextName { context: active.context().clone(), title: active.title().to_owned() };
         let mut line = told(wanted, is_kept.then_some(&left), &active.title);
         if left_out > 0 {
             line.push_str(&format!(" {}", left_out_sentence(left_out)));
         }
-        Ok(Operated::Done(Changed {
+        Ok(OperationOutcome::Done(ContextChange {
             operation: wanted.name().to_owned(),
             left: is_kept.then_some(left),
             active,
@@ -166,12 +176,12 @@ impl Turning<'_> {
     /// The target's lines, what happened, and what the person waits for.
     fn rotation(
         &self,
-        wanted: &Operation,
-        target: Target,
+        wanted: &ContextOperation,
+        target: TargetLog,
         mut about: Object,
-        left: &Named,
+        left: &ContextName,
     ) -> Rotation {
-        let Target { mut head, mut pieces, messages, .. } = target;
+        let TargetLog { mut head, mut pieces, messages, .. } = target;
         let taken = lines_of(self.view, &self.moving.current);
         about.set("messages", messages + taken.len() as u64);
         head.carry.set(OPERATION, about);
@@ -224,17 +234,19 @@ fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
 }
 
 /// The line that a person reads. A branch often has the title of what it branched off, so it says what it is.
-fn told(wanted: &Operation, left: Option<&Named>, title: &str) -> String {
+fn told(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> String {
     let Some(left) = left else { return format!("Now in “{title}”.") };
     let back = format!("to return: /context load {}", left.context);
     match wanted {
-        Operation::Rewind { to } => {
+        ContextOperation::Rewind { to } => {
             format!("Back at “{to}”. What came after stays in “{}”; {back}", left.title)
         }
-        Operation::Fork { at: Some(at), .. } => {
+        ContextOperation::Fork { at: Some(at), .. } => {
             format!("Now in a copy of “{}” up to “{at}”; {back}", left.title)
         }
-        Operation::Fork { at: None, .. } => format!("Now in a copy of “{}”; {back}", left.title),
+        ContextOperation::Fork { at: None, .. } => {
+            format!("Now in a copy of “{}”; {back}", left.title)
+        }
         _ => switch_line(left.pair(), title),
     }
 }

@@ -19,7 +19,7 @@ use ship_store::{
 };
 
 use crate::inbound::millis;
-use crate::names::Names;
+use crate::names::MessageIds;
 use crate::skills;
 
 /// What of a message's metadata is true wherever the message is read: how the run ended.
@@ -27,10 +27,10 @@ const KEPT_METADATA: [&str; 3] = ["interrupted", "error", "finishReason"];
 
 /// A conversation that an agent is in. Clones share it.
 #[derive(Clone)]
-pub(super) struct Kept(Arc<Mutex<Context>>);
+pub(super) struct ConversationLog(Arc<Mutex<ConversationContext>>);
 
 /// The context: a conversation, and what the engine must know of it besides.
-pub(super) struct Context {
+pub(super) struct ConversationContext {
     pub(super) conversation: Conversation,
     id: ContextId,
     /// How often it was compacted since it was opened, as the engine counts rotations.
@@ -41,10 +41,10 @@ pub(super) struct Context {
     inbox: Option<LedgerSeq>,
 }
 
-impl Kept {
+impl ConversationLog {
     pub(super) fn new(conversation: Conversation, id: ContextId) -> Self {
         let lines = conversation.view().len() as u64;
-        Self(Arc::new(Mutex::new(Context {
+        Self(Arc::new(Mutex::new(ConversationContext {
             conversation,
             id,
             generation: Gen::new(1),
@@ -56,20 +56,20 @@ impl Kept {
     /// Works on the context where it may block. Runs to its end even if nobody waits for it any more.
     pub(super) async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Context) -> T + Send + 'static,
+        work: impl FnOnce(&mut ConversationContext) -> T + Send + 'static,
     ) -> T {
         let kept = self.clone();
         super::blocking(move || work(&mut kept.context())).await
     }
 
-    fn context(&self) -> MutexGuard<'_, Context> {
+    fn context(&self) -> MutexGuard<'_, ConversationContext> {
         // A conversation believes what it has written and nothing else, whatever panicked meanwhile.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The ids of the conversation's own count: `m001`, `m002`, …
-impl Names for Kept {
+impl MessageIds for ConversationLog {
     fn question(&self, _seq: LedgerSeq, nth: usize) -> String {
         self.context().conversation.next_ids().nth(nth).unwrap_or_default()
     }
@@ -84,7 +84,7 @@ impl Names for Kept {
     }
 }
 
-impl Context {
+impl ConversationContext {
     /// The messages, each with its time, and a summary marked as one.
     pub(super) fn messages(&self) -> Vec<UiMessage> {
         let marked = |message: &UiMessage| {

@@ -16,11 +16,11 @@ use ship_store::{
     StorageProblem, Store, StoreFuture, Synced, View,
 };
 
-use super::kept::Kept;
+use super::kept::ConversationLog;
 
 pub(super) struct ConversationStore {
     pub(super) memory: FileStore,
-    pub(super) kept: Kept,
+    pub(super) kept: ConversationLog,
 }
 
 impl ConversationStore {
@@ -55,7 +55,7 @@ impl Store for ConversationStore {
 
 struct ConversationChat {
     memory: Arc<dyn Chat>,
-    kept: Kept,
+    kept: ConversationLog,
 }
 
 impl ConversationChat {
@@ -183,7 +183,7 @@ fn summary(piece: &LogPiece) -> Option<String> {
 struct ConversationLane {
     chat: ChatKey,
     memory: Arc<dyn Lane>,
-    kept: Kept,
+    kept: ConversationLog,
 }
 
 impl Lane for ConversationLane {

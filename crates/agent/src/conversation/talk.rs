@@ -10,10 +10,10 @@ use ship_store::{ChatKey, ContextId, FileStore, StoreOptions};
 use tokio::sync::Mutex;
 
 use super::ConversationError;
-use super::kept::Kept;
+use super::kept::ConversationLog;
 use super::store::ConversationStore;
-use crate::run::Inner;
-use crate::{Agent, Answer, Inbound, Outcome, RunError, Stop};
+use crate::run::Engine;
+use crate::{Agent, CallAnswer, Inbound, Outcome, RunError, Stop};
 
 /// What came of something that was said.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,22 +38,22 @@ pub(super) fn chat() -> ChatKey {
 }
 
 /// One conversation, and the agent on it.
-pub(crate) struct Talk {
+pub(crate) struct ActiveConversation {
     /// The same agent, with the conversation for its store.
     agent: Agent,
-    pub(super) kept: Kept,
+    pub(super) kept: ConversationLog,
     /// One thing is said at a time, and answered before the next.
     turn: Mutex<()>,
     said: AtomicU64,
 }
 
-impl Talk {
-    pub(super) fn new(agent: &Inner, conversation: Conversation) -> Self {
+impl ActiveConversation {
+    pub(super) fn new(agent: &Engine, conversation: Conversation) -> Self {
         let id = ContextId::new(agent.clock.now(), agent.ids.next());
-        let kept = Kept::new(conversation, id);
+        let kept = ConversationLog::new(conversation, id);
         let options = StoreOptions { clock: Arc::clone(&agent.clock), ..StoreOptions::default() };
         let memory = FileStore::in_memory(options);
-        let agent = Inner {
+        let agent = Engine {
             store: Arc::new(ConversationStore { memory, kept: kept.clone() }),
             names: Arc::new(kept.clone()),
             recorded: Arc::default(),
@@ -79,7 +79,7 @@ impl Talk {
 
     pub(super) async fn decide(
         &self,
-        answer: Answer,
+        answer: CallAnswer,
         stop: &Stop,
     ) -> Result<Reply, ConversationError> {
         let _alone = self.turn.lock().await;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 use ship_provider::ToolSpec;
 
-use crate::tool::Running;
-use crate::{Sending, Tool, ToolContext};
+use crate::tool::ToolFuture;
+use crate::{Outbound, Tool, ToolContext};
 
 pub(super) struct ChatSend;
 
@@ -25,8 +25,8 @@ impl Tool for ChatSend {
         true
     }
 
-    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> Running {
-        Box::pin(async move { context.deliver(Sending::read(&input)?).await })
+    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> ToolFuture {
+        Box::pin(async move { context.deliver(Outbound::read(&input)?).await })
     }
 }
 

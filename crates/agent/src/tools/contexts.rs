@@ -6,16 +6,19 @@ use ship_context::contexts::{ContextTool, tool_specs};
 use ship_message::json::Json;
 use ship_provider::ToolSpec;
 
-use crate::tool::Running;
+use crate::tool::ToolFuture;
 use crate::{Tool, ToolContext};
 
-struct OfContexts(ContextTool);
+struct ContextToolAdapter(ContextTool);
 
 pub(super) fn all() -> Vec<Arc<dyn Tool>> {
-    tool_specs().into_iter().map(|tool| Arc::new(OfContexts(tool)) as Arc<dyn Tool>).collect()
+    tool_specs()
+        .into_iter()
+        .map(|tool| Arc::new(ContextToolAdapter(tool)) as Arc<dyn Tool>)
+        .collect()
 }
 
-impl Tool for OfContexts {
+impl Tool for ContextToolAdapter {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: self.0.name.to_owned(),
@@ -28,7 +31,7 @@ impl Tool for OfContexts {
         self.0.is_safe_to_repeat
     }
 
-    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> ToolFuture {
         Box::pin(async move { context.contexts(self.0.name, input).await })
     }
 }

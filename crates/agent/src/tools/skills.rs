@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ship_message::json::Json;
 use ship_provider::ToolSpec;
 
-use crate::tool::Running;
+use crate::tool::ToolFuture;
 use crate::{Tool, ToolContext};
 
 pub(super) struct SkillsList;
@@ -25,7 +25,7 @@ impl Tool for SkillsList {
         true
     }
 
-    fn run(self: Arc<Self>, _input: Json, context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, _input: Json, context: ToolContext) -> ToolFuture {
         Box::pin(async move { Ok(context.skills().await) })
     }
 }
@@ -56,7 +56,7 @@ impl Tool for SkillsSet {
         true
     }
 
-    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> ToolFuture {
         Box::pin(async move { context.set_skill(super::string(&input, "name")?, self.load).await })
     }
 }

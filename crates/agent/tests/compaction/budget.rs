@@ -1,11 +1,11 @@
 //! The budget of a request is the same, whoever asks for it.
 
-use ship_agent::{Outcome, Rules, Trigger, Undone};
+use ship_agent::{CompactionTrigger, CompactionUndo, Outcome, Rules};
 
 use crate::world::{World, chat, words};
 
 /// What a look at the next request and a plan of a compaction say: both say the same.
-async fn told(world: &World) -> Trigger {
+async fn told(world: &World) -> CompactionTrigger {
     let next = world.agent.inspect(&chat()).await.unwrap();
     let planned = world.agent.plan_compaction(&chat()).await.unwrap().unwrap();
     assert_eq!(next.trigger, planned.trigger);
@@ -23,12 +23,12 @@ async fn after_an_undo_a_model_of_unknown_window_has_no_budget_that_is_a_number(
     let rules = Rules { keep_last_messages: 4, ..Rules::default() };
     let world = World::new(100_000, 1.0, None, rules);
     grown(&world).await;
-    assert_eq!(told(&world).await, Trigger { tokens: Some(12_000), warning: None });
+    assert_eq!(told(&world).await, CompactionTrigger { tokens: Some(12_000), warning: None });
     world.agent.compact(&chat(), None).await.unwrap().unwrap();
     assert_eq!(told(&world).await.tokens, Some(12_000));
     let undone = world.agent.undo_compaction(&chat()).await.unwrap();
-    assert!(matches!(undone, Undone::Messages(_)), "{undone:?}");
-    assert_eq!(told(&world).await, Trigger::default(), "until the model takes no more");
+    assert!(matches!(undone, CompactionUndo::Messages(_)), "{undone:?}");
+    assert_eq!(told(&world).await, CompactionTrigger::default(), "until the model takes no more");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 //! How a provider counts is learnt once, whatever becomes of the process that learnt it, and everybody is told
 //! the same numbers.
 
-use ship_agent::{Operated, Operation, Outcome, Rules, Undone};
+use ship_agent::{CompactionUndo, ContextOperation, OperationOutcome, Outcome, Rules};
 use ship_message::json::{Json, Object};
 use ship_store::Store as _;
 
@@ -108,7 +108,7 @@ async fn an_undo_in_a_new_process_forgets_nothing_of_how_the_provider_counts() {
     assert!(carried.is_some());
     world = world.in_new_process();
     let undone = world.agent.undo_compaction(&chat()).await.unwrap();
-    assert!(matches!(undone, Undone::Messages(_)), "{undone:?}");
+    assert!(matches!(undone, CompactionUndo::Messages(_)), "{undone:?}");
     assert_eq!(world.carried().await, carried);
 }
 
@@ -120,11 +120,13 @@ async fn a_context_that_is_begun_in_a_new_process_knows_how_the_provider_counts(
     }
     world.agent.compact(&chat(), None).await.unwrap();
     let carried = world.carried().await;
-    let load = Operation::Load { which: "last".to_owned() };
-    for operation in [Operation::New { title: None, reason: None }, load, Operation::Undo] {
+    let load = ContextOperation::Load { which: "last".to_owned() };
+    for operation in
+        [ContextOperation::New { title: None, reason: None }, load, ContextOperation::Undo]
+    {
         world = world.in_new_process();
         let done = world.agent.operate(&chat(), operation, "test").await.unwrap();
-        assert!(matches!(done, Operated::Done(_)), "{done:?}");
+        assert!(matches!(done, OperationOutcome::Done(_)), "{done:?}");
         assert_eq!(world.carried().await, carried);
     }
 }

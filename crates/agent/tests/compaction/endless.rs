@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ship_agent::{Outcome, Rules, Undone};
+use ship_agent::{CompactionUndo, Outcome, Rules};
 use ship_store::{About, NewLine, Store};
 use ship_testkit::chat::first_context;
 use ship_testkit::llm::{Answer, faults};
@@ -89,7 +89,7 @@ async fn a_model_that_refuses_or_breaks_every_summary_costs_one_call_and_the_cha
         assert_eq!(world.last_rung().await.as_deref(), Some("extract"));
         // The next one finds everything back in its place, and the model rested.
         let undone = world.agent.undo_compaction(&chat()).await.unwrap();
-        let Undone::Messages(back) = undone else { panic!("{undone:?}") };
+        let CompactionUndo::Messages(back) = undone else { panic!("{undone:?}") };
         assert!(back > MESSAGES - 30, "only {back} are back");
         assert_eq!(world.messages().await.len(), MESSAGES + 4 * (nth + 1), "nothing is lost");
         world.clock.advance(900_000);

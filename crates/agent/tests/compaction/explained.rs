@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
-use ship_agent::{Outcome, RecordedRequest, RequestAnswer, Rules, Shown};
+use ship_agent::{Outcome, RecordedRequest, RequestAnswer, RequestMessages, Rules};
 use ship_provider::CachedSequence;
 use ship_testkit::llm::Answer;
 
@@ -24,7 +24,7 @@ async fn explained(world: &World) -> Vec<(RecordedRequest, CachedSequence)> {
         assert!(past.is_equal, "{id}");
         assert_eq!(past.body.unwrap().as_bytes(), received.body, "{id}");
         assert_eq!(past.call, call);
-        if matches!(call.record.shown, Shown::Context { .. }) {
+        if matches!(call.record.shown, RequestMessages::Context { .. }) {
             let body = String::from_utf8(received.body).unwrap();
             answers.push((call, CachedSequence::of(&body)));
         }
@@ -103,7 +103,7 @@ async fn a_summary_an_undo_and_a_restart_leave_every_request_explained() {
     let restarted = world.with_window(50_000);
     say(&restarted, "look after the restart").await;
     let undone = restarted.agent.undo_compaction(&chat()).await.unwrap();
-    assert!(matches!(undone, ship_agent::Undone::Messages(_)), "{undone:?}");
+    assert!(matches!(undone, ship_agent::CompactionUndo::Messages(_)), "{undone:?}");
     say(&restarted, "look after the undo").await;
     let told = differences(&explained(&restarted).await);
     let mut wanted = vec![None; 14];

@@ -3,7 +3,7 @@
 //! Wherever that happens, the context is the one before or the one after, never neither and never both; the
 //! chat answers, and the compaction can be undone.
 
-use ship_agent::{Outcome, Undone};
+use ship_agent::{CompactionUndo, Outcome};
 use ship_store::disk::{Disk, MemoryDisk, OpenMode};
 use ship_store::{Derived, FileStore, Store};
 use ship_testkit::chat::options;
@@ -67,7 +67,7 @@ async fn goes_on(local: &Local, accepted: bool, at: &str) -> Found {
     let questions = messages.iter().filter(|message| message.text() == QUESTION).count();
     assert_eq!(questions, 1, "{at}: it was asked once");
     let undone = local.agent.undo_compaction(&chat()).await.unwrap();
-    assert!(matches!(undone, Undone::Messages(_)), "{at}: {undone:?}");
+    assert!(matches!(undone, CompactionUndo::Messages(_)), "{at}: {undone:?}");
     let ids = local.ids().await;
     assert_eq!(ids[..MESSAGES], originals(), "{at}: everything is back");
     assert_eq!(ids.len(), MESSAGES + 2, "{at}: and what was said since is behind it: {ids:?}");

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, Inbound, NoLog, Nowhere, Outcome, RandomIds, Rules, RunError, Stop,
+    Agent, AgentParts, Inbound, NoLog, NoProject, Outcome, RandomIds, Rules, RunError, Stop,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, TextChunk, UiMessage};
@@ -125,7 +125,7 @@ impl Local {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider: Arc::new(setup.model.clone()),
             tools: Vec::new(),
-            surroundings: Arc::new(Nowhere),
+            surroundings: Arc::new(NoProject),
             rules: setup.rules.clone(),
             clock,
             ids: Arc::new(RandomIds::default()),

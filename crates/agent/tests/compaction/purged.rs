@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ship_agent::{Operated, Operation, Outcome, Rules, Shown, Undone};
+use ship_agent::{
+    CompactionUndo, ContextOperation, OperationOutcome, Outcome, RequestMessages, Rules,
+};
 use ship_store::disk::{Disk, OpenMode};
 use ship_testkit::sim::{Fault, SimDisk};
 
@@ -32,13 +34,14 @@ async fn the_originals_are_purged_and_that_is_told() {
     assert_eq!(purged(&local).await, [true]);
     assert!(local.ids().await[0].starts_with("s_"), "the summary is there");
     let calls = local.agent.requests(&chat(), 100).await.unwrap();
-    let of_summary = calls.iter().find(|call| matches!(call.record.shown, Shown::Summary(_)));
+    let of_summary =
+        calls.iter().find(|call| matches!(call.record.shown, RequestMessages::Summary(_)));
     let id = &of_summary.unwrap().record.id;
     let past = local.agent.past_request(&chat(), id).await.unwrap().unwrap();
     assert!(past.missing[0].contains("are not kept"), "{:?}", past.missing);
     assert!(past.messages.is_empty(), "and no blob has them");
     let undone = local.agent.undo_compaction(&chat()).await.unwrap();
-    assert_eq!(undone, Undone::Purged);
+    assert_eq!(undone, CompactionUndo::Purged);
     for nth in 0..4 {
         local.say(&format!("more {nth}")).await;
     }
@@ -101,13 +104,15 @@ async fn an_agent_killed_before_it_has_purged_does_so_when_it_is_back() {
 async fn only_the_log_that_was_compacted_is_purged_whatever_is_left_later() {
     let setup = grown().await;
     assert_eq!(setup.local().say("and now?").await, Some(Outcome::Done));
-    let new = Operation::New { title: None, reason: None };
-    let load = Operation::Load { which: "-".to_owned() };
-    for operation in [Operation::Fork { at: None, to: None }, new, load, Operation::Undo] {
+    let new = ContextOperation::New { title: None, reason: None };
+    let load = ContextOperation::Load { which: "-".to_owned() };
+    for operation in
+        [ContextOperation::Fork { at: None, to: None }, new, load, ContextOperation::Undo]
+    {
         // Each time another process: what is left to purge is done by the first run of an agent.
         let local = setup.local();
         let done = local.agent.operate(&chat(), operation.clone(), "test").await.unwrap();
-        assert!(matches!(done, Operated::Done(_)), "{operation:?}: {done:?}");
+        assert!(matches!(done, OperationOutcome::Done(_)), "{operation:?}: {done:?}");
         let text = format!("after {}", operation.name());
         assert_eq!(setup.local().say(&text).await, Some(Outcome::Done));
     }
@@ -122,14 +127,14 @@ async fn a_restored_log_is_not_purged_when_a_compaction_of_its_future_is_loaded(
     let live = Path::new(LIVE);
     let original = memory.contents().remove(live).unwrap().unwrap();
     assert_eq!(setup.local().say("and now?").await, Some(Outcome::Done));
-    let new = Operation::New { title: None, reason: None };
+    let new = ContextOperation::New { title: None, reason: None };
     setup.local().agent.operate(&chat(), new, "test").await.unwrap();
     memory.remove(live).unwrap();
     memory.open(live, OpenMode::Create).unwrap().write(&original).unwrap();
 
-    let load = Operation::Load { which: "-".to_owned() };
+    let load = ContextOperation::Load { which: "-".to_owned() };
     let done = setup.local().agent.operate(&chat(), load, "test").await.unwrap();
-    assert!(matches!(done, Operated::Done(_)), "{done:?}");
+    assert!(matches!(done, OperationOutcome::Done(_)), "{done:?}");
     assert_eq!(setup.local().say("more").await, Some(Outcome::Done));
     let sealed = setup.local().chat().await.sealed().await.unwrap();
     let newest = sealed.first().unwrap();

@@ -1,6 +1,6 @@
 //! Undoing compactions of everything that a context can hold, one after the other.
 
-use ship_agent::{Outcome, Undone};
+use ship_agent::{CompactionUndo, Outcome};
 use ship_message::ToolPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
@@ -37,7 +37,7 @@ impl Local {
         (blocks.collect(), next.messages)
     }
 
-    async fn undo(&self) -> Undone {
+    async fn undo(&self) -> CompactionUndo {
         self.agent.undo_compaction(&chat()).await.unwrap()
     }
 }
@@ -96,7 +96,7 @@ async fn each_undo_brings_back_exactly_what_was_there_before_the_last_compaction
     assert!(local.accept("waits as well").await);
     let now = local.contents().await;
 
-    assert_eq!(local.undo().await, Undone::Messages(compacted.messages));
+    assert_eq!(local.undo().await, CompactionUndo::Messages(compacted.messages));
     let back = local.contents().await;
     assert_eq!(back[..then.len()], then[..], "lines, events, revisions and all");
     assert_eq!(back[then.len()..], now[now.len() - 2..], "and behind them what came since");
@@ -109,11 +109,11 @@ async fn each_undo_brings_back_exactly_what_was_there_before_the_last_compaction
     assert!(queued[0].ends_with("waits in the ledger"), "{queued:?}");
     assert!(queued[1].ends_with("waits as well"), "{queued:?}");
 
-    assert!(matches!(local.undo().await, Undone::Outputs(1..)));
+    assert!(matches!(local.undo().await, CompactionUndo::Outputs(1..)));
     let (_, messages) = local.shown().await;
     assert_eq!(messages[..shown_at_first.1.len()], shown_at_first.1[..], "every output is back");
     assert_eq!(local.contents().await[..at_first.len()], at_first[..]);
-    assert_eq!(local.undo().await, Undone::Nothing);
+    assert_eq!(local.undo().await, CompactionUndo::Nothing);
     let run = local.run().await.unwrap();
     assert!(run.is_some(), "and the messages that waited are answered: {run:?}");
 }
@@ -135,7 +135,7 @@ async fn an_undo_whose_originals_are_purged_or_taken_away_says_so_and_changes_no
             let folder = chats.join(&disk.list(chats).unwrap()[0]).join("messages/archive");
             disk.remove(&folder.join(format!("{sealed}.jsonl"))).unwrap();
         }
-        assert_eq!(local.undo().await, Undone::Purged, "purged: {is_purged}");
+        assert_eq!(local.undo().await, CompactionUndo::Purged, "purged: {is_purged}");
         assert_eq!(local.contents().await, before);
         assert_eq!(local.say("and on").await, Some(Outcome::Done));
     }

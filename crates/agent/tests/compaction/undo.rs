@@ -1,6 +1,6 @@
 //! Compactions that a person asks for, looks at, and takes back.
 
-use ship_agent::{Outcome, Rules, Undone};
+use ship_agent::{CompactionUndo, Outcome, Rules};
 use ship_message::UiMessage;
 
 use crate::world::{World, chat, words};
@@ -33,11 +33,11 @@ async fn what_was_compacted_comes_back_before_what_was_said_since() {
 
     assert_eq!(world.say("since").await, Some(Outcome::Done));
     let since = ids(&world.messages().await)[5..].to_vec();
-    assert_eq!(world.agent.undo_compaction(&chat()).await.unwrap(), Undone::Messages(8));
+    assert_eq!(world.agent.undo_compaction(&chat()).await.unwrap(), CompactionUndo::Messages(8));
     let back = world.messages().await;
     assert_eq!(back[..12], before[..], "the originals are back as they were");
     assert_eq!(ids(&back)[12..], since[..]);
-    assert_eq!(world.agent.undo_compaction(&chat()).await.unwrap(), Undone::Nothing);
+    assert_eq!(world.agent.undo_compaction(&chat()).await.unwrap(), CompactionUndo::Nothing);
     assert_eq!(world.say("and on").await, Some(Outcome::Done));
     assert_eq!(world.asked().0, 1, "it is not compacted again at once");
 }

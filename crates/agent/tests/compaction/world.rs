@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, Inbound, Nowhere, Outcome, RandomIds, Rules, RunLog, RunNote, Running, Stop,
-    Tool, ToolContext, built_in_tools,
+    Agent, AgentParts, Inbound, NoProject, Outcome, RandomIds, Rules, RunLog, RunLogEntry, Stop,
+    Tool, ToolContext, ToolFuture, built_in_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
@@ -39,7 +39,7 @@ impl Tool for Look {
         false
     }
 
-    fn run(self: Arc<Self>, _: Json, _: ToolContext) -> Running {
+    fn run(self: Arc<Self>, _: Json, _: ToolContext) -> ToolFuture {
         Box::pin(async move {
             let nth = self.0.fetch_add(1, Ordering::SeqCst);
             Ok(Json::from(format!("{nth} waves. {}", "The sea is wide and blue. ".repeat(150))))
@@ -51,7 +51,7 @@ impl Tool for Look {
 pub(crate) struct Kept(Mutex<Vec<(&'static str, String)>>);
 
 impl RunLog for Kept {
-    fn write(&self, chat: &ChatKey, note: RunNote) {
+    fn write(&self, chat: &ChatKey, note: RunLogEntry) {
         let about = format!("{chat} {} {:?}", note.request_id, note.fields);
         self.0.lock().unwrap().push((note.kind, about));
     }
@@ -221,7 +221,7 @@ fn agent(
         store: Arc::clone(store) as Arc<dyn Store>,
         provider: Arc::new(HttpProvider::openai(settings).unwrap()),
         tools,
-        surroundings: Arc::new(Nowhere),
+        surroundings: Arc::new(NoProject),
         rules,
         log: Arc::clone(log) as Arc<dyn RunLog>,
         clock: Arc::new(clock.clone()),

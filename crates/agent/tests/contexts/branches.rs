@@ -1,6 +1,6 @@
 //! Forks and rewinds from anywhere: from what a compaction has sealed away, from another context, to another chat.
 
-use ship_agent::{Inbound, Operated, Operation, Outcome, Rules, Stop};
+use ship_agent::{ContextOperation, Inbound, OperationOutcome, Outcome, Rules, Stop};
 use ship_message::json::Json;
 use ship_store::{ChatKey, Store};
 
@@ -12,8 +12,8 @@ async fn compacted() -> Place {
     let place = Place::ruled(rules);
     place.say("word 0").await;
     place.say("word 1").await;
-    place.done(Operation::Checkpoint { name: "early".to_owned() }).await;
-    place.done(Operation::Rename { title: "Words".to_owned() }).await;
+    place.done(ContextOperation::Checkpoint { name: "early".to_owned() }).await;
+    place.done(ContextOperation::Rename { title: "Words".to_owned() }).await;
     for nth in 2..30 {
         place.say(&format!("word {nth} {}", "and so on ".repeat(12))).await;
     }
@@ -22,12 +22,12 @@ async fn compacted() -> Place {
     place
 }
 
-fn fork(at: &str) -> Operation {
-    Operation::Fork { at: Some(at.to_owned()), to: None }
+fn fork(at: &str) -> ContextOperation {
+    ContextOperation::Fork { at: Some(at.to_owned()), to: None }
 }
 
-fn rewind(to: &str) -> Operation {
-    Operation::Rewind { to: to.to_owned() }
+fn rewind(to: &str) -> ContextOperation {
+    ContextOperation::Rewind { to: to.to_owned() }
 }
 
 /// How many logs a compaction has sealed.
@@ -47,7 +47,7 @@ async fn a_checkpoint_that_was_sealed_away_is_forked_from_with_the_original_mess
         assert_eq!(place.context().await, EARLY, "{operation:?}");
         assert_eq!(place.archived().await[0].1, "Words");
         assert_eq!(place.say("other word").await, Some(Outcome::Done));
-        place.done(Operation::Undo).await;
+        place.done(ContextOperation::Undo).await;
         assert!(place.context().await[0].starts_with("assistant: ## Facts"));
     }
 }
@@ -71,7 +71,7 @@ async fn a_message_of_an_archived_context_is_forked_from() {
     place.say("the trip").await;
     place.say("the boat").await;
     let boat = place.id_of("the boat").await;
-    place.done(Operation::New { title: None, reason: None }).await;
+    place.done(ContextOperation::New { title: None, reason: None }).await;
     place.say("soup").await;
     place.done(fork(&boat)).await;
     assert_eq!(
@@ -80,8 +80,8 @@ async fn a_message_of_an_archived_context_is_forked_from() {
     );
     assert_eq!(place.archived().await.len(), 2, "the trip and the soup");
     assert_eq!(place.run().await, None);
-    place.done(Operation::New { title: None, reason: None }).await;
-    place.done(Operation::Load { which: "last".to_owned() }).await;
+    place.done(ContextOperation::New { title: None, reason: None }).await;
+    place.done(ContextOperation::Load { which: "last".to_owned() }).await;
     assert_eq!(place.context().await.len(), 3, "and its question is there when one comes back");
 }
 
@@ -90,7 +90,7 @@ async fn who_goes_back_can_come_forward_again() {
     let place = Place::new();
     for name in ["one", "two", "three"] {
         place.say(name).await;
-        place.done(Operation::Checkpoint { name: name.to_owned() }).await;
+        place.done(ContextOperation::Checkpoint { name: name.to_owned() }).await;
     }
     let all = place.context().await;
     place.done(rewind("one")).await;
@@ -98,8 +98,8 @@ async fn who_goes_back_can_come_forward_again() {
     place.done(rewind("three")).await;
     assert_eq!(place.context().await, all);
     place.done(rewind("two")).await;
-    place.done(Operation::New { title: None, reason: None }).await;
-    place.done(Operation::Load { which: "last".to_owned() }).await;
+    place.done(ContextOperation::New { title: None, reason: None }).await;
+    place.done(ContextOperation::Load { which: "last".to_owned() }).await;
     place.done(rewind("three")).await;
     assert_eq!(place.context().await, all);
 }
@@ -112,12 +112,12 @@ async fn a_compaction_keeps_checkpoints_and_title_and_can_be_undone_after_leavin
     assert_eq!(place.agent.contexts(&chat()).await.unwrap().unwrap().active.title(), "Words");
     assert!(view.head.checkpoints.iter().any(|checkpoint| checkpoint.name == "early"));
     let short = place.context().await.len();
-    place.done(Operation::New { title: None, reason: None }).await;
+    place.done(ContextOperation::New { title: None, reason: None }).await;
     place.say("soup").await;
-    place.done(Operation::Load { which: "Words".to_owned() }).await;
+    place.done(ContextOperation::Load { which: "Words".to_owned() }).await;
     assert_eq!(place.context().await.len(), short);
     let undone = place.agent.undo_compaction(&chat()).await.unwrap();
-    assert!(matches!(undone, ship_agent::Undone::Messages(_)), "{undone:?}");
+    assert!(matches!(undone, ship_agent::CompactionUndo::Messages(_)), "{undone:?}");
     assert!(place.context().await.len() > short, "originals are back");
 }
 
@@ -125,9 +125,9 @@ fn elsewhere() -> ChatKey {
     "api:chat:7".parse().unwrap()
 }
 
-async fn fork_to(place: &Place, at: Option<&str>) -> Operated {
+async fn fork_to(place: &Place, at: Option<&str>) -> OperationOutcome {
     let to = Some(elsewhere());
-    place.operate(Operation::Fork { at: at.map(str::to_owned), to }).await
+    place.operate(ContextOperation::Fork { at: at.map(str::to_owned), to }).await
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn another_chat_gets_a_copy_and_this_one_stays() {
     place.say(&long).await;
     let before = place.context().await;
     let blobs = place.disk_names("blobs");
-    let Operated::Done(changed) = fork_to(&place, None).await else { panic!("it is made") };
+    let OperationOutcome::Done(changed) = fork_to(&place, None).await else { panic!("it is made") };
     assert_eq!(changed.chat, Some(elsewhere()));
     assert_eq!(place.context().await, before, "this chat stays as it is");
     assert_eq!(place.disk_names("blobs"), blobs, "blobs are shared");
@@ -175,8 +175,10 @@ async fn another_chat_gets_a_copy_and_this_one_stays() {
 async fn a_chat_that_has_a_context_gets_no_copy() {
     let place = Place::new();
     place.say("the trip").await;
-    assert!(matches!(fork_to(&place, None).await, Operated::Done(_)));
-    let Operated::NotDone(not) = fork_to(&place, None).await else { panic!("it is refused") };
+    assert!(matches!(fork_to(&place, None).await, OperationOutcome::Done(_)));
+    let OperationOutcome::NotDone(not) = fork_to(&place, None).await else {
+        panic!("it is refused")
+    };
     assert!(not.line.contains("has a context already"), "{not:?}");
     assert_eq!(place.say("still there?").await, Some(Outcome::Done));
 }
@@ -184,7 +186,7 @@ async fn a_chat_that_has_a_context_gets_no_copy() {
 #[tokio::test]
 async fn a_copy_of_what_was_sealed_away_is_as_good() {
     let place = compacted().await;
-    assert!(matches!(fork_to(&place, Some("early")).await, Operated::Done(_)));
+    assert!(matches!(fork_to(&place, Some("early")).await, OperationOutcome::Done(_)));
     let other = place.store.open(&elsewhere()).await.unwrap().unwrap();
     let view = other.view().await.unwrap().unwrap();
     let messages = ship_context::contexts::view_messages(&view);

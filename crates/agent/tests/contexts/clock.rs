@@ -1,6 +1,6 @@
 //! A clock that jumps by a year changes the times that are shown, and nothing else.
 
-use ship_agent::Operation;
+use ship_agent::ContextOperation;
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
@@ -8,18 +8,18 @@ use crate::place::{Place, chat, line};
 
 const YEAR_MS: i64 = 365 * 24 * 60 * 60 * 1000;
 
-fn new(title: &str) -> Operation {
-    Operation::New { title: Some(title.to_owned()), reason: None }
+fn new(title: &str) -> ContextOperation {
+    ContextOperation::New { title: Some(title.to_owned()), reason: None }
 }
 
-fn load(which: &str) -> Operation {
-    Operation::Load { which: which.to_owned() }
+fn load(which: &str) -> ContextOperation {
+    ContextOperation::Load { which: which.to_owned() }
 }
 
 /// What is done, one after the other.
 enum Does {
     Says(&'static str),
-    Operates(Operation),
+    Operates(ContextOperation),
     /// The derived files are gone, and another process makes them again.
     LosesIndex,
 }
@@ -27,7 +27,7 @@ enum Does {
 /// Four contexts, left and come back to in many ways.
 fn script() -> Vec<Does> {
     use Does::{LosesIndex, Operates, Says};
-    let named = |name: &str| Operation::Checkpoint { name: name.to_owned() };
+    let named = |name: &str| ContextOperation::Checkpoint { name: name.to_owned() };
     vec![
         Says("plan the trip"),
         Operates(new("Dinner")),
@@ -43,20 +43,20 @@ fn script() -> Vec<Does> {
         LosesIndex,
         Operates(load("-")),
         Operates(load("-")),
-        Operates(Operation::Clear),
+        Operates(ContextOperation::Clear),
         Says("a fresh start of it all"),
         Operates(load("trip")),
         Says("when of all days?"),
-        Operates(Operation::Recall { which: "-".to_owned(), mode: RecallMode::Recent }),
+        Operates(ContextOperation::Recall { which: "-".to_owned(), mode: RecallMode::Recent }),
         Says("and now?"),
-        Operates(Operation::Undo),
+        Operates(ContextOperation::Undo),
         LosesIndex,
         Operates(load("nothing like it")),
         Operates(load("of")),
-        Operates(Operation::Fork { at: None, to: None }),
+        Operates(ContextOperation::Fork { at: None, to: None }),
         Says("in a copy"),
-        Operates(Operation::Undo),
-        Operates(Operation::Undo),
+        Operates(ContextOperation::Undo),
+        Operates(ContextOperation::Undo),
         Says("the end"),
     ]
 }

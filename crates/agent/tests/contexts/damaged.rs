@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ship_agent::{Operated, Operation, Outcome};
+use ship_agent::{ContextOperation, OperationOutcome, Outcome};
 use ship_store::disk::{Disk, OpenMode};
 
 use crate::place::{Place, calls, line, says, words};
@@ -44,18 +44,18 @@ async fn begun() -> Place {
     place
 }
 
-fn new() -> Operation {
-    Operation::New { title: None, reason: None }
+fn new() -> ContextOperation {
+    ContextOperation::New { title: None, reason: None }
 }
 
 #[tokio::test]
 async fn a_damaged_line_stops_no_operation() {
     let operations = [
         new(),
-        Operation::Clear,
-        Operation::Fork { at: None, to: None },
-        Operation::Checkpoint { name: "here".to_owned() },
-        Operation::Rename { title: "Boats".to_owned() },
+        ContextOperation::Clear,
+        ContextOperation::Fork { at: None, to: None },
+        ContextOperation::Checkpoint { name: "here".to_owned() },
+        ContextOperation::Rename { title: "Boats".to_owned() },
     ];
     for operation in operations {
         let place = begun().await;
@@ -63,7 +63,7 @@ async fn a_damaged_line_stops_no_operation() {
         let place = place.again();
         place.minds(|seen| says(&format!("Aye: {}", words(seen.last().unwrap()))));
         let operated = place.operate(operation.clone()).await;
-        assert!(matches!(operated, Operated::Done(_)), "{operation:?}: {operated:?}");
+        assert!(matches!(operated, OperationOutcome::Done(_)), "{operation:?}: {operated:?}");
         assert_eq!(place.say("and now?").await, Some(Outcome::Done), "{operation:?}");
     }
 }
@@ -73,7 +73,7 @@ async fn a_damaged_context_is_loaded_as_far_as_it_can_be_read_and_the_person_is_
     let place = begun().await;
     place.operate(new()).await;
     flip(&place, ARCHIVE, "Aye: plan the trip");
-    let line = place.done(Operation::Load { which: "last".to_owned() }).await;
+    let line = place.done(ContextOperation::Load { which: "last".to_owned() }).await;
     assert!(line.contains("One place in its log cannot be read and is left out"), "{line}");
     assert_eq!(
         place.context().await,
@@ -112,8 +112,8 @@ async fn a_context_whose_log_is_gone_is_not_loaded_and_the_chat_goes_on() {
             Some(bytes) => replace(&place, &log, bytes),
             None => place.disk.memory().remove(&log).unwrap(),
         }
-        let operated = place.operate(Operation::Load { which: "last".to_owned() }).await;
-        let Operated::NotDone(not_done) = operated else { panic!("{operated:?}") };
+        let operated = place.operate(ContextOperation::Load { which: "last".to_owned() }).await;
+        let OperationOutcome::NotDone(not_done) = operated else { panic!("{operated:?}") };
         assert!(not_done.line.contains("from a copy"), "{}", not_done.line);
         assert_eq!(place.say("soup?").await, Some(Outcome::Done));
         assert_eq!(place.again().say("and bread?").await, Some(Outcome::Done));

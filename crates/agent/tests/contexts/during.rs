@@ -1,6 +1,6 @@
 //! What a person does while a run is at work: at the next step, and whatever waits for an answer gets one.
 
-use ship_agent::{Answer, Operated, Operation, Outcome, Rules, Stop};
+use ship_agent::{CallAnswer, ContextOperation, OperationOutcome, Outcome, Rules, Stop};
 use ship_context::contexts::RecallMode;
 use ship_message::{Role, UiMessage};
 use ship_testkit::sim::Fault;
@@ -23,21 +23,21 @@ async fn chat_at_work() -> Place {
     place.say("the trip").await;
     place.done(new("Dinner")).await;
     place.say("soup").await;
-    place.done(Operation::Checkpoint { name: "soup".to_owned() }).await;
+    place.done(ContextOperation::Checkpoint { name: "soup".to_owned() }).await;
     place.minds(waits);
     place
 }
 
-fn new(title: &str) -> Operation {
-    Operation::New { title: Some(title.to_owned()), reason: None }
+fn new(title: &str) -> ContextOperation {
+    ContextOperation::New { title: Some(title.to_owned()), reason: None }
 }
 
-fn load(which: &str) -> Operation {
-    Operation::Load { which: which.to_owned() }
+fn load(which: &str) -> ContextOperation {
+    ContextOperation::Load { which: which.to_owned() }
 }
 
 /// Says “go”, with an operation in its middle, and gives what came of both.
-async fn in_the_middle(place: &Place, operation: Operation) -> (Outcome, Operated) {
+async fn in_the_middle(place: &Place, operation: ContextOperation) -> (Outcome, OperationOutcome) {
     place.meanwhile.operation(operation);
     let outcome = place.say("go").await.unwrap();
     place.meanwhile.settled().await;
@@ -51,7 +51,7 @@ async fn a_new_context_is_begun_at_the_next_step_and_the_message_is_answered_in_
     // In the clean context the model is asked once more, and nothing more happens meanwhile.
     let (outcome, operated) = in_the_middle(&place, new("Clean")).await;
     assert_eq!(outcome, Outcome::Done);
-    let Operated::Done(changed) = operated else { panic!("{operated:?}") };
+    let OperationOutcome::Done(changed) = operated else { panic!("{operated:?}") };
     assert_eq!(changed.left.unwrap().title, "Dinner");
     assert_eq!(
         place.context().await,
@@ -69,9 +69,10 @@ async fn a_new_context_is_begun_at_the_next_step_and_the_message_is_answered_in_
 #[tokio::test]
 async fn a_fork_is_made_at_the_next_step_and_the_message_is_answered_in_it() {
     let place = chat_at_work().await;
-    let (outcome, operated) = in_the_middle(&place, Operation::Fork { at: None, to: None }).await;
+    let (outcome, operated) =
+        in_the_middle(&place, ContextOperation::Fork { at: None, to: None }).await;
     assert_eq!(outcome, Outcome::Done);
-    assert!(matches!(operated, Operated::Done(_)), "{operated:?}");
+    assert!(matches!(operated, OperationOutcome::Done(_)), "{operated:?}");
     assert_eq!(
         place.context().await,
         ["user: soup", "assistant: Aye: soup", "user: go", "assistant: [meanwhile done] Aye: go"]
@@ -84,14 +85,14 @@ async fn a_title_a_checkpoint_and_a_reference_do_not_disturb_a_run() {
     let archived = Place::archived(&chat_at_work().await).await;
     assert_eq!(archived.len(), 1);
     for operation in [
-        Operation::Rename { title: "Supper".to_owned() },
-        Operation::Checkpoint { name: "here".to_owned() },
-        Operation::Recall { which: "last".to_owned(), mode: RecallMode::Summary },
+        ContextOperation::Rename { title: "Supper".to_owned() },
+        ContextOperation::Checkpoint { name: "here".to_owned() },
+        ContextOperation::Recall { which: "last".to_owned(), mode: RecallMode::Summary },
     ] {
         let place = chat_at_work().await;
         let (outcome, operated) = in_the_middle(&place, operation.clone()).await;
         assert_eq!(outcome, Outcome::Done, "{operation:?}");
-        assert!(matches!(operated, Operated::Done(_)), "{operated:?}");
+        assert!(matches!(operated, OperationOutcome::Done(_)), "{operated:?}");
         let context = place.context().await;
         let answer = "assistant: [meanwhile done] Aye: go";
         assert_eq!(context.last().unwrap(), answer, "{operation:?}: {context:#?}");
@@ -104,20 +105,23 @@ async fn a_title_a_checkpoint_and_a_reference_do_not_disturb_a_run() {
 async fn going_elsewhere_stops_the_run_first() {
     for (operation, after) in [
         (load("trip"), vec!["user: the trip", "assistant: Aye: the trip"]),
-        (Operation::Clear, vec![]),
-        (Operation::Rewind { to: "soup".to_owned() }, vec!["user: soup", "assistant: Aye: soup"]),
-        (Operation::Undo, vec!["user: the trip", "assistant: Aye: the trip"]),
+        (ContextOperation::Clear, vec![]),
+        (
+            ContextOperation::Rewind { to: "soup".to_owned() },
+            vec!["user: soup", "assistant: Aye: soup"],
+        ),
+        (ContextOperation::Undo, vec!["user: the trip", "assistant: Aye: the trip"]),
     ] {
         let place = chat_at_work().await;
-        if operation == Operation::Undo {
+        if operation == ContextOperation::Undo {
             // The checkpoint would be taken back first, and that stops nothing.
-            place.done(Operation::Clear).await;
+            place.done(ContextOperation::Clear).await;
             place.done(load("trip")).await;
             place.done(load("Dinner")).await;
         }
         let (outcome, operated) = in_the_middle(&place, operation.clone()).await;
         assert_eq!(outcome, Outcome::Stopped, "{operation:?}");
-        assert!(matches!(operated, Operated::Done(_)), "{operated:?}");
+        assert!(matches!(operated, OperationOutcome::Done(_)), "{operated:?}");
         assert_eq!(place.context().await, after, "{operation:?}");
         let ledger = place.ledger().await;
         assert!(ledger.contains(&"assistant: (stopped)".to_owned()), "{ledger:#?}");
@@ -133,7 +137,7 @@ async fn an_operation_that_cannot_be_done_is_told_and_stops_nothing() {
     let place = chat_at_work().await;
     let (outcome, operated) = in_the_middle(&place, load("moon")).await;
     assert_eq!(outcome, Outcome::Done);
-    let Operated::NotDone(not) = operated else { panic!("{operated:?}") };
+    let OperationOutcome::NotDone(not) = operated else { panic!("{operated:?}") };
     assert_eq!(not.offered.len(), 1, "{not:?}");
     let last = place.context().await.pop().unwrap();
     assert_eq!(last, "assistant: [meanwhile done] Aye: go");
@@ -176,10 +180,10 @@ async fn parked() -> Place {
 #[tokio::test]
 async fn a_run_that_waits_for_a_word_still_waits_when_its_context_got_a_title() {
     let place = parked().await;
-    place.done(Operation::Rename { title: "Waiting".to_owned() }).await;
+    place.done(ContextOperation::Rename { title: "Waiting".to_owned() }).await;
     assert_eq!(place.run().await, Some(Outcome::Parked));
     let approval_id = "approve_c1".to_owned();
-    let answer = Answer::Approval { approval_id, approved: true, reason: None };
+    let answer = CallAnswer::Approval { approval_id, approved: true, reason: None };
     let outcome = place.agent.answer(&chat(), answer, &Stop::default()).await.unwrap();
     assert_eq!(outcome, Some(Outcome::Done));
     assert_eq!(place.effects.lock().unwrap().len(), 1);
@@ -193,7 +197,7 @@ async fn a_run_that_waits_for_a_word_goes_on_without_it_in_a_new_context() {
     assert_eq!(place.context().await, ["user: go"]);
     assert_eq!(place.archived().await.len(), 1);
     let answer =
-        Answer::Approval { approval_id: "approve_c1".to_owned(), approved: true, reason: None };
+        CallAnswer::Approval { approval_id: "approve_c1".to_owned(), approved: true, reason: None };
     assert!(
         place.agent.answer(&chat(), answer, &Stop::default()).await.is_err(),
         "the word for what was left comes too late"
@@ -204,7 +208,7 @@ async fn a_run_that_waits_for_a_word_goes_on_without_it_in_a_new_context() {
 #[tokio::test]
 async fn a_run_that_waits_for_a_word_is_stopped_by_who_goes_elsewhere() {
     let place = parked().await;
-    place.done(Operation::Clear).await;
+    place.done(ContextOperation::Clear).await;
     assert_eq!(place.context().await, Vec::<String>::new());
     assert_eq!(place.run().await, None);
     assert!(place.ledger().await.contains(&"assistant: (stopped)".to_owned()));
@@ -245,7 +249,7 @@ async fn clear_stops_the_very_first_answer_at_once_like_any_other() {
         let agent = place.agent.clone();
         let run = tokio::spawn(async move { agent.run(&chat(), &Stop::default()).await.unwrap() });
         place.model.is_asked_for(if is_first { 1 } else { 2 }).await;
-        let line = place.done(Operation::Clear).await;
+        let line = place.done(ContextOperation::Clear).await;
         assert!(line.contains("Left “"), "first {is_first}: {line}");
         assert_eq!(run.await.unwrap(), Some(Outcome::Stopped), "first {is_first}");
         assert_eq!(place.context().await, Vec::<String>::new(), "first {is_first}");

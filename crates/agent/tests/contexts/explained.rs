@@ -1,6 +1,6 @@
 //! Requests that showed a reference are written again from their records, byte for byte.
 
-use ship_agent::{Inbound, Operation};
+use ship_agent::{ContextOperation, Inbound};
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
@@ -26,13 +26,13 @@ async fn at_dinner() -> Place {
     let place = Place::new();
     place.minds(obeys);
     place.say("plan the trip").await;
-    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
     place.say("soup?").await;
     place
 }
 
-fn recall(mode: RecallMode) -> Operation {
-    Operation::Recall { which: "last".to_owned(), mode }
+fn recall(mode: RecallMode) -> ContextOperation {
+    ContextOperation::Recall { which: "last".to_owned(), mode }
 }
 
 /// Every request on record is written again as it went out, and one of them showed a reference.
@@ -95,9 +95,9 @@ async fn references_are_explained_when_their_log_was_sealed_and_when_they_were_t
     place.say("history").await;
     place.done(recall(RecallMode::Full)).await;
     place.say("and now?").await;
-    place.done(Operation::Undo).await;
+    place.done(ContextOperation::Undo).await;
     place.say("and without it?").await;
-    place.done(Operation::Clear).await;
+    place.done(ContextOperation::Clear).await;
     place.say("anew").await;
     all_are_explained(&place, "sealed").await;
 }

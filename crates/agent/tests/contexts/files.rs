@@ -1,6 +1,6 @@
 //! What is written down of contexts, for people and for lists, and what the settings do to it.
 
-use ship_agent::{Agent, Operation, Rules};
+use ship_agent::{Agent, ContextOperation, Rules};
 use ship_context::contexts::UtteranceLimits;
 
 use crate::place::{Place, calls, chat, line, says};
@@ -12,7 +12,7 @@ async fn left_at_dinner(place: &Place) -> String {
     });
     place.say("plan the trip").await;
     let reason = Some("dinner time".to_owned());
-    place.done(Operation::New { title: Some("Dinner".to_owned()), reason }).await;
+    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason }).await;
     place.archived().await.remove(0).0
 }
 
@@ -41,13 +41,13 @@ async fn the_newest_turns_are_kept() {
     for nth in 0..5 {
         place.say(&format!("thing {nth}")).await;
     }
-    place.done(Operation::New { title: None, reason: None }).await;
+    place.done(ContextOperation::New { title: None, reason: None }).await;
     let (id, _) = place.archived().await.remove(0);
     let left = place.agent.look_at_context(&chat(), &id).await.unwrap().unwrap();
     let turns: Vec<String> = left.turns().into_iter().map(|turn| turn.text).collect();
     assert_eq!(turns, ["thing 3", "Aye: thing 3", "thing 4", "Aye: thing 4"]);
     assert_eq!(left.message_count(), 10);
-    place.done(Operation::Load { which: "-".to_owned() }).await;
+    place.done(ContextOperation::Load { which: "-".to_owned() }).await;
     assert_eq!(place.context().await.len(), 10, "nothing of the log is cut");
 }
 
@@ -56,15 +56,15 @@ async fn what_fits_nothing_offers_the_newest_five() {
     let place = Place::new();
     for nth in 0..7 {
         place.say(&format!("thing {nth}")).await;
-        place.done(Operation::New { title: None, reason: None }).await;
+        place.done(ContextOperation::New { title: None, reason: None }).await;
     }
     let before = place.archived().await;
-    let operated = place.operate(Operation::Load { which: "moonlight".to_owned() }).await;
-    let ship_agent::Operated::NotDone(not) = operated else { panic!("nothing fits") };
+    let operated = place.operate(ContextOperation::Load { which: "moonlight".to_owned() }).await;
+    let ship_agent::OperationOutcome::NotDone(not) = operated else { panic!("nothing fits") };
     let offered: Vec<&str> = not.offered.iter().map(|named| named.title.as_str()).collect();
     assert_eq!(offered, ["thing 6", "thing 5", "thing 4", "thing 3", "thing 2"]);
     assert_eq!(place.archived().await, before, "nothing has changed");
-    place.done(Operation::Load { which: "last".to_owned() }).await;
+    place.done(ContextOperation::Load { which: "last".to_owned() }).await;
     assert_eq!(place.context().await[0], "user: thing 6");
 }
 

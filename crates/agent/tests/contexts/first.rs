@@ -1,6 +1,6 @@
 //! What people say to one another before anybody asks the agent: kept, never answered, and shown once.
 
-use ship_agent::{Inbound, Operation, Outcome};
+use ship_agent::{ContextOperation, Inbound, Outcome};
 use ship_store::LedgerBody;
 
 use crate::place::{Place, chat};
@@ -30,7 +30,7 @@ async fn what_was_said_before_the_first_question_stands_before_it_once() {
     let shown = place.shown(0);
     assert_eq!(shown.len(), 4, "what is overheard later is no message: {shown:#?}");
     assert!(!shown.concat().contains("another thing"));
-    place.done(Operation::New { title: None, reason: None }).await;
+    place.done(ContextOperation::New { title: None, reason: None }).await;
     place.say("anew").await;
     assert_eq!(place.shown(0), ["user: anew"], "never after a new context");
 }

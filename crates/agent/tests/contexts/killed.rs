@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use ship_agent::{Inbound, Operation, Outcome, Rules, Stop};
+use ship_agent::{ContextOperation, Inbound, Outcome, Rules, Stop};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_testkit::sim::{Fault, SimDisk};
 
@@ -28,7 +28,7 @@ fn switches(name: &'static str, input: &'static str) -> impl Fn(&[UiMessage]) ->
 async fn two_contexts(disk: &SimDisk) -> Place {
     let place = Place::on(disk.clone(), Rules::default());
     place.say("the trip").await;
-    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
     place.say("soup").await;
     place
 }
@@ -115,7 +115,7 @@ async fn a_model_that_forks_and_is_killed_has_forked_once() {
 }
 
 /// Kills a person's operation at every call to the disk. A message waits; it is answered once, wherever that is.
-async fn a_persons(operation: Operation) {
+async fn a_persons(operation: ContextOperation) {
     let place = two_contexts(&SimDisk::default()).await;
     let answered = ["user: and then?".to_owned(), "assistant: Aye: and then?".to_owned()];
     let not_done = ([said(&place).await, answered.to_vec()].concat(), place.archived().await.len());
@@ -166,22 +166,22 @@ async fn said(place: &Place) -> Vec<String> {
 
 #[tokio::test]
 async fn a_person_who_begins_a_new_context_and_is_killed_has_begun_it_or_not() {
-    a_persons(Operation::New { title: Some("Clean".to_owned()), reason: None }).await;
+    a_persons(ContextOperation::New { title: Some("Clean".to_owned()), reason: None }).await;
 }
 
 #[tokio::test]
 async fn a_person_who_loads_a_context_and_is_killed_has_loaded_it_or_not() {
-    a_persons(Operation::Load { which: "trip".to_owned() }).await;
+    a_persons(ContextOperation::Load { which: "trip".to_owned() }).await;
 }
 
 #[tokio::test]
 async fn a_person_who_undoes_and_is_killed_has_undone_it_or_not() {
-    a_persons(Operation::Undo).await;
+    a_persons(ContextOperation::Undo).await;
 }
 
 #[tokio::test]
 async fn a_person_who_forks_and_is_killed_has_forked_or_not() {
-    a_persons(Operation::Fork { at: None, to: None }).await;
+    a_persons(ContextOperation::Fork { at: None, to: None }).await;
 }
 
 /// A model has promised to switch and is killed; before anybody goes on, a person asks for something else.
@@ -203,10 +203,10 @@ async fn a_person_who_comes_between_a_promise_and_its_switch_gets_both_in_their_
     place.run().await;
     let (from, to) = (promised.lock().unwrap().unwrap(), place.disk.calls() - before);
     for operation in [
-        Operation::Load { which: "trip".to_owned() },
-        Operation::Load { which: "nowhere".to_owned() },
-        Operation::Undo,
-        Operation::New { title: None, reason: None },
+        ContextOperation::Load { which: "trip".to_owned() },
+        ContextOperation::Load { which: "nowhere".to_owned() },
+        ContextOperation::Undo,
+        ContextOperation::New { title: None, reason: None },
     ] {
         for at in (from..to).step_by(2) {
             let first = two_contexts(&SimDisk::default()).await;

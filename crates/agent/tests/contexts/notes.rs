@@ -17,7 +17,7 @@
 //! | The list is light: id, title, times, count, preview | `files::the_list_is_a_file` |
 //! | Switched off, there is no tool and no word of it in the prompt | `files::switched_off_the_model_knows_nothing_of_contexts` |
 
-use ship_agent::{Inbound, Operation, Outcome, Stop};
+use ship_agent::{ContextOperation, Inbound, Outcome, Stop};
 use ship_message::UiMessage;
 
 use crate::place::{Does, Place, calls, line, says, words};
@@ -87,7 +87,7 @@ async fn b_a_messy_background_is_left_behind() {
 async fn c_the_person_goes_back_to_that_plan() {
     let place = Place::new();
     place.say("让我们计划去冰岛的旅行").await;
-    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
     place.say("soup or bread?").await;
     place.minds(|seen| {
         let last = seen.last().unwrap();
@@ -128,9 +128,10 @@ async fn d_another_topic_is_another_chat() {
 
 #[tokio::test]
 async fn d_a_conversation_seems_new_because_it_was_left() {
-    for (operation, reason) in
-        [(Operation::New { title: None, reason: None }, "new"), (Operation::Clear, "clear")]
-    {
+    for (operation, reason) in [
+        (ContextOperation::New { title: None, reason: None }, "new"),
+        (ContextOperation::Clear, "clear"),
+    ] {
         let place = Place::new();
         place.say("my name is Ada").await;
         place.done(operation).await;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ship_agent::{Operated, Operation, Outcome, Rules, RunEvent};
+use ship_agent::{ContextOperation, OperationOutcome, Outcome, Rules, RunEvent};
 use ship_context::contexts::RecallMode;
 use ship_message::Chunk;
 use ship_message::json::Json;
@@ -12,8 +12,8 @@ use ship_testkit::sim::SimDisk;
 
 use crate::place::{Does, Place, calls, chat, says};
 
-fn new(title: &str) -> Operation {
-    Operation::New { title: Some(title.to_owned()), reason: None }
+fn new(title: &str) -> ContextOperation {
+    ContextOperation::New { title: Some(title.to_owned()), reason: None }
 }
 
 #[tokio::test]
@@ -25,11 +25,12 @@ async fn a_context_is_left_and_come_back_to() {
     assert!(line.starts_with("Now in “Dinner”. Left “plan the trip”; to return: "), "{line}");
     assert_eq!(place.context().await, Vec::<String>::new());
     place.say("soup?").await;
-    let line = place.done(Operation::Load { which: "trip".to_owned() }).await;
+    let line = place.done(ContextOperation::Load { which: "trip".to_owned() }).await;
     assert!(line.starts_with("Now in “plan the trip”. Left “Dinner”"), "{line}");
     assert_eq!(place.context().await, before);
     assert_eq!(place.archived().await[0].1, "Dinner");
-    let Operated::NotDone(not) = place.operate(Operation::Load { which: "moon".to_owned() }).await
+    let OperationOutcome::NotDone(not) =
+        place.operate(ContextOperation::Load { which: "moon".to_owned() }).await
     else {
         panic!("there is no such context")
     };
@@ -46,11 +47,11 @@ async fn undo_brings_back_what_was_left_and_undo_of_that_what_was_undone() {
     place.done(new("Dinner")).await;
     place.say("soup?").await;
     let dinner = place.context().await;
-    let line = place.done(Operation::Undo).await;
+    let line = place.done(ContextOperation::Undo).await;
     assert!(line.contains("Left “Dinner”"), "{line}");
     assert_eq!(place.context().await, trip);
     assert_eq!(place.archived().await.len(), 1);
-    place.done(Operation::Undo).await;
+    place.done(ContextOperation::Undo).await;
     assert_eq!(place.context().await, dinner);
     assert_eq!(place.archived().await.len(), 1);
 }
@@ -59,17 +60,17 @@ async fn undo_brings_back_what_was_left_and_undo_of_that_what_was_undone() {
 async fn a_checkpoint_can_be_rewound_to_and_forked_from() {
     let place = Place::new();
     place.say("one").await;
-    place.done(Operation::Checkpoint { name: "early".to_owned() }).await;
+    place.done(ContextOperation::Checkpoint { name: "early".to_owned() }).await;
     let early = place.context().await;
     place.say("two").await;
     let late = place.context().await;
-    place.done(Operation::Rewind { to: "early".to_owned() }).await;
+    place.done(ContextOperation::Rewind { to: "early".to_owned() }).await;
     assert_eq!(place.context().await, early);
     assert_eq!(place.archived().await.len(), 1);
-    place.done(Operation::Undo).await;
+    place.done(ContextOperation::Undo).await;
     assert_eq!(place.context().await, late);
     assert_eq!(place.archived().await.len(), 0, "nothing was said in the other one");
-    place.done(Operation::Fork { at: Some("early".to_owned()), to: None }).await;
+    place.done(ContextOperation::Fork { at: Some("early".to_owned()), to: None }).await;
     assert_eq!(place.context().await, early);
     assert_eq!(place.say("other two").await, Some(Outcome::Done));
 }
@@ -81,7 +82,7 @@ async fn what_was_taken_along_and_answered_is_not_answered_again_after_an_undo()
     place.accept("soup?").await;
     place.done(new("Dinner")).await;
     assert_eq!(place.run().await, Some(Outcome::Done));
-    place.done(Operation::Undo).await;
+    place.done(ContextOperation::Undo).await;
     assert_eq!(place.context().await.last().unwrap(), "user: soup?", "the view is as it was");
     assert_eq!(place.run().await, None, "nobody waits");
     let ledger = place.ledger().await;
@@ -133,7 +134,9 @@ async fn an_operation_from_another_channel_is_done_between_steps_and_everybody_i
     assert_eq!(place.say("what shall we eat?").await, Some(Outcome::Done));
 
     let asked = operating.lock().unwrap().take().unwrap();
-    let Operated::Done(changed) = asked.await.unwrap().unwrap() else { panic!("it is done") };
+    let OperationOutcome::Done(changed) = asked.await.unwrap().unwrap() else {
+        panic!("it is done")
+    };
     assert!(changed.line.starts_with("Now in “Dinner”. Left “plan the trip”"), "{changed:?}");
     assert_eq!(
         place.context().await,
@@ -163,7 +166,7 @@ async fn a_copy_in_another_chat_has_messages_of_its_own() {
     let place = Place::new();
     place.say("one").await;
     let there: ChatKey = "terminal:there".parse().unwrap();
-    place.done(Operation::Fork { at: None, to: Some(there.clone()) }).await;
+    place.done(ContextOperation::Fork { at: None, to: Some(there.clone()) }).await;
     let inbound = |nth: usize| ship_agent::Inbound {
         key: format!("there{nth}"),
         text: format!("there {nth}"),
@@ -194,25 +197,29 @@ async fn undo_takes_back_a_title_a_checkpoint_and_what_was_shown_and_does_it_aga
         let agent = place.agent.clone();
         async move { agent.contexts(&chat()).await.unwrap().unwrap().active.title().to_owned() }
     };
-    place.done(Operation::Rename { title: "Supper".to_owned() }).await;
-    assert_eq!(place.done(Operation::Undo).await, "This context is “Dinner” again.");
+    place.done(ContextOperation::Rename { title: "Supper".to_owned() }).await;
+    assert_eq!(place.done(ContextOperation::Undo).await, "This context is “Dinner” again.");
     assert_eq!(title(&place).await, "Dinner");
-    place.done(Operation::Undo).await;
+    place.done(ContextOperation::Undo).await;
     assert_eq!(title(&place).await, "Supper", "undo of undo does it again");
 
-    place.done(Operation::Checkpoint { name: "here".to_owned() }).await;
-    assert_eq!(place.done(Operation::Undo).await, "The checkpoint “here” is taken back.");
-    let gone = place.operate(Operation::Rewind { to: "here".to_owned() }).await;
-    assert!(matches!(gone, Operated::NotDone(_)), "{gone:?}");
-    let line = place.done(Operation::Undo).await;
+    place.done(ContextOperation::Checkpoint { name: "here".to_owned() }).await;
+    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is taken back.");
+    let gone = place.operate(ContextOperation::Rewind { to: "here".to_owned() }).await;
+    assert!(matches!(gone, OperationOutcome::NotDone(_)), "{gone:?}");
+    let line = place.done(ContextOperation::Undo).await;
     assert_eq!(line, "The checkpoint “here” is back where it was.");
 
     let before = place.context().await;
-    let recall = || Operation::Recall { which: "trip".to_owned(), mode: RecallMode::Summary };
+    let recall =
+        || ContextOperation::Recall { which: "trip".to_owned(), mode: RecallMode::Summary };
     place.done(recall()).await;
     let again = place.operate(recall()).await;
-    assert!(matches!(again, Operated::NotDone(_)), "it is shown once: {again:?}");
-    assert_eq!(place.done(Operation::Undo).await, "What was shown for reference is taken back.");
+    assert!(matches!(again, OperationOutcome::NotDone(_)), "it is shown once: {again:?}");
+    assert_eq!(
+        place.done(ContextOperation::Undo).await,
+        "What was shown for reference is taken back."
+    );
     assert_eq!(place.context().await, before);
     assert_eq!(place.archived().await.len(), 1, "nothing was left by any of it");
     assert_eq!(place.say("fish?").await, Some(Outcome::Done));
@@ -236,7 +243,7 @@ async fn a_title_that_was_made_stays_when_what_it_was_made_of_is_summed_up() {
     place.done(new("Dinner")).await;
     assert_eq!(place.archived().await[0].1, before);
     place.say("soup?").await;
-    place.done(Operation::Load { which: "last".to_owned() }).await;
+    place.done(ContextOperation::Load { which: "last".to_owned() }).await;
     place.say("hello").await;
     assert_eq!(title().await, before);
 }
@@ -253,7 +260,7 @@ async fn who_loads_another_context_does_not_wait_for_an_answer_that_takes_long()
     let (agent, stop) = (place.agent.clone(), ship_agent::Stop::default());
     let running = tokio::spawn(async move { agent.run(&chat(), &stop).await.unwrap() });
     place.model.is_asked_for(asked + 1).await;
-    let line = place.done(Operation::Load { which: "trip".to_owned() }).await;
+    let line = place.done(ContextOperation::Load { which: "trip".to_owned() }).await;
     assert!(line.starts_with("Now in “plan the trip”"), "{line}");
     running.await.unwrap();
     assert_eq!(place.context().await.len(), 2, "the trip, as it was left");

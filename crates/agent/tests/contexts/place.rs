@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, Ids, Inbound, NoLog, Nowhere, Operated, Operation, Outcome, Rules, RunError,
-    Stop, built_in_tools, context_tools,
+    Agent, AgentParts, ContextOperation, IdSource, Inbound, NoLog, NoProject, OperationOutcome,
+    Outcome, Rules, RunError, Stop, built_in_tools, context_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
@@ -148,7 +148,7 @@ pub(crate) struct Place {
 #[derive(Default)]
 struct Counted(AtomicU64);
 
-impl Ids for Counted {
+impl IdSource for Counted {
     fn next(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }
@@ -208,10 +208,10 @@ impl Place {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider: Arc::new(model.clone()),
             tools,
-            surroundings: Arc::new(Nowhere),
+            surroundings: Arc::new(NoProject),
             rules: rules.clone(),
             clock: Arc::new(clock.clone()),
-            ids: Arc::clone(&ids) as Arc<dyn Ids>,
+            ids: Arc::clone(&ids) as Arc<dyn IdSource>,
             log: Arc::new(NoLog),
         });
         *meanwhile.agent.lock().unwrap() = Some(agent.clone());
@@ -259,15 +259,15 @@ impl Place {
         self.agent.run(&chat(), &Stop::default()).await.unwrap()
     }
 
-    pub(crate) async fn operate(&self, operation: Operation) -> Operated {
+    pub(crate) async fn operate(&self, operation: ContextOperation) -> OperationOutcome {
         self.clock.advance(1_000);
         self.agent.operate(&chat(), operation, "terminal").await.unwrap()
     }
 
     /// Does it and gives the line that the person reads.
-    pub(crate) async fn done(&self, operation: Operation) -> String {
+    pub(crate) async fn done(&self, operation: ContextOperation) -> String {
         match self.operate(operation).await {
-            Operated::Done(changed) => changed.line,
+            OperationOutcome::Done(changed) => changed.line,
             other => panic!("{other:?}"),
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use ship_agent::{Operated, Operation, Outcome, Rules, Stop};
+use ship_agent::{ContextOperation, OperationOutcome, Outcome, Rules, Stop};
 use ship_context::contexts::{RecallMode, is_reference, switch_of};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
@@ -230,14 +230,14 @@ impl Life {
         self.place.agent.run(&chat(), &Stop::default()).await.ok().flatten()
     }
 
-    async fn operate(&mut self, wish: Wish) -> Option<Operated> {
+    async fn operate(&mut self, wish: Wish) -> Option<OperationOutcome> {
         let operation = self.operation(wish).await?;
         self.place.clock.advance(1_000);
         self.place.agent.operate(&chat(), operation, "terminal").await.ok()
     }
 
     /// The operation that a wish means now.
-    async fn operation(&self, wish: Wish) -> Option<Operation> {
+    async fn operation(&self, wish: Wish) -> Option<ContextOperation> {
         let message = |nth: usize| async move {
             let chat = self.place.store.open(&chat()).await.ok()??;
             let all = ship_testkit::chat::everything(&*chat).await.ok()?;
@@ -250,19 +250,19 @@ impl Life {
             items.get(nth % items.len().max(1)).map(|item| item.context.to_string())
         };
         Some(match wish {
-            Wish::New => Operation::New { title: None, reason: None },
-            Wish::Clear => Operation::Clear,
-            Wish::Load(nth) => Operation::Load { which: archived(nth).await? },
+            Wish::New => ContextOperation::New { title: None, reason: None },
+            Wish::Clear => ContextOperation::Clear,
+            Wish::Load(nth) => ContextOperation::Load { which: archived(nth).await? },
             Wish::Recall(nth) => {
-                Operation::Recall { which: archived(nth).await?, mode: RecallMode::Full }
+                ContextOperation::Recall { which: archived(nth).await?, mode: RecallMode::Full }
             }
-            Wish::Fork => Operation::Fork { at: None, to: None },
-            Wish::ForkAt(nth) => Operation::Fork { at: Some(message(nth).await?), to: None },
-            Wish::Rewind(nth) => Operation::Rewind { to: message(nth).await? },
-            Wish::RewindToMark => Operation::Rewind { to: "mark".to_owned() },
-            Wish::Undo => Operation::Undo,
-            Wish::Rename => Operation::Rename { title: format!("Title {}", self.said) },
-            Wish::Mark => Operation::Checkpoint { name: "mark".to_owned() },
+            Wish::Fork => ContextOperation::Fork { at: None, to: None },
+            Wish::ForkAt(nth) => ContextOperation::Fork { at: Some(message(nth).await?), to: None },
+            Wish::Rewind(nth) => ContextOperation::Rewind { to: message(nth).await? },
+            Wish::RewindToMark => ContextOperation::Rewind { to: "mark".to_owned() },
+            Wish::Undo => ContextOperation::Undo,
+            Wish::Rename => ContextOperation::Rename { title: format!("Title {}", self.said) },
+            Wish::Mark => ContextOperation::Checkpoint { name: "mark".to_owned() },
         })
     }
 
@@ -271,13 +271,13 @@ impl Life {
         self.place.disk.heal();
         self.place.run().await;
         let before = said_in(&self.place.view().await);
-        let Some(Operated::Done(_)) = self.operate(wish).await else { return };
+        let Some(OperationOutcome::Done(_)) = self.operate(wish).await else { return };
         let after = said_in(&self.place.view().await);
         let undone = self.operate(Wish::Undo).await;
-        assert!(matches!(undone, Some(Operated::Done(_))), "{undone:?}");
+        assert!(matches!(undone, Some(OperationOutcome::Done(_))), "{undone:?}");
         assert_eq!(said_in(&self.place.view().await), before, "undo of {wish:?}");
         let redone = self.operate(Wish::Undo).await;
-        assert!(matches!(redone, Some(Operated::Done(_))), "{redone:?}");
+        assert!(matches!(redone, Some(OperationOutcome::Done(_))), "{redone:?}");
         assert_eq!(said_in(&self.place.view().await), after, "undo of undo of {wish:?}");
     }
 

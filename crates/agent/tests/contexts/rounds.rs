@@ -1,6 +1,6 @@
 //! A model that does nothing but switch comes to an end, and the calls of one step do not get in each other's way.
 
-use ship_agent::{Operation, Outcome};
+use ship_agent::{ContextOperation, Outcome};
 use ship_message::UiMessage;
 
 use crate::place::{Does, Place, calls, line, says, words};
@@ -10,7 +10,7 @@ async fn three_contexts() -> Place {
     let place = Place::new();
     for title in ["alpha", "beta"] {
         place.say(&format!("about {title}")).await;
-        place.done(Operation::New { title: None, reason: None }).await;
+        place.done(ContextOperation::New { title: None, reason: None }).await;
     }
     place.say("about gamma").await;
     place
@@ -94,7 +94,7 @@ async fn a_call_that_switches_runs_last_in_its_step() {
     assert_eq!(place.say("go").await, Some(Outcome::Done));
     assert_eq!(place.effects.lock().unwrap().len(), 1);
     assert_eq!(place.context().await, ["user: go", "assistant: [chat_context_new done] Done."]);
-    place.done(Operation::Load { which: "gamma".to_owned() }).await;
+    place.done(ContextOperation::Load { which: "gamma".to_owned() }).await;
     let left = place.context().await.pop().unwrap();
     assert_eq!(left, "assistant: [chat_context_new done] [effect done]", "both are answered");
 }
@@ -116,7 +116,7 @@ async fn of_two_calls_of_a_step_that_switch_the_second_is_refused() {
             "assistant: [chat_context_load done] Done."
         ]
     );
-    place.done(Operation::Load { which: "gamma".to_owned() }).await;
+    place.done(ContextOperation::Load { which: "gamma".to_owned() }).await;
     let left = place.context().await.pop().unwrap();
     assert_eq!(left, "assistant: [chat_context_load done] [chat_context_load refused]");
 }

@@ -1,6 +1,6 @@
 //! What the model sees after each operation: the whole of what matters about them, one after the other.
 
-use ship_agent::Operation;
+use ship_agent::ContextOperation;
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
@@ -31,7 +31,7 @@ async fn at_dinner() -> Place {
     let place = Place::new();
     place.minds(obeys);
     place.say("plan the trip").await;
-    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
     place.say("soup?").await;
     place
 }
@@ -55,16 +55,16 @@ async fn the_second_request_of_a_run_after_each_call() {
 async fn the_next_run_after_each_operation() {
     let mut seen = String::new();
     for operation in [
-        Operation::New { title: None, reason: None },
-        Operation::Load { which: "trip".to_owned() },
-        Operation::Clear,
-        Operation::Fork { at: Some("soup".to_owned()), to: None },
-        Operation::Rewind { to: "soup".to_owned() },
-        Operation::Undo,
-        Operation::Recall { which: "last".to_owned(), mode: RecallMode::Recent },
+        ContextOperation::New { title: None, reason: None },
+        ContextOperation::Load { which: "trip".to_owned() },
+        ContextOperation::Clear,
+        ContextOperation::Fork { at: Some("soup".to_owned()), to: None },
+        ContextOperation::Rewind { to: "soup".to_owned() },
+        ContextOperation::Undo,
+        ContextOperation::Recall { which: "last".to_owned(), mode: RecallMode::Recent },
     ] {
         let place = at_dinner().await;
-        place.done(Operation::Checkpoint { name: "soup".to_owned() }).await;
+        place.done(ContextOperation::Checkpoint { name: "soup".to_owned() }).await;
         place.say("bread?").await;
         let line = place.done(operation.clone()).await;
         place.say("and now?").await;

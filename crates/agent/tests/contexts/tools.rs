@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ship_agent::{Agent, Inbound, Operated, Operation, Running, Tool, ToolContext};
+use ship_agent::{
+    Agent, ContextOperation, Inbound, OperationOutcome, Tool, ToolContext, ToolFuture,
+};
 use ship_message::json::{Json, Object};
 use ship_provider::ToolSpec;
 use tokio::task::JoinHandle;
@@ -26,7 +28,7 @@ impl Tool for Effect {
         spec("effect")
     }
 
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
         Box::pin(async move {
             self.0.lock().unwrap().push(input.to_string());
             Ok(Json::from("done"))
@@ -37,7 +39,7 @@ impl Tool for Effect {
 /// What happens in the chat while a run is at work.
 #[derive(Clone, Debug)]
 pub(crate) enum Happens {
-    Operation(Operation),
+    Operation(ContextOperation),
     Message(Inbound),
 }
 
@@ -49,11 +51,11 @@ pub(crate) struct Meanwhile {
     /// Who waits for what comes of them.
     waiting: Arc<Mutex<Vec<JoinHandle<()>>>>,
     /// What came of the operations.
-    pub(crate) operated: Arc<Mutex<Vec<Operated>>>,
+    pub(crate) operated: Arc<Mutex<Vec<OperationOutcome>>>,
 }
 
 impl Meanwhile {
-    pub(crate) fn operation(&self, operation: Operation) {
+    pub(crate) fn operation(&self, operation: ContextOperation) {
         self.happens.lock().unwrap().push(Happens::Operation(operation));
     }
 
@@ -101,7 +103,7 @@ impl Tool for Meanwhile {
         true
     }
 
-    fn run(self: Arc<Self>, _input: Json, _context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, _input: Json, _context: ToolContext) -> ToolFuture {
         Box::pin(async move {
             let agent = self.agent.lock().unwrap().clone().ok_or("no agent")?;
             let happens = std::mem::take(&mut *self.happens.lock().unwrap());

@@ -1,28 +1,28 @@
 //! What an undo takes back: the last operation, whatever was compacted since.
 
-use ship_agent::{Operated, Operation, Rules, Undone};
+use ship_agent::{CompactionUndo, ContextOperation, OperationOutcome, Rules};
 use ship_context::contexts::RecallMode;
 use ship_testkit::sim::SimDisk;
 
 use crate::place::{Place, chat};
 
-fn rename(title: &str) -> Operation {
-    Operation::Rename { title: title.to_owned() }
+fn rename(title: &str) -> ContextOperation {
+    ContextOperation::Rename { title: title.to_owned() }
 }
 
-fn checkpoint(name: &str) -> Operation {
-    Operation::Checkpoint { name: name.to_owned() }
+fn checkpoint(name: &str) -> ContextOperation {
+    ContextOperation::Checkpoint { name: name.to_owned() }
 }
 
-fn recall() -> Operation {
-    Operation::Recall { which: "trip".to_owned(), mode: RecallMode::Summary }
+fn recall() -> ContextOperation {
+    ContextOperation::Recall { which: "trip".to_owned(), mode: RecallMode::Summary }
 }
 
 /// A chat that was about the trip and is about dinner, at length.
 async fn at_dinner() -> Place {
     let place = Place::on(SimDisk::default(), Rules { keep_last_messages: 2, ..Rules::default() });
     place.say("plan the trip").await;
-    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
     talk(&place).await;
     place
 }
@@ -49,8 +49,8 @@ async fn checkpoints(place: &Place) -> Vec<String> {
 
 /// What an undo that does nothing says.
 async fn refused(place: &Place) -> String {
-    match place.operate(Operation::Undo).await {
-        Operated::NotDone(not_done) => not_done.line,
+    match place.operate(ContextOperation::Undo).await {
+        OperationOutcome::NotDone(not_done) => not_done.line,
         other => panic!("{other:?}"),
     }
 }
@@ -62,16 +62,16 @@ async fn an_undo_takes_back_the_title_that_was_given_before_a_compaction_and_not
     talk(&place).await;
     compact(&place).await;
     place.say("fish?").await;
-    assert_eq!(place.done(Operation::Undo).await, "This context is “Dinner” again.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "This context is “Dinner” again.");
     assert_eq!(title(&place).await, "Dinner");
-    assert_eq!(place.done(Operation::Undo).await, "This context is “Supper” again.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "This context is “Supper” again.");
     assert_eq!(title(&place).await, "Supper");
     // The same over another compaction, in another process.
     talk(&place).await;
     compact(&place).await;
     let place = place.again();
     place.say("bread?").await;
-    assert_eq!(place.done(Operation::Undo).await, "This context is “Dinner” again.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "This context is “Dinner” again.");
     assert_eq!(place.archived().await.len(), 1, "no context was left by any of it");
 }
 
@@ -85,11 +85,15 @@ async fn an_undo_takes_back_the_checkpoint_that_was_made_before_a_compaction() {
     talk(&place).await;
     compact(&place).await;
     place.say("fish?").await;
-    assert_eq!(place.done(Operation::Undo).await, "The checkpoint “here” is taken back.");
-    place.done(Operation::Rewind { to: "here".to_owned() }).await;
+    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is taken back.");
+    place.done(ContextOperation::Rewind { to: "here".to_owned() }).await;
     assert_eq!(place.context().await, before, "its name stands for the earlier place again");
-    place.done(Operation::Undo).await;
-    assert_eq!(place.done(Operation::Undo).await.split('“').next(), Some("Now in "), "the redo");
+    place.done(ContextOperation::Undo).await;
+    assert_eq!(
+        place.done(ContextOperation::Undo).await.split('“').next(),
+        Some("Now in "),
+        "the redo"
+    );
 }
 
 #[tokio::test]
@@ -97,14 +101,17 @@ async fn an_undone_checkpoint_comes_back_behind_a_compaction() {
     let place = at_dinner().await;
     place.done(checkpoint("here")).await;
     let before = place.context().await;
-    assert_eq!(place.done(Operation::Undo).await, "The checkpoint “here” is taken back.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "The checkpoint “here” is taken back.");
     talk(&place).await;
     compact(&place).await;
     place.say("fish?").await;
     assert_eq!(checkpoints(&place).await, Vec::<String>::new());
-    assert_eq!(place.done(Operation::Undo).await, "The checkpoint “here” is back where it was.");
+    assert_eq!(
+        place.done(ContextOperation::Undo).await,
+        "The checkpoint “here” is back where it was."
+    );
     assert_eq!(checkpoints(&place).await, ["here"]);
-    place.done(Operation::Rewind { to: "here".to_owned() }).await;
+    place.done(ContextOperation::Rewind { to: "here".to_owned() }).await;
     assert_eq!(place.context().await, before);
 }
 
@@ -112,13 +119,13 @@ async fn an_undone_checkpoint_comes_back_behind_a_compaction() {
 #[tokio::test]
 async fn a_recall_in_a_context_that_was_come_back_to_is_taken_back_as_often_as_it_is_shown() {
     let place = at_dinner().await;
-    place.done(Operation::Undo).await;
-    place.done(Operation::Undo).await;
+    place.done(ContextOperation::Undo).await;
+    place.done(ContextOperation::Undo).await;
     place.done(recall()).await;
     for _ in 0..2 {
-        let told = place.done(Operation::Undo).await;
+        let told = place.done(ContextOperation::Undo).await;
         assert_eq!(told, "What was shown for reference is taken back.");
-        let told = place.done(Operation::Undo).await;
+        let told = place.done(ContextOperation::Undo).await;
         assert_eq!(told, "What was shown for reference is shown again.");
     }
 }
@@ -132,25 +139,25 @@ async fn a_recall_is_taken_back_and_shown_again_where_it_was() {
     let with = place.context().await;
     for _ in 0..2 {
         assert_eq!(
-            place.done(Operation::Undo).await,
+            place.done(ContextOperation::Undo).await,
             "What was shown for reference is taken back."
         );
         let now = place.context().await;
         assert_eq!(now.len() + 1, with.len());
         assert_eq!(now[..without.len()], without[..]);
         assert_eq!(
-            place.done(Operation::Undo).await,
+            place.done(ContextOperation::Undo).await,
             "What was shown for reference is shown again."
         );
         assert_eq!(place.context().await, with);
     }
     // Taken back, compacted, and shown again.
-    place.done(Operation::Undo).await;
+    place.done(ContextOperation::Undo).await;
     talk(&place).await;
     compact(&place).await;
     place.say("bread?").await;
     let place = place.again();
-    place.done(Operation::Undo).await;
+    place.done(ContextOperation::Undo).await;
     let context = place.context().await.join("\n");
     assert!(context.contains("contextId"), "the reference is there again: {context}");
     assert_eq!(place.archived().await.len(), 1, "no context was left by any of it");
@@ -164,7 +171,7 @@ async fn a_reference_that_stays_in_the_log_is_not_taken_back_before_a_later_titl
     place.done(rename("Supper")).await;
     compact(&place).await;
     place.say("fish?").await;
-    assert_eq!(place.done(Operation::Undo).await, "This context is “Dinner” again.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "This context is “Dinner” again.");
 }
 
 #[tokio::test]
@@ -177,8 +184,11 @@ async fn a_reference_that_was_summed_up_is_not_taken_back_and_the_way_to_do_it_w
     let line = refused(&place).await;
     assert!(line.contains("`/compact --undo` brings the originals back"), "{line}");
     let undone = place.agent.undo_compaction(&chat()).await.unwrap();
-    assert!(matches!(undone, Undone::Messages(_)), "{undone:?}");
-    assert_eq!(place.done(Operation::Undo).await, "What was shown for reference is taken back.");
+    assert!(matches!(undone, CompactionUndo::Messages(_)), "{undone:?}");
+    assert_eq!(
+        place.done(ContextOperation::Undo).await,
+        "What was shown for reference is taken back."
+    );
 }
 
 #[tokio::test]
@@ -195,7 +205,7 @@ async fn behind_a_compaction_an_undo_names_how_that_is_undone() {
     assert_eq!((place.context().await, title(&place).await), (context, named), "nothing changed");
     place.agent.undo_compaction(&chat()).await.unwrap();
     assert_eq!(title(&place).await, "Supper");
-    assert_eq!(place.done(Operation::Undo).await, "This context is “Dinner” again.");
+    assert_eq!(place.done(ContextOperation::Undo).await, "This context is “Dinner” again.");
 }
 
 #[tokio::test]
@@ -203,7 +213,7 @@ async fn an_undo_behind_a_compaction_takes_back_the_switch_when_that_was_the_las
     let place = at_dinner().await;
     compact(&place).await;
     place.say("fish?").await;
-    let line = place.done(Operation::Undo).await;
+    let line = place.done(ContextOperation::Undo).await;
     assert!(line.starts_with("Now in “plan the trip”"), "{line}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ship_agent::{Operated, Operation, Outcome};
+use ship_agent::{ContextOperation, OperationOutcome, Outcome};
 use ship_message::Role;
 
 use crate::place::{Place, calls, says};
@@ -23,13 +23,13 @@ async fn place() -> Place {
 #[tokio::test]
 async fn an_operation_that_cannot_seal_the_log_is_answered_and_blocks_no_later_message() {
     let operations = [
-        Operation::New { title: None, reason: None },
-        Operation::Clear,
-        Operation::Fork { at: None, to: None },
+        ContextOperation::New { title: None, reason: None },
+        ContextOperation::Clear,
+        ContextOperation::Fork { at: None, to: None },
     ];
     for operation in operations {
         let place = place().await;
-        let Operated::NotDone(not) = place.operate(operation.clone()).await else {
+        let OperationOutcome::NotDone(not) = place.operate(operation.clone()).await else {
             panic!("{operation:?} needs a sealed log")
         };
         assert!(not.line.contains("nothing was changed"), "{}", not.line);
@@ -44,16 +44,16 @@ async fn an_operation_that_cannot_seal_the_log_is_answered_and_blocks_no_later_m
 async fn an_operation_that_failed_for_want_of_space_is_not_done_later_and_not_twice() {
     let place = Place::new();
     place.say("plan the trip").await;
-    place.done(Operation::New { title: Some("Dinner".to_owned()), reason: None }).await;
+    place.done(ContextOperation::New { title: Some("Dinner".to_owned()), reason: None }).await;
     place.say("soup?").await;
     // A new file has no room, and the ledger has.
     place.disk.close_folder(Path::new(".ship/chat/terminal%3Amain/messages"), ENOSPC);
     let key = "terminal:main".parse().unwrap();
-    let failed = place.agent.operate(&key, Operation::Undo, "terminal").await;
+    let failed = place.agent.operate(&key, ContextOperation::Undo, "terminal").await;
     assert!(failed.unwrap_err().storage().is_some());
     place.disk.close_folder(Path::new("elsewhere"), ENOSPC);
 
-    assert!(place.done(Operation::Undo).await.contains("plan the trip"));
+    assert!(place.done(ContextOperation::Undo).await.contains("plan the trip"));
     let context = place.context().await;
     assert!(context[0].contains("plan the trip"), "it was taken back once: {context:?}");
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ship_agent::{Agent, AgentParts, Outcome, RunLog, Running, Stop, Tool, ToolContext};
+use ship_agent::{Agent, AgentParts, Outcome, RunLog, Stop, Tool, ToolContext, ToolFuture};
 use ship_message::json::{Json, Object};
 use ship_project::Project;
 use ship_provider::ToolSpec;
@@ -22,7 +22,7 @@ impl Tool for Write {
         ToolSpec { name: "write".to_owned(), description: "Writes.".to_owned(), input_schema }
     }
 
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
         Box::pin(async move {
             let of = |key: &str| input.get(key).and_then(Json::as_str).unwrap_or_default();
             write(&self.0, of("file"), of("text"));

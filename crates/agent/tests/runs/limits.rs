@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ship_agent::{Answer, Outcome, Rules, Stop};
+use ship_agent::{CallAnswer, Outcome, Rules, Stop};
 
 use crate::scripted::{End, Says, calls, step, text};
 use crate::test_agent::Setup;
@@ -34,8 +34,8 @@ fn asks_twice(max_steps: usize) -> Setup {
     Setup { rules, script, ..Setup::default() }
 }
 
-fn allow(call: &str) -> Answer {
-    Answer::Approval { approval_id: format!("approve_{call}"), approved: true, reason: None }
+fn allow(call: &str) -> CallAnswer {
+    CallAnswer::Approval { approval_id: format!("approve_{call}"), approved: true, reason: None }
 }
 
 #[tokio::test]

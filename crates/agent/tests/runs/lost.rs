@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ship_agent::{Answer, Operation, Outcome, Rules, Stop};
+use ship_agent::{CallAnswer, ContextOperation, Outcome, Rules, Stop};
 use ship_store::Store;
 use ship_store::disk::{Disk, OpenMode};
 use ship_testkit::sim::Fault;
@@ -87,7 +87,7 @@ async fn a_run_that_waits_goes_on_with_its_question() {
 
     let test = setup.agent();
     let approval_id = "approve_1".to_owned();
-    let answer = Answer::Approval { approval_id, approved: true, reason: None };
+    let answer = CallAnswer::Approval { approval_id, approved: true, reason: None };
     let outcome = test.agent.answer(&test.chat, answer, &Stop::default()).await.unwrap();
     assert_eq!(outcome, Some(Outcome::Done));
     assert_eq!(test.context().await, ["user: please", "assistant: [effect \"done\"] Done."]);
@@ -210,7 +210,7 @@ async fn an_operation_that_was_done_is_not_done_again_in_an_older_context() {
     let test = setup.agent();
     test.say("first").await;
     let older = read(&setup, CONTEXT);
-    let new = Operation::New { title: None, reason: None };
+    let new = ContextOperation::New { title: None, reason: None };
     test.agent.operate(&test.chat, new, "terminal").await.unwrap();
     drop(test);
     restore_context(&setup, &older);

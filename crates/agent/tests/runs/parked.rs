@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ship_agent::{Answer, Outcome, Rules, Stop};
+use ship_agent::{CallAnswer, Outcome, Rules, Stop};
 use ship_message::json::Json;
 
 use crate::test_agent::Setup;
@@ -23,7 +23,7 @@ async fn a_tool_that_needs_a_word_waits_for_it_across_a_restart() {
         let test = setup.agent();
         assert_eq!(test.run().await, Some(Outcome::Parked));
         let approval_id = "approve_offline_1_0".to_owned();
-        let answer = Answer::Approval { approval_id, approved, reason: None };
+        let answer = CallAnswer::Approval { approval_id, approved, reason: None };
         let outcome =
             test.agent.answer(&test.chat, answer.clone(), &Stop::default()).await.unwrap();
         assert_eq!(outcome, Some(Outcome::Done));
@@ -38,7 +38,7 @@ async fn a_tool_of_the_client_waits_for_its_output() {
     let rules = Rules { client: BTreeSet::from(["effect".to_owned()]), ..Rules::default() };
     let test = Setup::ruled(rules).agent();
     assert_eq!(test.say("/tool effect {}").await, Some(Outcome::Parked));
-    let answer = Answer::Output {
+    let answer = CallAnswer::Output {
         call_id: "offline_1_0".to_owned(),
         output: Ok(Json::from("from the client")),
     };

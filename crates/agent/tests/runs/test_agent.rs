@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, Ids, Inbound, Nowhere, Outcome, RandomIds, Rules, RunLog, RunNote, Running,
-    Stop, Tool, ToolContext, built_in_tools,
+    Agent, AgentParts, IdSource, Inbound, NoProject, Outcome, RandomIds, Rules, RunLog,
+    RunLogEntry, Stop, Tool, ToolContext, ToolFuture, built_in_tools,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -21,7 +21,7 @@ use crate::scripted::{Scripted, Step};
 /// The same id always: what is to be one thing must not depend on luck.
 struct OneId;
 
-impl Ids for OneId {
+impl IdSource for OneId {
     fn next(&self) -> u64 {
         7
     }
@@ -49,7 +49,7 @@ impl Tool for Counting {
         self.safe
     }
 
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> Running {
+    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
         Box::pin(async move {
             self.count.fetch_add(1, Ordering::SeqCst);
             if let Some((disk, changes)) = &self.disk {
@@ -68,10 +68,10 @@ impl Tool for Counting {
 
 /// A log that is kept to be looked at.
 #[derive(Default)]
-pub(crate) struct KeptLog(Mutex<Vec<RunNote>>);
+pub(crate) struct KeptLog(Mutex<Vec<RunLogEntry>>);
 
 impl RunLog for KeptLog {
-    fn write(&self, _: &ChatKey, note: RunNote) {
+    fn write(&self, _: &ChatKey, note: RunLogEntry) {
         self.0.lock().unwrap().push(note);
     }
 }
@@ -80,7 +80,7 @@ impl KeptLog {
     /// The lines of a kind, each with its fields and texts.
     pub(crate) fn of(&self, kind: &str) -> Vec<String> {
         let notes = self.0.lock().unwrap();
-        let line = |note: &RunNote| {
+        let line = |note: &RunLogEntry| {
             let fields = note.fields.iter().chain(&note.texts);
             fields.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
         };
@@ -151,7 +151,7 @@ impl TestAgent {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider,
             tools,
-            surroundings: Arc::new(Nowhere),
+            surroundings: Arc::new(NoProject),
             rules: setup.rules.clone(),
             clock: Arc::new(setup.clock.clone()),
             ids: match setup.many_runs {

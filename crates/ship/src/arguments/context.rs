@@ -1,10 +1,10 @@
 //! What can be said on the command line about contexts.
 
 use clap::Subcommand;
-use ship_agent::Operation;
+use ship_agent::ContextOperation;
 use ship_context::contexts::{LoadMode, RecallMode};
 
-use crate::commands::context::Asked;
+use crate::commands::context::ContextRequest;
 
 const LOAD_EXAMPLES: &str = "Examples:
   ship context load 'database plan'
@@ -73,30 +73,33 @@ pub(crate) enum ContextCommand {
 }
 
 impl ContextCommand {
-    pub(crate) fn asked(&self) -> Asked {
+    pub(crate) fn asked(&self) -> ContextRequest {
         match self {
-            Self::List { limit } => Asked::List { limit: Some(*limit) },
+            Self::List { limit } => ContextRequest::List { limit: Some(*limit) },
             Self::Show { which } => {
                 let which = which.join(" ");
-                Asked::Show { which: Some(which).filter(|which| !which.is_empty()) }
+                ContextRequest::Show { which: Some(which).filter(|which| !which.is_empty()) }
             }
-            Self::New { title, reason } => {
-                Asked::Do(Operation::New { title: title.clone(), reason: reason.clone() })
-            }
+            Self::New { title, reason } => ContextRequest::Do(ContextOperation::New {
+                title: title.clone(),
+                reason: reason.clone(),
+            }),
             Self::Load { which, mode } => {
                 let which = which.join(" ");
                 // The command line has let no other through.
-                Asked::Do(match LoadMode::named(mode).unwrap_or(LoadMode::Switch) {
-                    LoadMode::Switch => Operation::Load { which },
-                    LoadMode::Reference(mode) => Operation::Recall { which, mode },
+                ContextRequest::Do(match LoadMode::named(mode).unwrap_or(LoadMode::Switch) {
+                    LoadMode::Switch => ContextOperation::Load { which },
+                    LoadMode::Reference(mode) => ContextOperation::Recall { which, mode },
                 })
             }
             Self::Recall { which, mode } => {
                 let mode = RecallMode::named(mode).unwrap_or(RecallMode::Summary);
-                Asked::Do(Operation::Recall { which: which.join(" "), mode })
+                ContextRequest::Do(ContextOperation::Recall { which: which.join(" "), mode })
             }
-            Self::Clear => Asked::Do(Operation::Clear),
-            Self::Rename { title } => Asked::Do(Operation::Rename { title: title.join(" ") }),
+            Self::Clear => ContextRequest::Do(ContextOperation::Clear),
+            Self::Rename { title } => {
+                ContextRequest::Do(ContextOperation::Rename { title: title.join(" ") })
+            }
         }
     }
 }

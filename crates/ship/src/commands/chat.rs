@@ -10,13 +10,13 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ship_agent::{Agent, Answer, Operated, Operation, Outcome, RunError};
+use ship_agent::{Agent, CallAnswer, ContextOperation, OperationOutcome, Outcome, RunError};
 
-use super::context::{self, Asked};
+use super::context::{self, ContextRequest};
 use super::frozen::{FrozenHolder, is_elsewhere};
 use super::interrupt::{Interrupt, unless_left};
 use super::news::News;
-use super::turn::{Ended, Kept, Turn, Waiting};
+use super::turn::{AcceptResult, Ended, MessageExchange, Waiting};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -24,27 +24,27 @@ use crate::style::Style;
 use crate::table;
 use crate::told::{self, told};
 use complete::Completions;
-use input::{Input, Typed};
-use question::{Question, Reply};
+use input::{LineSource, Typed};
+use question::{Question, QuestionReply};
 use screen::Screen;
 use slash::{Meant, Slash};
 
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
     let completions = Completions::default();
-    let input = Input::open(session, completions.clone())?;
+    let input = LineSource::open(session, completions.clone())?;
     let news = News::from_now(session, &agent).await?;
-    let mut chat = Chat { session, agent: &agent, input, completions, news };
+    let mut chat = ChatScreen { session, agent: &agent, input, completions, news };
     if chat.input.is_interactive() && !session.json {
         chat.greet()?;
     }
     // What a run that was cut off left to do comes first.
-    let mut next = if session.json { Next::Listen } else { Next::Resume };
+    let mut next = if session.json { ChatAction::Listen } else { ChatAction::Resume };
     loop {
         next = match next {
-            Next::Listen => chat.turn().await?,
-            Next::Resume => chat.resume().await?,
-            Next::Leave => return Ok(ExitCode::SUCCESS),
+            ChatAction::Listen => chat.turn().await?,
+            ChatAction::Resume => chat.resume().await?,
+            ChatAction::Leave => return Ok(ExitCode::SUCCESS),
         };
     }
 }
@@ -54,7 +54,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum ChatAction {
     /// What the person says.
     Listen,
     /// What is left to do in the chat, if anything is.
@@ -64,15 +64,15 @@ enum Next {
 }
 
 /// A person and an agent, talking.
-struct Chat<'a> {
+struct ChatScreen<'a> {
     session: &'a Session,
     agent: &'a Agent,
-    input: Input,
+    input: LineSource,
     completions: Completions,
     news: News<'a>,
 }
 
-impl Chat<'_> {
+impl ChatScreen<'_> {
     fn greet(&self) -> Result<(), Failure> {
         let style = Style::of_stdout();
         let root = self.session.project.root().display().to_string();
@@ -101,9 +101,9 @@ impl Chat<'_> {
     }
 
     /// Reads one line, and does what it means.
-    async fn turn(&mut self) -> Result<Next, Failure> {
+    async fn turn(&mut self) -> Result<ChatAction, Failure> {
         match self.typed().await? {
-            Typed::End => return Ok(Next::Leave),
+            Typed::End => return Ok(ChatAction::Leave),
             Typed::Interrupted => self.note("Ctrl-D leaves.")?,
             Typed::TooLong => {
                 self.tell(Failure::too_long(None, self.session.message_bytes_max()))?
@@ -118,7 +118,7 @@ impl Chat<'_> {
                 Meant::Message => return self.say(&line).await,
             },
         }
-        Ok(Next::Listen)
+        Ok(ChatAction::Listen)
     }
 
     /// Waits for a line, and tells meanwhile what others do to the contexts.
@@ -172,7 +172,7 @@ impl Chat<'_> {
     }
 
     /// Does a command. One that fails says so and ends nothing.
-    async fn obey(&self, command: Slash) -> Result<Next, Failure> {
+    async fn obey(&self, command: Slash) -> Result<ChatAction, Failure> {
         let session = self.session;
         let done = match command {
             Slash::Help => {
@@ -181,7 +181,7 @@ impl Chat<'_> {
             Slash::History(last) => super::history::run(session, last, false).await,
             Slash::Inspect => super::inspect::run(session).await,
             Slash::Compact(asked) => super::compact::run(session, asked).await,
-            Slash::Context(Asked::Do(operation)) => return self.operate(operation).await,
+            Slash::Context(ContextRequest::Do(operation)) => return self.operate(operation).await,
             Slash::Context(asked) => {
                 let looked = context::look_at(session, self.agent, &asked).await;
                 looked.map(|()| ExitCode::SUCCESS)
@@ -189,23 +189,23 @@ impl Chat<'_> {
             Slash::Chats => super::chats::run(session).await,
             Slash::Config => super::config::run(session),
             Slash::Verify => super::verify::run(session).await,
-            Slash::Exit => return Ok(Next::Leave),
+            Slash::Exit => return Ok(ChatAction::Leave),
         };
         if let Err(failure) = done {
             self.tell(failure)?;
         }
-        Ok(Next::Listen)
+        Ok(ChatAction::Listen)
     }
 
     /// Does something to the contexts. What waited for an answer may be left to do then.
-    async fn operate(&self, operation: Operation) -> Result<Next, Failure> {
+    async fn operate(&self, operation: ContextOperation) -> Result<ChatAction, Failure> {
         let (session, agent) = (self.session, self.agent);
         let operating = agent.operate(&session.chat, operation.clone(), "terminal");
         let Some(operated) = unless_left(operating).await else {
             self.note("(left; what you asked for may be done all the same)")?;
-            return Ok(Next::Listen);
+            return Ok(ChatAction::Listen);
         };
-        let is_done = matches!(operated, Ok(Operated::Done(_)));
+        let is_done = matches!(operated, Ok(OperationOutcome::Done(_)));
         let told = match operated {
             Err(error) => Err(error.into()),
             Ok(operated) if session.json => {
@@ -216,7 +216,7 @@ impl Chat<'_> {
         if let Err(failure) = told {
             self.tell(failure)?;
         }
-        Ok(if is_done && !session.json { Next::Resume } else { Next::Listen })
+        Ok(if is_done && !session.json { ChatAction::Resume } else { ChatAction::Listen })
     }
 
     /// For programs: each answer is a line, as `ship send --json` prints it.
@@ -232,7 +232,7 @@ impl Chat<'_> {
         Screen::new(self.agent.listen(&self.session.chat))
     }
 
-    async fn resume(&mut self) -> Result<Next, Failure> {
+    async fn resume(&mut self) -> Result<ChatAction, Failure> {
         let outcome = self.left_to_do().await?;
         self.settle(outcome).await
     }
@@ -262,20 +262,20 @@ impl Chat<'_> {
         Ok(None)
     }
 
-    async fn say(&mut self, text: &str) -> Result<Next, Failure> {
-        let turn = Turn::new(self.session, self.agent);
+    async fn say(&mut self, text: &str) -> Result<ChatAction, Failure> {
+        let turn = MessageExchange::new(self.session, self.agent);
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let accepted = match turn.accept(text, &interrupt).await {
-            Ok(Kept::Yes(accepted)) => accepted,
-            Ok(Kept::Unknown) => {
+            Ok(AcceptResult::Yes(accepted)) => accepted,
+            Ok(AcceptResult::Unknown) => {
                 screen.cut()?;
                 self.tell(super::send::not_known_to_be_kept())?;
-                return Ok(Next::Listen);
+                return Ok(ChatAction::Listen);
             }
             // The message is at fault, not the chat: the person can say it another way.
             Err(failure) if failure.is_refusal() => {
                 self.tell(failure)?;
-                return Ok(Next::Listen);
+                return Ok(ChatAction::Listen);
             }
             Err(failure) => return Err(failure),
         };
@@ -285,7 +285,7 @@ impl Chat<'_> {
             // A person can see to the other process and go on here; a pipe would only wait at each line.
             Err(failure) if failure.is_frozen() && self.input.is_interactive() => {
                 self.tell(failure)?;
-                return Ok(Next::Listen);
+                return Ok(ChatAction::Listen);
             }
             ended => ended?,
         };
@@ -306,56 +306,61 @@ impl Chat<'_> {
                 }
             }
         }
-        Ok(Next::Listen)
+        Ok(ChatAction::Listen)
     }
 
     /// Tells how a run ended, and asks what it waits for.
-    async fn settle(&mut self, mut outcome: Option<Outcome>) -> Result<Next, Failure> {
+    async fn settle(&mut self, mut outcome: Option<Outcome>) -> Result<ChatAction, Failure> {
         while outcome == Some(Outcome::Parked) {
-            let Some(question) = Question::of(self.session).await? else { return Ok(Next::Listen) };
+            let Some(question) = Question::of(self.session).await? else {
+                return Ok(ChatAction::Listen);
+            };
             match question.ask(&mut self.input).await? {
-                Reply::Answer(answer) => outcome = self.answer(answer).await?,
-                Reply::Later => {
+                QuestionReply::Answer(answer) => outcome = self.answer(answer).await?,
+                QuestionReply::Later => {
                     self.note("It waits; you are asked again next time.")?;
-                    return Ok(Next::Listen);
+                    return Ok(ChatAction::Listen);
                 }
-                Reply::Again => {}
-                Reply::Help(lines) => {
+                QuestionReply::Again => {}
+                QuestionReply::Help(lines) => {
                     self.obey(Slash::Help).await?;
                     // A person at a terminal reads it with the question, which comes again.
                     if !self.input.is_interactive() {
                         output::line(&lines)?;
                     }
                 }
-                Reply::Command(command) => match self.obey(command).await? {
-                    Next::Leave => return Ok(Next::Leave),
-                    Next::Resume => outcome = self.left_to_do().await?,
-                    Next::Listen => {}
+                QuestionReply::Command(command) => match self.obey(command).await? {
+                    ChatAction::Leave => return Ok(ChatAction::Leave),
+                    ChatAction::Resume => outcome = self.left_to_do().await?,
+                    ChatAction::Listen => {}
                 },
-                Reply::Usage(usage) => self.note(usage)?,
-                Reply::NoCommand(line) => self.no_command(&line)?,
-                Reply::Message(text) => self.keep(&text).await?,
+                QuestionReply::Usage(usage) => self.note(usage)?,
+                QuestionReply::NoCommand(line) => self.no_command(&line)?,
+                QuestionReply::Message(text) => self.keep(&text).await?,
             }
         }
         if outcome == Some(Outcome::Stopped) {
             self.note("(stopped; what was said is kept)")?;
         }
-        Ok(Next::Listen)
+        Ok(ChatAction::Listen)
     }
 
     /// Keeps what was said instead of an answer.
     async fn keep(&self, text: &str) -> Result<(), Failure> {
-        match Turn::new(self.session, self.agent).accept(text, &Interrupt::default()).await {
-            Ok(Kept::Yes(_)) => self.note("Kept; it is answered once this is settled."),
-            Ok(Kept::Unknown) => self.tell(super::send::not_known_to_be_kept()),
+        match MessageExchange::new(self.session, self.agent)
+            .accept(text, &Interrupt::default())
+            .await
+        {
+            Ok(AcceptResult::Yes(_)) => self.note("Kept; it is answered once this is settled."),
+            Ok(AcceptResult::Unknown) => self.tell(super::send::not_known_to_be_kept()),
             Err(failure) if failure.is_refusal() => self.tell(failure),
             Err(failure) => Err(failure),
         }
     }
 
     /// Hands an answer to the run that waits for it, and follows it further.
-    async fn answer(&self, answer: Answer) -> Result<Option<Outcome>, Failure> {
-        if matches!(answer, Answer::Approval { approved: false, .. }) {
+    async fn answer(&self, answer: CallAnswer) -> Result<Option<Outcome>, Failure> {
+        if matches!(answer, CallAnswer::Approval { approved: false, .. }) {
             self.note("Not allowed; the agent is told.")?;
         }
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());

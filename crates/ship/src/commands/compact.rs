@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ship_agent::{Listener, Planned, RunEvent, Undone};
+use ship_agent::{CompactionPreview, CompactionUndo, Listener, RunEvent};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 
@@ -19,13 +19,13 @@ const UNTOLD: Duration = Duration::from_secs(1);
 
 /// What is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct CompactFlags {
     pub(crate) dry_run: bool,
     pub(crate) undo: bool,
     pub(crate) instructions: Option<String>,
 }
 
-pub(crate) async fn run(session: &Session, asked: Asked) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(session: &Session, asked: CompactFlags) -> Result<ExitCode, Failure> {
     if asked.undo {
         undo(session).await?;
     } else if asked.dry_run {
@@ -126,7 +126,7 @@ async fn plan(session: &Session) -> Result<(), Failure> {
     last.and_then(when_last).map_or(Ok(()), |line| output::line(&line))
 }
 
-fn what_would_go(planned: &Planned) -> String {
+fn what_would_go(planned: &CompactionPreview) -> String {
     let kept = counted(planned.kept, "message", "messages");
     match (planned.messages, planned.outputs) {
         (0, 0) => format!("Nothing would be left out: {kept} would stay."),
@@ -156,27 +156,27 @@ fn when_last(last: &Json) -> Option<String> {
 async fn undo(session: &Session) -> Result<(), Failure> {
     let agent = session.agent()?;
     let undone = or_frozen(session, agent.undo_compaction(&session.chat)).await?;
-    if undone == Undone::Purged {
+    if undone == CompactionUndo::Purged {
         let sentence = "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
         return Err(Failure::new("purged", sentence)
             .hint("restore it from a copy of the project; the summary stays until then"));
     }
     if session.json {
         let (key, count) = match undone {
-            Undone::Messages(count) => ("restored", Json::from(count as u64)),
-            Undone::Outputs(count) => ("outputs", Json::from(count as u64)),
-            Undone::Nothing | Undone::Purged => ("restored", Json::Null),
+            CompactionUndo::Messages(count) => ("restored", Json::from(count as u64)),
+            CompactionUndo::Outputs(count) => ("outputs", Json::from(count as u64)),
+            CompactionUndo::Nothing | CompactionUndo::Purged => ("restored", Json::Null),
         };
         return output::json(&Object::from([(key, count)]).into());
     }
     let what = match undone {
-        Undone::Nothing | Undone::Purged => {
+        CompactionUndo::Nothing | CompactionUndo::Purged => {
             return output::line("There is no compaction to take back.");
         }
-        Undone::Messages(count) => {
+        CompactionUndo::Messages(count) => {
             counted(count, "message is", "messages are") + " back, before what was said since"
         }
-        Undone::Outputs(count) => {
+        CompactionUndo::Outputs(count) => {
             counted(count, "tool output is", "tool outputs are") + " shown again"
         }
     };

@@ -7,7 +7,10 @@ mod show;
 
 use std::process::ExitCode;
 
-use ship_agent::{Agent, Changed, Contexts, Named, NotDone, Operated, Operation};
+use ship_agent::{
+    Agent, ContextChange, ContextList, ContextName, ContextOperation, OperationOutcome,
+    OperationRefusal,
+};
 use ship_message::json::{Json, Object};
 
 use super::frozen::FrozenHolder;
@@ -22,7 +25,7 @@ pub(super) use hints::in_shell;
 
 /// What is asked of the contexts of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum ContextRequest {
     /// Which there are.
     List {
         /// How many of those that were left.
@@ -34,16 +37,16 @@ pub(crate) enum Asked {
         which: Option<String>,
     },
     /// That something is done to them.
-    Do(Operation),
+    Do(ContextOperation),
 }
 
 /// What is told when somebody else does it later.
 const QUEUED: &str = "The chat is at work; this is done at its next step.";
 
-pub(crate) async fn run(session: &Session, asked: &Asked) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(session: &Session, asked: &ContextRequest) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
     match asked {
-        Asked::Do(operation) => {
+        ContextRequest::Do(operation) => {
             let operated = agent.operate(&session.chat, operation.clone(), "terminal").await?;
             tell(session, &agent, operation, operated).await?;
         }
@@ -56,17 +59,17 @@ pub(crate) async fn run(session: &Session, asked: &Asked) -> Result<ExitCode, Fa
 pub(super) async fn look_at(
     session: &Session,
     agent: &Agent,
-    asked: &Asked,
+    asked: &ContextRequest,
 ) -> Result<(), Failure> {
     match asked {
-        Asked::List { limit } => list::run(session, agent, *limit).await,
-        Asked::Show { which } => show::run(session, agent, which.as_deref()).await,
-        Asked::Do(_) => Ok(()),
+        ContextRequest::List { limit } => list::run(session, agent, *limit).await,
+        ContextRequest::Show { which } => show::run(session, agent, which.as_deref()).await,
+        ContextRequest::Do(_) => Ok(()),
     }
 }
 
 /// The contexts of the chat; none before anything is said in the chat that everybody begins in.
-async fn contexts(session: &Session, agent: &Agent) -> Result<Option<Contexts>, Failure> {
+async fn contexts(session: &Session, agent: &Agent) -> Result<Option<ContextList>, Failure> {
     let contexts = agent.contexts(&session.chat).await?;
     if contexts.is_none() && session.chat.as_str() != DEFAULT_CHAT {
         return Err(Failure::new("no_chat", format!("there is no chat `{}`", session.chat))
@@ -76,8 +79,8 @@ async fn contexts(session: &Session, agent: &Agent) -> Result<Option<Contexts>, 
 }
 
 /// Fails if an operation waits for a process that is frozen.
-async fn refuse_frozen(session: &Session, operated: &Operated) -> Result<(), Failure> {
-    if !matches!(operated, Operated::Queued) {
+async fn refuse_frozen(session: &Session, operated: &OperationOutcome) -> Result<(), Failure> {
+    if !matches!(operated, OperationOutcome::Queued) {
         return Ok(());
     }
     match FrozenHolder::of(session).await? {
@@ -90,20 +93,22 @@ async fn refuse_frozen(session: &Session, operated: &Operated) -> Result<(), Fai
 pub(super) async fn tell(
     session: &Session,
     agent: &Agent,
-    operation: &Operation,
-    operated: Operated,
+    operation: &ContextOperation,
+    operated: OperationOutcome,
 ) -> Result<(), Failure> {
     refuse_frozen(session, &operated).await?;
     match operated {
-        Operated::NotDone(not_done) => Err(failure(session, not_done)),
-        Operated::Queued if session.json => output::json(&Json::Object(Object::from([
+        OperationOutcome::NotDone(not_done) => Err(failure(session, not_done)),
+        OperationOutcome::Queued if session.json => output::json(&Json::Object(Object::from([
             ("operation", Json::from(operation.name())),
             ("queued", true.into()),
             ("line", QUEUED.into()),
         ]))),
-        Operated::Queued => output::line(&table::wrapped(QUEUED, 0)),
-        Operated::Done(changed) if session.json => output::json(&to_json(session, &changed)),
-        Operated::Done(changed) => {
+        OperationOutcome::Queued => output::line(&table::wrapped(QUEUED, 0)),
+        OperationOutcome::Done(changed) if session.json => {
+            output::json(&to_json(session, &changed))
+        }
+        OperationOutcome::Done(changed) => {
             let line = in_shell(&changed.line, &session.same);
             output::line(&table::wrapped(&output::visible(&line), 0))?;
             recalled(session, agent, operation).await
@@ -120,28 +125,32 @@ pub(super) fn dim_line(line: &str) -> String {
 pub(super) async fn tell_in_chat(
     session: &Session,
     agent: &Agent,
-    operation: &Operation,
-    operated: Operated,
+    operation: &ContextOperation,
+    operated: OperationOutcome,
 ) -> Result<(), Failure> {
     refuse_frozen(session, &operated).await?;
     let note = |line: &str| output::line(&dim_line(line));
     match operated {
-        Operated::Queued => note(QUEUED),
-        Operated::Done(changed) => {
+        OperationOutcome::Queued => note(QUEUED),
+        OperationOutcome::Done(changed) => {
             note(&changed.line)?;
             recalled(session, agent, operation).await
         }
-        Operated::NotDone(not_done) => {
+        OperationOutcome::NotDone(not_done) => {
             note(&not_done.line)?;
-            let offered = |it: &Named| note(&format!("  {}  {}", it.context, it.title));
+            let offered = |it: &ContextName| note(&format!("  {}  {}", it.context, it.title));
             not_done.offered.iter().try_for_each(offered)
         }
     }
 }
 
 /// Shows the person what the model is shown.
-async fn recalled(session: &Session, agent: &Agent, done: &Operation) -> Result<(), Failure> {
-    let Operation::Recall { which, mode } = done else { return Ok(()) };
+async fn recalled(
+    session: &Session,
+    agent: &Agent,
+    done: &ContextOperation,
+) -> Result<(), Failure> {
+    let ContextOperation::Recall { which, mode } = done else { return Ok(()) };
     match agent.look_at_context(&session.chat, which).await? {
         Ok(snapshot) => show::recalled(session, &snapshot, *mode),
         // Somebody has loaded it in this moment; it was shown to the model all the same.
@@ -150,7 +159,7 @@ async fn recalled(session: &Session, agent: &Agent, done: &Operation) -> Result<
 }
 
 /// Why nothing was done, and what may have been meant.
-fn failure(session: &Session, not_done: NotDone) -> Failure {
+fn failure(session: &Session, not_done: OperationRefusal) -> Failure {
     let failure = Failure::new("not_done", in_shell(&not_done.line, &session.same));
     match not_done.offered.is_empty() {
         true => failure,
@@ -160,8 +169,8 @@ fn failure(session: &Session, not_done: NotDone) -> Failure {
     }
 }
 
-fn to_json(session: &Session, changed: &Changed) -> Json {
-    let named = |it: &Named| {
+fn to_json(session: &Session, changed: &ContextChange) -> Json {
+    let named = |it: &ContextName| {
         let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
         Json::Object(Object::from(fields))
     };

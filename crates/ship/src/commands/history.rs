@@ -74,13 +74,13 @@ struct History<'a> {
     open: Option<(usize, View)>,
     found: Found,
     /// The messages in order.
-    order: Vec<Said>,
+    order: Vec<TimedMessages>,
 }
 
 /// Where a message is.
 #[derive(Clone, Copy)]
-struct Said {
-    place: Place,
+struct TimedMessages {
+    place: HistoryPlace,
     /// 0 is the live log, 1 the newest sealed one.
     log: usize,
     seq: Seq,
@@ -88,7 +88,7 @@ struct Said {
 
 /// Where a message stands: at its own entry of the ledger, or behind that of the last question before it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct HistoryPlace {
     entry: u64,
     is_behind: bool,
 }
@@ -119,7 +119,7 @@ impl<'a> History<'a> {
             }
             after = Some(log.head.inbox);
         }
-        let mut order: Vec<Said> = found.places.values().copied().collect();
+        let mut order: Vec<TimedMessages> = found.places.values().copied().collect();
         // Of one place what is in older logs comes first.
         order.sort_unstable_by_key(|said| (said.place, Reverse(said.log), said.seq));
         Ok(Self { chat, live, sealed, open, found, order })
@@ -135,7 +135,7 @@ impl<'a> History<'a> {
 
     /// Reads a message; `None` if its log was purged meanwhile.
     async fn message(&mut self, nth: usize) -> Result<Option<Object>, Failure> {
-        let Said { log, seq, .. } = self.order[nth];
+        let TimedMessages { log, seq, .. } = self.order[nth];
         let view = match (log.checked_sub(1), &self.live) {
             (None, live) => live.as_ref(),
             (Some(sealed), _) => {
@@ -159,13 +159,13 @@ impl<'a> History<'a> {
 /// Which messages were found, and where.
 #[derive(Default)]
 struct Found {
-    places: HashMap<String, Said>,
+    places: HashMap<String, TimedMessages>,
 }
 
 impl Found {
     /// Takes the messages of a log that are not here yet.
     fn take(&mut self, view: &View, log: usize) {
-        let mut place = Place::default();
+        let mut place = HistoryPlace::default();
         for line in &view.lines {
             let ContextBody::Message(message) = &line.body else { continue };
             // A summary or a reference was never said; what it stands for is in a sealed log.
@@ -175,10 +175,10 @@ impl Found {
             // The order of a log counts: what was said during an answer stands behind it, also where a later log
             // has no more than the one.
             let entry = line.inbox.map_or(0, LedgerSeq::get);
-            place = Place { entry: entry.max(place.entry), is_behind: entry <= place.entry };
+            place = HistoryPlace { entry: entry.max(place.entry), is_behind: entry <= place.entry };
             match self.places.entry(id(message).to_owned()) {
                 Entry::Vacant(known) => {
-                    known.insert(Said { place, log, seq: line.seq });
+                    known.insert(TimedMessages { place, log, seq: line.seq });
                 }
                 // A log that begins with an answer does not tell what that answered; an older one does.
                 Entry::Occupied(mut known) => known.get_mut().place = place.max(known.get().place),

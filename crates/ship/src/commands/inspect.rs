@@ -5,10 +5,10 @@ mod pieces;
 
 use std::process::ExitCode;
 
-use ship_agent::{Began, Stable};
+use ship_agent::{Activation, SharedPrefix};
 use ship_message::json::Json;
 
-use self::pieces::Pieces;
+use self::pieces::PieceTable;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -21,7 +21,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let next = session.agent()?.inspect(&session.chat).await?;
     let limits = (next.trigger.tokens, next.window_tokens);
     let tools = next.tools.iter().map(|tool| tool.to_json()).collect();
-    let pieces = Pieces::new(next.blocks, next.messages, tools, next.tokens, limits);
+    let pieces = PieceTable::new(next.blocks, next.messages, tools, next.tokens, limits);
     if session.json {
         let mut object = pieces.into_object();
         object.set("stable", next.stable.to_object());
@@ -54,7 +54,7 @@ fn print_about(about: &[(&str, String)]) -> Result<(), Failure> {
 }
 
 /// What a request has in common with the one before it.
-fn stable(stable: &Stable) -> String {
+fn stable(stable: &SharedPrefix) -> String {
     let tokens = format!("{} tokens as in the request before", stable.tokens);
     match &stable.difference {
         None => format!("{tokens}, then only what is new"),
@@ -63,7 +63,7 @@ fn stable(stable: &Stable) -> String {
 }
 
 /// Which context is active, since when, and by what.
-fn context(began: Option<&Began>) -> String {
+fn context(began: Option<&Activation>) -> String {
     let Some(began) = began else { return "none yet: it begins with the first message".to_owned() };
     let mut about = began.context.to_string();
     if let Some(title) = &began.title {

@@ -18,7 +18,7 @@ use crate::table;
 
 /// What was wrong in all chats, and what still is.
 #[derive(Default)]
-struct Report {
+struct RepairReport {
     chats: usize,
     /// What was not known before.
     found: Vec<StorageProblem>,
@@ -28,7 +28,7 @@ struct Report {
 
 pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Failure> {
     let store = session.store()?;
-    let mut report = Report::default();
+    let mut report = RepairReport::default();
     for look in store.chats().await? {
         report.chats += 1;
         match look.key {
@@ -52,7 +52,7 @@ async fn look_after(
     store: &dyn Store,
     key: &ChatKey,
     dry_run: bool,
-    report: &mut Report,
+    report: &mut RepairReport,
 ) -> Result<(), Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(()) };
     let found = chat.verify().await?;
@@ -88,7 +88,7 @@ async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[StorageProblem]) -> Res
     Ok(chat.acknowledge(cannot_be_healed).await?)
 }
 
-fn print_json(report: &Report, dry_run: bool) -> Result<(), Failure> {
+fn print_json(report: &RepairReport, dry_run: bool) -> Result<(), Failure> {
     let list =
         |problems: &[StorageProblem]| -> Vec<Json> { problems.iter().map(to_json).collect() };
     output::json(&Json::Object(Object::from([
@@ -107,7 +107,7 @@ fn to_json(problem: &StorageProblem) -> Json {
     json
 }
 
-fn print(report: &Report, dry_run: bool) -> Result<(), Failure> {
+fn print(report: &RepairReport, dry_run: bool) -> Result<(), Failure> {
     let style = Style::of_stdout();
     for problem in &report.found {
         let done = match (problem.repair, dry_run) {

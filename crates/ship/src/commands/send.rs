@@ -11,7 +11,7 @@ use ship_message::{Chunk, UiMessage};
 use super::context::in_shell;
 use super::interrupt::{Interrupt, break_line};
 use super::news::News;
-use super::turn::{Ended, Kept, Notice, OwnEntry, Turn, notice};
+use super::turn::{AcceptResult, Ended, MessageExchange, Notice, OwnEntry, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -28,13 +28,17 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
 }
 
 /// An answer, and what was said before the run went on in another context.
-pub(super) struct Answered {
+pub(super) struct SendAnswer {
     before: Vec<UiMessage>,
     message: UiMessage,
 }
 
-impl Answered {
-    async fn of(turn: &Turn<'_>, to: &OwnEntry, message: UiMessage) -> Result<Self, Failure> {
+impl SendAnswer {
+    async fn of(
+        turn: &MessageExchange<'_>,
+        to: &OwnEntry,
+        message: UiMessage,
+    ) -> Result<Self, Failure> {
         Ok(Self { before: turn.said_before(to).await?, message })
     }
 }
@@ -44,12 +48,12 @@ pub(super) async fn answer(
     session: &Session,
     agent: &Agent,
     text: &str,
-) -> Result<Answered, Failure> {
-    let turn = Turn::new(session, agent);
+) -> Result<SendAnswer, Failure> {
+    let turn = MessageExchange::new(session, agent);
     let interrupt = Interrupt::default();
     // Before the message is accepted: behind that there must be no moment in which nobody heeds Ctrl-C.
     let mut news = News::from_now(session, agent).await?;
-    let Kept::Yes(accepted) = turn.accept(text, &interrupt).await? else {
+    let AcceptResult::Yes(accepted) = turn.accept(text, &interrupt).await? else {
         break_line();
         return Err(not_known_to_be_kept());
     };
@@ -63,12 +67,12 @@ pub(super) async fn answer(
         break_line();
     }
     let outcome = match ended.transpose()? {
-        Some(Ended::Elsewhere(message)) => return Answered::of(&turn, &accepted, message).await,
+        Some(Ended::Elsewhere(message)) => return SendAnswer::of(&turn, &accepted, message).await,
         Some(Ended::Here(outcome)) => outcome,
         Some(Ended::Left) | None => None,
     };
     match turn.answered(&accepted).await? {
-        Some(message) => Answered::of(&turn, &accepted, message).await,
+        Some(message) => SendAnswer::of(&turn, &accepted, message).await,
         None if outcome == Some(Outcome::Parked) => {
             let sentence =
                 "your message is kept, but the agent waits for an answer about a tool first";
@@ -87,7 +91,7 @@ pub(super) fn not_known_to_be_kept() -> Failure {
 
 /// Prints an answer. One that failed or was stopped is a failure here too, after what was said before that: half
 /// an answer must not pass for a whole one.
-pub(super) fn print(session: &Session, answer: &Answered) -> Result<(), Failure> {
+pub(super) fn print(session: &Session, answer: &SendAnswer) -> Result<(), Failure> {
     let message = &answer.message;
     let end = End::of(message);
     if session.json && end == End::Whole {

@@ -26,7 +26,7 @@ const LOGS_LOOKED_AT: usize = 4;
 const WAIT_UNTOLD: Duration = Duration::from_secs(1);
 
 /// A message on its way into a chat.
-pub(crate) struct Turn<'a> {
+pub(crate) struct MessageExchange<'a> {
     session: &'a Session,
     agent: &'a Agent,
 }
@@ -81,14 +81,14 @@ impl OwnEntry {
 }
 
 /// Whether a message is on disk.
-pub(crate) enum Kept {
+pub(crate) enum AcceptResult {
     /// It is, as this entry of the ledger.
     Yes(OwnEntry),
     /// The person did not wait for it: it may have been written, or not.
     Unknown,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> MessageExchange<'a> {
     pub(crate) fn new(session: &'a Session, agent: &'a Agent) -> Self {
         Self { session, agent }
     }
@@ -98,7 +98,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Makes a message durable. The person may leave before it is; nothing is promised then.
-    pub(crate) async fn accept(&self, text: &str, by: &Interrupt) -> Result<Kept, Failure> {
+    pub(crate) async fn accept(&self, text: &str, by: &Interrupt) -> Result<AcceptResult, Failure> {
         let request = new_id();
         let request_id = format!("req_{request}");
         let inbound = Inbound {
@@ -115,8 +115,8 @@ impl<'a> Turn<'a> {
             output::warning("your message is not on disk yet; Ctrl-C again leaves without it");
         };
         match by.heeded_with(accepting, warn).await {
-            Some(accepted) => Ok(Kept::Yes(OwnEntry { seq: accepted?.seq, request_id })),
-            None => Ok(Kept::Unknown),
+            Some(accepted) => Ok(AcceptResult::Yes(OwnEntry { seq: accepted?.seq, request_id })),
+            None => Ok(AcceptResult::Unknown),
         }
     }
 
@@ -178,7 +178,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-impl Turn<'_> {
+impl MessageExchange<'_> {
     /// What a run has said to a message before it took it to another context, in order.
     pub(crate) async fn said_before(&self, accepted: &OwnEntry) -> Result<Vec<UiMessage>, Failure> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else {
@@ -216,12 +216,12 @@ pub(crate) struct Waiting<'a> {
     session: &'a Session,
     listener: Listener,
     until: Instant,
-    told: Told,
+    told: HolderNotice,
 }
 
 /// What the person was told of the process that is waited for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum HolderNotice {
     Nothing,
     AtWork,
     Frozen,
@@ -229,13 +229,13 @@ enum Told {
 
 impl<'a> Waiting<'a> {
     pub(crate) fn new(session: &'a Session, listener: Listener) -> Self {
-        Self { session, listener, until: Instant::now() + WAIT_UNTOLD, told: Told::Nothing }
+        Self { session, listener, until: Instant::now() + WAIT_UNTOLD, told: HolderNotice::Nothing }
     }
 
     /// Tells who has the chat after the time of one `lock.waitMs`. Gives a holder that was frozen all that time.
     async fn tell_who_works(&mut self) -> Result<Option<FrozenHolder>, Failure> {
         let frozen = FrozenHolder::of(self.session).await?;
-        if frozen.is_some() && self.told == Told::Frozen {
+        if frozen.is_some() && self.told == HolderNotice::Frozen {
             return Ok(frozen);
         }
         self.tell(frozen, "another process is at work in this chat; it answers you too");
@@ -244,11 +244,11 @@ impl<'a> Waiting<'a> {
 
     fn tell(&mut self, frozen: Option<FrozenHolder>, otherwise: &str) {
         match &frozen {
-            Some(frozen) if self.told != Told::Frozen => output::notice(&frozen.sentence()),
-            None if self.told == Told::Nothing => output::notice(otherwise),
+            Some(frozen) if self.told != HolderNotice::Frozen => output::notice(&frozen.sentence()),
+            None if self.told == HolderNotice::Nothing => output::notice(otherwise),
             Some(_) | None => {}
         }
-        self.told = if frozen.is_some() { Told::Frozen } else { Told::AtWork };
+        self.told = if frozen.is_some() { HolderNotice::Frozen } else { HolderNotice::AtWork };
     }
 
     /// Waits for a run. One that tells anything has begun, and needs no word from us.
@@ -257,8 +257,8 @@ impl<'a> Waiting<'a> {
         loop {
             tokio::select! {
                 result = &mut running => return result,
-                Some(_) = self.listener.next() => self.told = Told::AtWork,
-                () = tokio::time::sleep_until(self.until), if self.told == Told::Nothing => {
+                Some(_) = self.listener.next() => self.told = HolderNotice::AtWork,
+                () = tokio::time::sleep_until(self.until), if self.told == HolderNotice::Nothing => {
                     // What cannot be looked at is told by the run itself.
                     let frozen = FrozenHolder::of(self.session).await.ok().flatten();
                     self.tell(frozen, "waiting for this chat; another process may be at work in it");
@@ -326,6 +326,6 @@ pub(crate) fn notice(part: &Object) -> Option<Notice<'_>> {
 
 /// Sixteen hex digits that nobody else has.
 fn new_id() -> String {
-    use ship_agent::Ids;
+    use ship_agent::IdSource;
     format!("{:016x}", ship_agent::RandomIds::default().next())
 }

@@ -7,7 +7,7 @@
 
 /// A text and how it looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct StyledText {
     pub(super) text: String,
     pub(super) sgr: Sgr,
 }
@@ -56,7 +56,7 @@ impl Sgr {
 /// A stretch of a line: how many characters of it, and what is shown for them.
 pub(super) struct Token {
     pub(super) chars: usize,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<StyledText>,
     /// Whether what follows may still change what this means.
     pub(super) open: bool,
     /// Whether it is shown as it stands there.
@@ -88,8 +88,8 @@ pub(super) fn plain(line: &[char], sgr: Sgr) -> Vec<Token> {
     vec![Token { chars: line.len(), pieces: vec![text(line, sgr)], open: false, plain: true }]
 }
 
-fn text(chars: &[char], sgr: Sgr) -> Piece {
-    Piece { text: chars.iter().collect(), sgr }
+fn text(chars: &[char], sgr: Sgr) -> StyledText {
+    StyledText { text: chars.iter().collect(), sgr }
 }
 
 /// How many characters belong together: a run of one mark, which is one thing (`**` is not `*` twice), or all
@@ -243,10 +243,10 @@ fn link(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     }
     let look = Sgr { underlined: true, ..sgr };
     let inner = tokens(name, Some('['), look);
-    let mut pieces: Vec<Piece> = inner.into_iter().flat_map(|token| token.pieces).collect();
+    let mut pieces: Vec<StyledText> = inner.into_iter().flat_map(|token| token.pieces).collect();
     if name != address {
         let address: String = address.iter().collect();
-        pieces.push(Piece { text: format!(" ({address})"), sgr: Sgr { dim: true, ..sgr } });
+        pieces.push(StyledText { text: format!(" ({address})"), sgr: Sgr { dim: true, ..sgr } });
     }
     let chars = close + 2 + end;
     Ok(Token { chars, pieces, open: chars == rest.len(), plain: false })

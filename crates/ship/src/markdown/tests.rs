@@ -4,7 +4,7 @@ use super::*;
 
 /// What is shown for pieces, in a terminal of this width.
 fn shown(width: usize, pieces: &[&str]) -> String {
-    let mut markdown = Markdown::new(Look::Styled, width);
+    let mut markdown = Markdown::new(LineStyle::Styled, width);
     let mut text: String = pieces.iter().map(|piece| markdown.push(piece)).collect();
     text.push_str(&markdown.end());
     text
@@ -114,7 +114,7 @@ fn marks_become_styles() {
 
 #[test]
 fn words_are_shown_once_they_are_whole_and_marks_once_they_are_settled() {
-    let mut markdown = Markdown::new(Look::Styled, 40);
+    let mut markdown = Markdown::new(LineStyle::Styled, 40);
     let pieces = ["Hel", "lo th", "ere **bo", "ld", "** and", " 5 ** 2", " is\n"];
     let steps: Vec<String> = pieces.iter().map(|piece| readable(&markdown.push(piece))).collect();
     assert_eq!(steps, ["", "Hello", " there", "", " ⟨b⟩bold", "⟨/⟩ and 5 **", " 2 is\n"]);
@@ -137,14 +137,14 @@ fn long_lines_break_between_words_and_lists_stand_under_themselves() {
 
 #[test]
 fn without_colours_marks_stay_and_lines_break() {
-    let mut markdown = Markdown::new(Look::Plain, 12);
+    let mut markdown = Markdown::new(LineStyle::Plain, 12);
     let text = markdown.push("# A\n**one** two three");
     assert_eq!(text + &markdown.end(), "# A\n**one** two\nthree");
 }
 
 #[test]
 fn whoever_is_no_terminal_gets_the_text_as_it_is() {
-    let mut markdown = Markdown::new(Look::Verbatim, 10);
+    let mut markdown = Markdown::new(LineStyle::Verbatim, 10);
     let text = " **a** \t b\n\n```x  \n";
     assert_eq!(markdown.push(text) + &markdown.end(), text);
 }
@@ -152,7 +152,7 @@ fn whoever_is_no_terminal_gets_the_text_as_it_is() {
 #[test]
 fn a_mark_that_is_never_closed_holds_nothing_back_for_ever() {
     let text = format!("**{}", "word ".repeat(2000));
-    let mut markdown = Markdown::new(Look::Styled, 80);
+    let mut markdown = Markdown::new(LineStyle::Styled, 80);
     let shown = markdown.push(&text);
     assert!(shown.len() > 8000, "{}", shown.len());
     assert_eq!(shown.matches("word").count() + markdown.end().matches("word").count(), 2000);

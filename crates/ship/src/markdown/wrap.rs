@@ -6,7 +6,7 @@
 
 use unicode_width::UnicodeWidthChar;
 
-use super::inline::{Piece, Sgr};
+use super::inline::{Sgr, StyledText};
 use crate::table;
 
 /// Lines of a certain width, as they are being filled.
@@ -41,7 +41,7 @@ impl Wrap {
     }
 
     /// Writes whole words.
-    pub(super) fn words(&mut self, pieces: &[Piece], out: &mut String) {
+    pub(super) fn words(&mut self, pieces: &[StyledText], out: &mut String) {
         let chars: Vec<(char, Sgr)> =
             pieces.iter().flat_map(|piece| piece.text.chars().map(|c| (c, piece.sgr))).collect();
         let mut start = 0;
@@ -144,7 +144,7 @@ mod tests {
     fn wrapped(width: usize, text: &str) -> String {
         let mut wrap = Wrap::new(width, false);
         let mut out = String::new();
-        wrap.words(&[Piece { text: text.to_owned(), sgr: Sgr::default() }], &mut out);
+        wrap.words(&[StyledText { text: text.to_owned(), sgr: Sgr::default() }], &mut out);
         out
     }
 

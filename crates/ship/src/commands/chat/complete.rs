@@ -7,7 +7,7 @@ use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
-use ship_agent::Contexts;
+use ship_agent::ContextList;
 
 use super::slash::{COMMANDS, SUBCOMMANDS};
 use crate::output;
@@ -15,7 +15,7 @@ use crate::table;
 
 /// What there is to choose from in the chat.
 #[derive(Default)]
-struct Known {
+struct CompletionWords {
     /// The id and the title of each context that was left, the one left last first.
     contexts: Vec<(String, String)>,
     checkpoints: Vec<String>,
@@ -24,16 +24,16 @@ struct Known {
 /// Completes what begins with a slash. Whoever learns of a change tells it.
 #[derive(Clone, Default)]
 pub(super) struct Completions {
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<CompletionWords>>,
 }
 
 impl Completions {
     /// From now on there is this to choose from.
-    pub(super) fn learn(&self, contexts: &Contexts) {
+    pub(super) fn learn(&self, contexts: &ContextList) {
         let named = |item: &ship_context::contexts::IndexItem| {
             (item.context.as_str().to_owned(), item.title.clone())
         };
-        let known = Known {
+        let known = CompletionWords {
             contexts: contexts.index.items().iter().map(named).collect(),
             checkpoints: contexts.checkpoints.clone(),
         };
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     fn offered(typed: &str) -> (usize, Vec<String>) {
-        let known = Known {
+        let known = CompletionWords {
             contexts: vec![
                 ("c_20260206_b".to_owned(), "Dinner".to_owned()),
                 ("c_20260205_a".to_owned(), "数据库 plan".to_owned()),

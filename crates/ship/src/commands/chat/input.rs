@@ -30,7 +30,7 @@ enum Remember {
 }
 
 /// Where lines come from.
-pub(super) enum Input {
+pub(super) enum LineSource {
     Terminal {
         editor: Option<Box<Editor<Completions, FileHistory>>>,
         history: PathBuf,
@@ -40,7 +40,7 @@ pub(super) enum Input {
     Pipe { limit: u64, read: u64 },
 }
 
-impl Input {
+impl LineSource {
     pub(super) fn open(session: &Session, completions: Completions) -> Result<Self, Failure> {
         if !io::stdin().is_terminal() {
             return Ok(Self::Pipe { limit: session.message_bytes_max(), read: 0 });

@@ -1,9 +1,9 @@
 //! What a parked run waits for, put to the person.
 
-use ship_agent::Answer;
+use ship_agent::CallAnswer;
 use ship_message::json::Json;
 
-use super::input::{Input, Typed};
+use super::input::{LineSource, Typed};
 use super::slash::{self, Meant, Slash};
 use crate::commands::turn::waits_for;
 use crate::failure::Failure;
@@ -17,11 +17,11 @@ pub(super) struct Question {
     tool: String,
     call_id: String,
     input: Json,
-    kind: Kind,
+    kind: QuestionKind,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum QuestionKind {
     /// Whether the tool may run.
     Approval,
     /// What the tool gave, which runs with the person.
@@ -30,8 +30,8 @@ enum Kind {
 
 /// What the person said to it.
 #[derive(Debug, PartialEq)]
-pub(super) enum Reply {
-    Answer(Answer),
+pub(super) enum QuestionReply {
+    Answer(CallAnswer),
     /// Nothing yet.
     Later,
     /// Nothing that means anything: ask again.
@@ -54,19 +54,24 @@ impl Question {
         let waits = journal.map(|journal| waits_for(&journal.message)).unwrap_or_default();
         let client = &session.project.settings().tools.client;
         Ok(waits.into_iter().next().map(|(tool, call_id, input)| {
-            let kind = if client.contains(&tool) { Kind::Output } else { Kind::Approval };
+            let kind =
+                if client.contains(&tool) { QuestionKind::Output } else { QuestionKind::Approval };
             Self { tool, call_id, input, kind }
         }))
     }
 
     /// Asks. What a person agrees to is shown exactly: nothing in it is unseen or turned around.
-    pub(super) async fn ask(self, input: &mut Input) -> Result<Reply, Failure> {
+    pub(super) async fn ask(self, input: &mut LineSource) -> Result<QuestionReply, Failure> {
         let style = Style::of_stdout();
         let tool = style.bold(&output::exact(&self.tool));
         let shown = output::exact(&self.input.to_string());
         let (sentence, prompt) = match self.kind {
-            Kind::Approval => (format!("{tool} wants to run with {shown}"), "Allow it? [y/N] "),
-            Kind::Output => (format!("{tool} is yours to run, with {shown}"), "What did it give? "),
+            QuestionKind::Approval => {
+                (format!("{tool} wants to run with {shown}"), "Allow it? [y/N] ")
+            }
+            QuestionKind::Output => {
+                (format!("{tool} is yours to run, with {shown}"), "What did it give? ")
+            }
         };
         output::line(&table::wrapped(&sentence, 2))?;
         if input.is_interactive() {
@@ -74,13 +79,13 @@ impl Question {
         }
         Ok(match input.answer(prompt).await? {
             Typed::Line(line) => understood(self.kind, self.call_id, line),
-            Typed::TooLong => Reply::Again,
-            Typed::Interrupted | Typed::End => Reply::Later,
+            Typed::TooLong => QuestionReply::Again,
+            Typed::Interrupted | Typed::End => QuestionReply::Later,
         })
     }
 }
 
-impl Kind {
+impl QuestionKind {
     fn help(self) -> &'static str {
         match self {
             Self::Approval => "y allows it; /no WHY tells why not; /later leaves it open.",
@@ -90,47 +95,51 @@ impl Kind {
 }
 
 /// Tells what was meant.
-fn understood(kind: Kind, call_id: String, line: String) -> Reply {
+fn understood(kind: QuestionKind, call_id: String, line: String) -> QuestionReply {
     let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
     let why = Some(rest.trim()).filter(|why| !why.is_empty());
     match (kind, word) {
-        (_, "/later") => return Reply::Later,
-        (Kind::Approval, "/no") => return approval(&call_id, false, why),
-        (Kind::Output, "/fail") => {
+        (_, "/later") => return QuestionReply::Later,
+        (QuestionKind::Approval, "/no") => return approval(&call_id, false, why),
+        (QuestionKind::Output, "/fail") => {
             let why = why.unwrap_or("it did not work").to_owned();
-            return Reply::Answer(Answer::Output { call_id, output: Err(why) });
+            return QuestionReply::Answer(CallAnswer::Output { call_id, output: Err(why) });
         }
         _ => {}
     }
     match (slash::meant(&line), kind) {
-        (Meant::Command(Slash::Help), _) => Reply::Help(format!("Here: {}", kind.help())),
-        (Meant::Command(command), _) => Reply::Command(command),
-        (Meant::Usage(usage), _) => Reply::Usage(usage),
-        (Meant::NoCommand, _) => Reply::NoCommand(line),
-        (Meant::Nothing, Kind::Output) => Reply::Again,
-        (Meant::Nothing, Kind::Approval) => approval(&call_id, false, None),
-        (Meant::Message, Kind::Output) => {
+        (Meant::Command(Slash::Help), _) => QuestionReply::Help(format!("Here: {}", kind.help())),
+        (Meant::Command(command), _) => QuestionReply::Command(command),
+        (Meant::Usage(usage), _) => QuestionReply::Usage(usage),
+        (Meant::NoCommand, _) => QuestionReply::NoCommand(line),
+        (Meant::Nothing, QuestionKind::Output) => QuestionReply::Again,
+        (Meant::Nothing, QuestionKind::Approval) => approval(&call_id, false, None),
+        (Meant::Message, QuestionKind::Output) => {
             let output = Json::parse(&line).unwrap_or_else(|_| Json::from(line));
-            Reply::Answer(Answer::Output { call_id, output: Ok(output) })
+            QuestionReply::Answer(CallAnswer::Output { call_id, output: Ok(output) })
         }
-        (Meant::Message, Kind::Approval) => match line.trim().to_lowercase().as_str() {
+        (Meant::Message, QuestionKind::Approval) => match line.trim().to_lowercase().as_str() {
             "y" | "yes" => approval(&call_id, true, None),
             "n" | "no" => approval(&call_id, false, None),
-            _ => Reply::Message(line),
+            _ => QuestionReply::Message(line),
         },
     }
 }
 
-fn approval(call_id: &str, approved: bool, why: Option<&str>) -> Reply {
+fn approval(call_id: &str, approved: bool, why: Option<&str>) -> QuestionReply {
     let approval_id = format!("approve_{call_id}");
-    Reply::Answer(Answer::Approval { approval_id, approved, reason: why.map(str::to_owned) })
+    QuestionReply::Answer(CallAnswer::Approval {
+        approval_id,
+        approved,
+        reason: why.map(str::to_owned),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn to(kind: Kind, line: &str) -> Reply {
+    fn to(kind: QuestionKind, line: &str) -> QuestionReply {
         understood(kind, "c1".to_owned(), line.to_owned())
     }
 
@@ -143,25 +152,28 @@ mod tests {
             ("no", false, None),
             ("/no too dear", false, Some("too dear")),
         ] {
-            assert_eq!(to(Kind::Approval, line), approval("c1", approved, why), "{line:?}");
+            assert_eq!(to(QuestionKind::Approval, line), approval("c1", approved, why), "{line:?}");
         }
-        assert_eq!(to(Kind::Approval, "/later"), Reply::Later);
-        assert_eq!(to(Kind::Approval, "/exit"), Reply::Command(Slash::Exit));
-        assert_eq!(to(Kind::Approval, "/yes"), Reply::NoCommand("/yes".to_owned()));
-        assert_eq!(to(Kind::Approval, "why?"), Reply::Message("why?".to_owned()));
+        assert_eq!(to(QuestionKind::Approval, "/later"), QuestionReply::Later);
+        assert_eq!(to(QuestionKind::Approval, "/exit"), QuestionReply::Command(Slash::Exit));
+        assert_eq!(to(QuestionKind::Approval, "/yes"), QuestionReply::NoCommand("/yes".to_owned()));
+        assert_eq!(to(QuestionKind::Approval, "why?"), QuestionReply::Message("why?".to_owned()));
     }
 
     #[test]
     fn what_a_tool_gave_is_json_or_text_and_may_be_a_failure() {
         let output = |output: Result<Json, &str>| {
             let output = output.map_err(str::to_owned);
-            Reply::Answer(Answer::Output { call_id: "c1".to_owned(), output })
+            QuestionReply::Answer(CallAnswer::Output { call_id: "c1".to_owned(), output })
         };
-        assert_eq!(to(Kind::Output, "[1]"), output(Ok(vec![Json::from(1u64)].into())));
-        assert_eq!(to(Kind::Output, "/etc/hosts"), output(Ok("/etc/hosts".into())));
-        assert_eq!(to(Kind::Output, "/fail no network"), output(Err("no network")));
-        assert_eq!(to(Kind::Output, "/fail"), output(Err("it did not work")));
-        assert_eq!(to(Kind::Output, "/history"), Reply::Command(Slash::History(10)));
-        assert_eq!(to(Kind::Output, " "), Reply::Again);
+        assert_eq!(to(QuestionKind::Output, "[1]"), output(Ok(vec![Json::from(1u64)].into())));
+        assert_eq!(to(QuestionKind::Output, "/etc/hosts"), output(Ok("/etc/hosts".into())));
+        assert_eq!(to(QuestionKind::Output, "/fail no network"), output(Err("no network")));
+        assert_eq!(to(QuestionKind::Output, "/fail"), output(Err("it did not work")));
+        assert_eq!(
+            to(QuestionKind::Output, "/history"),
+            QuestionReply::Command(Slash::History(10))
+        );
+        assert_eq!(to(QuestionKind::Output, " "), QuestionReply::Again);
     }
 }

@@ -3,7 +3,7 @@
 mod contexts;
 
 use crate::commands::compact;
-use crate::commands::context::Asked;
+use crate::commands::context::ContextRequest;
 use crate::style::Style;
 use crate::table;
 
@@ -16,9 +16,9 @@ pub(super) enum Slash {
     /// So many of the newest messages.
     History(usize),
     Inspect,
-    Compact(compact::Asked),
+    Compact(compact::CompactFlags),
     /// Something about contexts.
-    Context(Asked),
+    Context(ContextRequest),
     Chats,
     Config,
     Verify,
@@ -111,7 +111,7 @@ fn plain(name: &str) -> Option<Slash> {
 
 /// What stands behind `/compact`: as on the command line, or what the summary should heed.
 fn compaction(rest: &str) -> Meant {
-    let mut asked = compact::Asked::default();
+    let mut asked = compact::CompactFlags::default();
     match rest {
         "" => {}
         "undo" | "--undo" => asked.undo = true,
@@ -181,7 +181,7 @@ mod tests {
             Meant::Command(Slash::Compact(asked)) => asked,
             other => panic!("{line}: {other:?}"),
         };
-        assert_eq!(asked("/compact"), compact::Asked::default());
+        assert_eq!(asked("/compact"), compact::CompactFlags::default());
         assert_eq!(asked("/compact  keep colours").instructions.as_deref(), Some("keep colours"));
         assert!(asked("/compact undo").undo && asked("/compact --undo").undo);
         assert!(asked("/compact --dry-run").dry_run);

@@ -1,6 +1,6 @@
 //! `ship context list`: the active context, and those that were left.
 
-use ship_agent::{Agent, Contexts};
+use ship_agent::{Agent, ContextList};
 use ship_context::contexts::IndexItem;
 use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
@@ -31,9 +31,9 @@ pub(super) async fn run(
     }
 }
 
-fn print(session: &Session, contexts: &Contexts, limit: Option<u64>) -> Result<(), Failure> {
+fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Result<(), Failure> {
     let style = Style::of_stdout();
-    let Contexts { active, index, began, .. } = contexts;
+    let ContextList { active, index, began, .. } = contexts;
     output::line(&table::wrapped(&format!("* {}", style.bold(&shown(active.title()))), 2))?;
     let since = began.since.map(moment).map(|since| format!(", active since {since}"));
     let by = began.by.as_deref().map(|by| format!(", by {}", output::visible(by)));

@@ -1,6 +1,6 @@
 //! `ship context show`: what is in a context, and which one it is.
 
-use ship_agent::{Agent, Contexts};
+use ship_agent::{Agent, ContextList};
 use ship_context::contexts::{RecallMode, Snapshot, Speaker, Status, Utterance, newest};
 use ship_message::json::{Json, Object};
 
@@ -63,7 +63,7 @@ async fn active(session: &Session, agent: &Agent) -> Result<(), Failure> {
 }
 
 /// The active context as a file of it would be. What it says of its surroundings is in `meta`.
-fn to_object(session: &Session, contexts: &Contexts) -> Object {
+fn to_object(session: &Session, contexts: &ContextList) -> Object {
     let mut object = contexts.active.to_object().clone();
     let mut meta = object.get("meta").and_then(Json::as_object).cloned().unwrap_or_default();
     meta.set("project", session.project.root().display().to_string());

@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
-use ship_agent::{PastRequest, PieceTokens, RecordedRequest, RequestAnswer, RequestRecord, Shown};
+use ship_agent::{
+    PastRequest, PieceTokens, RecordedRequest, RequestAnswer, RequestMessages, RequestRecord,
+};
 use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
 
-use super::{Pieces, print_about, stable};
+use super::{PieceTable, print_about, stable};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -38,7 +40,8 @@ fn to_object(call: &RecordedRequest) -> Object {
 fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
     let record = &call.record;
     let style = Style::of_stdout();
-    let what = if matches!(record.shown, Shown::Summary(_)) { ", for a summary" } else { "" };
+    let what =
+        if matches!(record.shown, RequestMessages::Summary(_)) { ", for a summary" } else { "" };
     output::line(&format!(
         "{}  {}  {:>7} tokens, {:>7} as before{what}  {}",
         style.cyan(&output::visible(&record.id)),
@@ -108,11 +111,11 @@ fn past_object(past: PastRequest, tokens: PieceTokens) -> Object {
     object
 }
 
-fn pieces(past: PastRequest, tokens: PieceTokens) -> Pieces {
+fn pieces(past: PastRequest, tokens: PieceTokens) -> PieceTable {
     let estimated = past.call.record.tokens;
     let limits = (Some(estimated.budget), estimated.window);
     let tools = past.tools.iter().map(|tool| tool.to_json()).collect();
-    Pieces::new(past.blocks, past.messages, tools, tokens, limits)
+    PieceTable::new(past.blocks, past.messages, tools, tokens, limits)
 }
 
 fn print(session: &Session, past: PastRequest, tokens: PieceTokens) -> Result<(), Failure> {
@@ -143,9 +146,13 @@ fn named(record: &RequestRecord) -> String {
     let when = output::moment(record.ts.millis() as f64);
     let (id, request) = (output::visible(&record.id), output::visible(&record.request_id));
     match &record.shown {
-        Shown::Context { position, .. } => format!("{id}, for {request}, {when}, at {position}"),
-        Shown::Summary(_) if request.is_empty() => format!("{id}, for a summary, {when}"),
-        Shown::Summary(_) => format!("{id}, for a summary on the way to {request}, {when}"),
+        RequestMessages::Context { position, .. } => {
+            format!("{id}, for {request}, {when}, at {position}")
+        }
+        RequestMessages::Summary(_) if request.is_empty() => format!("{id}, for a summary, {when}"),
+        RequestMessages::Summary(_) => {
+            format!("{id}, for a summary on the way to {request}, {when}")
+        }
     }
 }
 

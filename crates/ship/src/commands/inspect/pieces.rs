@@ -11,14 +11,14 @@ use crate::style::Style;
 use crate::table;
 
 /// The pieces of a request.
-pub(super) struct Pieces {
+pub(super) struct PieceTable {
     system: Vec<(String, u64, String)>,
     messages: Vec<(u64, Json)>,
     tools: Vec<(u64, Json)>,
     sums: Sums,
 }
 
-impl Pieces {
+impl PieceTable {
     pub(super) fn new(
         blocks: Vec<SystemBlock>,
         messages: Vec<UiMessage>,

@@ -1,10 +1,10 @@
 //! `/context …`, `/checkpoint`, `/rewind`, `/fork` and `/undo`.
 
-use ship_agent::Operation;
+use ship_agent::ContextOperation;
 use ship_context::contexts::{LoadMode, RecallMode};
 
 use super::{Listed, Meant, Slash, listed};
-use crate::commands::context::Asked;
+use crate::commands::context::ContextRequest;
 
 /// What stands behind `/context`.
 pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
@@ -22,12 +22,12 @@ pub(super) fn meant(name: &str, rest: &str) -> Option<Meant> {
     let given = (!rest.is_empty()).then(|| rest.to_owned());
     let operation = match name {
         "/context" => return Some(context(rest)),
-        "/checkpoint" => given.map(|name| Operation::Checkpoint { name }),
-        "/rewind" => given.map(|to| Operation::Rewind { to }),
+        "/checkpoint" => given.map(|name| ContextOperation::Checkpoint { name }),
+        "/rewind" => given.map(|to| ContextOperation::Rewind { to }),
         "/fork" => return Some(fork(rest)),
         // Whoever says more says it to the agent.
         "/undo" if given.is_some() => return None,
-        "/undo" => Some(Operation::Undo),
+        "/undo" => Some(ContextOperation::Undo),
         _ => return None,
     };
     let usage = match name {
@@ -42,17 +42,17 @@ fn context(rest: &str) -> Meant {
     let given = Some(rest.trim()).filter(|rest| !rest.is_empty()).map(str::to_owned);
     let looked = |asked| Meant::Command(Slash::Context(asked));
     match (word, given) {
-        ("" | "list", None) => looked(Asked::List { limit: None }),
+        ("" | "list", None) => looked(ContextRequest::List { limit: None }),
         ("list", Some(count)) => match count.parse() {
-            Ok(limit) => looked(Asked::List { limit: Some(limit) }),
+            Ok(limit) => looked(ContextRequest::List { limit: Some(limit) }),
             Err(_) => Meant::Usage("/context list N lists the N that were left last."),
         },
-        ("show", which) => looked(Asked::Show { which }),
+        ("show", which) => looked(ContextRequest::Show { which }),
         ("new", given) => new(given.as_deref().unwrap_or_default()),
         ("load", Some(which)) => load(which),
         ("recall", Some(which)) => recall(which),
-        ("clear", None) => done(Operation::Clear),
-        ("rename", Some(title)) => done(Operation::Rename { title }),
+        ("clear", None) => done(ContextOperation::Clear),
+        ("rename", Some(title)) => done(ContextOperation::Rename { title }),
         ("load" | "recall", None) => {
             Meant::Usage("Which one? An id, words of it, or - for the one left last.")
         }
@@ -64,15 +64,15 @@ fn context(rest: &str) -> Meant {
     }
 }
 
-fn done(operation: Operation) -> Meant {
-    Meant::Command(Slash::Context(Asked::Do(operation)))
+fn done(operation: ContextOperation) -> Meant {
+    Meant::Command(Slash::Context(ContextRequest::Do(operation)))
 }
 
 /// `/fork [AT] [--at AT] [--to CHAT]`
 fn fork(rest: &str) -> Meant {
     let (at, [flagged, to]) = with_flags(rest, ["--at", "--to"]);
     match to.as_deref().map(str::parse).transpose() {
-        Ok(to) => done(Operation::Fork { at: flagged.or(at), to }),
+        Ok(to) => done(ContextOperation::Fork { at: flagged.or(at), to }),
         Err(_) => Meant::Usage("Behind --to stands the key of a chat, such as terminal:retry."),
     }
 }
@@ -80,7 +80,7 @@ fn fork(rest: &str) -> Meant {
 /// `/context new [TITLE] [--title TITLE] [--reason WHY]`
 fn new(rest: &str) -> Meant {
     let (title, [flagged, reason]) = with_flags(rest, ["--title", "--reason"]);
-    done(Operation::New { title: flagged.or(title), reason })
+    done(ContextOperation::New { title: flagged.or(title), reason })
 }
 
 /// What was said before the first flag, and what stands behind each: the words up to the next one.
@@ -108,17 +108,20 @@ const MODES: &str =
 fn load(which: String) -> Meant {
     match with_mode(which, LoadMode::named) {
         (_, Some(None)) => Meant::Usage(MODES),
-        (which, None | Some(Some(LoadMode::Switch))) => done(Operation::Load { which }),
-        (which, Some(Some(LoadMode::Reference(mode)))) => done(Operation::Recall { which, mode }),
+        (which, None | Some(Some(LoadMode::Switch))) => done(ContextOperation::Load { which }),
+        (which, Some(Some(LoadMode::Reference(mode)))) => {
+            done(ContextOperation::Recall { which, mode })
+        }
     }
 }
 
 fn recall(which: String) -> Meant {
     match with_mode(which, RecallMode::named) {
         (_, Some(None)) => Meant::Usage(MODES),
-        (which, mode) => {
-            done(Operation::Recall { which, mode: mode.flatten().unwrap_or(RecallMode::Summary) })
-        }
+        (which, mode) => done(ContextOperation::Recall {
+            which,
+            mode: mode.flatten().unwrap_or(RecallMode::Summary),
+        }),
     }
 }
 
@@ -138,40 +141,44 @@ mod tests {
     #[test]
     fn contexts_are_spoken_of_as_on_the_command_line() {
         let text = |text: &str| text.to_owned();
-        let recall = |which: &str, mode| done(Operation::Recall { which: text(which), mode });
+        let recall =
+            |which: &str, mode| done(ContextOperation::Recall { which: text(which), mode });
         let looked = |asked| Meant::Command(Slash::Context(asked));
         for (line, expected) in [
-            ("/context", looked(Asked::List { limit: None })),
-            ("/context list 3", looked(Asked::List { limit: Some(3) })),
-            ("/context show", looked(Asked::Show { which: None })),
-            ("/context new", done(Operation::New { title: None, reason: None })),
-            ("/context  new a b", done(Operation::New { title: Some(text("a b")), reason: None })),
-            ("/context load a b", done(Operation::Load { which: text("a b") })),
-            ("/context load - --mode switch", done(Operation::Load { which: text("-") })),
+            ("/context", looked(ContextRequest::List { limit: None })),
+            ("/context list 3", looked(ContextRequest::List { limit: Some(3) })),
+            ("/context show", looked(ContextRequest::Show { which: None })),
+            ("/context new", done(ContextOperation::New { title: None, reason: None })),
+            (
+                "/context  new a b",
+                done(ContextOperation::New { title: Some(text("a b")), reason: None }),
+            ),
+            ("/context load a b", done(ContextOperation::Load { which: text("a b") })),
+            ("/context load - --mode switch", done(ContextOperation::Load { which: text("-") })),
             ("/context load a --mode reference", recall("a", RecallMode::Recent)),
             ("/context recall a", recall("a", RecallMode::Summary)),
             ("/context recall a b --mode full", recall("a b", RecallMode::Full)),
-            ("/context clear", done(Operation::Clear)),
-            ("/context rename a b", done(Operation::Rename { title: text("a b") })),
-            ("/checkpoint a b", done(Operation::Checkpoint { name: text("a b") })),
-            ("/rewind a b", done(Operation::Rewind { to: text("a b") })),
-            ("/fork", done(Operation::Fork { at: None, to: None })),
+            ("/context clear", done(ContextOperation::Clear)),
+            ("/context rename a b", done(ContextOperation::Rename { title: text("a b") })),
+            ("/checkpoint a b", done(ContextOperation::Checkpoint { name: text("a b") })),
+            ("/rewind a b", done(ContextOperation::Rewind { to: text("a b") })),
+            ("/fork", done(ContextOperation::Fork { at: None, to: None })),
             (
                 "/fork the start --to terminal:retry",
-                done(Operation::Fork {
+                done(ContextOperation::Fork {
                     at: Some(text("the start")),
                     to: Some("terminal:retry".parse().unwrap()),
                 }),
             ),
             (
                 "/context new --title A new plan --reason too messy",
-                done(Operation::New {
+                done(ContextOperation::New {
                     title: Some(text("A new plan")),
                     reason: Some(text("too messy")),
                 }),
             ),
-            ("/fork a b", done(Operation::Fork { at: Some(text("a b")), to: None })),
-            ("/undo", done(Operation::Undo)),
+            ("/fork a b", done(ContextOperation::Fork { at: Some(text("a b")), to: None })),
+            ("/undo", done(ContextOperation::Undo)),
             ("/undo that, please", Meant::Message),
         ] {
             assert_eq!(meant(line), expected, "{line:?}");
