@@ -4,7 +4,7 @@
 //! - [`Project::load`] reads `ship.json` and `.env` under an environment: typed [`Settings`], where each
 //!   value came from, who answers, and the [`Secrets`] that must not be shown.
 //! - [`read_system_texts`] and [`scan_skills`] read what people write for the agent.
-//! - [`Logs`] keeps what happened, without secrets, and [`LogReader`] follows it.
+//! - [`LogWriter`] keeps what happened, without secrets, and [`LogReader`] follows it.
 //!
 //! Nothing in this crate reads the process environment, the home folder or the clock by itself: they are
 //! arguments, so that two projects can live in one process and a test owns everything it sees.
