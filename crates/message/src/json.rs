@@ -13,6 +13,8 @@
 mod merge;
 mod object;
 mod parse;
+#[cfg(feature = "serde")]
+mod serde;
 mod string;
 mod value;
 mod write;
@@ -23,6 +25,8 @@ mod tests;
 pub(crate) use merge::{KeyPlaces, is_prototype_key};
 pub use object::{Array, Object, ObjectKey};
 pub use parse::JsonError;
+#[cfg(feature = "serde")]
+pub use serde::{DEPTH_MAX, from_json, to_json};
 pub use string::JsString;
 pub use value::Json;
 pub(crate) use write::{write_number, write_object, write_string};

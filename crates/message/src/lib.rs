@@ -10,6 +10,9 @@
 //! - [`Chunk`] is one event of a streamed answer. [`Assembler`] puts chunks together to a message.
 //! - [`json::Json`] is the JSON under all of it, as JavaScript reads and writes it.
 //!
+//! With the feature `serde`, which is on unless it is turned off, all of them implement `Serialize` and
+//! `Deserialize`, and [`json::to_json`] and [`json::from_json`] convert types that derive these.
+//!
 //! Each function gives, case for case, what the npm package's function of that name gives; a test runs
 //! both side by side.
 
@@ -24,6 +27,8 @@ mod convert;
 mod model;
 mod partial;
 mod prune;
+#[cfg(feature = "serde")]
+mod serde;
 mod ui;
 mod validate;
 
