@@ -238,7 +238,8 @@ impl ChatLogs {
             return Ok(Some(Arc::unwrap_or_clone(found)));
         }
         for log in self.sealed.iter().filter(|log| log.head.generation >= at.generation) {
-            if let Some(found) = in_view(&chat.sealed_view(&log.name).await?) {
+            let view = chat.sealed_view_if_left(&log.name).await?;
+            if let Some(found) = view.as_ref().and_then(in_view) {
                 return Ok(Some(Arc::unwrap_or_clone(found)));
             }
         }

@@ -200,9 +200,9 @@ pub trait Chat: Send + Sync {
             {
                 return Ok(Some(MessagePlace { log: None, seq }));
             }
-            let logs = self.sealed_logs(before, usize::MAX).await?.into_iter();
-            for name in logs.filter(|log| log.purged.is_none()).map(|log| log.name) {
-                if let Some(seq) = self.sealed_view(&name).await?.line_of(&id) {
+            for SealedLog { name, .. } in self.sealed_logs(before, usize::MAX).await? {
+                let view = self.sealed_view_if_left(&name).await?;
+                if let Some(seq) = view.and_then(|view| view.line_of(&id)) {
                     return Ok(Some(MessagePlace { log: Some(name), seq }));
                 }
             }
@@ -212,6 +212,18 @@ pub trait Chat: Send + Sync {
 
     /// Reads a sealed log as the context it was. One that was purged is an error that says so.
     fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError>;
+
+    /// Reads a sealed log; `None` if it was purged or nothing can be read of it, and only what is left matters.
+    fn sealed_view_if_left(&self, name: &SealedName) -> StoreFuture<'_, Option<View>, ReadError> {
+        let name = name.clone();
+        Box::pin(async move {
+            match self.sealed_view(&name).await {
+                Ok(view) => Ok(Some(view)),
+                Err(ReadError::NoSealedLog { .. } | ReadError::Purged { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+    }
 
     /// Reads the journal of the last run that was begun.
     fn journal(&self) -> StoreFuture<'_, Vec<Object>, ReadError>;

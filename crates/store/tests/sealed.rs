@@ -72,6 +72,35 @@ fn a_tombstone_is_the_head_and_one_event() {
     });
 }
 
+#[test]
+fn a_tombstone_whose_head_is_doubled_or_damaged_is_listed_as_purged() {
+    for injure in [doubled_head, head_with_another_byte] {
+        let disk = MemoryDisk::new();
+        block_on(async {
+            let (begun, log) = sealed(&on(&disk)).await;
+            begun.lane.purge(&log, "compact").await.unwrap();
+            let injured = injure(&bytes(&disk, &path(&log)));
+            put(&disk, &path(&log), &injured);
+            let listed = begun.chat.sealed().await.unwrap();
+            let purged =
+                listed.iter().find(|one| one.name == log).and_then(|one| one.purged.clone());
+            assert_eq!(purged.map(|purged| purged.lines), Some(3));
+            assert!(begun.chat.sealed_view_if_left(&log).await.unwrap().is_none());
+        });
+    }
+}
+
+fn doubled_head(log: &[u8]) -> Vec<u8> {
+    let head = log.split_inclusive(|&byte| byte == b'\n').next().unwrap();
+    [head, log].concat()
+}
+
+fn head_with_another_byte(log: &[u8]) -> Vec<u8> {
+    let mut log = log.to_vec();
+    log[20] ^= 1;
+    log
+}
+
 fn holds(file: &[u8], text: &str) -> bool {
     String::from_utf8_lossy(file).contains(text)
 }

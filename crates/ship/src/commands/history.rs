@@ -113,9 +113,8 @@ impl<'a> History<'a> {
             if log.purged.is_none() {
                 // The one before it is given back first.
                 drop(open.take());
-                let view = chat.sealed_view(&log.name).await?;
-                found.take(&view, nth + 1);
-                open = Some((nth + 1, view));
+                open = chat.sealed_view_if_left(&log.name).await?.map(|view| (nth + 1, view));
+                open.iter().for_each(|(_, view)| found.take(view, nth + 1));
             }
             after = Some(log.head.inbox);
         }
@@ -142,7 +141,8 @@ impl<'a> History<'a> {
                 if self.open.as_ref().is_none_or(|(open, _)| *open != log) {
                     drop(self.open.take());
                     let name = &self.sealed[sealed].name;
-                    self.open = Some((log, self.chat.sealed_view(name).await?));
+                    let view = self.chat.sealed_view_if_left(name).await?;
+                    self.open = view.map(|view| (log, view));
                 }
                 self.open.as_ref().map(|(_, view)| view)
             }
@@ -423,5 +423,23 @@ mod tests {
                 assert_eq!(chatter.newest(last).await, wanted, "{jump_ms} ms, the last {last}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn messages_of_a_log_that_is_purged_while_they_are_shown_are_passed_over() {
+        let mut chatter = Chatter::new(0).await;
+        chatter.say("trip").await;
+        chatter.switch(None).await;
+        chatter.say("soup").await;
+        let chat = Arc::clone(&chatter.begun.chat);
+        let mut said = History::find(&*chat, 9).await.unwrap();
+        said.open = None;
+        let log = said.sealed[0].name.clone();
+        chatter.begun.lane.purge(&log, "compact").await.unwrap();
+        let mut shown = Vec::new();
+        for nth in 0..said.len() {
+            shown.extend(said.message(nth).await.unwrap().map(|message| id(&message).to_owned()));
+        }
+        assert_eq!(shown, ["soup", "soup!"]);
     }
 }

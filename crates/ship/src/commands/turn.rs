@@ -168,9 +168,8 @@ impl<'a> MessageExchange<'a> {
             return Ok(None);
         }
         for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await? {
-            if log.purged.is_none()
-                && let Some(behind) = accepted.behind(&chat.sealed_view(&log.name).await?)
-            {
+            let view = chat.sealed_view_if_left(&log.name).await?;
+            if let Some(behind) = view.and_then(|view| accepted.behind(&view)) {
                 return Ok(behind.into_iter().find(is_answer));
             }
         }
@@ -191,10 +190,7 @@ impl MessageExchange<'_> {
         }
         let mut said = Vec::new();
         for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await?.iter().rev() {
-            if log.purged.is_some() {
-                continue;
-            }
-            let view = chat.sealed_view(&log.name).await?;
+            let Some(view) = chat.sealed_view_if_left(&log.name).await? else { continue };
             let Some(question) = accepted.id_in(&view) else { continue };
             said.extend(
                 view.messages().filter(|message| has_moved(message, question)).filter_map(read),

@@ -19,11 +19,14 @@ use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
 use crate::scan::{LogScan, scan};
 use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
 
-/// Reads what the tombstone tells, if this log is one, from its first two lines alone.
+/// Reads what the tombstone tells, if this log is one. Its first two lines tell that unless they are damaged.
 pub(crate) fn read(env: &Env, path: &Path) -> Result<Option<Purged>, StorageError> {
     let Some(head) = bytes_at(env, path, 0)? else { return Ok(None) };
-    let second = line_at(env, path, head.len() as u64 + 1)?;
-    Ok(second.as_ref().and_then(in_line))
+    match line_at(env, path, head.len() as u64 + 1)? {
+        Some(second) if second.event() != Some("head") => Ok(in_line(&second)),
+        // A doubled head for example: what is behind it tells.
+        _ => Ok(env.read(path)?.and_then(|(_, bytes)| in_scan(&scan(&bytes, None)))),
+    }
 }
 
 /// What the tombstone tells, if this is the view of one.
