@@ -39,6 +39,14 @@ pub struct Holder {
     pub purpose: String,
 }
 
+impl Holder {
+    /// Says what gets a right back from a process that is stopped. Such a process heeds no signal but these two.
+    pub fn remedy_if_stopped(&self) -> String {
+        let pid = self.pid;
+        format!("let it go on with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`")
+    }
+}
+
 /// What can be told of the process that holds a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneHolder {
@@ -70,13 +78,15 @@ pub struct Busy {
     pub right: Right,
     /// Who has it; `None` if the holder left no readable note.
     pub holder: Option<Holder>,
+    /// Whether the holder's process is known to be stopped, as by Ctrl-Z: it will not let go by itself.
+    pub is_stopped: bool,
     /// How long we waited.
     pub waited_ms: u64,
 }
 
 impl fmt::Display for Busy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { chat, right, holder, waited_ms } = self;
+        let Self { chat, right, holder, is_stopped, waited_ms } = self;
         write!(f, "the {right} of chat `{chat}` is held by ")?;
         match holder {
             Some(Holder { pid, since, purpose }) => {
@@ -84,7 +94,13 @@ impl fmt::Display for Busy {
             }
             None => f.write_str("another process")?,
         }
-        write!(f, " (waited {waited_ms} ms); let it finish or stop it, then try again")
+        match holder.as_ref().filter(|_| *is_stopped) {
+            Some(holder) => {
+                let remedy = holder.remedy_if_stopped();
+                write!(f, ", which is stopped (waited {waited_ms} ms); {remedy}, then try again")
+            }
+            None => write!(f, " (waited {waited_ms} ms); let it finish or end it, then try again"),
+        }
     }
 }
 

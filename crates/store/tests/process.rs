@@ -274,11 +274,20 @@ fn the_write_right_of_a_frozen_process_is_refused_by_name_and_free_once_it_is_ki
     let Err(AcceptError::Storage(StorageError::Busy(busy))) = refused else {
         panic!("{refused:?}")
     };
+    let told = busy.to_string();
     let Busy { right, holder, waited_ms, .. } = &*busy;
     let holder = holder.as_ref().expect("a note");
     assert_eq!((*right, holder.pid, *waited_ms), (Right::Write, frozen.child.id(), 300));
     // What it is for may be what it was for a moment ago; who holds it is exact.
     assert!(!holder.purpose.is_empty());
+    let pid = holder.pid;
+    assert!(
+        told.ends_with(&format!(
+            ", which is stopped (waited 300 ms); let it go on with `kill -CONT {pid}`, or end it with `kill -KILL \
+             {pid}`, then try again"
+        )),
+        "{told}"
+    );
     frozen.kill();
     let begun = Instant::now();
     frozen.accept().expect("the right is free");

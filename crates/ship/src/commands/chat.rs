@@ -13,7 +13,7 @@ use std::time::Duration;
 use ship_agent::{Agent, CallAnswer, ContextOperation, OperationOutcome, Outcome, RunError};
 
 use super::context::{self, ContextRequest};
-use super::frozen::{FrozenHolder, is_elsewhere};
+use super::frozen::{FrozenHolder, is_elsewhere, not_done};
 use super::interrupt::{Interrupt, unless_left};
 use super::news::News;
 use super::turn::{AcceptResult, Ended, MessageExchange, Waiting};
@@ -207,7 +207,7 @@ impl ChatScreen<'_> {
         };
         let is_done = matches!(operated, Ok(OperationOutcome::Done(_)));
         let told = match operated {
-            Err(error) => Err(error.into()),
+            Err(error) => Err(not_done(error)),
             Ok(operated) if session.json => {
                 context::tell(session, agent, &operation, operated).await
             }

@@ -13,7 +13,7 @@ use ship_agent::{
 };
 use ship_message::json::{Json, Object};
 
-use super::frozen::FrozenHolder;
+use super::frozen::{FrozenHolder, not_done};
 use crate::arguments::DEFAULT_CHAT;
 use crate::failure::Failure;
 use crate::output;
@@ -47,7 +47,8 @@ pub(crate) async fn run(session: &Session, asked: &ContextRequest) -> Result<Exi
     let agent = session.agent()?;
     match asked {
         ContextRequest::Do(operation) => {
-            let operated = agent.operate(&session.chat, operation.clone(), "terminal").await?;
+            let operated = agent.operate(&session.chat, operation.clone(), "terminal").await;
+            let operated = operated.map_err(not_done)?;
             tell(session, &agent, operation, operated).await?;
         }
         look => look_at(session, &agent, look).await?,

@@ -1,14 +1,15 @@
 //! A process that holds a chat and will not let go of it by itself.
 
 use ship_agent::RunError;
-use ship_store::{LaneError, LaneHolder, StorageError};
+use ship_store::{Busy, Holder, LaneError, Right, StorageError};
 
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// A holder of the lane for which it makes no sense to wait.
+/// A holder of the lane or of the write right for which it makes no sense to wait.
 pub(crate) struct FrozenHolder {
-    found: LaneHolder,
+    holder: Holder,
+    is_stopped: bool,
     quiet_ms: u64,
 }
 
@@ -21,13 +22,21 @@ impl FrozenHolder {
         let now = session.now();
         let quiet = found.last_write.map_or(0, |wrote| now.millis() - wrote.millis());
         let quiet_ms = u64::try_from(quiet).unwrap_or(0);
-        Ok(found.is_frozen(now, deadline_ms).then_some(Self { found, quiet_ms }))
+        let is_stopped = found.is_stopped;
+        let frozen = found.is_frozen(now, deadline_ms);
+        Ok(frozen.then_some(Self { holder: found.holder, is_stopped, quiet_ms }))
+    }
+
+    /// Returns the stopped process that an error tells of.
+    pub(crate) fn in_error(error: &RunError) -> Option<Self> {
+        let busy = busy(error).filter(|busy| busy.is_stopped)?;
+        Some(Self { holder: busy.holder.clone()?, is_stopped: true, quiet_ms: 0 })
     }
 
     /// Says who holds the chat, and why that one is not waited for.
     pub(crate) fn sentence(&self) -> String {
-        let holder = &self.found.holder;
-        let state = match self.found.is_stopped {
+        let holder = &self.holder;
+        let state = match self.is_stopped {
             true => "is stopped".to_owned(),
             false => format!("has written nothing for {} seconds", self.quiet_ms / 1000),
         };
@@ -39,23 +48,65 @@ impl FrozenHolder {
 
     /// The failure of a command that does not wait any longer. `kept` tells what is kept of it.
     pub(crate) fn failure(&self, kept: &str) -> Failure {
-        let pid = self.found.holder.pid;
-        // A process that is stopped heeds no other signal.
-        let remedy = match self.found.is_stopped {
-            true => {
-                format!("let it go on with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`")
-            }
-            false => format!("end it with `kill {pid}`"),
-        };
         Failure::frozen(format!("{}; {kept}", self.sentence())).hint(format!(
-            "{remedy}: nothing is lost by that, and `ship chat` goes on with what is kept"
+            "{}: nothing is lost by that, and `ship chat` goes on with what is kept",
+            self.remedy()
         ))
+    }
+
+    fn remedy(&self) -> String {
+        match self.is_stopped {
+            true => self.holder.remedy_if_stopped(),
+            false => format!("end it with `kill {}`", self.holder.pid),
+        }
     }
 }
 
+/// The failure to accept a message. One that found the ledger busy was not written.
+pub(crate) fn not_accepted(error: RunError) -> Failure {
+    match FrozenHolder::in_error(&error) {
+        Some(frozen) => {
+            let message = format!("{}; your message is not kept", frozen.sentence());
+            Failure::new("storage_busy", message)
+                .hint(format!("{}, then send it again", frozen.remedy()))
+        }
+        None => error.into(),
+    }
+}
+
+/// The failure to answer a message that was accepted.
+pub(crate) fn not_answered(error: RunError) -> Failure {
+    match FrozenHolder::in_error(&error) {
+        Some(frozen) => frozen.failure(KEPT),
+        None => Failure::from(error).kept(),
+    }
+}
+
+/// The failure of a command.
+pub(crate) fn not_done(error: RunError) -> Failure {
+    match FrozenHolder::in_error(&error) {
+        Some(frozen) if matches!(error, RunError::Kept(_)) => {
+            frozen.failure("what you asked for is kept, and not done yet")
+        }
+        Some(frozen) => frozen.failure("nothing was done"),
+        None => error.into(),
+    }
+}
+
+/// What became of a message that a frozen process keeps from being answered.
+pub(crate) const KEPT: &str = "your message is kept, but there is no answer yet";
+
 /// Whether an error says only that another process runs the chat.
 pub(crate) fn is_elsewhere(error: &RunError) -> bool {
-    matches!(error, RunError::Lane(LaneError::Storage(StorageError::Busy(_))))
+    let stopped_writer = busy(error).is_some_and(|it| it.right == Right::Write && it.is_stopped);
+    matches!(error, RunError::Lane(LaneError::Storage(StorageError::Busy(_)))) && !stopped_writer
+}
+
+fn busy(error: &RunError) -> Option<&Busy> {
+    match error.storage()? {
+        StorageError::Busy(busy) => Some(busy),
+        _ => None,
+    }
 }
 
 /// Waits for what needs the lane. A frozen holder that is in the way is named.
@@ -68,6 +119,48 @@ pub(crate) async fn or_frozen<T>(
             Some(frozen) => Err(frozen.failure("nothing was done")),
             None => Err(error.into()),
         },
-        result => Ok(result?),
+        Err(error) => Err(not_done(error)),
+        Ok(result) => Ok(result),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::ExitCode;
+
+    use ship_store::{AcceptError, AppendError, Timestamp};
+
+    use super::*;
+
+    fn stopped_writer() -> StorageError {
+        let since = Timestamp::from_millis(0);
+        StorageError::Busy(Box::new(Busy {
+            chat: "terminal:main".parse().unwrap(),
+            right: Right::Write,
+            holder: Some(Holder { pid: 42, since, purpose: "append".to_owned() }),
+            is_stopped: true,
+            waited_ms: 50,
+        }))
+    }
+
+    #[test]
+    fn a_stopped_writer_is_named_and_what_became_of_the_message_is_told() {
+        let accept = not_accepted(AcceptError::Storage(stopped_writer()).into());
+        assert!(accept.sentence().ends_with("is stopped; your message is not kept"), "{accept:?}");
+        assert_eq!(accept.exit_code(), ExitCode::FAILURE);
+        let append = not_answered(AppendError::Storage(stopped_writer()).into());
+        let kept = "is stopped; your message is kept, but there is no answer yet";
+        assert!(append.sentence().ends_with(kept), "{append:?}");
+        assert_eq!(append.exit_code(), ExitCode::from(3));
+        for failure in [accept, append] {
+            assert!(failure.sentence().starts_with("process 42 has held this chat"), "{failure:?}");
+            let remedy = failure.remedy().unwrap();
+            assert!(remedy.contains("`kill -CONT 42`"), "{remedy}");
+        }
+    }
+
+    #[test]
+    fn a_run_does_not_follow_a_stopped_writer() {
+        assert!(!is_elsewhere(&LaneError::Storage(stopped_writer()).into()));
     }
 }

@@ -10,7 +10,7 @@ use ship_message::{UiMessage, UiPart};
 use ship_store::{ChatKey, ContextBody, LedgerSeq, Store, View};
 use tokio::time::Instant;
 
-use super::frozen::{FrozenHolder, is_elsewhere};
+use super::frozen::{FrozenHolder, KEPT, is_elsewhere, not_accepted, not_answered};
 use super::interrupt::{Interrupt, break_line};
 use crate::failure::Failure;
 use crate::output;
@@ -115,7 +115,10 @@ impl<'a> MessageExchange<'a> {
             output::warning("your message is not on disk yet; Ctrl-C again leaves without it");
         };
         match by.heeded_with(accepting, warn).await {
-            Some(accepted) => Ok(AcceptResult::Yes(OwnEntry { seq: accepted?.seq, request_id })),
+            Some(accepted) => {
+                let seq = accepted.map_err(not_accepted)?.seq;
+                Ok(AcceptResult::Yes(OwnEntry { seq, request_id }))
+            }
             None => Ok(AcceptResult::Unknown),
         }
     }
@@ -145,12 +148,11 @@ impl<'a> MessageExchange<'a> {
                         return Ok(Ended::Left);
                     }
                     if let Some(frozen) = waiting.tell_who_works().await? {
-                        let kept = "your message is kept, but there is no answer yet";
-                        return Err(frozen.failure(kept));
+                        return Err(frozen.failure(KEPT));
                     }
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
-                Err(error) => return Err(Failure::from(error).kept()),
+                Err(error) => return Err(not_answered(error)),
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Several programs on one chat.
 
 use std::fs::File;
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -142,6 +143,61 @@ fn a_send_behind_a_stopped_process_names_it_and_keeps_the_message() {
     chat.signal("CONT");
     chat.until(&echo("beside"));
     chat.finish();
+    assert_eq!(ship.said().len(), 4);
+}
+
+/// A process that holds the write right and is stopped; killed when dropped.
+struct StoppedWriter(Child);
+
+impl StoppedWriter {
+    fn of(ship: &TestShip) -> Self {
+        let path = ship.root().join(".ship/chat/terminal%3Amain/lock");
+        let lock = File::options().read(true).write(true).open(&path).expect("a lock");
+        flock(&lock, FlockOperation::LockExclusive).expect("a free lock");
+        // It gets the lock from us, as its standard input.
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "kill -STOP $$"]).stdin(lock).stdout(Stdio::null()).stderr(Stdio::null());
+        let writer = Self(shell.spawn().expect("a shell"));
+        let pid = writer.pid();
+        let note = format!(r#"{{"pid":{pid},"since":"2026-01-01T00:00:00.000Z","for":"append"}}"#);
+        std::fs::write(path, format!("{note:<255}\n")).expect("a note");
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+        while !state().contains(") T ") {}
+        writer
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for StoppedWriter {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_send_behind_a_stopped_writer_names_it_and_says_that_the_message_is_not_kept() {
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 50 } }");
+    let _ = ship.run(&["send", "before"]).text();
+    let writer = StoppedWriter::of(&ship);
+    let error = ship.run(&["send", "--json", "beside"]).error();
+    let held = format!("process {} has held this chat since ", writer.pid());
+    let message = text(&error, "message");
+    assert!(message.starts_with(&held), "{message}");
+    assert!(message.ends_with(" and is stopped; your message is not kept"), "{message}");
+    assert_eq!(text(&error, "code"), "storage_busy");
+    let hint = text(&error, "hint");
+    assert!(hint.contains(&format!("`kill -KILL {}`, then send it again", writer.pid())), "{hint}");
+    for arguments in [&["context", "new"][..], &["checkpoint", "here"]] {
+        let ran = ship.run(&[arguments, &["--json"]].concat());
+        let message = text(&ran.error_with(3), "message");
+        assert!(message.starts_with(&held) && message.ends_with("nothing was done"), "{message}");
+    }
+    drop(writer);
+    assert_eq!(ship.run(&["send", "beside"]).text(), format!("{}\n", echo("beside")));
     assert_eq!(ship.said().len(), 4);
 }
 

@@ -21,7 +21,7 @@ use super::lookup::KnownKey;
 use super::overview::about_of;
 use super::right::{Attempt, HeldRight, RightFile};
 use super::rotate;
-use super::{holder, prepare, quarantine, verify};
+use super::{prepare, quarantine, verify};
 use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
@@ -384,8 +384,7 @@ impl ChatFiles {
     pub(crate) fn lane_holder(&self) -> Result<Option<LaneHolder>, ReadError> {
         let Some(holder) = self.lane.holder()? else { return Ok(None) };
         let lane = self.paths.chat.join("lane");
-        let is_stopped =
-            self.env.look(&lane)?.is_some_and(|look| holder::is_stopped(holder.pid, look.file));
+        let is_stopped = self.lane.is_stopped(&holder);
         let mut last_write = None;
         for path in [&lane, &self.paths.live, &self.run.path, &self.requests.path] {
             last_write = last_write.max(self.env.modified(path)?);

@@ -1,4 +1,4 @@
-//! What the system tells of the process that holds a lane.
+//! What the system tells of the process that holds a right.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

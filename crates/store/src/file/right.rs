@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use ship_message::json::{Json, Object};
 
 use super::env::{Env, read_from};
+use super::holder;
 use crate::disk::{DiskFile, OpenMode};
 use crate::{Busy, ChatKey, Holder, Right, StorageError, Timestamp};
 
@@ -139,7 +140,15 @@ impl RightFile {
 
     fn busy(&self, holder: Option<Holder>, waited_ms: u64) -> StorageError {
         let (chat, right) = (self.chat.clone(), self.right);
-        StorageError::Busy(Box::new(Busy { chat, right, holder, waited_ms }))
+        let is_stopped = holder.as_ref().is_some_and(|holder| self.is_stopped(holder));
+        StorageError::Busy(Box::new(Busy { chat, right, holder, is_stopped, waited_ms }))
+    }
+
+    /// Whether the process of a holder is known to be stopped.
+    pub(crate) fn is_stopped(&self, holder: &Holder) -> bool {
+        // What cannot be looked at tells nothing.
+        let look = self.env.look(&self.path).ok().flatten();
+        look.is_some_and(|look| holder::is_stopped(holder.pid, look.file))
     }
 }
 
