@@ -8,12 +8,13 @@ use ship_provider::{AnswerEnd, CachedSequence, ChunkSink, ProviderError, Recipe}
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::RunLogEntry;
+use crate::digest::digest;
+use crate::error::RunError;
 use crate::rebuild::parts_that_count;
 use crate::record::{RequestAnswer, RequestMessages, RequestRecord, RequestTokens};
 use crate::recorded::not_recorded;
 use crate::request::{CompiledRequest, PreparedRequest};
-use crate::run::RunError;
+use crate::run_log::RunLogEntry;
 use crate::scales::RequestPieces;
 use crate::stable::{OutgoingRequest, SharedPrefix, digests};
 use crate::work::ActiveRun;
@@ -64,7 +65,7 @@ impl<'a> ModelCall<'a> {
         }
         let said: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
         let said = Json::from(said).to_string();
-        let sha256 = crate::digest(said.as_bytes());
+        let sha256 = digest(said.as_bytes());
         work.agent.recorded.keep(work, &sha256, &said, "application/json").await;
         Self::recorded(work, prepared, written, RequestMessages::Summary(sha256), true).await
     }
@@ -79,7 +80,7 @@ impl<'a> ModelCall<'a> {
         let agent = &work.agent;
         let system = digests(&prepared.blocks);
         let tools = prepared.tools_text();
-        let tools_sha256 = crate::digest(tools.as_bytes());
+        let tools_sha256 = digest(tools.as_bytes());
         let pieces = RequestPieces::of(prepared);
         let counted = is_counted.then(|| agent.scales.counted(pieces));
         let weights =
@@ -134,7 +135,7 @@ impl<'a> ModelCall<'a> {
             max_tokens: written.request.max_tokens,
             tool_output_chars: rules.tool_output_chars,
             bytes: written.body.len() as u64,
-            sha256: crate::digest(written.body.as_bytes()),
+            sha256: digest(written.body.as_bytes()),
             tokens,
             stem: stem(&sequence),
             stable,
@@ -276,7 +277,7 @@ fn stem(sequence: &CachedSequence) -> (u64, String) {
 
 async fn write(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunError> {
     let frame = record.frame_text();
-    let sha256 = crate::digest(frame.as_bytes());
+    let sha256 = digest(frame.as_bytes());
     work.agent.recorded.keep(work, &sha256, &frame, "application/json").await;
     work.lane.record_request(record.to_line()).await?;
     work.agent.recorded.remember(work.chat.key(), Arc::clone(record));
@@ -299,7 +300,7 @@ async fn resend(
         ts: work.agent.clock.now(),
         recipe,
         bytes: body.len() as u64,
-        sha256: crate::digest(body.as_bytes()),
+        sha256: digest(body.as_bytes()),
         stem: stem(new),
         stable: SharedPrefix {
             before: Some(before.id.clone()),

@@ -21,17 +21,18 @@ use ship_message::UiMessage;
 use ship_store::{ContextEvent, RotateError};
 
 pub use asked::{Compaction, CompactionPreview};
+pub use undo::CompactionUndo;
+
 pub(crate) use carried::{CompactionState, pruned};
 pub(crate) use draft::SummaryDrafts;
 pub(crate) use meta::sealed_by_last_compaction;
 pub(crate) use purge::finish_purge;
 pub(crate) use size::LogSize;
-pub use undo::CompactionUndo;
 
-use self::plan::{PlanResult, plan};
+use crate::error::RunError;
 use crate::request::PreparedRequest;
-use crate::run::RunError;
 use crate::work::ActiveRun;
+use plan::{PlanResult, plan};
 
 /// The event that tells of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";

@@ -5,7 +5,7 @@
 //! that is durable when it returns. Sealed logs are the truth; what is listed and searched is written after
 //! that, and again when it is missing.
 //!
-//! - [`ContextOperation`] is what can be done, [`OperationOutcome`] what came of it.
+//! - `ContextOperation` is what can be done, `OperationOutcome` what came of it.
 //! - `place` finds a checkpoint or a message in whatever log holds it.
 //! - `target` makes the log that an operation publishes, `turn` publishes it, and `shelf` keeps what is known of
 //!   archived contexts. `stays` is what leaves no context, `elsewhere` what goes to another chat.
@@ -26,7 +26,6 @@ mod first;
 mod last_operation;
 mod look;
 mod midway;
-mod named;
 mod operation;
 mod place;
 mod round;
@@ -37,11 +36,9 @@ mod title;
 mod turn;
 
 pub use look::ContextList;
-pub use named::ContextName;
-pub use operation::{ContextChange, ContextOperation, OperationOutcome, OperationRefusal};
 
 pub(crate) use asked::{operate_at_rest, operation_of, was_done};
-pub(crate) use called::{ContextToolInput, answer_call, place_said};
+pub(crate) use called::{answer_call, place_said};
 pub(crate) use first::said_before;
 pub(crate) use last_operation::{UNDO, carry_last_operation};
 pub(crate) use look::began;

@@ -20,14 +20,20 @@ use ship_provider::Provider;
 use ship_store::conversation::{Conversation, ForkError, Repair};
 use ship_store::{FileStore, StoreOptions, SystemClock};
 
-use crate::{
-    Agent, AgentParts, CallAnswer, Listener, NoLog, NoProject, RandomIds, Rules, Stop, Tool,
-    built_in_tools,
-};
-use talk::ActiveConversation;
-
 pub use error::ConversationError;
 pub use talk::Reply;
+
+use crate::built_in_tools::built_in_tools;
+use crate::events::Listener;
+use crate::id_source::RandomIds;
+use crate::inbound::CallAnswer;
+use crate::project_source::NoProject;
+use crate::rules::Rules;
+use crate::run::{Agent, AgentParts};
+use crate::run_log::NoLog;
+use crate::stop::Stop;
+use crate::tool::Tool;
+use talk::ActiveConversation;
 
 /// The conversation that an agent is in.
 #[derive(Default)]

@@ -7,6 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use ship_message::Chunk;
+use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -80,4 +81,13 @@ impl EventHub {
         // A list of senders is whole whatever panicked while it was held.
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Something that the person should know now and nobody later.
+pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
+    Chunk::Data(Object::from([
+        ("type", Json::from("data-notice")),
+        ("data", Object::from([("kind", kind), ("text", text)]).into()),
+        ("transient", true.into()),
+    ]))
 }

@@ -7,11 +7,11 @@ use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, TextState, UiMessage, UiPart};
 use ship_store::{ANSWERS_TO, Lane, Synced};
 
-use crate::RunLogEntry;
+use crate::error::RunError;
 use crate::events::{Outcome, RunEvent};
 use crate::inbound::millis;
 use crate::lost::answer_key;
-use crate::run::RunError;
+use crate::run_log::RunLogEntry;
 use crate::step::RunProgress;
 use crate::work::ActiveRun;
 

@@ -6,11 +6,11 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_provider::ProviderError;
 
-use crate::RunLogEntry;
 use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepared};
+use crate::error::RunError;
 use crate::recorded::not_recorded;
 use crate::request::PreparedRequest;
-use crate::run::RunError;
+use crate::run_log::RunLogEntry;
 use crate::scales::RequestPieces;
 use crate::work::ActiveRun;
 

@@ -13,18 +13,20 @@ use ship_store::{Chat, ChatKey, ChatState, LedgerBody, ReadError};
 use crate::began::Activation;
 use crate::budget::CompactionTrigger;
 use crate::compact::{CompactionState, pruned};
+use crate::digest::digest;
+use crate::error::RunError;
 use crate::inbound::message_of;
 use crate::lost::UnreadLedger;
 use crate::names::question_in;
 use crate::record::{RequestTokens, recorded};
 use crate::recorded::LINES;
 use crate::request::PreparedRequest;
-use crate::run::{Engine, LEDGER_PAGE, RunError, is_message};
+use crate::run::{Agent, Engine, LEDGER_PAGE, is_message};
 use crate::said::messages;
 use crate::scales::RequestPieces;
+use crate::skills;
 use crate::sources::{ChatLocation, SystemSources, last_of};
 use crate::stable::{OutgoingRequest, SharedPrefix, digests, last_of_context};
-use crate::{Agent, skills};
 
 /// What a model would be sent now.
 #[derive(Clone, Debug)]
@@ -190,7 +192,7 @@ impl Engine {
             recipe: &written.recipe,
             system: &digests(&request.blocks),
             system_tokens: &tokens.system,
-            tools: &crate::digest(request.tools_text().as_bytes()),
+            tools: &digest(request.tools_text().as_bytes()),
             tokens: &sums,
             sequence: &CachedSequence::of(&written.body),
             position: chat.view().await?.map(|view| view.position),

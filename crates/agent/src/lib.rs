@@ -39,29 +39,38 @@
 mod asking;
 mod began;
 mod budget;
+mod built_in_tools;
 mod calls;
 mod compact;
+mod context_operation;
 mod contexts;
 mod conversation;
 mod deadline;
+mod digest;
 mod ending;
+mod error;
 mod events;
 mod finish;
 mod fit;
 mod held;
+mod id_source;
 mod inbound;
 mod inspect;
 mod lost;
 mod model;
 mod names;
 mod open;
+mod outbound;
 mod past;
+mod project_source;
 mod queue;
 mod rebuild;
 mod record;
 mod recorded;
 mod request;
+mod rules;
 mod run;
+mod run_log;
 mod said;
 mod scales;
 mod send;
@@ -71,42 +80,35 @@ mod sources;
 mod stable;
 mod step;
 mod stop;
-mod surroundings;
 mod tool;
-mod tools;
 mod warnings;
 mod work;
 
 pub use began::Activation;
 pub use budget::CompactionTrigger;
+pub use built_in_tools::{built_in_tools, context_tools};
 pub use compact::{Compaction, CompactionPreview, CompactionUndo};
-pub use contexts::{
-    ContextChange, ContextList, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
+pub use context_operation::{
+    ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
+pub use contexts::ContextList;
 pub use conversation::{ConversationError, Reply};
+pub use error::RunError;
 pub use events::{Listener, Outcome, RunEvent};
 pub use finish::STOPPED;
+pub use id_source::{IdSource, RandomIds};
 pub use inbound::{CallAnswer, Inbound};
 pub use inspect::{NextRequest, PieceTokens};
 pub use model::chosen_model;
 pub use names::question_id;
 pub use open::OpenAgentError;
+pub use outbound::Outbound;
 pub use past::PastRequest;
+pub use project_source::{NoProject, ProjectSource, SkillState, SkillText, Texts};
 pub use record::{RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens};
-pub use run::{Agent, AgentParts, RunError};
-pub use send::Outbound;
-pub use skills::{SkillState, SkillText};
+pub use rules::{ContextRules, Rules};
+pub use run::{Agent, AgentParts};
+pub use run_log::{NoLog, RunLog, RunLogEntry};
 pub use stable::SharedPrefix;
 pub use stop::Stop;
-pub use surroundings::{
-    ContextRules, IdSource, NoLog, NoProject, ProjectSource, RandomIds, Rules, RunLog, RunLogEntry,
-    Texts,
-};
 pub use tool::{Tool, ToolContext, ToolFuture};
-pub use tools::{built_in_tools, context_tools};
-
-/// The SHA-256 of bytes, in hex.
-fn digest(bytes: &[u8]) -> String {
-    use sha2::{Digest, Sha256};
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}

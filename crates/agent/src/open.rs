@@ -15,11 +15,13 @@ use ship_store::{
     ChatKey, Clock, FileStore, OpenError, Store, StoreOptions, SystemClock, chat_folder,
 };
 
+use crate::built_in_tools::{built_in_tools, context_tools};
+use crate::id_source::RandomIds;
 use crate::model::provider;
-use crate::{
-    Agent, AgentParts, ContextRules, ProjectSource, RandomIds, Rules, RunLog, RunLogEntry,
-    SkillState, SkillText, Texts, built_in_tools, context_tools,
-};
+use crate::project_source::{ProjectSource, SkillState, SkillText, Texts};
+use crate::rules::{ContextRules, Rules};
+use crate::run::{Agent, AgentParts};
+use crate::run_log::{RunLog, RunLogEntry};
 
 /// Why an agent cannot be made of a project.
 #[derive(Debug, thiserror::Error)]

@@ -7,11 +7,11 @@ use ship_message::json::Json;
 use ship_provider::ToolSpec;
 use ship_store::{Chat, ChatKey, Store, Timestamp};
 
-use crate::Agent;
+use crate::error::RunError;
 use crate::inspect::PieceTokens;
 use crate::rebuild::{RebuiltRequest, rebuild};
 use crate::record::{RecordedRequest, recorded};
-use crate::run::RunError;
+use crate::run::Agent;
 use crate::scales::{RequestPieces, TokenMeter};
 
 /// A request that was made.

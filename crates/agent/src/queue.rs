@@ -7,7 +7,8 @@
 use ship_message::json::Json;
 use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMessage, ReadError};
 
-use crate::contexts::{ContextOperation, operation_of, was_done};
+use crate::context_operation::ContextOperation;
+use crate::contexts::{operation_of, was_done};
 use crate::inbound::message_of;
 use crate::names::{MessageIds, question_in};
 use crate::run::{Engine, LEDGER_PAGE, is_message};

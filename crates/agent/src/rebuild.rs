@@ -15,6 +15,7 @@ use ship_provider::{Request, ToolSpec};
 use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
 use crate::compact::{COMPACTED, pruned};
+use crate::digest::digest;
 use crate::record::{RequestMessages, RequestRecord};
 use crate::request::shown;
 use crate::said::messages;
@@ -130,7 +131,7 @@ impl RebuiltRequest {
         };
         match record.recipe.body(&request) {
             Ok(body) => {
-                self.is_equal = crate::digest(body.as_bytes()) == record.sha256;
+                self.is_equal = digest(body.as_bytes()) == record.sha256;
                 self.body = Some(body);
             }
             Err(error) => self.missing.push(error.to_string()),

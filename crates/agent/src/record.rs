@@ -12,6 +12,7 @@ use ship_message::json::{Json, Object};
 use ship_provider::{AnswerEnd, Recipe, Usage};
 use ship_store::{Chat, Gen, Position, ReadError, Seq, Store, Timestamp};
 
+use crate::digest::digest;
 use crate::inbound::millis;
 use crate::stable::SharedPrefix;
 
@@ -178,7 +179,7 @@ impl RequestRecord {
         if let Some(tokens) = line.get_mut("tokens").and_then(Json::as_object_mut) {
             tokens.remove("total");
         }
-        line.set("frame", crate::digest(self.frame_text().as_bytes()));
+        line.set("frame", digest(self.frame_text().as_bytes()));
         line
     }
 

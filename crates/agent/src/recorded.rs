@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ship_message::Role;
 use ship_store::{ChatKey, ReadError};
 
-use crate::RunLogEntry;
+use crate::digest::digest;
 use crate::record::{RequestRecord, recorded};
+use crate::run_log::RunLogEntry;
 use crate::stable::last_of_context;
 use crate::work::ActiveRun;
 
@@ -44,7 +45,7 @@ impl RequestCache {
         let calls = recorded(&*work.agent.store, &*work.chat, LINES).await?;
         for record in calls.iter().map(|call| &call.record) {
             self.mark_kept(&record.tools);
-            self.mark_kept(&crate::digest(record.frame_text().as_bytes()));
+            self.mark_kept(&digest(record.frame_text().as_bytes()));
             record.system.iter().for_each(|(_, sha256)| self.mark_kept(sha256));
         }
         work.agent.scales.learn_from(&calls);

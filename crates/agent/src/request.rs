@@ -8,8 +8,8 @@ use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{AnswerEnd, ProviderError, Recipe, Request, ToolSpec};
 
-use crate::RunLogEntry;
 use crate::run::Engine;
+use crate::run_log::RunLogEntry;
 use crate::step::RunProgress;
 use crate::work::ActiveRun;
 

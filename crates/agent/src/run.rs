@@ -7,25 +7,29 @@ use ship_context::{Journal, KnownTools};
 use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, AppendError, Chat, ChatKey, Clock, Lane, LaneError, LedgerLine,
-    LedgerSeq, OpenError, PurgeError, ReadError, RefusedInput, RotateError, StorageError,
-    StorageProblem, Store,
+    About, AcceptError, Accepted, Chat, ChatKey, Clock, Lane, LedgerLine, LedgerSeq, ReadError,
+    RefusedInput, StorageProblem, Store,
 };
 use tokio::sync::Mutex;
 
 use crate::compact::{SummaryDrafts, finish_purge};
 use crate::contexts::ContextArchive;
 use crate::conversation::CurrentConversation;
+use crate::error::RunError;
 use crate::events::{EventHub, Listener, Outcome};
 use crate::held::LockedChat;
+use crate::id_source::IdSource;
 use crate::inbound::{CallAnswer, Inbound};
 use crate::names::{LedgerMessageIds, MessageIds};
+use crate::project_source::ProjectSource;
 use crate::queue::NextInput;
 use crate::recorded::RequestCache;
+use crate::rules::Rules;
+use crate::run_log::{RunLog, RunLogEntry};
 use crate::said::MessageCache;
 use crate::scales::TokenMeter;
 use crate::stop::{Stop, lane_unless_stopped};
-use crate::{IdSource, ProjectSource, Rules, RunLog, RunLogEntry, Tool};
+use crate::tool::Tool;
 
 /// How many ledger lines are read at once.
 pub(crate) const LEDGER_PAGE: usize = 200;
@@ -81,78 +85,6 @@ pub(crate) struct Engine {
     pub(crate) repairs: Arc<std::sync::Mutex<Vec<StorageProblem>>>,
     /// The warnings that the log has.
     pub(crate) warned: Arc<Mutex<HashSet<String>>>,
-}
-
-/// Why a chat could not be run. What was accepted stays accepted.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The chat cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// Somebody else runs the chat, and will see what has come in.
-    #[error(transparent)]
-    Lane(#[from] LaneError),
-    /// The chat cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The ledger cannot be written.
-    #[error(transparent)]
-    Accept(#[from] AcceptError),
-    /// The context cannot be written.
-    #[error(transparent)]
-    Append(#[from] AppendError),
-    /// A context cannot be begun.
-    #[error(transparent)]
-    Rotate(#[from] RotateError),
-    /// The journal cannot be written.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// What was compacted cannot be purged.
-    #[error(transparent)]
-    Purge(#[from] PurgeError),
-    /// The log that was just written is not there.
-    #[error(
-        "the context of `{chat}` vanished while it was written; see that nothing else changes its files, then try again"
-    )]
-    Vanished {
-        /// The chat.
-        chat: ChatKey,
-    },
-    /// Nothing could be sent, whatever was left out.
-    #[error("{0}")]
-    NoRoom(String),
-    /// An operation on contexts is in the ledger and could not be done, nor answered.
-    #[error(
-        "{0}; what you asked for is kept, and the next command in this chat does it, if it is not done already"
-    )]
-    Kept(Box<Self>),
-    /// Nothing waits for this answer.
-    #[error("nothing in `{chat}` waits for `{id}`; it may have been answered already")]
-    NotWaiting {
-        /// The chat.
-        chat: ChatKey,
-        /// What the answer was for.
-        id: String,
-    },
-}
-
-impl RunError {
-    /// Returns what the files refused, if that is why.
-    pub fn storage(&self) -> Option<&StorageError> {
-        match self {
-            Self::Open(OpenError::Storage(error))
-            | Self::Lane(LaneError::Storage(error))
-            | Self::Read(ReadError::Storage(error))
-            | Self::Accept(AcceptError::Storage(error))
-            | Self::Append(AppendError::Storage(error))
-            | Self::Rotate(RotateError::Storage(error))
-            | Self::Purge(PurgeError::Storage(error))
-            | Self::Storage(error) => Some(error),
-            Self::Kept(error) => error.storage(),
-            _ => None,
-        }
-    }
 }
 
 impl KnownTools for Engine {

@@ -300,7 +300,7 @@ mod tests {
         let message =
             |nth| UiMessage::new("m", Role::User, vec![UiPart::text(format!("This is {nth}."))]);
         let messages: Vec<UiMessage> =
-            (0..crate::Rules::default().log_lines_max).map(message).collect();
+            (0..crate::rules::Rules::default().log_lines_max).map(message).collect();
         weighed(&scales, &messages);
         weighed(&scales, &messages);
         assert_eq!(lock(&scales.cache).counted(), messages.len() as u64);

@@ -6,9 +6,9 @@
 use ship_context::{Journal, SETTLED};
 use ship_message::{StepStartPart, UiMessage, UiPart};
 
+use crate::error::RunError;
 use crate::events::Outcome;
 use crate::finish;
-use crate::run::RunError;
 use crate::step::RunProgress;
 use crate::work::ActiveRun;
 

@@ -7,27 +7,7 @@ use ship_context::{LoadedSkill, SkillLine};
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, View};
 
-/// A skill, as the project has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SkillText {
-    /// Its name.
-    pub name: String,
-    /// When to use it.
-    pub description: String,
-    /// The tools it says it may use; none when it does not say.
-    pub allowed_tools: Option<Vec<String>>,
-    /// Its text, or why it cannot be used.
-    pub state: SkillState,
-}
-
-/// Whether a skill can be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SkillState {
-    /// Yes: this is its text.
-    Usable(String),
-    /// No, for this reason.
-    Unusable(String),
-}
+use crate::project_source::{SkillState, SkillText};
 
 pub(crate) const LOADED: &str = "skill_loaded";
 pub(crate) const UNLOADED: &str = "skill_unloaded";

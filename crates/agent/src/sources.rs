@@ -11,8 +11,11 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::{About, ChatKey};
 
+use crate::digest::digest;
+use crate::project_source::{SkillText, Texts};
 use crate::run::Engine;
-use crate::{RunLogEntry, SkillText, Texts, skills};
+use crate::run_log::RunLogEntry;
+use crate::skills;
 
 /// What the blocks are made of.
 pub(crate) struct SystemSources {
@@ -100,7 +103,7 @@ pub(crate) fn last_of<'a>(said: &'a [Arc<UiMessage>], key: &str) -> Option<&'a s
 
 /// What tells blocks apart, in a journal: the name of each, and some of its digest.
 pub(crate) fn digests(blocks: &[SystemBlock]) -> Object {
-    let digest = |text: &str| crate::digest(text.as_bytes())[..8].to_owned();
+    let digest = |text: &str| digest(text.as_bytes())[..8].to_owned();
     blocks.iter().map(|block| (block.name.clone(), Json::from(digest(&block.text)))).collect()
 }
 

@@ -13,6 +13,7 @@ use ship_provider::{CachedSequence, Recipe};
 use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
 use crate::compact::COMPACTED;
+use crate::digest::digest;
 use crate::rebuild::{RebuiltRequest, rebuild};
 use crate::record::{RequestMessages, RequestRecord, RequestTokens};
 use crate::sources;
@@ -197,16 +198,15 @@ fn begins_with(message: &UiMessage, other: &UiMessage) -> bool {
 
 /// Enough of a digest to tell two beginnings of requests apart that nobody has made alike on purpose.
 pub(crate) fn short_digest(bytes: &[u8]) -> String {
-    let mut digest = crate::digest(bytes);
+    let mut digest = digest(bytes);
     digest.truncate(16);
     digest
 }
 
 /// A digest of each text, for what is compared and kept.
 pub(crate) fn digests(blocks: &[ship_context::SystemBlock]) -> Vec<(String, String)> {
-    let digest = |block: &ship_context::SystemBlock| {
-        (block.name.clone(), crate::digest(block.text.as_bytes()))
-    };
+    let digest =
+        |block: &ship_context::SystemBlock| (block.name.clone(), digest(block.text.as_bytes()));
     blocks.iter().map(digest).collect()
 }
 

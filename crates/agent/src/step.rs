@@ -12,21 +12,22 @@ use ship_store::Synced;
 use tokio::time::Instant;
 
 use crate::asking::ModelCall;
+use crate::calls;
 use crate::contexts::{
     goes_round, operate_midway, stopped_by_somebody, stops, switch, switching_call,
 };
-use crate::deadline::WorkingTime;
+use crate::deadline::{self, WorkingTime};
 use crate::ending::{ending, is_odd};
-use crate::events::{Outcome, RunEvent};
+use crate::error::RunError;
+use crate::events::{Outcome, RunEvent, notice};
 use crate::finish::finish;
 use crate::fit::{DoesNotFit, RequestFit};
 use crate::queue::NextInput;
 use crate::request::note_response;
-use crate::run::RunError;
+use crate::run_log::RunLogEntry;
 use crate::settle::settle;
 use crate::stop::Stop;
 use crate::work::ActiveRun;
-use crate::{RunLogEntry, calls, deadline};
 
 /// A run on its way: the message it writes, and how much of it the journal has.
 pub(crate) struct RunProgress {
@@ -398,15 +399,6 @@ fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
         ),
         _ => format!("I could not answer: {told}{stop}{remedy} What you wrote is kept."),
     })
-}
-
-/// Something that the person should know now and nobody later.
-pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
-    Chunk::Data(Object::from([
-        ("type", Json::from("data-notice")),
-        ("data", Object::from([("kind", kind), ("text", text)]).into()),
-        ("transient", true.into()),
-    ]))
 }
 
 /// A run that waits stays in its journal, and the lane is free.

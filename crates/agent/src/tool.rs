@@ -9,9 +9,17 @@ use ship_message::json::Json;
 use ship_provider::ToolSpec;
 use ship_store::ChatKey;
 
-use crate::contexts::ContextToolInput;
-use crate::send::Outbound;
-use crate::work::ToolHost;
+use crate::outbound::Outbound;
+
+/// What a tool can have done to the chat.
+pub(crate) trait ToolHost: Send + Sync {
+    fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>>;
+    fn skills(&self) -> HostFuture<'_, Json>;
+    fn set_skill(&self, name: String, loaded: bool) -> HostFuture<'_, Result<Json, String>>;
+    fn contexts(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>>;
+}
+
+pub(crate) type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A tool at work: its output, or why there is none. An error is information for the model.
 pub type ToolFuture = Pin<Box<dyn Future<Output = Result<Json, String>> + Send>>;
@@ -78,4 +86,10 @@ impl ToolContext {
     pub async fn set_skill(&self, name: String, loaded: bool) -> Result<Json, String> {
         self.operations.set_skill(name, loaded).await
     }
+}
+
+/// A call of one of the tools for contexts.
+pub(crate) struct ContextToolInput {
+    pub(crate) name: &'static str,
+    pub(crate) input: Json,
 }

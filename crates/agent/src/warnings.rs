@@ -4,8 +4,8 @@ use ship_message::json::Json;
 use ship_project::nearest_name;
 use ship_store::ChatKey;
 
-use crate::run::Engine;
-use crate::{Agent, RunLogEntry};
+use crate::run::{Agent, Engine};
+use crate::run_log::RunLogEntry;
 
 impl Agent {
     /// What looks wrong, a sentence each: texts that are there and cannot be read, and settings that name

@@ -1,7 +1,5 @@
 //! A run's place of work: the chat, the right to write it, and what the context holds.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
@@ -14,26 +12,20 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
-use crate::RunLogEntry;
 use crate::compact::{LogSize, pruned};
-use crate::contexts::{ContextToolInput, answer_call, place_said, switching_call};
+use crate::contexts::{answer_call, place_said, switching_call};
+use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::inbound::millis;
+use crate::outbound::{DeliveredCalls, Outbound};
+use crate::project_source::SkillState;
 use crate::queue::{entries, questions};
-use crate::run::{Engine, RunError};
-use crate::send::{DeliveredCalls, Outbound, send};
-use crate::skills::{self, SkillState};
+use crate::run::Engine;
+use crate::run_log::RunLogEntry;
+use crate::send::send;
+use crate::skills;
 use crate::sources::{ChatLocation, SystemSources};
-
-/// What a tool can have done to the chat.
-pub(crate) trait ToolHost: Send + Sync {
-    fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>>;
-    fn skills(&self) -> HostFuture<'_, Json>;
-    fn set_skill(&self, name: String, loaded: bool) -> HostFuture<'_, Result<Json, String>>;
-    fn contexts(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>>;
-}
-
-pub(crate) type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use crate::tool::{ContextToolInput, HostFuture, ToolHost};
 
 /// The context while the lane is held: nobody else changes it.
 pub(crate) struct ActiveRun {
@@ -295,7 +287,7 @@ impl ToolHost for ActiveRun {
     }
 }
 
-fn no_skill(name: &str, skills: &[crate::SkillText]) -> String {
+fn no_skill(name: &str, skills: &[crate::project_source::SkillText]) -> String {
     let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
     if names.is_empty() {
         format!("there is no skill `{name}`; this project has none")

@@ -11,7 +11,8 @@ use ship_store::ChatKey;
 use super::plan::{PlanResult, plan};
 use super::{CompactionOutcome, CompactionReason, make_room, prepared};
 use crate::budget::CompactionTrigger;
-use crate::run::{Agent, RunError};
+use crate::error::RunError;
+use crate::run::Agent;
 use crate::work::ActiveRun;
 
 /// A compaction that was made.

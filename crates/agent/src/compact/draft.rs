@@ -19,6 +19,7 @@ use ship_store::{ChatKey, ContextBody, Derived, View};
 
 use super::meta;
 use super::summarise::SummaryCost;
+use crate::digest::digest;
 use crate::work::ActiveRun;
 
 /// What a summary sums up, and at whose wish.
@@ -51,7 +52,7 @@ impl SummaryRange {
             from: id(older.first()).unwrap_or_default(),
             to: id(older.last()).unwrap_or_default(),
             count: older.len() as u64,
-            digest: crate::digest(content.as_bytes()),
+            digest: digest(content.as_bytes()),
         }
     }
 }

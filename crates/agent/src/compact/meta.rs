@@ -14,9 +14,10 @@ use ship_store::{
 use super::draft::SummaryDraft;
 use super::size::LogSize;
 use super::{COMPACTED, SEALED_GENERATION};
-use crate::RunLogEntry;
+use crate::error::RunError;
 use crate::inbound::millis;
-use crate::run::{Agent, Engine, RunError};
+use crate::run::{Agent, Engine};
+use crate::run_log::RunLogEntry;
 use crate::said::messages;
 use crate::work::ActiveRun;
 

@@ -11,12 +11,14 @@ use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::View;
 
+use super::CompactionReason;
+use super::carried::CompactionState;
 use super::size::LogSize;
-use super::{CompactionReason, CompactionState};
-use crate::Rules;
+use crate::error::RunError;
 use crate::recorded::not_recorded;
 use crate::request::PreparedRequest;
-use crate::run::{Engine, RunError};
+use crate::rules::Rules;
+use crate::run::Engine;
 use crate::scales::{RequestLoad, RequestPieces};
 use crate::work::ActiveRun;
 

@@ -7,16 +7,15 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
 
+use super::asked::Compaction;
 use super::carried::{PRUNED, WARNED};
 use super::plan::CompactionPlan;
 use super::summarise::{SummaryResult, SummarySource, summarise};
-use super::{
-    COMPACTED, Compaction, CompactionOutcome, CompactionReason, SEALED_GENERATION, meta, purge,
-};
-use crate::RunLogEntry;
+use super::{COMPACTED, CompactionOutcome, CompactionReason, SEALED_GENERATION, meta, purge};
 use crate::contexts::{carry_last_operation, folded};
-use crate::run::RunError;
-use crate::step::notice;
+use crate::error::RunError;
+use crate::events::notice;
+use crate::run_log::RunLogEntry;
 use crate::work::ActiveRun;
 
 impl CompactionPlan {
@@ -216,7 +215,7 @@ fn tell(work: &ActiveRun, cut: &Cut) {
         count => format!("{count} older messages become"),
     };
     let text = format!("Making room: {what} a summary");
-    work.tell(&crate::RunEvent::Chunk(notice("compacting", &text)));
+    work.tell(&crate::events::RunEvent::Chunk(notice("compacting", &text)));
 }
 
 fn tell_done(work: &ActiveRun, compacted: &Compaction) {
@@ -229,7 +228,7 @@ fn tell_done(work: &ActiveRun, compacted: &Compaction) {
         false => "",
     };
     let text = format!("Made room: about {before} tokens are about {after} now{gone}");
-    work.tell(&crate::RunEvent::Chunk(notice("compacted", &text)));
+    work.tell(&crate::events::RunEvent::Chunk(notice("compacted", &text)));
 }
 
 fn log(work: &ActiveRun, compacted: &Compaction) {

@@ -8,7 +8,7 @@ use ship_store::{Chat, ContextBody, ContextLine, Head, Lane, PurgeError, View};
 
 use super::{COMPACTED, SEALED_GENERATION};
 use crate::contexts::OPERATION;
-use crate::run::RunError;
+use crate::error::RunError;
 
 /// What purges, as the tombstone tells it.
 pub(super) const BY: &str = "compaction";

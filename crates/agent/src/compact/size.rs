@@ -6,7 +6,7 @@
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextLine, View};
 
-use crate::Rules;
+use crate::rules::Rules;
 
 /// How long a log is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

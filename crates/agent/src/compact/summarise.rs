@@ -16,14 +16,14 @@ use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::{ProviderError, Usage};
 use ship_store::{Timestamp, View};
 
-use super::CompactionState;
+use super::carried::CompactionState;
 use super::draft::{self, SummaryDraft, SummaryRange};
 use crate::asking::ModelCall;
+use crate::error::RunError;
+use crate::events::{RunEvent, notice};
 use crate::request::PreparedRequest;
-use crate::run::RunError;
-use crate::step::notice;
+use crate::run_log::RunLogEntry;
 use crate::work::ActiveRun;
-use crate::{RunEvent, RunLogEntry};
 
 /// At most so many calls for one compaction.
 const CALLS_MAX: usize = 8;

@@ -14,7 +14,8 @@ use ship_store::{
 use super::carried::{CompactionState, PRUNED, pruned_by_head};
 use super::{COMPACTED, meta};
 use crate::contexts::{UNDO, folded};
-use crate::run::{Agent, RunError};
+use crate::error::RunError;
+use crate::run::Agent;
 use crate::work::ActiveRun;
 
 /// What came of undoing a compaction.

@@ -11,15 +11,14 @@ use ship_store::{
 };
 
 use super::current::current_ids;
-use super::operation::{
-    ContextOperation, LockedChatRef, OpenRequest, OperationOutcome, OperationRefusal,
-};
+use super::operation::{LockedChatRef, OpenRequest};
 use super::turn::operate_asked;
-use crate::events::RunEvent;
+use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::error::RunError;
+use crate::events::{RunEvent, notice};
 use crate::held::LockedChat;
 use crate::inbound::millis;
-use crate::run::{Agent, RunError};
-use crate::step::notice;
+use crate::run::Agent;
 
 /// What the role of an operation's ledger entry is.
 const COMMAND: &str = "command";

@@ -11,13 +11,14 @@ use super::last_operation::{
     AT, CheckpointChange, LastOperation, Places, UNSHOWN, WAS, id_of, is_just_compacted, is_switch,
     last_operation, place_to_json,
 };
-use super::operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use super::shelf::ContextArchive;
 use super::target::spans;
 use super::title::{CHECKPOINT, OF, RENAMED, folded};
 use super::turn::{OPERATED, OperationInProgress};
 use crate::compact::sealed_by_last_compaction;
-use crate::run::{Engine, RunError};
+use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::error::RunError;
+use crate::run::Engine;
 
 /// Why an undo does nothing behind a compaction. It does not undo the compaction itself: that gives the whole
 /// window free and could not be redone by another undo.

@@ -17,21 +17,18 @@ use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, StorageProblemKin
 
 use super::current::{current_ids, has_anything};
 use super::look::{ReferenceSite, SHARE, put};
-use super::operation::{ContextOperation, OpenRequest, OperationOutcome, OperationRefusal};
+use super::operation::OpenRequest;
 use super::place::LogPlace;
 use super::shelf::ContextArchive;
 use super::turn::{left_out_sentence, operate};
-use crate::run::{LEDGER_PAGE, RunError};
+use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::error::RunError;
+use crate::run::LEDGER_PAGE;
+use crate::tool::ContextToolInput;
 use crate::work::ActiveRun;
 
 /// What a call that forked says.
 const IN_A_COPY: &str = "You are in a copy now, under an id of its own; what it ends with is above. Go on from there with the person's message; do not switch again for it.";
-
-/// A call of one of the tools for contexts.
-pub(crate) struct ContextToolInput {
-    pub(crate) name: &'static str,
-    pub(crate) input: Json,
-}
 
 /// How many pages of the ledger are looked through at most for what was said earlier.
 const PAGES_MAX: usize = 50;

@@ -9,16 +9,16 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::named::ContextName;
-use super::operation::{ContextChange, LockedChatRef, OperationOutcome, OperationRefusal};
+use super::operation::LockedChatRef;
 use super::place::LogPlace;
 use super::shelf::ContextArchive;
 use super::target::spans;
 use super::turn::OperationInProgress;
 use super::{CONTINUES, OPERATION, SETTLED};
 use crate::compact::is_undoable;
+use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
+use crate::error::RunError;
 use crate::names::SALT;
-use crate::run::RunError;
 
 /// What a copy remembers of who asked for it, so that asking again after a crash is not asking for another.
 const ASKED: &str = "asked";

@@ -8,14 +8,13 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{ChatKey, NewMessage, View};
 
-use super::named::ContextName;
-use super::operation::{
-    ContextChange, LockedChatRef, OpenRequest, OperationOutcome, OperationRefusal,
-};
+use super::operation::{LockedChatRef, OpenRequest};
 use super::shelf::{ContextArchive, known};
 use super::title::folded;
 use crate::began::Activation;
-use crate::run::{Agent, Engine, RunError};
+use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
+use crate::error::RunError;
+use crate::run::{Agent, Engine};
 
 /// A reference takes at most this part of what a request may take.
 pub(super) const SHARE: u64 = 4;

@@ -17,13 +17,14 @@ use ship_store::{LedgerLine, Synced};
 use super::asked::tell;
 use super::back::undo_stays;
 use super::current::current_ids;
-use super::operation::{ContextOperation, LockedChatRef, OpenRequest, OperationOutcome};
+use super::operation::{LockedChatRef, OpenRequest};
 use super::turn::{is_refused, operate, operate_asked};
-use crate::events::{Outcome, RunEvent};
+use crate::context_operation::{ContextOperation, OperationOutcome};
+use crate::error::RunError;
+use crate::events::{Outcome, RunEvent, notice};
 use crate::finish;
 use crate::queue::NextInput;
-use crate::run::RunError;
-use crate::step::{RunProgress, last_step, notice};
+use crate::step::{RunProgress, last_step};
 use crate::work::ActiveRun;
 
 /// How often the ledger is looked at while a model answers or a tool runs.

@@ -4,9 +4,10 @@
 use ship_message::json::Json;
 use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
 
-use super::operation::{LockedChatRef, OperationRefusal};
+use super::operation::LockedChatRef;
 use super::title::{folded, predecessor};
-use crate::run::RunError;
+use crate::context_operation::OperationRefusal;
+use crate::error::RunError;
 
 /// A place in a log: everything up to a line, that line included.
 #[derive(Clone, Debug)]

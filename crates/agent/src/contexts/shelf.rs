@@ -18,10 +18,11 @@ use ship_store::{
 
 use super::OPERATION;
 use super::current::left_messages;
-use super::named::ContextName;
 use super::title::{folded, title_in};
 use crate::began::Activation;
-use crate::run::{Engine, RunError};
+use crate::context_operation::ContextName;
+use crate::error::RunError;
+use crate::run::Engine;
 
 /// How many sealed logs are looked at in one go.
 const PAGE: usize = 64;

@@ -4,12 +4,11 @@ use ship_context::contexts::clean_title;
 use ship_message::json::Object;
 use ship_store::MessageId;
 
-use super::named::ContextName;
-use super::operation::{ContextChange, OperationOutcome, OperationRefusal};
 use super::shelf::ContextArchive;
 use super::title::{CHECKPOINT, RENAMED, folded};
 use super::turn::OperationInProgress;
-use crate::run::RunError;
+use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
+use crate::error::RunError;
 
 impl OperationInProgress<'_> {
     pub(super) async fn rename(&self, title: &str) -> Result<OperationOutcome, RunError> {

@@ -7,7 +7,7 @@ use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextId, ContextLine, Head, LogPiece, SealedName, Seq, View};
 
 use super::current::{has_anything, left_messages};
-use super::operation::{ContextOperation, LockedChatRef, OperationRefusal};
+use super::operation::LockedChatRef;
 use super::place::LogPlace;
 use super::shelf::ContextArchive;
 use super::title::{MADE_TITLE, folded, folded_in};
@@ -15,8 +15,9 @@ use super::turn::OperationInProgress;
 use super::{ANSWERED, CONTINUES, OPERATION};
 use crate::began::Activation;
 use crate::compact::CompactionState;
+use crate::context_operation::{ContextOperation, OperationRefusal};
+use crate::error::RunError;
 use crate::names::SALT;
-use crate::run::RunError;
 use crate::skills;
 
 /// The log that an operation publishes.

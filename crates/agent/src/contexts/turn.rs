@@ -10,14 +10,14 @@ use ship_store::{
 };
 
 use super::current::{has_anything, left_messages};
-use super::named::ContextName;
-use super::operation::{
-    ContextChange, ContextOperation, LockedChatRef, OpenRequest, OperationOutcome, OperationRefusal,
-};
+use super::operation::{LockedChatRef, OpenRequest};
 use super::shelf::{ContextArchive, operation};
 use super::target::TargetLog;
 use super::{OPERATION, SETTLED};
-use crate::run::RunError;
+use crate::context_operation::{
+    ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
+};
+use crate::error::RunError;
 
 /// The event that tells of an operation that has changed nothing here.
 pub(super) const OPERATED: &str = "operated";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ship_store::conversation::{CreateError, ForkError, LoadConversationError, WriteError};
 use ship_store::{AppendError, StorageError};
 
-use crate::RunError;
+use crate::error::RunError;
 
 /// Why an agent could not go to a conversation, or go on in it. Each says what to do about it.
 ///

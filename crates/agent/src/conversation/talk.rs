@@ -9,11 +9,14 @@ use ship_store::conversation::Conversation;
 use ship_store::{ChatKey, ContextId, FileStore, StoreOptions};
 use tokio::sync::Mutex;
 
-use super::ConversationError;
+use super::error::ConversationError;
 use super::kept::ConversationLog;
 use super::store::ConversationStore;
-use crate::run::Engine;
-use crate::{Agent, CallAnswer, Inbound, Outcome, RunError, Stop};
+use crate::error::RunError;
+use crate::events::Outcome;
+use crate::inbound::{CallAnswer, Inbound};
+use crate::run::{Agent, Engine};
+use crate::stop::Stop;
 
 /// What came of something that was said.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use ship_message::json::Json;
 use ship_provider::ToolSpec;
 
-use crate::tool::ToolFuture;
-use crate::{Tool, ToolContext};
+use crate::tool::{Tool, ToolContext, ToolFuture};
 
-pub(super) struct SkillsList;
+pub(crate) struct SkillsList;
 
 impl Tool for SkillsList {
     fn spec(&self) -> ToolSpec {
@@ -30,8 +29,8 @@ impl Tool for SkillsList {
     }
 }
 
-pub(super) struct SkillsSet {
-    pub(super) load: bool,
+pub(crate) struct SkillsSet {
+    pub(crate) load: bool,
 }
 
 impl Tool for SkillsSet {
@@ -57,6 +56,8 @@ impl Tool for SkillsSet {
     }
 
     fn run(self: Arc<Self>, input: Json, context: ToolContext) -> ToolFuture {
-        Box::pin(async move { context.set_skill(super::string(&input, "name")?, self.load).await })
+        Box::pin(async move {
+            context.set_skill(crate::outbound::string(&input, "name")?, self.load).await
+        })
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ship_message::json::{Json, Object};
 
-use crate::Tool;
+use crate::tool::Tool;
 
 /// The tools that every agent has.
 pub fn built_in_tools() -> Vec<Arc<dyn Tool>> {
@@ -38,11 +38,4 @@ fn strings_schema(fields: &[(&'static str, &str)]) -> Json {
         ("required", required.into()),
         ("additionalProperties", false.into()),
     ]))
-}
-
-/// A required string of the input.
-pub(crate) fn string(input: &Json, key: &str) -> Result<String, String> {
-    let text = input.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
-    text.map(str::to_owned)
-        .ok_or_else(|| format!("the input needs `{key}`, a text that is not empty"))
 }

@@ -1,70 +1,9 @@
-//! What an agent has around it: its project's texts, its rules, its log, and where its ids come from.
+//! The limits and habits of an agent; the names are those of ship.json.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
-use ship_message::json::Json;
-use ship_store::ChatKey;
-
-use crate::SkillText;
-
-/// The texts of a project that become system blocks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Texts {
-    /// `.ship/profile/Primary.md`
-    pub profile_primary: Option<String>,
-    /// `.ship/profile/other.md`
-    pub profile_other: Option<String>,
-    /// The chat's `memory/Primary.md`
-    pub memory: Option<String>,
-    /// `Agent.md`
-    pub agent: Option<String>,
-    /// Why a text is missing that is there, a sentence each.
-    pub problems: Vec<String>,
-}
-
-/// Where an agent's texts and skills come from. Asked once for each run.
-pub trait ProjectSource: Send + Sync {
-    /// The project's folder, as the model is told.
-    fn project_root(&self) -> String;
-
-    /// The texts, for a chat.
-    fn texts(&self, chat: &ChatKey) -> Texts;
-
-    /// The skills there are.
-    fn skills(&self) -> Vec<SkillText>;
-
-    /// What looked wrong when the project was loaded, a sentence each, for the log. Whoever loaded it has
-    /// seen it.
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// A text without the secrets that may be in it.
-    fn mask(&self, text: &str) -> String {
-        text.to_owned()
-    }
-}
-
-/// No project at all: an agent in memory.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoProject;
-
-impl ProjectSource for NoProject {
-    fn project_root(&self) -> String {
-        "(none)".to_owned()
-    }
-
-    fn texts(&self, _chat: &ChatKey) -> Texts {
-        Texts::default()
-    }
-
-    fn skills(&self) -> Vec<SkillText> {
-        Vec::new()
-    }
-}
 
 /// The limits and habits of runs; the names are those of ship.json.
 #[derive(Clone, Debug)]
@@ -160,58 +99,4 @@ impl Default for ContextRules {
             },
         }
     }
-}
-
-/// Where new ids come from.
-pub trait IdSource: Send + Sync {
-    /// A number that was not given before.
-    fn next(&self) -> u64;
-}
-
-/// Ids that nobody can guess or repeat.
-#[derive(Debug, Default)]
-pub struct RandomIds {
-    count: AtomicU64,
-}
-
-impl IdSource for RandomIds {
-    fn next(&self) -> u64 {
-        use std::hash::{BuildHasher, Hasher};
-        // Every `RandomState` is keyed by the system's randomness and differs from the one before.
-        let mut hasher = std::hash::RandomState::new().build_hasher();
-        hasher.write_u64(self.count.fetch_add(1, Ordering::Relaxed));
-        hasher.finish()
-    }
-}
-
-/// Something for the log about a run.
-#[derive(Clone, Debug, Default)]
-pub struct RunLogEntry {
-    /// What kind of line it is: `llm_request`, `llm_response`, `system_changed`,
-    /// `repair`, `warning` or `error`.
-    pub kind: &'static str,
-    /// The request; empty when the line is about none.
-    pub request_id: String,
-    /// The run; empty when the line is about none.
-    pub run_id: String,
-    /// Sizes, names and counts.
-    pub fields: Vec<(&'static str, Json)>,
-    /// What people and models wrote. Whoever writes the line leaves it out when told to.
-    pub texts: Vec<(&'static str, Json)>,
-    /// The raw body of a request, as JSON text. Written only when asked for.
-    pub payload: Option<String>,
-}
-
-/// Where a run tells what it does, for the log.
-pub trait RunLog: Send + Sync {
-    /// Writes one line.
-    fn write(&self, chat: &ChatKey, note: RunLogEntry);
-}
-
-/// No log.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoLog;
-
-impl RunLog for NoLog {
-    fn write(&self, _: &ChatKey, _: RunLogEntry) {}
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 use ship_provider::ToolSpec;
 
-use crate::tool::ToolFuture;
-use crate::{Outbound, Tool, ToolContext};
+use crate::outbound::Outbound;
+use crate::tool::{Tool, ToolContext, ToolFuture};
 
-pub(super) struct ChatSend;
+pub(crate) struct ChatSend;
 
 impl Tool for ChatSend {
     fn spec(&self) -> ToolSpec {

@@ -6,12 +6,11 @@ use ship_context::contexts::{ContextTool, tool_specs};
 use ship_message::json::Json;
 use ship_provider::ToolSpec;
 
-use crate::tool::ToolFuture;
-use crate::{Tool, ToolContext};
+use crate::tool::{Tool, ToolContext, ToolFuture};
 
 struct ContextToolAdapter(ContextTool);
 
-pub(super) fn all() -> Vec<Arc<dyn Tool>> {
+pub(crate) fn all() -> Vec<Arc<dyn Tool>> {
     tool_specs()
         .into_iter()
         .map(|tool| Arc::new(ContextToolAdapter(tool)) as Arc<dyn Tool>)

@@ -1,0 +1,78 @@
+//! The error of everything that works on a chat.
+
+use ship_store::{
+    AcceptError, AppendError, ChatKey, LaneError, OpenError, PurgeError, ReadError, RotateError,
+    StorageError,
+};
+
+/// Why a chat could not be run. What was accepted stays accepted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The chat cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Somebody else runs the chat, and will see what has come in.
+    #[error(transparent)]
+    Lane(#[from] LaneError),
+    /// The chat cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The ledger cannot be written.
+    #[error(transparent)]
+    Accept(#[from] AcceptError),
+    /// The context cannot be written.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// A context cannot be begun.
+    #[error(transparent)]
+    Rotate(#[from] RotateError),
+    /// The journal cannot be written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// What was compacted cannot be purged.
+    #[error(transparent)]
+    Purge(#[from] PurgeError),
+    /// The log that was just written is not there.
+    #[error(
+        "the context of `{chat}` vanished while it was written; see that nothing else changes its files, then try again"
+    )]
+    Vanished {
+        /// The chat.
+        chat: ChatKey,
+    },
+    /// Nothing could be sent, whatever was left out.
+    #[error("{0}")]
+    NoRoom(String),
+    /// An operation on contexts is in the ledger and could not be done, nor answered.
+    #[error(
+        "{0}; what you asked for is kept, and the next command in this chat does it, if it is not done already"
+    )]
+    Kept(Box<Self>),
+    /// Nothing waits for this answer.
+    #[error("nothing in `{chat}` waits for `{id}`; it may have been answered already")]
+    NotWaiting {
+        /// The chat.
+        chat: ChatKey,
+        /// What the answer was for.
+        id: String,
+    },
+}
+
+impl RunError {
+    /// Returns what the files refused, if that is why.
+    pub fn storage(&self) -> Option<&StorageError> {
+        match self {
+            Self::Open(OpenError::Storage(error))
+            | Self::Lane(LaneError::Storage(error))
+            | Self::Read(ReadError::Storage(error))
+            | Self::Accept(AcceptError::Storage(error))
+            | Self::Append(AppendError::Storage(error))
+            | Self::Rotate(RotateError::Storage(error))
+            | Self::Purge(PurgeError::Storage(error))
+            | Self::Storage(error) => Some(error),
+            Self::Kept(error) => error.storage(),
+            _ => None,
+        }
+    }
+}
