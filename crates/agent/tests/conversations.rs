@@ -13,7 +13,7 @@ use ship_agent::{
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_provider::{AnswerFuture, ChunkSink, Offline, Provider, ProviderError, Request, ToolSpec};
+use ship_provider::{AnswerFuture, ChunkSink, Offline, Provider, Request, ToolSpec};
 use ship_store::conversation::{LoadConversationError, WriteError};
 use ship_store::{ChatKey, FileStore};
 use ship_testkit::chat::options;
@@ -95,10 +95,6 @@ impl Provider for Watching {
 
     fn window_tokens(&self) -> Option<u64> {
         None
-    }
-
-    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
-        Offline.body(request)
     }
 
     fn answer<'a>(

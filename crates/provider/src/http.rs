@@ -24,7 +24,6 @@ mod fault;
 mod intake;
 mod openai;
 mod quote;
-mod rename;
 mod replay;
 mod retry;
 mod settings;
@@ -62,6 +61,9 @@ use crate::{
 
 /// A wait longer than this is told to the person.
 const QUIET_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// Gives another body in place of one that the model refuses, or nothing if there is none.
+type Recompile<'a> = dyn FnMut(&str) -> Result<Option<String>, ProviderError> + Send + 'a;
 
 /// A provider that is asked over HTTP.
 pub struct HttpProvider {
@@ -125,26 +127,21 @@ impl HttpProvider {
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
     ) -> Result<AnswerEnd, ProviderError> {
-        self.ask_or_rename(body, sink, &mut |_| ()).await
+        self.ask_or_recompile(body, sink, &mut |_| Ok(None)).await
     }
 
-    /// As [`Self::ask`]; `renamed` is told the body with its new names before it goes.
-    async fn ask_or_rename(
+    /// As [`Self::ask`]; when the model refuses a field of the body, `recompile` gives another one.
+    async fn ask_or_recompile(
         &self,
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
-        renamed: &mut (dyn FnMut(&str) + Send),
+        recompile: &mut Recompile<'_>,
     ) -> Result<AnswerEnd, ProviderError> {
         let mut attempts =
             Attempts::new(&*self.pace, self.settings.retries, self.settings.retry_budget);
         let mut has_given = false;
-        let mut has_renamed = false;
-        let mut has_told = false;
+        let mut body = Cow::Borrowed(body);
         loop {
-            let body = self.named(body);
-            if matches!(body, Cow::Owned(_)) && !std::mem::replace(&mut has_told, true) {
-                renamed(&body);
-            }
             let mut given = |chunk| {
                 has_given = true;
                 sink(chunk);
@@ -159,10 +156,10 @@ impl HttpProvider {
             }
             match failure.again {
                 RetryAdvice::No => return Err(failure.after(attempts.failed + 1)),
-                RetryAdvice::Renamed if has_renamed => return Err(failure.error),
-                RetryAdvice::Renamed => {
+                RetryAdvice::MaxCompletionTokens => {
                     self.wants_max_completion_tokens.store(true, Ordering::Relaxed);
-                    has_renamed = true;
+                    let Some(other) = recompile(&body)? else { return Err(failure.error) };
+                    body = Cow::Owned(other);
                 }
                 RetryAdvice::After(asked) => self.wait(&mut attempts, asked, failure, sink).await?,
             }
@@ -225,16 +222,6 @@ impl HttpProvider {
                 Ok(())
             }
         }
-    }
-
-    /// The body with the names that this model takes.
-    fn named<'a>(&self, body: &'a str) -> Cow<'a, str> {
-        if self.wants_max_completion_tokens.load(Ordering::Relaxed)
-            && let Some(renamed) = rename::with_max_completion_tokens(body)
-        {
-            return Cow::Owned(renamed);
-        }
-        Cow::Borrowed(body)
     }
 
     fn origin(&self) -> Origin {
@@ -300,13 +287,11 @@ impl Provider for HttpProvider {
         let names = ToolNames::of(request.tools);
         let mut sink = with_own_names(names, sink);
         Box::pin(async move {
-            let named = |files| Recipe {
-                files,
-                max_tokens_field: MaxTokensField::MaxCompletionTokens,
-                ..self.recipe()
+            let mut recompile = |refused: &str| {
+                let recipe = self.recipe();
+                Ok(recompiled(&recipe, request, refused)?.inspect(|body| resent(recipe, body)))
             };
-            let mut renamed = |body: &str| resent(named(SendFiles::Yes), body);
-            let error = match self.ask_or_rename(body, &mut *sink, &mut renamed).await {
+            let error = match self.ask_or_recompile(body, &mut *sink, &mut recompile).await {
                 Ok(answered) => return Ok(answered),
                 Err(error) => error,
             };
@@ -314,17 +299,28 @@ impl Provider for HttpProvider {
                 return Err(error);
             }
             // One file that a model does not take would stop the chat for good.
-            let without = Recipe { files: SendFiles::No, ..self.recipe() };
-            let plain = without.body(request)?;
-            let with = Recipe { files: SendFiles::Yes, ..without.clone() };
-            if plain == with.body(request)? {
+            let without_files = || Recipe { files: SendFiles::No, ..self.recipe() };
+            let with_files = self.recipe().body(request)?;
+            let Some(plain) = recompiled(&without_files(), request, &with_files)? else {
                 return Err(error);
-            }
-            resent(without, &plain);
-            let mut renamed = |body: &str| resent(named(SendFiles::No), body);
-            self.ask_or_rename(&plain, &mut *sink, &mut renamed).await
+            };
+            resent(without_files(), &plain);
+            let mut recompile = |refused: &str| {
+                let recipe = without_files();
+                Ok(recompiled(&recipe, request, refused)?.inspect(|body| resent(recipe, body)))
+            };
+            self.ask_or_recompile(&plain, &mut *sink, &mut recompile).await
         })
     }
+}
+
+/// Writes another body in place of one that was refused; nothing if it would be the same.
+fn recompiled(
+    recipe: &Recipe,
+    request: &Request<'_>,
+    refused: &str,
+) -> Result<Option<String>, ProviderError> {
+    Ok(Some(recipe.body(request)?).filter(|body| body != refused))
 }
 
 /// Whether a refusal may be about an image or another file in the request. Hosts refuse them with any status.

@@ -65,20 +65,14 @@ pub trait Provider: Send + Sync {
         true
     }
 
-    /// How it would write a body now.
+    /// How it would write a body now. A refusal may change it, so it is asked for each request anew.
     fn recipe(&self) -> Recipe {
         Recipe::plain(self.name(), self.model())
     }
 
-    /// Writes the body of a request, exactly as [`Provider::answer`] sends it: it is recorded before it goes.
-    ///
-    /// # Errors
-    /// When the request has something that the provider's format cannot say.
-    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
-        self.recipe().body(request)
-    }
-
     /// Answers one request: text, reasoning and calls of tools go to `sink` as they come.
+    ///
+    /// `body` is the request written by [`Provider::recipe`], and is sent byte for byte.
     ///
     /// Text and reasoning are begun, grown and ended; a tool call is a `tool-input-available` chunk once
     /// the whole answer is there, or `tool-input-error` when its input cannot be read. A `data-notice` that

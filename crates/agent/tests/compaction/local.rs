@@ -7,7 +7,7 @@ use ship_agent::{
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, TextChunk, UiMessage};
-use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Request};
+use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request};
 use ship_store::disk::Disk;
 use ship_store::{About, Chat, FileStore, NewLine, Store, StoreOptions, View};
 use ship_testkit::chat::{first_context, options};
@@ -55,10 +55,6 @@ impl Provider for Model {
 
     fn window_tokens(&self) -> Option<u64> {
         self.window
-    }
-
-    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
-        Ok(request.plain_body())
     }
 
     fn answer<'a>(

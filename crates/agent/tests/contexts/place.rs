@@ -9,7 +9,7 @@ use ship_agent::{
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
-use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Request};
+use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request};
 use ship_store::disk::{Disk, OpenMode};
 use ship_store::{Chat, ChatKey, FileStore, Store, View};
 use ship_testkit::chat::options;
@@ -74,10 +74,6 @@ impl Provider for Model {
 
     fn window_tokens(&self) -> Option<u64> {
         None
-    }
-
-    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
-        Ok(request.plain_body())
     }
 
     fn answer<'a>(

@@ -105,10 +105,6 @@ impl Provider for Scripted {
         None
     }
 
-    fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
-        Ok(request.plain_body())
-    }
-
     fn answer<'a>(
         &'a self,
         request: &'a Request<'_>,

@@ -28,8 +28,8 @@ pub(crate) enum RetryAdvice {
     No,
     /// It may pass; not before the time that the provider asks for.
     After(Option<Duration>),
-    /// At once, with `max_tokens` under its new name.
-    Renamed,
+    /// At once, with a body that limits the answer by `max_completion_tokens`.
+    MaxCompletionTokens,
 }
 
 /// Who was asked, for the sentences.
@@ -104,7 +104,9 @@ impl RequestParty<'_> {
         let again = match (&verdict, hints.should_retry) {
             // No wait helps against these, whatever a header says.
             (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => RetryAdvice::No,
-            (Verdict::MaxTokensRenamed, _) if self.api == Api::OpenAi => RetryAdvice::Renamed,
+            (Verdict::MaxTokensRenamed, _) if self.api == Api::OpenAi => {
+                RetryAdvice::MaxCompletionTokens
+            }
             (Verdict::Passing, None) | (_, Some(true)) => RetryAdvice::After(hints.asked),
             (_, None | Some(false)) => RetryAdvice::No,
         };

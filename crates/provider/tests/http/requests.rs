@@ -1,7 +1,9 @@
 //! What is sent.
 
-use ship_message::{Chunk, FinishReason};
-use ship_provider::{ApiKey, HttpProvider, HttpSettings, Provider, Request};
+use ship_message::{Chunk, FinishReason, UiMessage};
+use ship_provider::{
+    AnswerEnd, ApiKey, HttpProvider, HttpSettings, Provider, ProviderError, Recipe, Request,
+};
 
 use crate::host::{BODY, Host, KEY, ask, hello, openai, play_openai, reply, send, settings};
 
@@ -45,31 +47,68 @@ async fn a_host_without_a_key_is_asked_without_one() {
     assert!(!host.requests.lock().unwrap()[0].contains("authorization"));
 }
 
+const NO_MAX_TOKENS: &str = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#;
+
+/// Asks as the engine does: the provider's recipe writes the body. Gives the bodies that went out in its place.
+async fn answer(
+    provider: &HttpProvider,
+    view: &[UiMessage],
+) -> (Result<AnswerEnd, ProviderError>, Vec<String>) {
+    let request = Request { system: &[], view, tools: &[], max_tokens: 7 };
+    let body = provider.recipe().body(&request).expect("a body");
+    let mut resent = Vec::new();
+    let told = Box::new(|recipe: Recipe, body: &str| {
+        assert_eq!(recipe.body(&request).expect("a body"), body, "the recipe is that of the body");
+        resent.push(body.to_owned());
+    });
+    let answered = provider.answer_or_resend(&request, &body, Box::new(|_| ()), told).await;
+    (answered, resent)
+}
+
+/// A message that has the field's name in its text and in the input of a call.
+fn said() -> Vec<UiMessage> {
+    let text =
+        r#"{"id":"m1","role":"user","parts":[{"type":"text","text":"\"max_tokens\":7, 1e3, é"}]}"#;
+    let call = r#"{"id":"m2","role":"assistant","parts":[{"type":"tool-t","toolCallId":"c1","state":"output-available","input":{"max_tokens":1},"output":"ok"}]}"#;
+    [text, call].iter().map(|text| UiMessage::parse(text).expect("a message")).collect()
+}
+
 #[tokio::test]
 async fn max_tokens_is_renamed_when_it_is_refused_and_stays_so() {
-    let refusal = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#;
-    let host = Host::playing(vec![reply("400 Bad Request", "", refusal), hello()]).await;
+    let host = Host::playing(vec![reply("400 Bad Request", "", NO_MAX_TOKENS), hello()]).await;
     let provider = openai(settings(&host.address));
-    for _ in 0..2 {
-        let mut chunks = Vec::new();
-        provider.ask(BODY, &mut |chunk| chunks.push(chunk)).await.unwrap();
-    }
+    let view = said();
+    let (answered, resent) = answer(&provider, &view).await;
+    assert!(answered.is_ok());
+    let (answered, again) = answer(&provider, &view).await;
+    assert!(answered.is_ok() && again.is_empty(), "the second request has the new name at once");
     let requests = host.requests.lock().unwrap();
     let bodies: Vec<&str> =
         requests.iter().map(|request| request.split_once("\r\n\r\n").unwrap().1).collect();
-    let renamed = BODY.replace("max_tokens", "max_completion_tokens");
-    assert_eq!(bodies, [BODY, &renamed, &renamed]);
+    // Only the field of the body itself, at its place: a cache and a record of the request see no other change.
+    let renamed = bodies[0].replacen("\"max_tokens\":7", "\"max_completion_tokens\":7", 1);
+    assert!(bodies[0].starts_with(r#"{"model":"m","max_tokens":7,"#), "{}", bodies[0]);
+    assert!(renamed.contains(r#"\"max_tokens\":7"#), "{renamed}");
+    assert_eq!(bodies[1..], [&*renamed, &renamed]);
+    assert_eq!(resent, [renamed]);
 }
 
 #[tokio::test]
 async fn a_host_that_refuses_both_names_is_asked_twice_and_no_more() {
     let refusal = r#"{"error":{"message":"no 'max_tokens'","code":"unsupported_parameter"}}"#;
-    let (asked, host) = play_openai(vec![reply("400 Bad Request", "", refusal)]).await;
-    assert_eq!(
-        asked.error(),
-        ("refused", "openai refuses the request: no 'max_tokens' (400)".to_owned())
-    );
-    assert_eq!(host.asked(), 2);
+    let host = Host::playing(vec![reply("400 Bad Request", "", refusal)]).await;
+    let (answered, resent) = answer(&openai(settings(&host.address)), &[]).await;
+    let error = answered.unwrap_err();
+    assert_eq!(error.code(), "refused");
+    assert_eq!(error.to_string(), "openai refuses the request: no 'max_tokens' (400)");
+    assert_eq!((host.asked(), resent.len()), (2, 1));
+}
+
+#[tokio::test]
+async fn a_body_without_its_request_is_not_changed() {
+    let (asked, host) = play_openai(vec![reply("400 Bad Request", "", NO_MAX_TOKENS)]).await;
+    assert_eq!(asked.error().0, "refused");
+    assert_eq!(host.asked(), 1);
 }
 
 #[tokio::test]
@@ -117,7 +156,7 @@ async fn as_a_provider_it_compiles_what_it_is_asked_and_tells_who_it_is() {
     let told = (provider.name(), provider.model(), provider.window_tokens());
     assert_eq!(told, ("openai", "m", Some(9)));
     let request = Request { system: &[], view: &[], tools: &[], max_tokens: 7 };
-    let body = provider.body(&request).unwrap();
+    let body = provider.recipe().body(&request).unwrap();
     let mut chunks = Vec::new();
     let sink = Box::new(|chunk: Chunk| chunks.push(chunk));
     let answered = provider.answer(&request, &body, sink).await.unwrap();
