@@ -129,6 +129,23 @@ fn a_new_day_begins_a_new_file_and_a_reader_follows() {
 }
 
 #[test]
+fn a_reader_goes_on_after_the_clock_was_set_back() {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    let setup = setup(&[]);
+    for _ in 0..3 {
+        setup.logs.write(info("before"));
+        setup.clock.advance(DAY_MS);
+    }
+    let mut reader = LogReader::from_end(setup.folder.path()).unwrap();
+    // To a day that has a file, and to one that has none.
+    for days in [-3, -300] {
+        setup.clock.advance(days * DAY_MS);
+        setup.logs.write(info("after"));
+        assert_eq!(kinds(&reader.poll().unwrap()), ["after"], "{days} days");
+    }
+}
+
+#[test]
 fn a_reader_takes_whole_lines_only_and_passes_over_what_is_none() {
     let setup = setup(&[]);
     setup.logs.write(info("one"));

@@ -20,7 +20,7 @@ const BATCH_BYTES: u64 = 1024 * 1024;
 pub struct LogReader {
     folder: PathBuf,
     requests: Option<BTreeSet<String>>,
-    /// How far each file has been read that may still grow.
+    /// How far each file has been read. Any may still grow: a clock that was set back writes to an earlier day.
     read: BTreeMap<String, u64>,
     unreadable: u64,
 }
@@ -42,7 +42,6 @@ impl LogReader {
             let length = fs::metadata(reader.folder.join(&name))?.len();
             reader.read.insert(name, length);
         }
-        reader.forget_old_days();
         Ok(reader)
     }
 
@@ -69,9 +68,6 @@ impl LogReader {
                 }
             }
             let at_end = left > 0;
-            if at_end {
-                self.forget_old_days();
-            }
             // A batch that held nothing of what was asked for is not the end.
             if at_end || !lines.is_empty() {
                 return Ok(lines);
@@ -84,7 +80,7 @@ impl LogReader {
         self.unreadable
     }
 
-    /// The files that may have something new, oldest first.
+    /// The files of all days, oldest first.
     fn days(&self) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -93,18 +89,9 @@ impl LogReader {
         };
         let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
         let mut days = names.collect::<io::Result<Vec<String>>>()?;
-        let oldest = self.read.keys().next();
-        days.retain(|name| is_day(name) && oldest.is_none_or(|oldest| name >= oldest));
+        days.retain(|name| is_day(name));
         days.sort_unstable();
         Ok(days)
-    }
-
-    /// Yesterday's file may still get a line from a process that looked at the clock before midnight; the
-    /// ones before it are done.
-    fn forget_old_days(&mut self) {
-        while self.read.len() > 2 {
-            self.read.pop_first();
-        }
     }
 
     /// Reads whole lines of one file until it ends or `bytes_max` is passed, and returns how much was read.
