@@ -24,7 +24,7 @@ pub enum ChatKeyError {
     /// There is nothing to name.
     #[error("a chat key must not be empty; use something like `terminal:main`")]
     Empty,
-    /// White space alone cannot be told from nothing in lists and logs.
+    /// White space and invisible characters alone cannot be told from nothing in lists and logs.
     #[error("a chat key must not be blank, and {0:?} is; use something like `terminal:main`")]
     Blank(String),
     /// `.` and `..` mean folders to too many programs.
@@ -63,11 +63,23 @@ impl FromStr for ChatKey {
                 start: text.chars().take(40).collect(),
                 bytes: text.len(),
             }),
-            _ if text.trim().is_empty() => Err(ChatKeyError::Blank(text.to_owned())),
+            _ if text.chars().all(is_blank) => Err(ChatKeyError::Blank(text.to_owned())),
             _ if text.chars().any(char::is_control) => Err(ChatKeyError::Control(text.to_owned())),
             _ => Ok(Self(text.to_owned())),
         }
     }
+}
+
+/// Whether a character leaves nothing to see: white space, and what Unicode lets programs ignore or draws empty.
+fn is_blank(character: char) -> bool {
+    character.is_whitespace()
+        || character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 impl fmt::Display for ChatKey {
@@ -224,6 +236,17 @@ impl fmt::Display for Position {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_chat_key_of_which_nothing_can_be_seen_is_blank() {
+        for text in
+            [" ", "\u{200b}", "\u{feff}", "\u{2060} \u{ad}", "\u{1}", "\u{3164}", "\u{e0020}"]
+        {
+            let parsed = text.parse::<ChatKey>();
+            assert_eq!(parsed, Err(ChatKeyError::Blank(text.to_owned())), "{text:?}");
+        }
+        assert!("👩\u{200d}🚀".parse::<ChatKey>().is_ok(), "joined characters can be seen");
+    }
 
     #[test]
     fn a_chat_key_is_anything_that_cannot_mislead() {
