@@ -31,11 +31,17 @@ fn check_open_files() -> Result<(), Failure> {
     if opened.len() == OPEN_FILES {
         return Ok(());
     }
-    let message = format!(
-        "only {} more files can be opened at once, and ship needs {OPEN_FILES}",
-        opened.len()
-    );
-    Err(Failure::new("open_files", message).hint("raise the limit with `ulimit -n 256`"))
+    Err(too_few_files(opened.len()))
+}
+
+fn too_few_files(left: usize) -> Failure {
+    let files = match left {
+        0 => "no more files".to_owned(),
+        1 => "only 1 more file".to_owned(),
+        _ => format!("only {left} more files"),
+    };
+    let message = format!("{files} can be opened at once, and ship needs {OPEN_FILES}");
+    Failure::new("open_files", message).hint("raise the limit with `ulimit -n 256`")
 }
 
 /// Lets a write beyond the limit on the size of files fail. Without a handler the signal ends the process.
@@ -44,4 +50,19 @@ fn survive_file_size_limit(runtime: &Runtime) -> Result<(), Failure> {
     let kind = SignalKind::from_raw(Signal::XFSZ.as_raw());
     // The handler stays when its stream is dropped.
     signal(kind).map(drop).map_err(|error| Failure::from_error("system", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_files_and_the_word_agree() {
+        for (left, wanted) in
+            [(0, "no more files can"), (1, "only 1 more file can"), (2, "only 2 more files can")]
+        {
+            let sentence = too_few_files(left).sentence();
+            assert!(sentence.starts_with(wanted), "{sentence}");
+        }
+    }
 }

@@ -112,7 +112,7 @@ pub enum StorageError {
     #[error("{0}")]
     Busy(Box<Busy>),
     /// No space, no inodes, a quota, or the limit on the size of files.
-    #[error("no space left to write {}; {}, then try again", path.display(), make_space(source))]
+    #[error("{}, then try again", no_room(path, source))]
     Full {
         /// What could not be written.
         path: PathBuf,
@@ -322,12 +322,18 @@ impl StorageError {
     }
 }
 
-/// Says what makes room again after an error that told there is none.
-fn make_space(error: &io::Error) -> &'static str {
+/// Says what there is no room for, and what makes room again.
+fn no_room(path: &Path, error: &io::Error) -> String {
+    let path = path.display();
     match error.kind() {
-        io::ErrorKind::FileTooLarge => "raise the limit on the size of files (`ulimit -f`)",
-        io::ErrorKind::QuotaExceeded => "free some of your quota",
-        _ => "free some space (and inodes)",
+        io::ErrorKind::FileTooLarge => format!(
+            "{path} may not grow: it is as large as the process or the file system allows; raise the limit on the size \
+             of files (`ulimit -f`)"
+        ),
+        io::ErrorKind::QuotaExceeded => {
+            format!("no space left to write {path}; free some of your quota")
+        }
+        _ => format!("no space left to write {path}; free some space (and inodes)"),
     }
 }
 
@@ -635,6 +641,13 @@ mod tests {
             let holder = LaneHolder { holder, is_stopped, last_write };
             assert_eq!(holder.is_frozen(now, 1_000), frozen, "{holder:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_may_not_grow_is_not_told_as_a_full_disk() {
+        let error = StorageError::io("write", "a/b.jsonl", Errno::FBIG.into()).to_string();
+        assert!(error.starts_with("a/b.jsonl may not grow: "), "{error}");
+        assert!(!error.contains("no space"), "{error}");
     }
 
     #[test]
