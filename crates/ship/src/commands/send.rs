@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use ship_agent::{Agent, Listener, Outcome, RunEvent};
 use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
+use ship_store::ContextId;
 
 use super::context::in_shell;
 use super::interrupt::{Interrupt, break_line};
@@ -31,6 +32,8 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
 pub(super) struct SendAnswer {
     before: Vec<UiMessage>,
     message: UiMessage,
+    /// The context that an answer was stopped in, if the chat has left it.
+    left: Option<ContextId>,
 }
 
 impl SendAnswer {
@@ -39,7 +42,11 @@ impl SendAnswer {
         to: &OwnEntry,
         message: UiMessage,
     ) -> Result<Self, Failure> {
-        Ok(Self { before: turn.said_before(to).await?, message })
+        let left = match End::of(&message) {
+            End::Stopped => turn.context_left(to).await?,
+            End::Whole | End::Failed(_) => None,
+        };
+        Ok(Self { before: turn.said_before(to).await?, message, left })
     }
 }
 
@@ -107,17 +114,24 @@ pub(super) fn print(session: &Session, answer: &SendAnswer) -> Result<(), Failur
     }
     match end {
         End::Whole => Ok(()),
-        End::Stopped => Err(stopped(said.is_empty())),
+        End::Stopped => Err(stopped(session, said.is_empty(), answer.left.as_ref())),
         End::Failed(sentence) => Err(failed(message, sentence)),
     }
 }
 
-fn stopped(before_a_word: bool) -> Failure {
+fn stopped(session: &Session, before_a_word: bool, left: Option<&ContextId>) -> Failure {
     let sentence = match before_a_word {
         true => "stopped before anything was said; your message is kept",
         false => "stopped; your message and what was said are kept",
     };
-    Failure::new("stopped", sentence).hint("`ship send 'go on'` goes on; `ship history` shows it")
+    let go_on = match left {
+        None => "`ship send 'go on'` goes on".to_owned(),
+        Some(left) => format!(
+            "`ship context load {left}{}` goes back to its context, and then `ship send 'go on'` goes on",
+            session.same
+        ),
+    };
+    Failure::new("stopped", sentence).hint(format!("{go_on}; `ship history` shows it"))
 }
 
 fn failed(message: &UiMessage, sentence: &str) -> Failure {

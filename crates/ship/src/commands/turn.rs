@@ -7,7 +7,7 @@ use ship_agent::{Agent, Inbound, Listener, Outcome};
 use ship_context::contexts::{MOVED, is_reference};
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
-use ship_store::{ChatKey, ContextBody, LedgerSeq, Store, View};
+use ship_store::{ChatKey, ContextBody, ContextId, LedgerSeq, Store, View};
 use tokio::time::Instant;
 
 use super::frozen::{FrozenHolder, KEPT, is_elsewhere, not_accepted, not_answered};
@@ -180,6 +180,26 @@ impl<'a> MessageExchange<'a> {
 }
 
 impl MessageExchange<'_> {
+    /// Returns the context in which a message was answered, if the chat is in another one by now.
+    pub(crate) async fn context_left(
+        &self,
+        accepted: &OwnEntry,
+    ) -> Result<Option<ContextId>, Failure> {
+        let Some(chat) = self.session.store()?.open(self.chat()).await? else { return Ok(None) };
+        let Some(live) = chat.view().await? else { return Ok(None) };
+        if accepted.place_in(&live).is_some() {
+            return Ok(None);
+        }
+        for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await? {
+            let view = chat.sealed_view_if_left(&log.name).await?;
+            if view.is_some_and(|view| accepted.place_in(&view).is_some()) {
+                // A compaction replaces the log of a context, which goes on.
+                return Ok(Some(log.head.context).filter(|left| *left != live.head.context));
+            }
+        }
+        Ok(None)
+    }
+
     /// What a run has said to a message before it took it to another context, in order.
     pub(crate) async fn said_before(&self, accepted: &OwnEntry) -> Result<Vec<UiMessage>, Failure> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else {

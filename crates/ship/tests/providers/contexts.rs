@@ -94,6 +94,18 @@ fn a_load_from_another_process_stops_the_answer_and_says_so() {
 }
 
 #[test]
+fn an_answer_that_a_clear_stopped_is_gone_on_with_in_its_own_context() {
+    let world = world("");
+    let send = asking(&world);
+    let _ = world.ship.run(&["context", "clear"]).text();
+    let told = send.ended().complaint();
+    let (_, load) = told.split_once("hint: `ship context load ").expect(&told);
+    let (context, _) = load.split_once('`').expect(&told);
+    let _ = world.ship.run(&["context", "load", context]).text();
+    assert!(turns(&world).contains(&"what shall we eat?".to_owned()), "{:?}", turns(&world));
+}
+
+#[test]
 fn what_cannot_be_done_at_once_is_queued_and_done_at_the_next_step() {
     let world = world(r#", "lock": { "waitMs": 300 }"#);
     let send = asking(&world);
