@@ -22,8 +22,8 @@ use crate::run::Engine;
 
 /// Why an undo does nothing behind a compaction. It does not undo the compaction itself: that gives the whole
 /// window free and could not be redone by another undo.
-const JUST_COMPACTED: &str = "The last thing that happened here was a compaction, and `/compact --undo` takes \
-                              that back. Nothing has changed.";
+const JUST_COMPACTED: &str = "The last thing that happened here was a compaction; `/compact --undo` takes that \
+                              back. Nothing has changed.";
 const SHOWN_AGAIN: &str = "What was shown for reference is shown again.";
 
 /// Whether an undo would leave the context as it is, or change it without leaving it.

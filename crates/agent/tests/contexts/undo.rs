@@ -200,7 +200,7 @@ async fn behind_a_compaction_an_undo_names_how_that_is_undone() {
     let (context, named) = (place.context().await, title(&place).await);
     for _ in 0..2 {
         let line = refused(&place).await;
-        assert!(line.contains("was a compaction, and `/compact --undo` takes that back"), "{line}");
+        assert!(line.contains("was a compaction; `/compact --undo` takes that back"), "{line}");
     }
     assert_eq!((place.context().await, title(&place).await), (context, named), "nothing changed");
     place.agent.undo_compaction(&chat()).await.unwrap();

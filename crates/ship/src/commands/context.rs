@@ -161,12 +161,31 @@ async fn recalled(
 
 /// Why nothing was done, and what may have been meant.
 fn failure(session: &Session, not_done: OperationRefusal) -> Failure {
-    let failure = Failure::new("not_done", in_shell(&not_done.line, &session.same));
-    match not_done.offered.is_empty() {
-        true => failure,
-        false => failure
+    let line = in_shell(&not_done.line, &session.same);
+    let (message, remedy) = without_remedy(&line);
+    let failure = Failure::new("not_done", message);
+    match (not_done.offered.is_empty(), remedy) {
+        (true, Some(remedy)) => failure.hint(remedy),
+        (true, None) => failure,
+        (false, _) => failure
             .offers(not_done.offered)
             .hint(format!("name one by its id; `ship context list{}` lists them", session.same)),
+    }
+}
+
+/// Takes the remedy out of a line, which is kept in the ledger as "what is wrong; what to do. Nothing has changed."
+fn without_remedy(line: &str) -> (String, Option<&str>) {
+    const UNCHANGED: &str = " Nothing has changed.";
+    let (told, unchanged) = match line.strip_suffix(UNCHANGED) {
+        Some(told) => (told, UNCHANGED),
+        None => (line, ""),
+    };
+    match told.rsplit_once("; ") {
+        // What a person wrote stands between backticks, and may hold anything.
+        Some((what, remedy)) if remedy.matches('`').count() % 2 == 0 => {
+            (format!("{what}.{unchanged}"), Some(remedy.trim_end_matches('.')))
+        }
+        _ => (line.to_owned(), None),
     }
 }
 
@@ -184,4 +203,25 @@ fn to_json(session: &Session, changed: &ContextChange) -> Json {
         ("chat", chat.unwrap_or_default()),
         ("line", line.into()),
     ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_of_a_refusal_is_no_part_of_its_message() {
+        for (line, message, remedy) in [
+            ("It is clean; `x` names it.", "It is clean.", Some("`x` names it")),
+            (
+                "It is gone; recall it. Nothing has changed.",
+                "It is gone. Nothing has changed.",
+                Some("recall it"),
+            ),
+            ("Nothing fits `a; b` here.", "Nothing fits `a; b` here.", None),
+            ("There is nothing to undo.", "There is nothing to undo.", None),
+        ] {
+            assert_eq!(without_remedy(line), (message.to_owned(), remedy));
+        }
+    }
 }
