@@ -150,10 +150,7 @@ impl ContextToolCall<'_> {
                 let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
                 let loaded = (snapshot.context().clone(), snapshot.title().to_owned());
                 let answered = self.promise(&shelf, loaded, count).await?;
-                Ok(answered.map(|output| match left_out {
-                    0 => output,
-                    places => with_note(output, &left_out_sentence(places)),
-                }))
+                Ok(answered.map(|output| with_note_of_damage(output, left_out)))
             }
         }
     }
@@ -170,11 +167,13 @@ impl ContextToolCall<'_> {
         if let Err(refused) = self.may(Switch::Fork).await {
             return Ok(Err(refused.to_string()));
         }
-        if let Some(at) = self.text("at")
-            && let Err(not_done) = LogPlace::find(self.work.ground(), self.view, at).await?
-        {
-            return Ok(Err(not_done.line));
-        }
+        let left_out = match self.text("at") {
+            None => damaged_places(self.view),
+            Some(at) => match LogPlace::find(self.work.ground(), self.view, at).await? {
+                Err(not_done) => return Ok(Err(not_done.line)),
+                Ok(place) => damaged_places(&place.view(self.work.ground(), self.view).await?),
+            },
+        };
         let shelf = self.shelf().await?;
         let active = shelf.active(self.view);
         let title = self.text("name").unwrap_or(active.title()).to_owned();
@@ -183,7 +182,7 @@ impl ContextToolCall<'_> {
             if let Some(output) = output.as_object_mut() {
                 output.set("note", IN_A_COPY);
             }
-            output
+            with_note_of_damage(output, left_out)
         }))
     }
 
@@ -279,11 +278,11 @@ fn damaged_places(view: &View) -> usize {
     view.problems.iter().filter(|problem| problem.kind == StorageProblemKind::Damage).count()
 }
 
-/// Adds a sentence to the note of an output.
-fn with_note(mut output: Json, sentence: &str) -> Json {
-    if let Some(output) = output.as_object_mut() {
+/// Adds to the note of an output that places of the log are left out, if any are.
+fn with_note_of_damage(mut output: Json, places: usize) -> Json {
+    if let Some(output) = output.as_object_mut().filter(|_| places > 0) {
         let note = output.str("note").map_or_else(String::new, |note| format!("{note} "));
-        output.set("note", format!("{note}{sentence}"));
+        output.set("note", format!("{note}{}", left_out_sentence(places)));
     }
     output
 }

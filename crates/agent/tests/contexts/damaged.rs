@@ -103,6 +103,25 @@ async fn a_model_that_loads_a_damaged_context_gets_what_is_readable_and_a_note()
 }
 
 #[tokio::test]
+async fn a_model_that_forks_a_damaged_context_gets_a_note() {
+    let place = begun().await;
+    flip(&place, LIVE, "Aye: plan the trip");
+    let place = place.again();
+    place.minds(|seen| {
+        let last = seen.last().unwrap();
+        match line(last).contains("[chat_context_fork ") {
+            true => says("In a copy."),
+            false => calls("chat_context_fork", "{}"),
+        }
+    });
+    assert_eq!(place.say("try it in a copy").await, Some(Outcome::Done));
+    let view = place.view().await;
+    let answer = view.messages().next_back().unwrap();
+    let told = ship_message::json::Json::Object(answer.clone()).to_string();
+    assert!(told.contains("One place in its log cannot be read"), "{told}");
+}
+
+#[tokio::test]
 async fn a_context_whose_log_is_gone_is_not_loaded_and_the_chat_goes_on() {
     for remains in [None, Some(&b""[..])] {
         let place = begun().await;
