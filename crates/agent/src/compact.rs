@@ -18,7 +18,7 @@ mod undo;
 use std::sync::Arc;
 
 use ship_message::UiMessage;
-use ship_store::{ContextEvent, RotateError};
+use ship_store::{ContextEvent, RotateError, StorageError};
 
 pub use asked::{Compaction, CompactionPreview};
 pub use undo::CompactionUndo;
@@ -31,6 +31,7 @@ pub(crate) use size::LogSize;
 
 use crate::error::RunError;
 use crate::request::PreparedRequest;
+use crate::scales::RequestPieces;
 use crate::work::ActiveRun;
 use plan::{PlanResult, plan};
 
@@ -100,8 +101,33 @@ pub(crate) async fn make_room(
             Ok(room @ CompactionOutcome::Made(_)) => {
                 return Ok((room, prepared(work, so_far).await));
             }
+            Err(RunError::Rotate(RotateError::Storage(
+                error @ StorageError::CannotSeal { .. },
+            ))) if !matches!(why, CompactionReason::Person { .. }) => {
+                return Ok((without_sealing(work, &request, why, &error), request));
+            }
             room => return Ok((room?, request)),
         }
+    }
+}
+
+/// Decides about a request that should be smaller, on a disk that keeps no log under another name: while the model
+/// takes it whole, the chat goes on.
+fn without_sealing(
+    work: &ActiveRun,
+    request: &PreparedRequest,
+    why: &CompactionReason,
+    error: &StorageError,
+) -> CompactionOutcome {
+    let scales = &work.agent.scales;
+    let tokens = scales.estimated(&scales.counted(RequestPieces::of(request))).total();
+    let fits = work.agent.window_tokens().is_none_or(|window| tokens < window);
+    match matches!(why, CompactionReason::Trigger) && fits {
+        true => CompactionOutcome::Enough(tokens),
+        false => CompactionOutcome::None(format!(
+            "the context is too long for the model, and it cannot be made shorter here. {error}. Mend that, or go on in \
+             another chat with `ship send --chat NAME`."
+        )),
     }
 }
 

@@ -20,4 +20,5 @@ mod rungs;
 mod settled;
 mod turns;
 mod undo;
+mod unsealable;
 mod world;
