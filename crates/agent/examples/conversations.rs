@@ -5,26 +5,23 @@
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use ship_agent::{Agent, Tool, ToolContext, ToolFuture};
-use ship_message::json::{Json, Object};
-use ship_provider::{Offline, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use ship_agent::{Agent, Tool};
+use ship_provider::Offline;
+
+#[derive(Deserialize, JsonSchema)]
+struct Place {
+    /// The name of a city.
+    city: String,
+}
 
 /// A tool of our own.
-struct Weather;
-
-impl Tool for Weather {
-    fn spec(&self) -> ToolSpec {
-        let description = "Tells the weather in a city.".to_owned();
-        let input_schema = Json::Object(Object::from([("type", "object")]));
-        ToolSpec { name: "weather".to_owned(), description, input_schema }
-    }
-
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
-        let city = input.get("city").and_then(Json::as_str).unwrap_or("nowhere").to_owned();
-        Box::pin(async move { Ok(Json::from(format!("It rains in {city}."))) })
-    }
+fn weather() -> Tool {
+    Tool::new("weather", "Tells the weather in a city.", |place: Place, _context| async move {
+        Ok(format!("It rains in {}.", place.city))
+    })
 }
 
 #[tokio::main]
@@ -33,7 +30,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (task, retry) = (folder.join("task-001.jsonl"), folder.join("task-001-retry.jsonl"));
 
     // In memory: a model and some tools are all that an agent needs.
-    let agent = Agent::new(Offline, vec![Arc::new(Weather)]);
+    let agent = Agent::new(Offline, vec![weather()]);
     println!("in memory: {}", agent.say("Hello!").await?.text());
 
     // In a file: what we say is on disk before the model is asked, the answer when `say` returns.
@@ -44,7 +41,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Loaded again, as after a restart: another agent goes on where this one stopped.
     drop(agent);
-    let agent = Agent::new(Offline, vec![Arc::new(Weather)]);
+    let agent = Agent::new(Offline, vec![weather()]);
     agent.load_conversation(&task).await?;
     println!("resumed with {} messages", agent.messages().await?.len());
 

@@ -153,7 +153,7 @@ async fn run_one(
     };
     let input = call.input().cloned().unwrap_or_default();
     // A task of its own: a panic ends that task alone.
-    let mut task = tokio::spawn(Arc::clone(tool).run(input, context));
+    let mut task = tokio::spawn(tool.run(input, context));
     let limit = work.agent.rules.tool_deadline;
     let result = tokio::select! {
         result = &mut task => match result {

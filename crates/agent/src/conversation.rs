@@ -59,7 +59,7 @@ pub(crate) enum CurrentConversation {
 impl Agent {
     /// Makes an agent that needs no project: a model, and tools beside the built-in ones. It talks in
     /// memory until it is given a file.
-    pub fn new(provider: impl Provider + 'static, tools: Vec<Arc<dyn Tool>>) -> Self {
+    pub fn new(provider: impl Provider + 'static, tools: Vec<Tool>) -> Self {
         Self::from_parts(AgentParts {
             store: Arc::new(FileStore::in_memory(StoreOptions::default())),
             provider: Arc::new(provider),

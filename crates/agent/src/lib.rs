@@ -81,6 +81,7 @@ mod stable;
 mod step;
 mod stop;
 mod tool;
+mod tool_schema;
 mod warnings;
 mod work;
 

@@ -1,39 +1,30 @@
 //! What `chat_send` delivers to a chat, and which of its calls were answered.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
 use ship_context::Journal;
-use ship_message::json::{Json, Object};
+use ship_message::json::{Json, Object, from_json};
 use ship_message::{UiMessage, UiPart};
 
+use crate::digest::digest;
+
 /// Something to deliver.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+// A field that is not known is ignored when it is read; a model is told to leave it out.
+#[schemars(deny_unknown_fields)]
 pub struct Outbound {
     /// What the person should read.
     pub text: String,
-    /// Files by their path, or anything by its address.
+    /// Files to go with it: paths, or addresses.
+    #[serde(default, deserialize_with = "null_is_empty")]
     pub attachments: Vec<String>,
 }
 
-impl Outbound {
-    /// Reads the input of a call.
-    ///
-    /// # Errors
-    /// When there is nothing to read in it, in words for the model.
-    pub(crate) fn read(input: &Json) -> Result<Self, String> {
-        let text = string(input, "text")?;
-        let wrong = || "`attachments` must be a list of paths or addresses, each a text".to_owned();
-        let attachments = match input.get("attachments") {
-            None | Some(Json::Null) => Vec::new(),
-            Some(list) => {
-                let list = list.as_array().ok_or_else(wrong)?;
-                let texts = list
-                    .iter()
-                    .map(|item| item.as_str().filter(|text| !text.is_empty()).map(str::to_owned));
-                texts.collect::<Option<_>>().ok_or_else(wrong)?
-            }
-        };
-        Ok(Self { text, attachments })
-    }
+fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
 
+impl Outbound {
     /// As it is shown where only text can be: the attachments are listed below it.
     pub(crate) fn shown(&self) -> String {
         let mut shown = self.text.clone();
@@ -44,6 +35,14 @@ impl Outbound {
         shown
     }
 
+    /// Names what is sent in the key of its ledger entry. The words around it are those of the first version: a
+    /// key that changed would deliver once more what an older process had delivered.
+    pub(crate) fn digest(&self) -> String {
+        let Self { text, attachments } = self;
+        let content = format!("Sending {{ text: {text:?}, attachments: {attachments:?} }}");
+        digest(content.as_bytes())
+    }
+
     pub(crate) fn meta(&self) -> Object {
         let mut meta = Object::from([("via", "tool")]);
         let attachments: Vec<Json> =
@@ -51,13 +50,6 @@ impl Outbound {
         meta.set_or_remove("attachments", (!attachments.is_empty()).then(|| attachments.into()));
         meta
     }
-}
-
-/// A required string of the input.
-pub(crate) fn string(input: &Json, key: &str) -> Result<String, String> {
-    let text = input.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
-    text.map(str::to_owned)
-        .ok_or_else(|| format!("the input needs `{key}`, a text that is not empty"))
 }
 
 /// A call that was answered.
@@ -87,10 +79,22 @@ impl DeliveredCalls {
 fn delivered(message: &UiMessage) -> Vec<DeliveredCall> {
     let answered = |part: &UiPart| match part {
         UiPart::Tool(tool) if tool.name() == Some("chat_send") && tool.output().is_some() => {
-            let sending = Outbound::read(tool.input()?).ok()?;
+            let sending = from_json(tool.input()?).ok()?;
             Some(DeliveredCall { call_id: tool.call_id().to_owned(), sending })
         }
         _ => None,
     };
     message.parts().iter().filter_map(answered).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_what_is_sent_is_that_of_the_first_version() {
+        let outbound = Outbound { text: "ahoy".to_owned(), attachments: vec!["a.png".to_owned()] };
+        let first = digest(br#"Sending { text: "ahoy", attachments: ["a.png"] }"#);
+        assert_eq!(outbound.digest(), first);
+    }
 }

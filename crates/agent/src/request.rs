@@ -35,7 +35,7 @@ impl PreparedRequest {
             system: blocks.iter().map(|block| block.text.clone()).collect(),
             blocks,
             shown: shown(limits, said, so_far, pruned),
-            tools: agent.tools.values().map(|tool| tool.spec()).collect(),
+            tools: agent.tools.values().map(|tool| tool.spec().clone()).collect(),
         }
     }
 

@@ -41,7 +41,7 @@ pub struct AgentParts {
     /// What answers its requests.
     pub provider: Arc<dyn Provider>,
     /// What it can have done.
-    pub tools: Vec<Arc<dyn Tool>>,
+    pub tools: Vec<Tool>,
     /// Its project.
     pub surroundings: Arc<dyn ProjectSource>,
     /// Its limits and habits.
@@ -66,7 +66,7 @@ pub struct Agent {
 pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
+    pub(crate) tools: BTreeMap<String, Tool>,
     pub(crate) surroundings: Arc<dyn ProjectSource>,
     pub(crate) rules: Rules,
     pub(crate) clock: Arc<dyn Clock>,
@@ -89,7 +89,7 @@ pub(crate) struct Engine {
 
 impl KnownTools for Engine {
     fn is_safe_to_repeat(&self, name: &str) -> bool {
-        self.tools.get(name).is_some_and(|tool| tool.is_safe_to_repeat())
+        self.tools.get(name).is_some_and(Tool::is_safe_to_repeat)
     }
 
     fn runs_on_client(&self, name: &str) -> bool {
@@ -100,7 +100,7 @@ impl KnownTools for Engine {
 impl Agent {
     /// Makes an agent of all its parts. Of two tools of one name the later one counts.
     pub fn from_parts(parts: AgentParts) -> Self {
-        let tools = parts.tools.into_iter().map(|tool| (tool.spec().name, tool)).collect();
+        let tools = parts.tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect();
         let scales = Arc::new(TokenMeter::new(parts.provider.model()));
         let inner = Engine {
             store: parts.store,

@@ -2,7 +2,6 @@
 
 use ship_message::json::{Json, Object};
 
-use crate::digest::digest;
 use crate::events::RunEvent;
 use crate::outbound::{DeliveredCall, DeliveredCalls, Outbound};
 use crate::work::ActiveRun;
@@ -28,7 +27,7 @@ pub(crate) async fn send(
     if !said_before {
         // The key names what is sent, so that a call that is made again after a crash sends nothing.
         let what = match rules.chat_send_once {
-            true => digest(format!("{sending:?}").as_bytes()),
+            true => sending.digest(),
             false => call_id.clone(),
         };
         let key = format!("send:{}:{what}", work.request_id);

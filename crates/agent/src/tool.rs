@@ -1,15 +1,21 @@
-//! A tool: something the model can have done.
+//! A tool: a function that the model may call.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use ship_message::UiMessage;
-use ship_message::json::Json;
+use ship_message::json::{Json, Object, to_json};
 use ship_provider::ToolSpec;
 use ship_store::ChatKey;
 
 use crate::outbound::Outbound;
+use crate::tool_schema::input_schema;
 
 /// What a tool can have done to the chat.
 pub(crate) trait ToolHost: Send + Sync {
@@ -21,24 +27,119 @@ pub(crate) trait ToolHost: Send + Sync {
 
 pub(crate) type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A tool at work: its output, or why there is none. An error is information for the model.
+/// A tool at work: its output, or why there is none. An error is text for the model.
 pub type ToolFuture = Pin<Box<dyn Future<Output = Result<Json, String>> + Send>>;
 
-/// Something the model can have done.
+/// A function that the model may call.
 ///
-/// A tool gets everything it may know as an argument. It runs in a task of its own: a panic fails that call
-/// alone, and a deadline ends it.
-pub trait Tool: Send + Sync {
-    /// What the model is told of it.
-    fn spec(&self) -> ToolSpec;
+/// The function gets everything that it may know as arguments. It runs in a task of its own: a panic fails that
+/// call alone, and a deadline ends it.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use ship_agent::Tool;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Place {
+///     /// The name of a city.
+///     city: String,
+/// }
+///
+/// let weather = Tool::new("weather", "Tells the weather in a city.", |place: Place, _context| async move {
+///     Ok(format!("It rains in {}.", place.city))
+/// });
+/// assert_eq!(weather.spec().name, "weather");
+/// ```
+#[derive(Clone)]
+pub struct Tool {
+    spec: ToolSpec,
+    is_safe_to_repeat: bool,
+    run: Arc<dyn Fn(Json, ToolContext) -> ToolFuture + Send + Sync>,
+}
 
-    /// Whether a call may be made again when nobody knows whether it took effect.
-    fn is_safe_to_repeat(&self) -> bool {
-        false
+impl Tool {
+    /// Makes a tool of a function. The model is sent the JSON Schema of `Input`, with the doc comments of its
+    /// fields; the output is anything that can be serialised.
+    ///
+    /// An input that does not fit `Input` never reaches the function: the model is told the place and the reason.
+    pub fn new<Input, Output, Running>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        run: impl Fn(Input, ToolContext) -> Running + Send + Sync + 'static,
+    ) -> Self
+    where
+        Input: DeserializeOwned + JsonSchema,
+        Output: Serialize,
+        Running: Future<Output = Result<Output, String>> + Send + 'static,
+    {
+        Self::with_schema(name, description, input_schema::<Input>(), move |input, context| {
+            match read_input(&input) {
+                Ok(input) => {
+                    let running = run(input, context);
+                    Box::pin(async move { write_output(&running.await?) })
+                }
+                Err(reason) => Box::pin(std::future::ready(Err(reason))),
+            }
+        })
     }
 
-    /// Does it.
-    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> ToolFuture;
+    /// Makes a tool whose input is described by a schema that is known at run time only. The input is handed on
+    /// unchecked.
+    pub fn with_schema(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        input_schema: Json,
+        run: impl Fn(Json, ToolContext) -> ToolFuture + Send + Sync + 'static,
+    ) -> Self {
+        let spec = ToolSpec { name: name.into(), description: description.into(), input_schema };
+        Self { spec, is_safe_to_repeat: false, run: Arc::new(run) }
+    }
+
+    /// Declares that a call may be made again when a crash left open whether it took effect.
+    #[must_use]
+    pub fn safe_to_repeat(self) -> Self {
+        Self { is_safe_to_repeat: true, ..self }
+    }
+
+    /// Returns what the model is told of the tool.
+    pub fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    /// Whether a call may be made again when a crash left open whether it took effect.
+    pub fn is_safe_to_repeat(&self) -> bool {
+        self.is_safe_to_repeat
+    }
+
+    /// Calls the function.
+    pub fn run(&self, input: Json, context: ToolContext) -> ToolFuture {
+        (self.run)(input, context)
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tool").field(&self.spec.name).finish()
+    }
+}
+
+/// Reads the input of a call. Models leave the input of a tool without fields out.
+fn read_input<Input: DeserializeOwned>(input: &Json) -> Result<Input, String> {
+    let empty = Json::Object(Object::default());
+    let input = if input.is_null() { &empty } else { input };
+    let value =
+        Value::try_from(input).map_err(|error| format!("the input cannot be read: {error}"))?;
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        match error.path().to_string().as_str() {
+            "." => format!("the input cannot be read: {}", error.inner()),
+            place => format!("the input cannot be read at `{place}`: {}", error.inner()),
+        }
+    })
+}
+
+fn write_output(output: &impl Serialize) -> Result<Json, String> {
+    to_json(output).map_err(|error| format!("the tool's output cannot be written as JSON: {error}"))
 }
 
 /// What a tool may know and do.
@@ -92,4 +193,52 @@ impl ToolContext {
 pub(crate) struct ContextToolInput {
     pub(crate) name: &'static str,
     pub(crate) input: Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Trip {
+        city: String,
+        stops: Vec<Stop>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Stop {
+        days: u32,
+    }
+
+    fn read(input: &str) -> Result<Trip, String> {
+        read_input(&Json::parse(input).unwrap())
+    }
+
+    #[test]
+    fn an_input_that_does_not_fit_is_told_with_its_place_and_the_reason() {
+        assert_eq!(
+            read(r#"{"city":"Hamburg","stops":[{"days":1},{"days":"two"}]}"#).unwrap_err(),
+            "the input cannot be read at `stops[1].days`: invalid type: string \"two\", expected u32"
+        );
+        assert_eq!(
+            read(r#"{"stops":[]}"#).unwrap_err(),
+            "the input cannot be read: missing field `city`"
+        );
+        assert_eq!(read("null").unwrap_err(), "the input cannot be read: missing field `city`");
+    }
+
+    #[test]
+    fn an_input_that_fits_is_read() {
+        let trip = Trip { city: "Hamburg".to_owned(), stops: vec![Stop { days: 1 }] };
+        assert_eq!(read(r#"{"city":"Hamburg","stops":[{"days":1}],"why":"?"}"#), Ok(trip));
+    }
+
+    #[test]
+    fn an_input_that_nests_too_deep_is_refused() {
+        let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+        let refused = read(&format!(r#"{{"city":{deep}}}"#)).unwrap_err();
+        assert!(refused.contains("128 levels"), "{refused}");
+    }
 }

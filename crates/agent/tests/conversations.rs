@@ -8,12 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use ship_agent::{
     Agent, AgentParts, CallAnswer, ConversationError, IdSource, NoLog, Outcome, ProjectSource,
-    Reply, Rules, RunEvent, SkillState, SkillText, Stop, Texts, Tool, ToolContext, ToolFuture,
-    built_in_tools,
+    Reply, Rules, RunEvent, SkillState, SkillText, Stop, Texts, Tool, built_in_tools,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_provider::{AnswerFuture, ChunkSink, Offline, Provider, Request, ToolSpec};
+use ship_provider::{AnswerFuture, ChunkSink, Offline, Provider, Request};
 use ship_store::conversation::{LoadConversationError, WriteError};
 use ship_store::{ChatKey, FileStore};
 use ship_testkit::chat::options;
@@ -53,22 +52,16 @@ impl ProjectSource for WithSkill {
     }
 }
 
-struct Look;
-
-impl Tool for Look {
-    fn spec(&self) -> ToolSpec {
-        let input_schema = Json::Object(Object::from([("type", "object")]));
-        ToolSpec { name: "look".to_owned(), description: "Looks.".to_owned(), input_schema }
-    }
-
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
+fn look() -> Tool {
+    let schema = Json::Object(Object::from([("type", "object")]));
+    Tool::with_schema("look", "Looks.", schema, |input, _context| {
         Box::pin(async move {
             match input.get("fail").and_then(Json::as_str) {
                 Some(reason) => Err(reason.to_owned()),
                 None => Ok(Json::from("a ship")),
             }
         })
-    }
+    })
 }
 
 /// The offline model, which remembers each request, and what the file held when it came.
@@ -140,7 +133,7 @@ impl Test {
 
     fn in_folder(folder: Arc<TempDir>, rules: Rules) -> Self {
         let (model, clock) = (Watching::default(), ManualClock::default());
-        let look: Arc<dyn Tool> = Arc::new(Look);
+        let look = look();
         let agent = Agent::from_parts(AgentParts {
             store: Arc::new(FileStore::in_memory(options())),
             provider: Arc::new(model.clone()),
@@ -188,7 +181,7 @@ const WHO: &str = "I am the offline model, a small stand-in without a language m
 
 #[tokio::test]
 async fn without_a_file_an_agent_talks_in_memory_and_remembers() {
-    let agent = Agent::new(Offline, vec![Arc::new(Look)]);
+    let agent = Agent::new(Offline, vec![look()]);
     assert_eq!(agent.say("one").await.unwrap().text(), format!("{WHO} You said: one"));
     let reply = agent.say("/tool look {}").await.unwrap();
     assert_eq!(reply.text(), format!("{WHO} The tools answered:\n- look: a ship"));

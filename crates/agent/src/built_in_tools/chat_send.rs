@@ -1,47 +1,21 @@
 //! `chat_send`: deliver a text to this chat, now.
 
-use std::sync::Arc;
-
-use ship_message::json::{Json, Object};
-use ship_provider::ToolSpec;
-
 use crate::outbound::Outbound;
-use crate::tool::{Tool, ToolContext, ToolFuture};
+use crate::tool::Tool;
 
-pub(crate) struct ChatSend;
+const DESCRIPTION: &str =
+    "Delivers a text, with attachments if there are any, to the person in this chat at once.";
 
-impl Tool for ChatSend {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "chat_send".to_owned(),
-            description: "Delivers a text, with attachments if there are any, to the person in this chat at once."
-                .to_owned(),
-            input_schema: schema(),
+/// The tool. The ledger knows what was sent, so that sending again sends nothing.
+pub(super) fn chat_send() -> Tool {
+    Tool::new("chat_send", DESCRIPTION, |outbound: Outbound, context| async move {
+        if outbound.text.is_empty() {
+            return Err("`text` is empty; say what the person should read".to_owned());
         }
-    }
-
-    /// The ledger knows what was sent, so that sending again sends nothing.
-    fn is_safe_to_repeat(&self) -> bool {
-        true
-    }
-
-    fn run(self: Arc<Self>, input: Json, context: ToolContext) -> ToolFuture {
-        Box::pin(async move { context.deliver(Outbound::read(&input)?).await })
-    }
-}
-
-/// A text, and attachments that may be left out.
-fn schema() -> Json {
-    let mut schema = super::strings_schema(&[("text", "What the person should read.")]);
-    let attachments = Object::from([
-        ("type", Json::from("array")),
-        ("items", Object::from([("type", "string")]).into()),
-        ("description", "Files to go with it: paths, or addresses.".into()),
-    ]);
-    if let Some(Json::Object(properties)) =
-        schema.as_object_mut().and_then(|schema| schema.get_mut("properties"))
-    {
-        properties.set("attachments", attachments);
-    }
-    schema
+        if outbound.attachments.iter().any(String::is_empty) {
+            return Err("an attachment is empty; each is a path or an address".to_owned());
+        }
+        context.deliver(outbound).await
+    })
+    .safe_to_repeat()
 }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use ship_agent::{
     Agent, AgentParts, Inbound, NoProject, Outcome, RandomIds, Rules, RunLog, RunLogEntry, Stop,
-    Tool, ToolContext, ToolFuture, built_in_tools,
+    Tool, built_in_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
-use ship_provider::{ApiKey, HttpProvider, HttpSettings, ToolSpec};
+use ship_provider::{ApiKey, HttpProvider, HttpSettings};
 use ship_store::{ChatKey, ContextBody, FileStore, Store, StoreOptions};
 use ship_testkit::clock::ManualClock;
 use ship_testkit::llm::{Answer, Exchange, LlmServer, Rules as Judge};
@@ -24,27 +24,13 @@ pub(crate) fn asks_for_summary(exchange: &Exchange<'_>) -> bool {
 }
 
 /// A tool with a long output, which counts how often it ran.
-struct Look(Arc<AtomicUsize>);
-
-impl Tool for Look {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "look".to_owned(),
-            description: "Looks at the sea.".to_owned(),
-            input_schema: Json::Object(Object::from([("type", "object")])),
-        }
-    }
-
-    fn is_safe_to_repeat(&self) -> bool {
-        false
-    }
-
-    fn run(self: Arc<Self>, _: Json, _: ToolContext) -> ToolFuture {
-        Box::pin(async move {
-            let nth = self.0.fetch_add(1, Ordering::SeqCst);
-            Ok(Json::from(format!("{nth} waves. {}", "The sea is wide and blue. ".repeat(150))))
-        })
-    }
+fn look(count: Arc<AtomicUsize>) -> Tool {
+    let schema = Json::Object(Object::from([("type", "object")]));
+    Tool::with_schema("look", "Looks at the sea.", schema, move |_, _| {
+        let nth = count.fetch_add(1, Ordering::SeqCst);
+        let output = format!("{nth} waves. {}", "The sea is wide and blue. ".repeat(150));
+        Box::pin(std::future::ready(Ok(Json::from(output))))
+    })
 }
 
 #[derive(Default)]
@@ -216,7 +202,7 @@ fn agent(
     settings.retries = 0;
     settings.key = Some(ApiKey::new("sk-test"));
     let mut tools = built_in_tools();
-    tools.push(Arc::new(Look(Arc::clone(looks))));
+    tools.push(look(Arc::clone(looks)));
     Agent::from_parts(AgentParts {
         store: Arc::clone(store) as Arc<dyn Store>,
         provider: Arc::new(HttpProvider::openai(settings).unwrap()),

@@ -16,7 +16,7 @@ use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
 
-use crate::tools::{Effect, Meanwhile};
+use crate::tools::{Meanwhile, effect};
 
 /// What a model does about a request: it is given what it sees.
 pub(crate) type Mind = dyn Fn(&[UiMessage]) -> Does + Send + Sync;
@@ -198,8 +198,8 @@ impl Place {
         let meanwhile = Meanwhile::default();
         let mut tools = built_in_tools();
         tools.extend(context_tools());
-        tools.push(Arc::new(Effect(Arc::clone(&effects))));
-        tools.push(Arc::new(meanwhile.clone()));
+        tools.push(effect(Arc::clone(&effects)));
+        tools.push(meanwhile.tool());
         let agent = Agent::from_parts(AgentParts {
             store: Arc::clone(&store) as Arc<dyn Store>,
             provider: Arc::new(model.clone()),

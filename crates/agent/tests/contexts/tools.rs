@@ -3,37 +3,25 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ship_agent::{
-    Agent, ContextOperation, Inbound, OperationOutcome, Tool, ToolContext, ToolFuture,
-};
+use ship_agent::{Agent, ContextOperation, Inbound, OperationOutcome, Tool, ToolFuture};
 use ship_message::json::{Json, Object};
-use ship_provider::ToolSpec;
 use tokio::task::JoinHandle;
 
 use crate::place::chat;
 
-fn spec(name: &str) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        description: "for tests".to_owned(),
-        input_schema: Json::Object(Object::from([("type", "object")])),
-    }
+fn schema() -> Json {
+    Json::Object(Object::from([("type", "object")]))
 }
 
-/// Something that must not be done twice.
-pub(crate) struct Effect(pub(crate) Arc<Mutex<Vec<String>>>);
-
-impl Tool for Effect {
-    fn spec(&self) -> ToolSpec {
-        spec("effect")
-    }
-
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
+/// Something that must not be done twice; it notes its inputs.
+pub(crate) fn effect(inputs: Arc<Mutex<Vec<String>>>) -> Tool {
+    Tool::with_schema("effect", "for tests", schema(), move |input, _| {
+        let inputs = Arc::clone(&inputs);
         Box::pin(async move {
-            self.0.lock().unwrap().push(input.to_string());
+            inputs.lock().unwrap().push(input.to_string());
             Ok(Json::from("done"))
         })
-    }
+    })
 }
 
 /// What happens in the chat while a run is at work.
@@ -94,23 +82,20 @@ impl Meanwhile {
     }
 }
 
-impl Tool for Meanwhile {
-    fn spec(&self) -> ToolSpec {
-        spec("meanwhile")
-    }
-
-    fn is_safe_to_repeat(&self) -> bool {
-        true
-    }
-
-    fn run(self: Arc<Self>, _input: Json, _context: ToolContext) -> ToolFuture {
-        Box::pin(async move {
-            let agent = self.agent.lock().unwrap().clone().ok_or("no agent")?;
-            let happens = std::mem::take(&mut *self.happens.lock().unwrap());
-            for one in happens {
-                self.let_happen(&agent, one).await;
-            }
-            Ok(Json::from("meanwhile"))
-        })
+impl Meanwhile {
+    pub(crate) fn tool(&self) -> Tool {
+        let this = self.clone();
+        let run = move |_, _| -> ToolFuture {
+            let this = this.clone();
+            Box::pin(async move {
+                let agent = this.agent.lock().unwrap().clone().ok_or("no agent")?;
+                let happens = std::mem::take(&mut *this.happens.lock().unwrap());
+                for one in happens {
+                    this.let_happen(&agent, one).await;
+                }
+                Ok(Json::from("meanwhile"))
+            })
+        };
+        Tool::with_schema("meanwhile", "for tests", schema(), run).safe_to_repeat()
     }
 }

@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ship_agent::{Agent, AgentParts, Outcome, RunLog, Stop, Tool, ToolContext, ToolFuture};
+use ship_agent::{Agent, AgentParts, Outcome, RunLog, Stop, Tool};
 use ship_message::json::{Json, Object};
 use ship_project::Project;
-use ship_provider::ToolSpec;
 use ship_store::ChatKey;
 use ship_testkit::clock::ManualClock;
 
@@ -14,21 +13,13 @@ use crate::scripted::{Says, Scripted, Step, calls, text};
 use crate::test_agent::{KeptLog, inbound};
 
 /// A tool that writes a file of the project.
-struct Write(std::path::PathBuf);
-
-impl Tool for Write {
-    fn spec(&self) -> ToolSpec {
-        let input_schema = Json::Object(Object::from([("type", "object")]));
-        ToolSpec { name: "write".to_owned(), description: "Writes.".to_owned(), input_schema }
-    }
-
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
-        Box::pin(async move {
-            let of = |key: &str| input.get(key).and_then(Json::as_str).unwrap_or_default();
-            write(&self.0, of("file"), of("text"));
-            Ok(Json::Null)
-        })
-    }
+fn write_tool(root: std::path::PathBuf) -> Tool {
+    let schema = Json::Object(Object::from([("type", "object")]));
+    Tool::with_schema("write", "Writes.", schema, move |input, _| {
+        let of = |key: &str| input.get(key).and_then(Json::as_str).unwrap_or_default();
+        write(&root, of("file"), of("text"));
+        Box::pin(std::future::ready(Ok(Json::Null)))
+    })
 }
 
 fn write(root: &Path, file: &str, text: &str) {
@@ -70,7 +61,7 @@ impl OnFolder {
         let (model, log) = (Scripted::new(script.to_vec()), Arc::<KeptLog>::default());
         parts.provider = Arc::new(model.clone());
         parts.log = Arc::clone(&log) as Arc<dyn RunLog>;
-        parts.tools.push(Arc::new(Write(self.root().to_owned())));
+        parts.tools.push(write_tool(self.root().to_owned()));
         let agent = Agent::from_parts(parts);
         agent.accept(&chat(), inbound(question)).await.unwrap();
         assert_eq!(agent.run(&chat(), &Stop::default()).await.unwrap(), Some(Outcome::Done));

@@ -66,11 +66,17 @@ async fn attachments_are_in_the_ledger_and_are_listed_below_the_text() {
 
 #[tokio::test]
 async fn attachments_that_are_no_list_of_texts_are_refused_and_nothing_is_sent() {
-    for wrong in [r#""plan.pdf""#, "[1]", r#"[""]"#, "{}"] {
+    let type_at = "the input cannot be read at `attachments";
+    for (wrong, reason) in [
+        (r#""plan.pdf""#, type_at),
+        ("[1]", type_at),
+        ("{}", type_at),
+        (r#"[""]"#, "an attachment is empty"),
+    ] {
         let order = format!("/tool chat_send {{\"text\":\"Here.\",\"attachments\":{wrong}}}");
         let test = Setup::default().agent();
         test.say(&order).await;
-        assert!(test.context().await[1].contains("`attachments` must be a list"), "{wrong}");
+        assert!(test.context().await[1].contains(reason), "{wrong}");
         assert_eq!(test.ledger().await.len(), 2, "{wrong}");
     }
 }
@@ -93,4 +99,22 @@ async fn what_the_agent_says_tells_where_it_was_said() {
     for (key, value) in [("channel", "terminal"), ("chatId", "42")] {
         assert_eq!(mark(&messages[1], key), Some(&Json::from(value)), "{key}");
     }
+}
+
+#[tokio::test]
+async fn a_call_whose_input_does_not_fit_is_told_why_and_sends_nothing() {
+    let (no_text, no_list) = (r#"{"attachments":[]}"#, r#"{"text":"a","attachments":[7]}"#);
+    let script = [
+        calls(&[Says::Call("1", "chat_send", no_text), Says::Call("2", "chat_send", no_list)]),
+        text("Sent nothing."),
+    ];
+    let test = Setup::scripted(&script).agent();
+    test.say("hi").await;
+    assert_eq!(test.ledger().await, ["user: hi", "assistant: Sent nothing."]);
+    let answer = &test.context().await[1];
+    assert!(answer.contains("the input cannot be read: missing field `text`"), "{answer}");
+    assert!(
+        answer.contains("the input cannot be read at `attachments[0]`: invalid type"),
+        "{answer}"
+    );
 }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use ship_agent::{
     Agent, AgentParts, IdSource, Inbound, NoProject, Outcome, RandomIds, Rules, RunLog,
-    RunLogEntry, Stop, Tool, ToolContext, ToolFuture, built_in_tools,
+    RunLogEntry, Stop, Tool, built_in_tools,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_provider::{Offline, Provider, ToolSpec};
+use ship_provider::{Offline, Provider};
 use ship_store::disk::Disk;
 use ship_store::{ChatKey, FileStore, LedgerBody, Store, StoreOptions};
 use ship_testkit::chat::options;
@@ -27,32 +27,18 @@ impl IdSource for OneId {
     }
 }
 
-/// A tool that counts its effects.
-struct Counting {
-    name: &'static str,
-    safe: bool,
+/// A tool that counts its effects, and how many changes the disk had seen at each.
+fn counting(
+    name: &str,
     count: Arc<AtomicUsize>,
-    /// How many changes the disk had seen at each effect.
     disk: Option<(SimDisk, Arc<Mutex<Vec<usize>>>)>,
-}
-
-impl Tool for Counting {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.name.to_owned(),
-            description: "counts".to_owned(),
-            input_schema: Json::Object(Object::from([("type", "object")])),
-        }
-    }
-
-    fn is_safe_to_repeat(&self) -> bool {
-        self.safe
-    }
-
-    fn run(self: Arc<Self>, input: Json, _context: ToolContext) -> ToolFuture {
+) -> Tool {
+    let schema = Json::Object(Object::from([("type", "object")]));
+    Tool::with_schema(name, "counts", schema, move |input, _| {
+        let (count, disk) = (Arc::clone(&count), disk.clone());
         Box::pin(async move {
-            self.count.fetch_add(1, Ordering::SeqCst);
-            if let Some((disk, changes)) = &self.disk {
+            count.fetch_add(1, Ordering::SeqCst);
+            if let Some((disk, changes)) = &disk {
                 changes.lock().unwrap().push(disk.ops_len());
             }
             match input.get("do").and_then(Json::as_str) {
@@ -63,7 +49,7 @@ impl Tool for Counting {
                 _ => Ok(Json::from("done")),
             }
         })
-    }
+    })
 }
 
 /// A log that is kept to be looked at.
@@ -134,14 +120,8 @@ impl TestAgent {
         let (log, changes) = (Arc::<KeptLog>::default(), Arc::<Mutex<Vec<usize>>>::default());
         let seen = Some((setup.disk.clone(), Arc::clone(&changes)));
         let mut tools = built_in_tools();
-        tools.push(Arc::new(Counting {
-            name: "effect",
-            safe: false,
-            count: Arc::clone(&effects),
-            disk: seen,
-        }));
-        let count = Arc::clone(&looks);
-        tools.push(Arc::new(Counting { name: "look", safe: true, count, disk: None }));
+        tools.push(counting("effect", Arc::clone(&effects), seen));
+        tools.push(counting("look", Arc::clone(&looks), None).safe_to_repeat());
         let model = Scripted::new(setup.script.clone());
         let provider: Arc<dyn Provider> = match setup.script.is_empty() {
             true => Arc::new(Offline),
