@@ -43,6 +43,7 @@ mod built_in_tools;
 mod calls;
 mod compact;
 mod context_operation;
+mod context_tool_input;
 mod contexts;
 mod conversation;
 mod deadline;

@@ -14,6 +14,7 @@ use ship_message::json::{Json, Object, to_json};
 use ship_provider::ToolSpec;
 use ship_store::ChatKey;
 
+use crate::context_tool_input::ContextToolInput;
 use crate::outbound::Outbound;
 use crate::tool_schema::input_schema;
 
@@ -171,8 +172,8 @@ impl ToolContext {
     }
 
     /// Does what one of the tools for contexts was called for.
-    pub(crate) async fn contexts(&self, name: &'static str, input: Json) -> Result<Json, String> {
-        self.operations.contexts(ContextToolInput { name, input }).await
+    pub(crate) async fn contexts(&self, call: ContextToolInput) -> Result<Json, String> {
+        self.operations.contexts(call).await
     }
 
     /// Tells of the skills there are.
@@ -187,12 +188,6 @@ impl ToolContext {
     pub async fn set_skill(&self, name: String, loaded: bool) -> Result<Json, String> {
         self.operations.set_skill(name, loaded).await
     }
-}
-
-/// A call of one of the tools for contexts.
-pub(crate) struct ContextToolInput {
-    pub(crate) name: &'static str,
-    pub(crate) input: Json,
 }
 
 #[cfg(test)]

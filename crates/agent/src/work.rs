@@ -13,6 +13,7 @@ use ship_store::{
 use tokio::sync::Mutex;
 
 use crate::compact::{LogSize, pruned};
+use crate::context_tool_input::ContextToolInput;
 use crate::contexts::{answer_call, place_said, switching_call};
 use crate::error::RunError;
 use crate::events::RunEvent;
@@ -25,7 +26,7 @@ use crate::run_log::RunLogEntry;
 use crate::send::send;
 use crate::skills;
 use crate::sources::{ChatLocation, SystemSources};
-use crate::tool::{ContextToolInput, HostFuture, ToolHost};
+use crate::tool::{HostFuture, ToolHost};
 
 /// The context while the lane is held: nobody else changes it.
 pub(crate) struct ActiveRun {

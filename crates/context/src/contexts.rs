@@ -11,7 +11,6 @@
 //!   [`place_references`] says where in a request it stands.
 //! - [`after_switch`] says what a run sees after a switch in its middle, [`may_switch`] and [`order`] keep it
 //!   from switching for ever.
-//! - [`tool_specs`] are the tools that a model has for all this, and what it is told of them.
 
 mod find;
 mod frame;
@@ -26,7 +25,6 @@ mod switch;
 mod text;
 mod title;
 mod told;
-mod tools;
 mod turn;
 
 pub use find::{Candidate, ContextMatch, find};
@@ -47,5 +45,4 @@ pub use snapshot::{
 pub use switch::{MOVED, SwitchedRun, Switching, after_switch, current_messages, own_messages};
 pub use title::{clean_title, title_of};
 pub use told::{switch_line, switch_output};
-pub use tools::{ContextTool, tool_specs};
 pub use turn::{Speaker, Utterance, UtteranceLimits, newest, turns};

@@ -22,9 +22,12 @@ use super::place::LogPlace;
 use super::shelf::ContextArchive;
 use super::turn::{left_out_sentence, operate};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::context_tool_input::{
+    ContextToolInput, ForkContext, ListContexts, LoadContext, LoadHistory, NewCheckpoint,
+    RecallContext,
+};
 use crate::error::RunError;
 use crate::run::LEDGER_PAGE;
-use crate::tool::ContextToolInput;
 use crate::work::ActiveRun;
 
 /// What a call that forked says.
@@ -46,17 +49,16 @@ pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Res
     let told = |error: RunError| work.agent.surroundings.mask(&error.to_string());
     let view = work.chat.view().await.map_err(|error| told(error.into()))?;
     let view = view.ok_or("there is no context yet")?;
-    let called = ContextToolCall { work, view: &view, input: &call.input };
-    let answered = match call.name {
-        "chat_context_list" => called.list().await,
-        "chat_context_recall" => called.recall().await,
-        "chat_context_load" => called.load().await,
-        "chat_context_new" => called.clean(Switch::New).await,
-        "chat_context_clear_active" => called.clean(Switch::Clear).await,
-        "chat_context_fork" => called.fork().await,
-        "chat_checkpoint" => called.checkpoint().await,
-        "chat_load_history" => called.history().await,
-        name => Ok(Err(format!("there is no tool `{name}`"))),
+    let called = ContextToolCall { work, view: &view };
+    let answered = match call {
+        ContextToolInput::List(input) => called.list(&input).await,
+        ContextToolInput::Recall(input) => called.recall(&input).await,
+        ContextToolInput::Load(input) => called.load(&input).await,
+        ContextToolInput::New(input) => called.clean(Switch::New, input.title).await,
+        ContextToolInput::Clear(_) => called.clean(Switch::Clear, None).await,
+        ContextToolInput::Fork(input) => called.fork(input).await,
+        ContextToolInput::Checkpoint(input) => called.checkpoint(input).await,
+        ContextToolInput::History(input) => called.history(input).await,
     };
     answered.map_err(told)?
 }
@@ -64,17 +66,11 @@ pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Res
 struct ContextToolCall<'a> {
     work: &'a ActiveRun,
     view: &'a View,
-    input: &'a Json,
 }
 
 type Answered = Result<Result<Json, String>, RunError>;
 
 impl ContextToolCall<'_> {
-    fn text(&self, key: &str) -> Option<&str> {
-        let text = self.input.get(key)?.as_str()?.trim();
-        (!text.is_empty()).then_some(text)
-    }
-
     async fn shelf(&self) -> Result<ContextArchive<'_>, RunError> {
         ContextArchive::open(&self.work.agent, &*self.work.chat, self.view).await
     }
@@ -83,20 +79,15 @@ impl ContextToolCall<'_> {
         current_ids(self.view, &self.work.run_id)
     }
 
-    async fn list(&self) -> Answered {
+    async fn list(&self, input: &ListContexts) -> Answered {
         let shelf = self.shelf().await?;
-        let limit = self.input.get("limit").and_then(Json::as_u64);
-        Ok(Ok(shelf.contexts(self.view).to_json(limit)))
+        Ok(Ok(shelf.contexts(self.view).to_json(input.limit)))
     }
 
-    async fn recall(&self) -> Answered {
-        let mode = self.input.get("mode").and_then(Json::as_str).unwrap_or("summary");
-        let Some(mode) = RecallMode::named(mode) else {
-            return Ok(Err("`mode` is one of summary, recent and full".to_owned()));
-        };
-        match self.text("contextId") {
-            Some(which) => self.show(which, mode).await,
-            None => Ok(Err("the input needs `contextId`; chat_context_list tells them".to_owned())),
+    async fn recall(&self, input: &RecallContext) -> Answered {
+        match input.context_id.trim() {
+            "" => Ok(Err("`contextId` is empty; chat_context_list tells them".to_owned())),
+            which => self.show(which, input.mode.unwrap_or(RecallMode::Summary)).await,
         }
     }
 
@@ -120,17 +111,13 @@ impl ContextToolCall<'_> {
         Ok(Ok(shown_above(snapshot.context().as_str(), mode.name())))
     }
 
-    async fn load(&self) -> Answered {
-        let Some(which) = self.text("contextId").or_else(|| self.text("query")) else {
+    async fn load(&self, input: &LoadContext) -> Answered {
+        let Some(which) = input.context_id.as_deref().or(input.query.as_deref()) else {
             return Ok(Err("the input needs `query` or `contextId`".to_owned()));
         };
-        let mode = self.text("mode").map_or(Some(LoadMode::Switch), LoadMode::named);
-        match mode {
+        match input.mode.and_then(LoadMode::looks) {
+            Some(mode) => self.show(which, mode).await,
             None => {
-                Ok(Err("`mode` is one of switch, reference, summary, recent and full".to_owned()))
-            }
-            Some(LoadMode::Reference(mode)) => self.show(which, mode).await,
-            Some(LoadMode::Switch) => {
                 if let Err(refused) = self.may(Switch::Load).await {
                     return Ok(Err(refused.to_string()));
                 }
@@ -155,19 +142,19 @@ impl ContextToolCall<'_> {
         }
     }
 
-    async fn clean(&self, switch: Switch) -> Answered {
+    async fn clean(&self, switch: Switch, title: Option<String>) -> Answered {
         if let Err(refused) = self.may(switch).await {
             return Ok(Err(refused.to_string()));
         }
-        let title = self.text("title").unwrap_or("(new)").to_owned();
+        let title = title.unwrap_or_else(|| "(new)".to_owned());
         self.promise(&self.shelf().await?, (self.new_id(), title), 0).await
     }
 
-    async fn fork(&self) -> Answered {
+    async fn fork(&self, input: ForkContext) -> Answered {
         if let Err(refused) = self.may(Switch::Fork).await {
             return Ok(Err(refused.to_string()));
         }
-        let left_out = match self.text("at") {
+        let left_out = match &input.at {
             None => damaged_places(self.view),
             Some(at) => match LogPlace::find(self.work.ground(), self.view, at).await? {
                 Err(not_done) => return Ok(Err(not_done.line)),
@@ -176,7 +163,7 @@ impl ContextToolCall<'_> {
         };
         let shelf = self.shelf().await?;
         let active = shelf.active(self.view);
-        let title = self.text("name").unwrap_or(active.title()).to_owned();
+        let title = input.name.unwrap_or_else(|| active.title().to_owned());
         let answered = self.promise(&shelf, (self.new_id(), title), 1).await?;
         Ok(answered.map(|mut output| {
             if let Some(output) = output.as_object_mut() {
@@ -211,9 +198,8 @@ impl ContextToolCall<'_> {
         Ok(Ok(switch_output(left, (&context, &title), messages)))
     }
 
-    async fn checkpoint(&self) -> Answered {
-        let name = self.text("name").unwrap_or_default().to_owned();
-        let wanted = ContextOperation::Checkpoint { name };
+    async fn checkpoint(&self, input: NewCheckpoint) -> Answered {
+        let wanted = ContextOperation::Checkpoint { name: input.name.trim().to_owned() };
         let operated = operate(self.work.ground(), &wanted, &OpenRequest::default()).await?;
         self.work.read_again().await?;
         Ok(match operated {
@@ -224,8 +210,8 @@ impl ContextToolCall<'_> {
     }
 
     /// Earlier messages of the ledger that are not in view, as one reference.
-    async fn history(&self) -> Answered {
-        let ask = match HistoryQuery::read(self.input) {
+    async fn history(&self, input: LoadHistory) -> Answered {
+        let ask = match HistoryQuery::read(input.limit, input.before.as_deref(), input.keyword) {
             Ok(ask) => ask,
             Err(sentence) => return Ok(Err(sentence)),
         };

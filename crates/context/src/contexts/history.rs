@@ -63,29 +63,25 @@ pub enum HistoryPosition {
 }
 
 impl HistoryQuery {
-    /// Reads the input of a call.
+    /// Reads what a call asks for.
     ///
     /// # Errors
     /// When there is something in it that cannot be understood, in words for the model.
-    pub fn read(input: &Json) -> Result<Self, String> {
-        let given = |key: &str| input.get(key).filter(|value| !value.is_null());
-        let limit = match given("limit") {
-            None => None,
-            Some(limit) => Some(limit.as_u64().filter(|limit| *limit > 0).ok_or_else(|| {
-                format!("`limit` must be a whole number from 1 to {LOADED_AT_ONCE_MAX}")
-            })?),
-        };
-        let before = match given("before") {
+    pub fn read(
+        limit: Option<u64>,
+        before: Option<&str>,
+        keyword: Option<String>,
+    ) -> Result<Self, String> {
+        if limit == Some(0) {
+            return Err(format!("`limit` must be a whole number from 1 to {LOADED_AT_ONCE_MAX}"));
+        }
+        let before = match before {
             None => None,
             Some(before) => Some(HistoryPosition::read(before).ok_or_else(|| {
                 "`before` must be the number of an entry, such as `#12`, or a time, such as \
                  `2026-02-05T10:15:00.000Z`"
                     .to_owned()
             })?),
-        };
-        let keyword = match given("keyword") {
-            None => None,
-            Some(keyword) => Some(keyword.as_str().ok_or("`keyword` must be a text")?.to_owned()),
         };
         Ok(Self { limit, before, keyword: keyword.filter(|keyword| !keyword.trim().is_empty()) })
     }
@@ -102,11 +98,8 @@ impl HistoryQuery {
 }
 
 impl HistoryPosition {
-    fn read(json: &Json) -> Option<Self> {
-        if let Some(number) = json.as_u64() {
-            return Some(Self::Entry(LedgerSeq::new(number)));
-        }
-        let text = json.as_str()?.trim();
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
         match text.trim_start_matches('#').parse() {
             Ok(number) => Some(Self::Entry(LedgerSeq::new(number))),
             Err(_) => Timestamp::parse(text).map(Self::Time),

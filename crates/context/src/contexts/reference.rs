@@ -1,5 +1,7 @@
 //! A reference: one assistant message that shows something of the past and says that it is only that.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::Timestamp;
@@ -9,7 +11,8 @@ use super::snapshot::Snapshot;
 use super::turn::{Utterance, UtteranceLimits, millis, newest};
 
 /// How deep somebody looks into an archived context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum RecallMode {
     /// What happened in it, in short.
     Summary,
@@ -36,21 +39,42 @@ impl RecallMode {
 }
 
 /// What loading a context does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum LoadMode {
     /// It becomes the active one.
     Switch,
-    /// It is only looked into.
-    Reference(RecallMode),
+    /// It is looked into: its newest messages are shown.
+    Reference,
+    /// It is looked into: what happened in it is shown in short.
+    Summary,
+    /// As `Reference`, under the name that a recall has for it.
+    Recent,
+    /// It is looked into: all that the snapshot has is shown.
+    Full,
 }
 
 impl LoadMode {
-    /// Reads the `mode` of `chat_context_load` and `ship context load`.
+    /// Reads the mode's name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "switch" => Some(Self::Switch),
-            "reference" => Some(Self::Reference(RecallMode::Recent)),
-            name => RecallMode::named(name).map(Self::Reference),
+            "reference" => Some(Self::Reference),
+            name => RecallMode::named(name).map(|mode| match mode {
+                RecallMode::Summary => Self::Summary,
+                RecallMode::Recent => Self::Recent,
+                RecallMode::Full => Self::Full,
+            }),
+        }
+    }
+
+    /// Returns how deep the context is looked into; none when it becomes the active one.
+    pub fn looks(self) -> Option<RecallMode> {
+        match self {
+            Self::Switch => None,
+            Self::Reference | Self::Recent => Some(RecallMode::Recent),
+            Self::Summary => Some(RecallMode::Summary),
+            Self::Full => Some(RecallMode::Full),
         }
     }
 }
@@ -242,15 +266,16 @@ mod tests {
 
     #[test]
     fn loading_switches_unless_it_is_told_to_look() {
-        for (name, mode) in [
-            ("switch", Some(LoadMode::Switch)),
-            ("reference", Some(LoadMode::Reference(RecallMode::Recent))),
-            ("summary", Some(LoadMode::Reference(RecallMode::Summary))),
-            ("full", Some(LoadMode::Reference(RecallMode::Full))),
-            ("Full", None),
+        for (name, looks) in [
+            ("switch", None),
+            ("reference", Some(RecallMode::Recent)),
+            ("recent", Some(RecallMode::Recent)),
+            ("summary", Some(RecallMode::Summary)),
+            ("full", Some(RecallMode::Full)),
         ] {
-            assert_eq!(LoadMode::named(name), mode, "{name}");
+            assert_eq!(LoadMode::named(name).map(LoadMode::looks), Some(looks), "{name}");
         }
+        assert_eq!(LoadMode::named("Full"), None);
     }
 
     proptest! {

@@ -87,9 +87,9 @@ impl ContextCommand {
             Self::Load { which, mode } => {
                 let which = which.join(" ");
                 // The command line has let no other through.
-                ContextRequest::Do(match LoadMode::named(mode).unwrap_or(LoadMode::Switch) {
-                    LoadMode::Switch => ContextOperation::Load { which },
-                    LoadMode::Reference(mode) => ContextOperation::Recall { which, mode },
+                ContextRequest::Do(match LoadMode::named(mode).and_then(LoadMode::looks) {
+                    None => ContextOperation::Load { which },
+                    Some(mode) => ContextOperation::Recall { which, mode },
                 })
             }
             Self::Recall { which, mode } => {

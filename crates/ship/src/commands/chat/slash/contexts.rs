@@ -108,10 +108,10 @@ const MODES: &str =
 fn load(which: String) -> Meant {
     match with_mode(which, LoadMode::named) {
         (_, Some(None)) => Meant::Usage(MODES),
-        (which, None | Some(Some(LoadMode::Switch))) => done(ContextOperation::Load { which }),
-        (which, Some(Some(LoadMode::Reference(mode)))) => {
-            done(ContextOperation::Recall { which, mode })
-        }
+        (which, mode) => done(match mode.flatten().and_then(LoadMode::looks) {
+            None => ContextOperation::Load { which },
+            Some(mode) => ContextOperation::Recall { which, mode },
+        }),
     }
 }
 

@@ -1,0 +1,136 @@
+//! The inputs of the tools for contexts, and how forgiving they are read.
+
+use schemars::JsonSchema;
+use serde::de::IntoDeserializer;
+use serde::de::value::StringDeserializer;
+use serde::{Deserialize, Deserializer};
+use ship_context::contexts::{
+    LISTED_MAX, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, LoadMode, RecallMode,
+};
+
+/// What one of the tools is called with.
+pub(crate) enum ContextToolInput {
+    New(NewContext),
+    Load(LoadContext),
+    List(ListContexts),
+    Recall(RecallContext),
+    Clear(ClearContext),
+    Fork(ForkContext),
+    Checkpoint(NewCheckpoint),
+    History(LoadHistory),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct NewContext {
+    /// What the new context is about, in a few words.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) title: Option<String>,
+    /// Why the current one is left, in a few words.
+    #[serde(default, deserialize_with = "not_blank")]
+    #[expect(dead_code, reason = "the switch reads it from the call when it is made")]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoadContext {
+    /// Words that stand in the context, or `last`.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) query: Option<String>,
+    /// Its id, when it is known.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) context_id: Option<String>,
+    /// `switch` (the default) goes there; the others only look.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) mode: Option<LoadMode>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct ListContexts {
+    /// How many; 20 if not given.
+    #[schemars(range(min = 1, max = LISTED_MAX))]
+    pub(crate) limit: Option<u64>,
+}
+
+// A model is asked for both; one that leaves the mode out is shown the summary all the same.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields, extend("required" = ["contextId", "mode"]))]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecallContext {
+    /// Its id, as `chat_context_list` gives it.
+    pub(crate) context_id: String,
+    /// How much to show.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) mode: Option<RecallMode>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct ClearContext {}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct ForkContext {
+    /// What the copy is about, in a few words.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) name: Option<String>,
+    /// The name of a checkpoint, or a message id; the end if not given.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) at: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct NewCheckpoint {
+    /// A short name.
+    pub(crate) name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct LoadHistory {
+    #[schemars(range(min = 1, max = LOADED_AT_ONCE_MAX), extend("description" = how_many()))]
+    pub(crate) limit: Option<u64>,
+    /// Only what is older: the number of an entry, such as `#12`, or a time.
+    #[serde(default, deserialize_with = "text_or_number")]
+    pub(crate) before: Option<String>,
+    /// Only messages that contain this.
+    #[serde(default, deserialize_with = "not_blank")]
+    pub(crate) keyword: Option<String>,
+}
+
+fn how_many() -> String {
+    format!("How many; 20 if not given. One answer may load {LOADED_A_RUN_MAX} in all.")
+}
+
+/// Reads an optional field. Models send an empty text for what they mean to leave out.
+fn not_blank<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let text: Option<String> = Option::deserialize(deserializer)?;
+    let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let read = |text: String| -> Result<T, D::Error> {
+        let text: StringDeserializer<D::Error> = text.into_deserializer();
+        T::deserialize(text)
+    };
+    text.map(read).transpose()
+}
+
+/// Reads a text, or a number that a model sends in its place.
+fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum TextOrNumber {
+        Text(String),
+        Number(u64),
+    }
+    Ok(Option::deserialize(deserializer)?.map(|given| match given {
+        TextOrNumber::Text(text) => text,
+        TextOrNumber::Number(number) => number.to_string(),
+    }))
+}
