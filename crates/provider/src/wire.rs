@@ -8,24 +8,22 @@
 //! Two things come before a format is written, and are the same for both. The messages are checked
 //! (`check`), and become a `prompt`: tool messages in a row are one, every call has its result, a file
 //! is either an address that the provider takes or its bytes. Bytes are not fetched here: [`addresses`]
-//! tells what to fetch, and [`Files`] brings it along.
+//! tells what to fetch, and [`Files`] brings it along. What only the SDK's own programs need of this stands
+//! in `sdk_compat`.
 //!
 //! A request is made for every step of a run, so texts and values are written from where they are.
 //! `docs/wire.md` tells in a page what is sent for what.
 
 mod anthropic;
-mod approvals;
-mod check;
 mod data;
 mod error;
-mod files;
 mod openai;
-mod options;
 mod prompt;
+mod sdk_compat;
 mod text;
 
 pub use error::WireError;
-pub use files::{Files, addresses};
+pub use sdk_compat::files::{Files, addresses};
 
 use ship_message::ModelMessage;
 

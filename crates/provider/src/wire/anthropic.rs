@@ -4,13 +4,10 @@
 //! messages stand apart, in a field of their own; later ones stay where they were said. Everything is a
 //! [`Block`](block::Block), which may carry a mark that tells where a cache may end.
 
-mod assistant;
-mod block;
+pub(super) mod assistant;
+pub(super) mod block;
 mod cache;
-mod callers;
-mod code_execution;
 mod model;
-mod provider_tools;
 mod system;
 mod user;
 
@@ -20,18 +17,19 @@ use self::block::{Block, Cache};
 use self::cache::CacheControl;
 use super::error::WireError;
 use super::prompt::Message;
+use super::sdk_compat::callers;
 use super::text::ObjectText;
 use super::{AnthropicRequest, Parameters, description};
 use crate::ToolSpec;
 
 /// The name under which messages say something to Anthropic.
-const ANTHROPIC: &str = "anthropic";
+pub(super) const ANTHROPIC: &str = "anthropic";
 
 /// A message as it is sent.
 #[derive(Debug)]
-struct AnthropicMessage<'p> {
-    role: &'static str,
-    blocks: Vec<Block<'p>>,
+pub(super) struct AnthropicMessage<'p> {
+    pub(super) role: &'static str,
+    pub(super) blocks: Vec<Block<'p>>,
     /// Only a system message has these.
     clear_at: Option<&'p str>,
     effort: Option<&'p str>,
@@ -57,12 +55,12 @@ impl<'p> AnthropicMessage<'p> {
 
 /// A conversation as it is sent, while it is put together.
 #[derive(Debug, Default)]
-struct AnthropicMessages<'p> {
+pub(super) struct AnthropicMessages<'p> {
     system: Option<Vec<Block<'p>>>,
-    messages: Vec<AnthropicMessage<'p>>,
+    pub(super) messages: Vec<AnthropicMessage<'p>>,
     betas: Vec<&'static str>,
     /// The place of the last message in which a person said something.
-    last_said: usize,
+    pub(super) last_said: usize,
 }
 
 impl AnthropicMessages<'_> {

@@ -13,11 +13,12 @@ use ship_message::ModelMessage;
 use ship_message::json::Json;
 
 use self::parts::converted;
+use super::Format;
 use super::data::FileContent;
 use super::error::WireError;
-use super::files::{FetchedFiles, Files};
-use super::options::ProviderOptions;
-use super::{Format, approvals, check};
+use super::sdk_compat::files::{FetchedFiles, Files};
+use super::sdk_compat::options::ProviderOptions;
+use super::sdk_compat::{approvals, check};
 
 /// A message of the prompt.
 #[derive(Debug)]

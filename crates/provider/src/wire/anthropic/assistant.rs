@@ -8,12 +8,13 @@ use std::borrow::Cow;
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
-use super::super::options::ProviderOptions;
 use super::super::prompt::{AssistantPart, Message, ToolCall};
+use super::super::sdk_compat::options::ProviderOptions;
+use super::super::sdk_compat::{callers, provider_tools};
 use super::super::text::{parse_safely, trimmed};
 use super::block::{Block, BlockBody, Cache, ToolUseBlock};
 use super::cache::CacheControl;
-use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages, callers, provider_tools};
+use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};
 
 pub(super) fn add<'p>(
     block: &'p [Message<'_>],
@@ -125,7 +126,7 @@ fn tool_use<'p>(call: &'p ToolCall<'_>) -> Option<ToolUseBlock<'p>> {
 }
 
 /// An object without one of its fields.
-pub(super) fn without(object: &Object, key: &str) -> Object {
+pub(in crate::wire) fn without(object: &Object, key: &str) -> Object {
     let mut object = object.clone();
     object.remove(key);
     object

@@ -8,14 +8,14 @@ use super::super::text::ObjectText;
 
 /// A block of a message.
 #[derive(Debug)]
-pub(super) struct Block<'p> {
-    pub(super) body: BlockBody<'p>,
-    pub(super) caller: Option<Caller<'p>>,
+pub(in crate::wire) struct Block<'p> {
+    pub(in crate::wire) body: BlockBody<'p>,
+    pub(in crate::wire) caller: Option<Caller<'p>>,
     pub(super) cache: Option<Cache<'p>>,
 }
 
 #[derive(Debug)]
-pub(super) enum BlockBody<'p> {
+pub(in crate::wire) enum BlockBody<'p> {
     Text {
         text: &'p str,
         citations: Option<&'p Json>,
@@ -41,7 +41,7 @@ pub(super) enum BlockBody<'p> {
 }
 
 #[derive(Debug)]
-pub(super) struct Document<'p> {
+pub(in crate::wire) struct Document<'p> {
     pub(super) source: MediaSource<'p>,
     pub(super) title: Option<&'p str>,
     pub(super) context: Option<&'p str>,
@@ -49,7 +49,7 @@ pub(super) struct Document<'p> {
 }
 
 #[derive(Debug)]
-pub(super) struct ToolUseBlock<'p> {
+pub(in crate::wire) struct ToolUseBlock<'p> {
     pub(super) id: &'p str,
     pub(super) name: &'p str,
     pub(super) toolset: Option<&'p str>,
@@ -57,7 +57,7 @@ pub(super) struct ToolUseBlock<'p> {
 }
 
 #[derive(Debug)]
-pub(super) struct ToolResultBlock<'p> {
+pub(in crate::wire) struct ToolResultBlock<'p> {
     pub(super) id: &'p str,
     pub(super) toolset: Option<&'p str>,
     pub(super) content: BlockContent<'p>,
@@ -65,7 +65,7 @@ pub(super) struct ToolResultBlock<'p> {
 }
 
 #[derive(Debug)]
-pub(super) enum BlockContent<'p> {
+pub(in crate::wire) enum BlockContent<'p> {
     Text(&'p str),
     /// JSON as text.
     Json(&'p Json),
@@ -73,7 +73,7 @@ pub(super) enum BlockContent<'p> {
 }
 
 #[derive(Debug)]
-pub(super) enum ContentBlock<'p> {
+pub(in crate::wire) enum ContentBlock<'p> {
     Text(&'p str),
     Image(MediaSource<'p>),
     Document(MediaSource<'p>),
@@ -82,7 +82,7 @@ pub(super) enum ContentBlock<'p> {
 
 /// Where an image or a document is.
 #[derive(Debug)]
-pub(super) enum MediaSource<'p> {
+pub(in crate::wire) enum MediaSource<'p> {
     Url(&'p str),
     Base64 { media_type: &'p str, data: Cow<'p, str> },
     Text(Cow<'p, str>),
@@ -90,14 +90,14 @@ pub(super) enum MediaSource<'p> {
 
 /// From where a tool was called: by the model itself, or by code that the provider ran for it.
 #[derive(Debug)]
-pub(super) enum Caller<'p> {
+pub(in crate::wire) enum Caller<'p> {
     Direct,
     Code { kind: &'p str, id: &'p Json },
 }
 
 /// Where a cache may end.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Cache<'p> {
+pub(in crate::wire) enum Cache<'p> {
     /// As the message says.
     Given(&'p Json),
     /// As we say.

@@ -3,8 +3,8 @@
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
-use super::super::options::ProviderOptions;
 use super::super::prompt::Message;
+use super::super::sdk_compat::options::ProviderOptions;
 use super::block::{Block, BlockBody};
 use super::cache::CacheControl;
 use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};

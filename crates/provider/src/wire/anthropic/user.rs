@@ -6,8 +6,8 @@ use ship_message::json::Json;
 
 use super::super::data::FileContent;
 use super::super::error::WireError;
-use super::super::options::ProviderOptions;
 use super::super::prompt::{self, Message, Output, PromptToolPart, UserBody, UserPart};
+use super::super::sdk_compat::options::ProviderOptions;
 use super::block::{
     Block, BlockBody, BlockContent, ContentBlock, Document, MediaSource, ToolResultBlock,
 };

@@ -9,8 +9,8 @@ use ship_message::{
 
 use super::super::data::{self, FileContent};
 use super::super::error::WireError;
-use super::super::files::FetchedFiles;
-use super::super::options::ProviderOptions;
+use super::super::sdk_compat::files::FetchedFiles;
+use super::super::sdk_compat::options::ProviderOptions;
 use super::super::text::{is_true, json_of, text_of};
 use super::{
     AssistantPart, Message, Output, PromptToolPart, PromptToolResult, ToolCall, UserBody, UserPart,

@@ -10,33 +10,33 @@ const MERGE_DEPTH_MAX: usize = 64;
 
 /// The options of a message or a part, if it has any.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ProviderOptions<'a>(Option<Cow<'a, Json>>);
+pub(in crate::wire) struct ProviderOptions<'a>(Option<Cow<'a, Json>>);
 
 impl<'a> ProviderOptions<'a> {
-    pub(super) fn new(value: Option<ModelValue<'a>>) -> Self {
-        Self(value.map(super::text::json_of))
+    pub(in crate::wire) fn new(value: Option<ModelValue<'a>>) -> Self {
+        Self(value.map(super::super::text::json_of))
     }
 
-    pub(super) fn is_some(&self) -> bool {
+    pub(in crate::wire) fn is_some(&self) -> bool {
         self.0.is_some()
     }
 
     /// What is said to one provider.
-    pub(super) fn of(&self, provider: &str) -> Option<&Object> {
+    pub(in crate::wire) fn of(&self, provider: &str) -> Option<&Object> {
         self.0.as_ref()?.get(provider)?.as_object()
     }
 
     /// A field of what is said to one provider; null is as good as nothing.
-    pub(super) fn get(&self, provider: &str, key: &str) -> Option<&Json> {
+    pub(in crate::wire) fn get(&self, provider: &str, key: &str) -> Option<&Json> {
         self.of(provider)?.get(key).filter(|value| !value.is_null())
     }
 
-    pub(super) fn json(&self) -> Option<&Json> {
+    pub(in crate::wire) fn json(&self) -> Option<&Json> {
         self.0.as_deref()
     }
 
     /// Puts options below these: what both say stays as it is here.
-    pub(super) fn or(self, below: &Self) -> Self {
+    pub(in crate::wire) fn or(self, below: &Self) -> Self {
         match (below.json(), self.json()) {
             (None, _) => self,
             (Some(below), None) => Self(Some(Cow::Owned(below.clone()))),

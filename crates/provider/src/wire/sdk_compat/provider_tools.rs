@@ -8,22 +8,26 @@ use std::borrow::Cow;
 
 use ship_message::json::{Json, Object};
 
+use super::super::anthropic::ANTHROPIC;
+use super::super::anthropic::assistant::without;
 use super::super::error::WireError;
 use super::super::prompt::{Output, PromptToolResult, ToolCall};
 use super::super::text::parse_safely;
-use super::assistant::without;
-use super::{ANTHROPIC, code_execution};
+use super::code_execution;
 
 const SEARCHES: [&str; 2] = ["tool_search_tool_regex", "tool_search_tool_bm25"];
 
 /// Whether a block of this kind tells who called.
-pub(super) fn has_caller(fields: &Object) -> bool {
+pub(in crate::wire) fn has_caller(fields: &Object) -> bool {
     let kind = fields.str("type");
     matches!(kind, Some("server_tool_use" | "web_fetch_tool_result" | "web_search_tool_result"))
 }
 
 /// A call of a tool that the provider runs, if it is one that is known. Calls of other servers are noted.
-pub(super) fn call<'p>(call: &'p ToolCall<'_>, mcp_calls: &mut Vec<&'p str>) -> Option<Object> {
+pub(in crate::wire) fn call<'p>(
+    call: &'p ToolCall<'_>,
+    mcp_calls: &mut Vec<&'p str>,
+) -> Option<Object> {
     let input = call.input.as_deref();
     if call.options.get(ANTHROPIC, "type").and_then(Json::as_str) == Some("mcp-tool-use") {
         mcp_calls.push(&call.id);
@@ -59,7 +63,7 @@ fn used(kind: &str, call: &ToolCall<'_>, name: &str, input: Option<Cow<'_, Json>
 }
 
 /// What such a tool gave.
-pub(super) fn result(
+pub(in crate::wire) fn result(
     result: &PromptToolResult<'_>,
     mcp_calls: &[&str],
 ) -> Result<Option<Object>, WireError> {

@@ -14,13 +14,13 @@ use ship_message::{
     ToolCallModelPart,
 };
 
-use super::error::WireError;
+use super::super::error::WireError;
+use super::super::prompt::{Output, PromptToolResult};
+use super::super::text::text_of;
 use super::options::ProviderOptions;
-use super::prompt::{Output, PromptToolResult};
-use super::text::text_of;
 
 /// The results of calls that will not be run, denied ones first.
-pub(super) fn denied<'m>(
+pub(in crate::wire) fn denied<'m>(
     messages: &'m [ModelMessage<'_>],
 ) -> Result<Vec<PromptToolResult<'m>>, WireError> {
     let Some(last) = messages.last().filter(|last| last.role == ModelRole::Tool) else {

@@ -8,12 +8,12 @@ use std::collections::HashSet;
 
 use ship_message::json::Json;
 
-use super::super::options::ProviderOptions;
-use super::block::{BlockBody, Caller};
-use super::{ANTHROPIC, AnthropicMessages};
+use super::super::anthropic::block::{BlockBody, Caller};
+use super::super::anthropic::{ANTHROPIC, AnthropicMessages};
+use super::options::ProviderOptions;
 
 /// The caller that options name.
-pub(super) fn of<'p>(options: &'p ProviderOptions<'_>) -> Option<Caller<'p>> {
+pub(in crate::wire) fn of<'p>(options: &'p ProviderOptions<'_>) -> Option<Caller<'p>> {
     let caller = options.get(ANTHROPIC, "caller")?;
     let id = caller.get("toolId").filter(|id| super::super::text::is_true(id));
     match (caller.get("type").and_then(Json::as_str)?, id) {
@@ -26,7 +26,7 @@ pub(super) fn of<'p>(options: &'p ProviderOptions<'_>) -> Option<Caller<'p>> {
 }
 
 /// Forgets callers that are no longer in the conversation.
-pub(super) fn forget_lost(conversation: &mut AnthropicMessages<'_>) {
+pub(in crate::wire) fn forget_lost(conversation: &mut AnthropicMessages<'_>) {
     let assistant = |role: &str| role == "assistant";
     let blocks = conversation.messages.iter().filter(|message| assistant(message.role));
     let runs: HashSet<String> = blocks

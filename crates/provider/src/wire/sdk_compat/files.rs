@@ -9,10 +9,11 @@ use std::collections::{HashMap, HashSet};
 use ship_message::json::Json;
 use ship_message::{ModelMessage, ModelPart, ModelRole, ToolOutput};
 
-use super::data::{self, FileContent};
-use super::error::WireError;
-use super::text::text_of;
-use super::{Format, approvals, check};
+use super::super::Format;
+use super::super::data::{self, FileContent};
+use super::super::error::WireError;
+use super::super::text::text_of;
+use super::{approvals, check};
 
 /// What was fetched, by address.
 #[derive(Clone, Debug, Default)]
@@ -22,9 +23,9 @@ pub struct Files {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct FetchedFile {
-    pub(super) bytes: Vec<u8>,
-    pub(super) media_type: Option<String>,
+pub(in crate::wire) struct FetchedFile {
+    pub(in crate::wire) bytes: Vec<u8>,
+    pub(in crate::wire) media_type: Option<String>,
 }
 
 impl Files {
@@ -54,11 +55,11 @@ pub fn addresses(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<St
 }
 
 /// The files that are sent in place of their addresses.
-pub(super) struct FetchedFiles<'a>(HashMap<String, &'a FetchedFile>);
+pub(in crate::wire) struct FetchedFiles<'a>(HashMap<String, &'a FetchedFile>);
 
 impl<'a> FetchedFiles<'a> {
     /// Finds what was fetched for the messages.
-    pub(super) fn new(
+    pub(in crate::wire) fn new(
         messages: &[ModelMessage<'_>],
         format: Format,
         files: &'a Files,
@@ -76,7 +77,7 @@ impl<'a> FetchedFiles<'a> {
         Ok(Self(found))
     }
 
-    pub(super) fn get(&self, address: &str) -> Option<&'a FetchedFile> {
+    pub(in crate::wire) fn get(&self, address: &str) -> Option<&'a FetchedFile> {
         self.0.get(address).copied()
     }
 }

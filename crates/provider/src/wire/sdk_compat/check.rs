@@ -9,14 +9,14 @@ use ship_message::{
     ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue, ToolOutput, ToolResultModelPart,
 };
 
-use super::error::WireError;
+use super::super::error::WireError;
 
 const EMPTY: WireError = WireError::InvalidPrompt("messages must not be empty");
 const NOT_MESSAGES: WireError =
     WireError::InvalidPrompt("The messages do not match the ModelMessage[] schema.");
 
 /// Checks every message.
-pub(super) fn messages(messages: &[ModelMessage<'_>]) -> Result<(), WireError> {
+pub(in crate::wire) fn messages(messages: &[ModelMessage<'_>]) -> Result<(), WireError> {
     if messages.is_empty() {
         return Err(EMPTY);
     }
