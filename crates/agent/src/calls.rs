@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::contexts::switch_of;
+use ship_context::contexts::calls_in_order;
 use ship_context::{Journal, JournalLine};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, PartFields, ToolChunk, ToolPart, ToolState, UiPart};
@@ -70,7 +70,7 @@ pub(crate) async fn run(
     progress: &mut RunProgress,
     stop: &Stop,
 ) -> Result<CallsOutcome, RunError> {
-    for at in in_order(progress.assembler.message().parts()) {
+    for at in calls_in_order(progress.assembler.message().parts()) {
         let UiPart::Tool(tool) = &progress.assembler.message().parts()[at] else { continue };
         let tool = tool.clone();
         match todo(work, &tool) {
@@ -101,18 +101,6 @@ pub(crate) async fn run(
         }
     }
     Ok(CallsOutcome::All)
-}
-
-/// The places of the parts, those of calls that switch the context last: what is done behind one would be
-/// answered in another context.
-fn in_order(parts: &[UiPart]) -> Vec<usize> {
-    let switches = |at: &usize| match &parts[*at] {
-        UiPart::Tool(tool) => switch_of(tool.name().unwrap_or_default(), tool.input()).is_some(),
-        _ => false,
-    };
-    let (switching, mut others): (Vec<usize>, Vec<usize>) = (0..parts.len()).partition(switches);
-    others.extend(switching);
-    others
 }
 
 /// Makes one call, and gives the chunk that tells what became of it; none when the person stopped the run.

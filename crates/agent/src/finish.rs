@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ship_context::{JournalLine, SettledWork, joined};
+use ship_context::{JournalLine, SettledWork, close_message, joined};
 use ship_message::json::{Json, Object};
-use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, TextState, UiMessage, UiPart};
+use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, UiMessage, UiPart};
 use ship_store::{ANSWERS_TO, Lane, Synced};
 
 use crate::error::RunError;
@@ -32,7 +32,7 @@ pub(crate) async fn finish(
     };
     let (start, mark) = (progress.start.clone(), progress.mark);
     let mut message = progress.assembler.into_message();
-    settle(&mut message);
+    close_message(&mut message);
     if message.parts().is_empty() && start.earlier.messages > 0 {
         // All was said in messages that are settled; the log must still know that the run has ended.
         message.parts_mut().push(UiPart::StepStart(StepStartPart::default()));
@@ -91,34 +91,6 @@ pub(crate) fn say(progress: &mut RunProgress, work: &ActiveRun, sentence: &str) 
     progress.push(work, Chunk::TextStart(chunk()));
     progress.push(work, Chunk::TextDelta(chunk(), sentence.into()));
     progress.push(work, Chunk::TextEnd(chunk()));
-}
-
-/// Nothing more comes: a step that brought nothing and a text that never began are left out, a text that
-/// broke off is as complete as it will be, and a call that was cut off has failed.
-pub(crate) fn settle(message: &mut UiMessage) {
-    let parts = message.parts_mut();
-    parts.retain(|part| !matches!(part, UiPart::Text(text) if text.text().is_empty()));
-    while matches!(parts.last(), Some(UiPart::StepStart(_))) {
-        parts.pop();
-    }
-    for part in parts {
-        match part {
-            UiPart::Tool(tool) if !tool.state().is_terminal() => {
-                tool.set_error("interrupted, outcome unknown");
-            }
-            UiPart::Text(text) if text.state() == Some(TextState::Streaming) => done(part),
-            UiPart::Reasoning(text) if text.state() == Some(TextState::Streaming) => done(part),
-            _ => {}
-        }
-    }
-}
-
-fn done(part: &mut UiPart) {
-    let mut json = part.clone().into_json();
-    if let Some(object) = json.as_object_mut() {
-        object.set("state", "done");
-    }
-    *part = UiPart::from_json(json);
 }
 
 pub(crate) fn metadata(work: &ActiveRun, outcome: &Outcome, mark: Option<FinishReason>) -> Object {

@@ -3,7 +3,7 @@
 //! What it has so far is put into the log, so that it can be pruned and summed up like anything else; see
 //! `ship_context::SettledWork`. Nothing is done again, and nobody who listens notices.
 
-use ship_context::{Journal, SETTLED};
+use ship_context::{Journal, SETTLED, close_message};
 use ship_message::{StepStartPart, UiMessage, UiPart};
 
 use crate::error::RunError;
@@ -37,7 +37,7 @@ pub(crate) async fn settle(
 fn settled(work: &ActiveRun, so_far: &UiMessage, count: usize) -> UiMessage {
     let mut message = so_far.clone();
     message.parts_mut().truncate(count);
-    finish::settle(&mut message);
+    close_message(&mut message);
     if message.parts().is_empty() {
         // A message has a part, whatever it says.
         message.parts_mut().push(UiPart::StepStart(StepStartPart::default()));

@@ -9,8 +9,8 @@
 //! - [`find`] says which context somebody means.
 //! - [`recalled`], [`from_history`] and [`before_the_first`] show something of the past, for reference only;
 //!   [`place_references`] says where in a request it stands.
-//! - [`after_switch`] says what a run sees after a switch in its middle, [`may_switch`] and [`order`] keep it
-//!   from switching for ever.
+//! - [`message_left_behind`] is what a run leaves when it switches, [`may_switch`] keeps it from switching for
+//!   ever, and [`calls_in_order`] makes calls that switch the last of their step.
 
 mod find;
 mod frame;
@@ -37,12 +37,12 @@ pub use index::{Index, IndexItem, LISTED_MAX, listing};
 pub use place::{is_reference, is_reference_line, is_referenced, place_references};
 pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recalled};
 pub use rules::{
-    Batch, SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, anything_said, may_switch, order, switch_of,
+    SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, anything_said, calls_in_order, may_switch, switch_of,
 };
 pub use snapshot::{
     ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,
 };
-pub use switch::{MOVED, SwitchedRun, Switching, after_switch, current_messages, own_messages};
+pub use switch::{MOVED, current_messages, message_left_behind, own_messages};
 pub use title::{clean_title, title_of};
 pub use told::{switch_line, switch_output};
 pub use turn::{Speaker, Utterance, UtteranceLimits, newest, turns};

@@ -7,6 +7,7 @@
 //! - [`shown_to_model`] says what a model is shown of what was said.
 //! - [`compact`] says what is left out of a context that has grown too large, and what takes its place.
 //! - [`contexts`] says what is kept of a context that was left, and what a run sees when it goes to another.
+//! - [`close_message`] ends the message of a run.
 //! - [`input_budget`] says how large a request may be before the history is summarised.
 //! - [`Tokenizer`] says how much of a model's window something takes, [`Calibration`] what the provider will
 //!   make of it.
@@ -17,6 +18,7 @@
 
 mod blocks;
 mod budget;
+mod close;
 pub mod compact;
 pub mod contexts;
 mod journal;
@@ -27,8 +29,9 @@ mod tokens;
 
 pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks};
 pub use budget::input_budget;
+pub use close::close_message;
 pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
 pub use settle::{SETTLED, SettledWork, joined};
 pub use shown::{ShownLimits, shown_to_model};
-pub use tokens::{Calibration, Lesson, TokenCache, Tokenizer, file_tokens_at_most, surely_fits};
+pub use tokens::{Calibration, TokenCache, Tokenizer, file_tokens_at_most, surely_fits};

@@ -4,12 +4,11 @@
 //! There is no other memory of what was going on.
 
 use ship_message::json::Json;
-use ship_message::{ToolState, UiMessage, UiPart};
+use ship_message::{INTERRUPTED_CALL, ToolState, UiMessage, UiPart};
 use ship_store::{LedgerBody, LedgerLine, View};
 
 use crate::contexts::{MOVED, is_reference_line};
 use crate::settle::{after_switch, settled_count, settled_parts};
-use crate::shown::INTERRUPTED;
 use crate::{Journal, RunStart};
 
 /// What is to be done about a chat.
@@ -139,7 +138,7 @@ fn settle_calls(journal: &mut Journal, tools: &dyn KnownTools) {
             && journal.begun.contains(&at)
             && !tool.name().is_some_and(|name| tools.is_safe_to_repeat(name))
         {
-            tool.set_error(INTERRUPTED);
+            tool.set_error(INTERRUPTED_CALL);
         }
     }
 }
@@ -271,7 +270,7 @@ mod tests {
     #[test]
     fn a_call_that_may_have_happened_is_unknown_unless_it_may_run_twice() {
         for (tool, begun, error) in [
-            ("danger", true, Some(INTERRUPTED)),
+            ("danger", true, Some(INTERRUPTED_CALL)),
             ("danger", false, None),
             ("safe", true, None),
             ("safe", false, None),

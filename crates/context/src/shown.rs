@@ -8,7 +8,7 @@
 use std::borrow::Borrow;
 
 use ship_message::json::Json;
-use ship_message::{Role, ToolPart, ToolState, UiMessage, UiPart};
+use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPart};
 use ship_store::Timestamp;
 
 /// How much of something a model is shown.
@@ -17,9 +17,6 @@ pub struct ShownLimits {
     /// `limits.toolOutputChars`
     pub tool_output_chars: usize,
 }
-
-/// What an interrupted call is answered with.
-pub(crate) const INTERRUPTED: &str = "interrupted, outcome unknown";
 
 /// Gives the messages to show: a copy of the view, completed where a model needs it.
 pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShownLimits) -> Vec<UiMessage> {
@@ -74,7 +71,7 @@ fn complete(tool: &mut ToolPart) {
         | ToolState::Unknown => true,
     };
     if open {
-        tool.set_error(INTERRUPTED);
+        tool.set_error(INTERRUPTED_CALL);
     }
 }
 

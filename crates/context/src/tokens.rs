@@ -19,7 +19,7 @@ mod rare;
 mod tokenizer;
 
 pub use cache::TokenCache;
-pub use calibration::{Calibration, Lesson};
+pub use calibration::Calibration;
 pub use file::file_tokens_at_most;
 pub use tokenizer::Tokenizer;
 

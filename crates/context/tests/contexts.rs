@@ -2,9 +2,9 @@
 
 use ship_context::contexts::{
     ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, RecallMode,
-    ReferenceBudget, ReferenceOrigin, Snapshot, SnapshotLimits, SwitchedRun, Switching,
-    UtteranceLimits, VisibleEntries, after_switch, anything_said, current_messages, find, listing,
-    own_messages, place_references, recalled, switch_output,
+    ReferenceBudget, ReferenceOrigin, Snapshot, SnapshotLimits, UtteranceLimits, VisibleEntries,
+    anything_said, current_messages, find, listing, message_left_behind, own_messages,
+    place_references, recalled,
 };
 use ship_context::{ShownLimits, shown_to_model};
 use ship_message::json::{Json, Object};
@@ -58,18 +58,11 @@ fn seen(messages: &[UiMessage]) -> String {
     place_references(shown).iter().map(line).collect()
 }
 
-/// A run that has come so far switches, and gives what it sees then.
-fn switch(
-    left: &[UiMessage],
-    loaded: Vec<UiMessage>,
-    so_far: &UiMessage,
-    next: &str,
-) -> SwitchedRun {
-    let output =
-        switch_output((&id("c_20260205_a"), "A"), (&id("c_20260205_b"), "B"), loaded.len());
-    let current = current_messages(left, "run").into_iter().cloned().collect();
-    let call = Some(("c1", output));
-    after_switch(Switching { loaded, current, so_far, call, next_message_id: next })
+/// What a run leaves that has come so far and switches.
+fn left_behind(messages: &[UiMessage], so_far: &UiMessage) -> UiMessage {
+    let moved: Vec<&str> =
+        current_messages(messages, "run").into_iter().filter_map(UiMessage::id).collect();
+    message_left_behind(so_far, Object::new(), &moved)
 }
 
 /// The background is a mess: the model begins anew, and later comes back to where it was.
@@ -81,35 +74,26 @@ fn a_context_is_left_and_come_back_to() {
         said("a1", "First a backup, then the schema."),
         said("u2", "What shall we eat tonight?"),
     ];
-
-    let run = switch(&first, Vec::new(), &calling("a2", "chat_context_new"), "a2-2");
-    let mut second = run.messages;
-    assert_eq!(
-        seen(&[second.clone(), vec![run.going_on.clone()]].concat()),
-        "user: What shall we eat tonight?\nassistant: chat_context_new()\n"
-    );
-    assert!(!anything_said(&second, &["u2"]), "a second new would be refused");
-    first.extend(run.left);
+    assert!(!anything_said(&first[2..], &["u2"]), "a second new would be refused");
+    first.push(left_behind(&first, &calling("a2", "chat_context_new")));
     let snapshot = archive(&plan, &first, 10);
     assert_eq!(snapshot.title(), "Let us plan the migration of the database");
     assert_eq!(snapshot.checkpoint().unwrap().preview, "One moment.");
     assert!(!snapshot.search_text().contains("eat"), "that was taken along");
 
-    second.extend([said("a3", "Noodles."), said("u3", "Back to the database plan.")]);
+    let mut second = vec![said("u2", "What shall we eat tonight?"), said("a3", "Noodles.")];
+    second.push(said("u3", "Back to the database plan."));
     let candidates: Vec<Candidate<'_>> =
         [&snapshot].into_iter().filter_map(Candidate::of).collect();
     assert_eq!(find("database plan", &candidates), ContextMatch::One(plan.clone()));
-    let loaded = own_messages(&first).into_iter().cloned().collect();
-    let run = switch(&second, loaded, &calling("a4", "chat_context_load"), "a4-2");
+    let loaded: Vec<UiMessage> = own_messages(&first).into_iter().cloned().collect();
     assert_eq!(
-        seen(&[run.messages, vec![run.going_on]].concat()),
+        seen(&loaded),
         "user: Let us plan the migration of the database.\n\
          assistant: First a backup, then the schema.\n\
-         assistant: One moment. | chat_context_new()\n\
-         user: Back to the database plan.\n\
-         assistant: chat_context_load()\n"
+         assistant: One moment. | chat_context_new()\n"
     );
-    second.extend(run.left);
+    second.push(left_behind(&second, &calling("a4", "chat_context_load")));
     assert_eq!(archive(&id("c_20260205_b"), &second, 20).title(), "What shall we eat tonight?");
 }
 
@@ -190,8 +174,9 @@ fn whatever_a_history_holds_it_can_be_left_found_and_recalled() {
         );
         VisibleEntries::of(&messages, []);
         let so_far = calling("x", "chat_context_new");
-        let run = switch(&messages, messages.clone(), &so_far, "x-2");
-        let (before, after) = (messages.len(), run.messages.len());
-        assert_eq!(before, after, "seed {seed}: nothing is lost or doubled");
+        let left = left_behind(&messages, &so_far);
+        let moved = current_messages(&messages, "run").len();
+        let own = own_messages(&[messages.clone(), vec![left]].concat()).len();
+        assert!(own + moved > messages.len(), "seed {seed}: nothing is lost but what was moved");
     }
 }

@@ -47,9 +47,9 @@ pub use prune::{
     EmptyMessages, PruneOptions, PruneReasoning, PruneScope, PruneToolCalls, prune_messages,
 };
 pub use ui::{
-    DataPart, FilePart, NotAMessage, PartFields, ReasoningPart, Role, SourceDocumentPart,
-    SourceUrlPart, StepStartPart, TextPart, TextState, ToolPart, ToolState, UiMessage,
-    UiMessageError, UiPart,
+    DataPart, FilePart, INTERRUPTED_CALL, NotAMessage, PartFields, ReasoningPart, Role,
+    SourceDocumentPart, SourceUrlPart, StepStartPart, TextPart, TextState, ToolPart, ToolState,
+    UiMessage, UiMessageError, UiPart,
 };
 pub use validate::{
     DataCheck, MetadataCheck, ToolCheck, ToolChecks, ValidateError, ValidateOptions,

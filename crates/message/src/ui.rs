@@ -12,7 +12,7 @@ pub use part::{
     DataPart, FilePart, PartFields, ReasoningPart, SourceDocumentPart, SourceUrlPart,
     StepStartPart, TextPart, TextState, UiPart,
 };
-pub use tool::{ToolPart, ToolState};
+pub use tool::{INTERRUPTED_CALL, ToolPart, ToolState};
 
 use crate::json::{Json, Object};
 

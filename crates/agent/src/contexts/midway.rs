@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ship_context::contexts::{MOVED, Switching, after_switch, switch_of};
+use ship_context::contexts::{message_left_behind, switch_of};
 use ship_context::{Journal, RunStart};
 use ship_message::json::Json;
 use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, ToolState, UiMessage, UiPart};
@@ -201,24 +201,11 @@ async fn leave(
     let is_current = |message: &&Arc<UiMessage>| {
         message.id().is_some_and(|id| current.iter().any(|known| known == id))
     };
-    let output = call_id.and_then(|id| Some((id, output_of(&so_far, id)?)));
-    let switched = after_switch(Switching {
-        loaded: Vec::new(),
-        current: said.iter().filter(is_current).map(|message| (**message).clone()).collect(),
-        so_far: &so_far,
-        call: output,
-        next_message_id: "",
-    });
-    let nothing =
-        || UiMessage::new(progress.start.message_id.as_str(), Role::Assistant, Vec::new());
-    let left = Some(switched.left.unwrap_or_else(nothing));
     let is_there = said.iter().any(|message| message.id() == so_far.id());
-    if let Some(mut left) = left.filter(|_| !is_there) {
-        let moved = left.metadata().and_then(|metadata| metadata.get(MOVED)).cloned();
-        finish::settle(&mut left);
-        let mut metadata = finish::metadata(work, &Outcome::Done, None);
-        metadata.set(MOVED, moved.unwrap_or_default());
-        left.set_metadata(metadata.into());
+    if !is_there {
+        let moved: Vec<&str> = said.iter().filter(is_current).filter_map(|it| it.id()).collect();
+        let metadata = finish::metadata(work, &Outcome::Done, None);
+        let mut left = message_left_behind(&so_far, metadata, &moved);
         // What was taken along must be told, also when the run has said nothing since it was settled.
         let ends_with_question = || said.last().is_some_and(|last| last.role() == Role::User);
         if left.parts().is_empty() && !ends_with_question() {
@@ -231,13 +218,6 @@ async fn leave(
     }
     let settled = Some((progress.start.message_id.clone(), call_id.map(str::to_owned)));
     Ok(OpenRequest { current, settled, ..OpenRequest::default() })
-}
-
-fn output_of(message: &UiMessage, call_id: &str) -> Option<Json> {
-    message.parts().iter().find_map(|part| match part {
-        UiPart::Tool(tool) if tool.call_id() == call_id => tool.output().cloned(),
-        _ => None,
-    })
 }
 
 /// Goes on in the context that is now the active one.

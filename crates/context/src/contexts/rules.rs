@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use ship_message::json::Json;
-use ship_message::{Role, ToolPart, UiMessage, UiPart};
+use ship_message::{Role, UiMessage, UiPart};
 
 use super::reference::LoadMode;
 
@@ -107,29 +107,29 @@ pub fn anything_said<M: Borrow<UiMessage>>(messages: &[M], current: &[&str]) -> 
     })
 }
 
-/// In which order the calls of a step are made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Batch {
-    /// These, in this order: the one that switches comes last, because what follows it would be answered in
-    /// another context.
-    pub run: Vec<usize>,
-    /// These are refused with [`SwitchRefusal::OneAtATime`].
-    pub refused: Vec<usize>,
-}
-
-/// Orders the calls of a step.
-pub fn order(calls: &[&ToolPart]) -> Batch {
-    let switches =
-        |call: &ToolPart| switch_of(call.name().unwrap_or_default(), call.input()).is_some();
-    let (mut switching, mut run): (Vec<usize>, Vec<usize>) =
-        (0..calls.len()).partition(|at| switches(calls[*at]));
-    let refused = if switching.is_empty() { Vec::new() } else { switching.split_off(1) };
-    run.append(&mut switching);
-    Batch { run, refused }
+/// Gives the places of the parts in the order in which their calls are made. Those that switch the context come
+/// last: what is done behind one would be answered in another context.
+pub fn calls_in_order(parts: &[UiPart]) -> Vec<usize> {
+    let switches = |at: &usize| match &parts[*at] {
+        UiPart::Tool(tool) => switch_of(tool.name().unwrap_or_default(), tool.input()).is_some(),
+        UiPart::StepStart(_)
+        | UiPart::Text(_)
+        | UiPart::Reasoning(_)
+        | UiPart::File(_)
+        | UiPart::SourceUrl(_)
+        | UiPart::SourceDocument(_)
+        | UiPart::Data(_)
+        | UiPart::Unknown(_) => false,
+    };
+    let (switching, mut others): (Vec<usize>, Vec<usize>) = (0..parts.len()).partition(switches);
+    others.extend(switching);
+    others
 }
 
 #[cfg(test)]
 mod tests {
+    use ship_message::ToolPart;
+
     use super::*;
 
     fn call(name: &str, input: &str) -> ToolPart {
@@ -183,17 +183,19 @@ mod tests {
     }
 
     #[test]
-    fn the_call_that_switches_runs_last_and_there_is_one() {
-        let calls = [
+    fn calls_that_switch_are_made_last() {
+        let parts = [
             call("chat_context_new", "{}"),
             call("look", "{}"),
             call("chat_context_load", r#"{"query":"x"}"#),
             call("chat_context_load", r#"{"query":"x","mode":"full"}"#),
             call("chat_send", "{}"),
-        ];
-        let calls: Vec<&ToolPart> = calls.iter().collect();
-        assert_eq!(order(&calls), Batch { run: vec![1, 3, 4, 0], refused: vec![2] });
-        assert_eq!(order(&calls[3..]), Batch { run: vec![0, 1], refused: vec![] });
-        assert_eq!(order(&[]), Batch::default());
+        ]
+        .map(UiPart::Tool);
+        assert_eq!(calls_in_order(&parts), [1, 3, 4, 0, 2]);
+        assert_eq!(calls_in_order(&parts[3..]), [0, 1]);
+        let with_text = [parts[0].clone(), UiPart::text("On we go."), parts[1].clone()];
+        assert_eq!(calls_in_order(&with_text), [1, 2, 0]);
+        assert!(calls_in_order(&[]).is_empty());
     }
 }

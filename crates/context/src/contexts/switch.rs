@@ -1,19 +1,18 @@
-//! What a run sees after a switch in its middle, and what it leaves behind.
+//! What belongs to a context, and what a switch in the middle of a run takes along and leaves behind.
 //!
-//! The next step sees the messages of the context that is now active, then what the person is waiting for (the
-//! same messages, moved), then one assistant message with nothing but the call that switched. All else that
-//! the run has done stays in the context that was left, where the call is answered too, so that whoever comes
-//! back sees how it was left.
+//! The messages that the person waits for are moved to the context that is now active. All else that the run
+//! has done stays in the context that was left, where the call is answered too, so that the way in which it was
+//! left is seen there later.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use ship_message::json::{Json, Object};
-use ship_message::{Role, StepStartPart, UiMessage, UiPart};
+use ship_message::{Role, UiMessage};
 
 use super::place::is_reference;
 use super::turn::meta;
-use crate::shown::INTERRUPTED;
+use crate::close::close_message;
 
 /// The metadata field of a message that a switch ended: the ids of the messages that were taken along.
 pub const MOVED: &str = "moved";
@@ -58,89 +57,19 @@ pub fn current_messages<'m, M: Borrow<UiMessage>>(
     current
 }
 
-/// A switch in the middle of a run.
-#[derive(Clone, Debug)]
-pub struct Switching<'a> {
-    /// The messages of the context that is active from now on, as [`own_messages`] gives them; none for a
-    /// clean one.
-    pub loaded: Vec<UiMessage>,
-    /// What the person is waiting for.
-    pub current: Vec<UiMessage>,
-    /// What the run has written so far.
-    pub so_far: &'a UiMessage,
-    /// The call that switched and its output; none when a person did it.
-    pub call: Option<(&'a str, Json)>,
-    /// The id of the message that the run goes on with.
-    pub next_message_id: &'a str,
-}
-
-/// A run after a switch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SwitchedRun {
-    /// What is left behind: what the run has written so far, with no call open. None when it has written
-    /// nothing.
-    pub left: Option<UiMessage>,
-    /// The messages of the active context.
-    pub messages: Vec<UiMessage>,
-    /// What the run goes on with.
-    pub going_on: UiMessage,
-}
-
-/// Says what a run sees after a switch, and what it leaves behind.
-pub fn after_switch(switching: Switching<'_>) -> SwitchedRun {
-    let Switching { loaded, current, so_far, call, next_message_id } = switching;
-    let left = left_behind(so_far, call.as_ref(), &current);
-    let call = call.and_then(|(call_id, _)| answered_call(&left, call_id));
-    let parts =
-        call.map_or_else(Vec::new, |call| vec![UiPart::StepStart(StepStartPart::new()), call]);
-    // A run that comes back to where it was finds its own request there; it is moved to the end.
-    let is_current = |message: &UiMessage| {
-        message.id().is_some_and(|id| current.iter().any(|moved| moved.id() == Some(id)))
-    };
-    let mut messages = loaded;
-    messages.retain(|message| !is_current(message));
-    messages.extend(current);
-    SwitchedRun {
-        left: (!left.parts().is_empty()).then_some(left),
-        messages,
-        going_on: UiMessage::new(next_message_id, Role::Assistant, parts),
-    }
-}
-
-/// What the run has written, with its calls answered and the names of what was taken along.
-fn left_behind(
-    so_far: &UiMessage,
-    call: Option<&(&str, Json)>,
-    current: &[UiMessage],
-) -> UiMessage {
+/// Gives the message that a run leaves behind when it switches: all that it has written so far, with no call
+/// open, under this metadata and the ids of the messages that were taken along.
+pub fn message_left_behind(so_far: &UiMessage, mut metadata: Object, moved: &[&str]) -> UiMessage {
     let mut left = so_far.clone();
-    for part in left.parts_mut() {
-        let UiPart::Tool(tool) = part else { continue };
-        match call {
-            Some((call_id, output)) if tool.call_id() == *call_id => {
-                tool.set_output(output.clone())
-            }
-            _ if !tool.state().is_terminal() => tool.set_error(INTERRUPTED),
-            _ => {}
-        }
-    }
-    let mut metadata =
-        left.metadata().and_then(Json::as_object).cloned().unwrap_or_else(Object::new);
-    let moved: Vec<Json> =
-        current.iter().filter_map(|message| message.id().map(Json::from)).collect();
-    metadata.set(MOVED, moved);
-    left.set_metadata(Json::Object(metadata));
+    close_message(&mut left);
+    metadata.set(MOVED, moved.iter().map(|id| Json::from(*id)).collect::<Vec<_>>());
+    left.set_metadata(metadata.into());
     left
-}
-
-fn answered_call(left: &UiMessage, call_id: &str) -> Option<UiPart> {
-    let is_call = |part: &&UiPart| matches!(part, UiPart::Tool(tool) if tool.call_id() == call_id);
-    left.parts().iter().rev().find(is_call).cloned()
 }
 
 #[cfg(test)]
 mod tests {
-    use ship_message::ToolPart;
+    use ship_message::{INTERRUPTED_CALL, StepStartPart, ToolPart, UiPart};
 
     use super::*;
 
@@ -153,71 +82,47 @@ mod tests {
         message
     }
 
-    fn call(name: &str, call_id: &str) -> UiPart {
-        UiPart::Tool(ToolPart::new(name, call_id, Json::Object(Object::new())))
-    }
-
-    fn ids(messages: &[UiMessage]) -> Vec<&str> {
-        messages.iter().filter_map(UiMessage::id).collect()
-    }
-
-    fn so_far() -> UiMessage {
+    /// What a run leaves that has called two tools, of which one has switched.
+    fn left() -> UiMessage {
+        let call = |name, id| ToolPart::new(name, id, Json::Object(Object::new()));
+        let mut switching = call("chat_context_new", "c2");
+        switching.set_output(Json::from("clean"));
         let parts = vec![
             UiPart::StepStart(StepStartPart::new()),
             UiPart::text("Let me begin anew."),
-            call("slow", "c1"),
-            call("chat_context_new", "c2"),
+            UiPart::Tool(call("slow", "c1")),
+            UiPart::Tool(switching),
         ];
-        UiMessage::new("a2", Role::Assistant, parts)
-    }
-
-    fn switched(loaded: Vec<UiMessage>, call: Option<(&str, Json)>) -> SwitchedRun {
-        let so_far = so_far();
-        let current = vec![said("u2", None), said("u3", None)];
-        after_switch(Switching { loaded, current, so_far: &so_far, call, next_message_id: "a3" })
-    }
-
-    #[test]
-    fn after_a_new_context_only_the_request_and_the_call_are_seen() {
-        let run = switched(vec![], Some(("c2", Json::from("clean"))));
-        assert_eq!(ids(&run.messages), ["u2", "u3"]);
-        assert_eq!(
-            run.going_on.to_string(),
-            r#"{"id":"a3","role":"assistant","parts":[{"type":"step-start"},{"type":"tool-chat_context_new","toolCallId":"c2","state":"output-available","input":{},"output":"clean"}]}"#
-        );
-    }
-
-    #[test]
-    fn after_a_load_the_loaded_messages_come_first() {
-        let loaded = vec![said("u0", None), said("a0", None)];
-        let run = switched(loaded, Some(("c2", Json::from("loaded"))));
-        assert_eq!(ids(&run.messages), ["u0", "a0", "u2", "u3"]);
-    }
-
-    #[test]
-    fn a_run_that_comes_back_finds_its_request_once_and_last() {
-        let loaded = vec![said("u1", None), said("u2", None), said("a1", None)];
-        let run = switched(loaded, Some(("c2", Json::from("loaded"))));
-        assert_eq!(ids(&run.messages), ["u1", "a1", "u2", "u3"]);
+        let so_far = UiMessage::new("a2", Role::Assistant, parts);
+        message_left_behind(&so_far, Object::from([("runId", "run_1")]), &["u2", "u3"])
     }
 
     #[test]
     fn what_is_left_has_its_calls_answered_and_names_what_was_taken_along() {
-        let left = switched(vec![], Some(("c2", Json::from("clean")))).left.unwrap();
+        let left = left();
         assert_eq!(left.text(), "Let me begin anew.");
         let result = |part: &UiPart| {
             let UiPart::Tool(tool) = part else { return None };
             Some((tool.error_text().map(str::to_owned), tool.output().cloned()))
         };
         let results: Vec<_> = left.parts().iter().filter_map(result).collect();
-        let interrupted = Some(INTERRUPTED.to_owned());
+        let interrupted = Some(INTERRUPTED_CALL.to_owned());
         assert_eq!(results, [(interrupted, None), (None, Some(Json::from("clean")))]);
-        assert_eq!(left.metadata().unwrap().to_string(), r#"{"moved":["u2","u3"]}"#);
+        let metadata = left.metadata().unwrap().to_string();
+        assert_eq!(metadata, r#"{"runId":"run_1","moved":["u2","u3"]}"#);
+    }
+
+    #[test]
+    fn a_run_that_has_written_nothing_still_names_what_was_taken_along() {
+        let nothing = UiMessage::new("a2", Role::Assistant, vec![]);
+        let left = message_left_behind(&nothing, Object::new(), &["u2"]);
+        assert!(left.parts().is_empty());
+        assert_eq!(left.metadata().unwrap().to_string(), r#"{"moved":["u2"]}"#);
     }
 
     #[test]
     fn a_message_that_was_taken_along_is_gone_until_it_is_brought_back() {
-        let left = switched(vec![], Some(("c2", Json::from("clean")))).left.unwrap();
+        let left = left();
         let own = |messages: &[UiMessage]| -> Vec<String> {
             own_messages(messages).iter().map(|message| message.id().unwrap().to_owned()).collect()
         };
@@ -230,23 +135,6 @@ mod tests {
         assert_eq!(own(&with_reference), ["u1", "a2"], "what was fetched for it is gone too");
         let back = [&log[..1], &log[3..], &log[1..2]].concat();
         assert_eq!(own(&back), ["u1", "a2", "u2"]);
-    }
-
-    #[test]
-    fn a_person_who_switches_leaves_no_call() {
-        let run = switched(vec![], None);
-        assert!(run.going_on.parts().is_empty());
-        assert!(run.left.is_some());
-        let nothing = UiMessage::new("a2", Role::Assistant, vec![]);
-        let current = vec![said("u2", None)];
-        let run = after_switch(Switching {
-            loaded: vec![],
-            current,
-            so_far: &nothing,
-            call: None,
-            next_message_id: "a3",
-        });
-        assert_eq!((run.left, ids(&run.messages)), (None, vec!["u2"]));
     }
 
     #[test]

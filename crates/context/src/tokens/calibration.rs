@@ -1,13 +1,13 @@
 //! Learning from providers how many tokens they count for ours.
 //!
 //! Our vocabulary may not be the model's, and no one outside knows how a provider writes tools and turns
-//! into tokens. But it reports after every reply what the request took. From that each model gets a factor,
-//! the running mean of reported by counted, and an anchor: the last request and what it took. The next
-//! request is mostly the last one and something more; only for the difference is the factor needed.
+//! into tokens. But it reports after every reply what the request took. From that each model gets a rate:
+//! reported by counted, of the last request that was long enough to tell, else the running mean of those
+//! before. The agent multiplies its own counts by it.
 //!
-//! Reports can be wrong. One of nothing, or of many times what was sent, teaches nothing. One of less than
+//! Reports can be wrong. One of nothing, or of many times what was expected, teaches nothing. One of less than
 //! half may mean that a server has silently cut the request to a small window, as Ollama does; learning
-//! from it would let the next request grow ever longer, so it teaches nothing either, and is told.
+//! from it would let the next request grow ever longer, so it teaches nothing either.
 
 use ship_message::json::{Json, Object};
 
@@ -36,9 +36,10 @@ const WEIGHT_MIN: f64 = 0.25;
 /// use ship_context::Calibration;
 ///
 /// let mut calibration = Calibration::default();
-/// assert_eq!(calibration.estimate("gpt-4o", 10_000), 10_000);
+/// assert_eq!(calibration.share("gpt-4o", 1_000), 1_000);
 /// calibration.learn("gpt-4o", 10_000, 14_000);
-/// assert_eq!(calibration.estimate("gpt-4o", 12_000), 16_800);
+/// assert_eq!(calibration.rate("gpt-4o"), 1.4);
+/// assert_eq!(calibration.share("gpt-4o", 1_000), 1_400);
 /// let stored = calibration.to_object();
 /// assert_eq!(Calibration::from_object(&stored), calibration);
 /// ```
@@ -64,28 +65,18 @@ struct Anchor {
     reported: u64,
 }
 
-/// What was made of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lesson {
-    /// It was learnt from.
-    Learnt,
-    /// It cannot be about this request: nothing was sent or reported, or far too much.
-    Absurd,
-    /// It is less than half of what was sent. The server may have cut the request without a word.
-    MaybeTruncated,
-}
-
 impl Calibration {
-    /// Learns from a reply: `counted` is our own count of all that was sent, before [`Self::estimate`];
+    /// Learns from a reply: `counted` is our own count of all that was sent;
     /// `reported` is the whole input as the provider counted it, with what it read from its cache once.
-    pub fn learn(&mut self, model: &str, counted: u64, reported: u64) -> Lesson {
-        let expected = self.estimate(model, counted);
+    pub fn learn(&mut self, model: &str, counted: u64, reported: u64) {
+        let expected = self.expected(model, counted);
         let absurd = ABSURD_TIMES.saturating_mul(expected.max(FACTOR_FROM_TOKENS));
         if counted == 0 || reported == 0 || reported > absurd {
-            return Lesson::Absurd;
+            return;
         }
+        // The server may have cut the request without a word.
         if reported < expected / 2 {
-            return Lesson::MaybeTruncated;
+            return;
         }
         let anchor = Anchor { counted, reported };
         let mut learnt = self.take(model).unwrap_or_else(|| ModelRate::new(model, anchor));
@@ -97,11 +88,11 @@ impl Calibration {
             self.models.remove(0);
         }
         self.models.push(learnt);
-        Lesson::Learnt
     }
 
-    /// What the provider will count for a request of which we count so many tokens.
-    pub fn estimate(&self, model: &str, counted: u64) -> u64 {
+    /// Tells what a report of so many tokens is measured by. The next request is mostly the last one and something
+    /// more, so the factor is needed only for the difference.
+    fn expected(&self, model: &str, counted: u64) -> u64 {
         let Some(learnt) = self.models.iter().find(|learnt| learnt.model == model) else {
             return (counted as f64 * Family::of_model(model).starting_factor()).round() as u64;
         };
@@ -236,11 +227,11 @@ mod tests {
                 let mut random = Random::new(seed);
                 let mut calibration = Calibration::default();
                 for (replies, counted) in counts.iter().copied().enumerate() {
-                    let estimate = calibration.estimate("some-model", counted);
+                    let estimate = calibration.share("some-model", counted);
                     let is_near = is_within(estimate, counted as f64 * 1.4, 0.05);
                     assert!(replies < 3 || is_near, "{kind}, seed {seed}: {estimate} of {counted}");
                     let reported = report(&mut random, counted, 1.4);
-                    assert_eq!(calibration.learn("some-model", counted, reported), Lesson::Learnt);
+                    calibration.learn("some-model", counted, reported);
                 }
             }
         }
@@ -255,12 +246,12 @@ mod tests {
             for (model, factor) in models {
                 let counted = 10_000 * round;
                 let reported = report(&mut random, counted, factor);
-                assert_eq!(calibration.learn(model, counted, reported), Lesson::Learnt);
+                calibration.learn(model, counted, reported);
             }
         }
         for (model, factor) in models {
             for counted in [10_000, 31_000, 60_000] {
-                let estimate = calibration.estimate(model, counted);
+                let estimate = calibration.share(model, counted);
                 assert!(is_within(estimate, counted as f64 * factor, 0.05), "{model}: {estimate}");
             }
         }
@@ -269,8 +260,8 @@ mod tests {
     #[test]
     fn a_model_that_has_not_answered_yet_has_its_familys_factor() {
         let calibration = Calibration::default();
-        assert_eq!(calibration.estimate("gpt-4o", 1_000), 1_000);
-        assert_eq!(calibration.estimate("claude-sonnet-4-5", 1_000), 1_350);
+        assert_eq!(calibration.share("gpt-4o", 1_000), 1_000);
+        assert_eq!(calibration.share("claude-sonnet-4-5", 1_000), 1_350);
     }
 
     #[test]
@@ -279,10 +270,11 @@ mod tests {
         calibration.learn("m", 1_000, 1_100);
         let before = calibration.clone();
         for (counted, reported) in [(1_000, 0), (0, 1_000), (1_000, 110_000), (100, 10_000)] {
-            assert_eq!(calibration.learn("m", counted, reported), Lesson::Absurd);
+            calibration.learn("m", counted, reported);
+            assert_eq!(calibration, before, "{reported} for {counted}");
         }
-        assert_eq!(calibration.learn("m", u64::MAX, u64::MAX), Lesson::Learnt, "but no overflow");
-        assert_ne!(calibration, before);
+        calibration.learn("m", u64::MAX, u64::MAX);
+        assert_ne!(calibration, before, "but no overflow");
         calibration = before.clone();
         calibration.learn("new", u64::MAX, 1);
         assert_eq!(calibration, before);
@@ -294,17 +286,19 @@ mod tests {
         for _ in 0..10 {
             calibration.learn("m", 1_000, 9_000);
         }
-        assert_eq!(calibration.estimate("m", 11_000), 9_000 + 40_000);
+        assert_eq!(calibration.share("m", 1_000), 4_000);
+        assert_eq!(calibration.expected("m", 11_000), 9_000 + 40_000);
     }
 
     /// Ollama cuts a request to its window, 4,096 tokens by default, and reports what it kept.
     #[test]
     fn a_request_that_was_cut_silently_teaches_nothing() {
         let mut calibration = Calibration::default();
-        assert_eq!(calibration.learn("llama3.1:8b", 3_000, 3_100), Lesson::Learnt);
+        calibration.learn("llama3.1:8b", 3_000, 3_100);
+        let before = calibration.clone();
         for counted in [9_000, 20_000, 100_000] {
-            assert_eq!(calibration.learn("llama3.1:8b", counted, 4_096), Lesson::MaybeTruncated);
-            assert!(calibration.estimate("llama3.1:8b", counted) >= counted);
+            calibration.learn("llama3.1:8b", counted, 4_096);
+            assert_eq!(calibration, before, "{counted}");
         }
     }
 
@@ -312,16 +306,16 @@ mod tests {
     fn what_a_provider_adds_to_a_short_request_is_not_multiplied() {
         let mut calibration = Calibration::default();
         calibration.learn("m", 20, 620);
-        assert_eq!(calibration.estimate("m", 40), 640);
-        assert_eq!(calibration.estimate("m", 100_020), 100_620);
+        assert_eq!(calibration.expected("m", 40), 640);
+        assert_eq!(calibration.expected("m", 100_020), 100_620);
     }
 
     #[test]
     fn a_shorter_request_is_expected_to_take_its_share() {
         let mut calibration = Calibration::default();
         calibration.learn("m", 100_000, 130_000);
-        assert_eq!(calibration.estimate("m", 10_000), 13_000);
-        assert_eq!(calibration.estimate("m", 0), 0);
+        assert_eq!(calibration.expected("m", 10_000), 13_000);
+        assert_eq!(calibration.expected("m", 0), 0);
     }
 
     #[test]
@@ -378,6 +372,6 @@ mod tests {
         let Ok(Json::Object(object)) = Json::parse(text) else { panic!("an object") };
         let calibration = Calibration::from_object(&object);
         assert_eq!(calibration.to_object().keys().collect::<Vec<_>>(), ["good"]);
-        assert_eq!(calibration.estimate("good", 10), 12);
+        assert_eq!(calibration.share("good", 100), 125);
     }
 }

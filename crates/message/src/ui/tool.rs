@@ -3,6 +3,9 @@
 use super::PartFields;
 use crate::json::{Json, Object};
 
+/// The error of a call that was cut off. Logs, requests and providers are given the same words.
+pub const INTERRUPTED_CALL: &str = "interrupted, outcome unknown";
+
 /// How far a tool call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolState {

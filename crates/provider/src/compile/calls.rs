@@ -8,15 +8,13 @@ use std::collections::{HashMap, VecDeque};
 
 use ship_message::json::{Json, Object};
 use ship_message::{
-    ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole, ModelValue, ToolCallModelPart,
-    ToolOutput, ToolResultModelPart,
+    INTERRUPTED_CALL, ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole, ModelValue,
+    ToolCallModelPart, ToolOutput, ToolResultModelPart,
 };
 
 use super::names::{CallIds, ToolNames};
 use super::{CompileTarget, parts};
 
-/// What a call without a result is answered with.
-const INTERRUPTED: &str = "interrupted, outcome unknown";
 /// Providers want a word where there is none.
 const EMPTY: &str = "(empty)";
 
@@ -207,7 +205,7 @@ fn output(result: Option<&ToolResultModelPart<'_>>) -> Json {
             _ => of(kind.name(), value.into_json()),
         },
         Some(ToolOutput::Other(other)) => of("json", other.clone()),
-        None => of("error-text", INTERRUPTED.into()),
+        None => of("error-text", INTERRUPTED_CALL.into()),
     }
 }
 
@@ -302,6 +300,6 @@ mod tests {
             r#"{"type":"tool-look","toolCallId":"1","state":"input-available","input":{"nth":2}}"#;
         let answered = answered_calls(&[&call(1, "one"), open]);
         let outputs: Vec<&str> = answered.iter().map(|(.., output)| output.as_str()).collect();
-        assert_eq!(outputs, ["one", INTERRUPTED]);
+        assert_eq!(outputs, ["one", INTERRUPTED_CALL]);
     }
 }
