@@ -1,7 +1,7 @@
-//! What can go wrong, one enum for each verb.
+//! The errors of the store, one enum for each operation.
 //!
-//! What any verb may meet (a full disk, a busy right, a newer format) is a [`StorageError`] inside it.
-//! Every message is one line that names the thing and says what to do.
+//! An error that any operation can meet (a full disk, a busy right, a newer format) is a [`StorageError`] inside
+//! its enum. Every message is one line that names the file or chat and says what to do.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -10,12 +10,12 @@ use rustix::io::Errno;
 
 use crate::{ChatKey, Gen, LedgerSeq, MessageId, Position, Purged, Seq, Timestamp};
 
-/// One of the two rights to a chat.
+/// One of the two rights that a process can hold on a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Right {
-    /// To change files, for the length of one operation.
+    /// The right to change files, held for one operation.
     Write,
-    /// To run the agent, for the length of a run.
+    /// The right to run the agent, held for one run.
     Lane,
 }
 
@@ -28,40 +28,41 @@ impl fmt::Display for Right {
     }
 }
 
-/// Who holds a right, as the holder noted it.
+/// The process that holds a right, as it describes itself in the lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// The process.
+    /// The id of the process.
     pub pid: u32,
-    /// When it took the right.
+    /// The time at which it took the right.
     pub since: Timestamp,
-    /// What for.
+    /// The purpose that it gave, such as `run`.
     pub purpose: String,
 }
 
 impl Holder {
-    /// Says what gets a right back from a process that is stopped. Such a process heeds no signal but these two.
+    /// Returns how a person gets the right back from a stopped process, which reacts to no other
+    /// signals than these two.
     pub fn remedy_if_stopped(&self) -> String {
         let pid = self.pid;
         format!("let it go on with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`")
     }
 }
 
-/// What can be told of the process that holds a lane.
+/// The process that holds a lane, and whether it is still at work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneHolder {
-    /// As the holder noted it.
+    /// The holder as it describes itself in the lock file.
     pub holder: Holder,
-    /// Whether its process is known to be stopped, as by Ctrl-Z.
+    /// Whether the process is known to be stopped, as by Ctrl-Z.
     pub is_stopped: bool,
-    /// When it last wrote: the context log, the journal, the records of requests, or its note in the lane. The
-    /// ledger does not count, because it grows with every message that another process accepts.
+    /// The time of its last write to the context log, the journal, the records of requests, or the lock file. The
+    /// ledger does not count, because it grows with each message that another process accepts.
     pub last_write: Option<Timestamp>,
 }
 
 impl LaneHolder {
-    /// Returns whether nothing will come of waiting: the process is stopped, or has written nothing for longer than
-    /// `deadline_ms`, in which each tool and each step should have ended.
+    /// Whether waiting is useless: the process is stopped, or has written nothing for longer than `deadline_ms`,
+    /// the time in which each tool and each step should have ended.
     pub fn is_frozen(&self, now: Timestamp, deadline_ms: u64) -> bool {
         let quiet_ms = self.last_write.map(|wrote| now.millis().saturating_sub(wrote.millis()));
         let deadline_ms = i64::try_from(deadline_ms).unwrap_or(i64::MAX);
@@ -69,18 +70,18 @@ impl LaneHolder {
     }
 }
 
-/// A right that somebody else held for as long as we waited.
+/// Another process held a right for as long as we waited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy {
-    /// The chat.
+    /// The chat that the right belongs to.
     pub chat: ChatKey,
-    /// Which of its rights.
+    /// The right that was wanted.
     pub right: Right,
-    /// Who has it; `None` if the holder left no readable note.
+    /// The process that holds it; `None` if the lock file has no readable note.
     pub holder: Option<Holder>,
-    /// Whether the holder's process is known to be stopped, as by Ctrl-Z: it will not let go by itself.
+    /// Whether the holder is known to be stopped, as by Ctrl-Z; then it does not release the right by itself.
     pub is_stopped: bool,
-    /// How long we waited.
+    /// The time that we waited before giving up.
     pub waited_ms: u64,
 }
 
@@ -104,127 +105,127 @@ impl fmt::Display for Busy {
     }
 }
 
-/// What any verb may meet below it. Nothing was acknowledged.
+/// An error that every operation can meet. Nothing was acknowledged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// Somebody else has the right that is needed.
+    /// Another process holds the right that is needed.
     #[error("{0}")]
     Busy(Box<Busy>),
-    /// No space, no inodes, a quota, or the limit on the size of files.
+    /// There is no space or no inode left, or a quota or the limit on the size of files is reached.
     #[error("{}, then try again", no_room(path, source))]
     Full {
-        /// What could not be written.
+        /// The file that could not be written.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The file system takes no writes.
+    /// The file system is mounted read-only.
     #[error("{} is on a read-only file system; mount it writable or choose another project", path.display())]
     ReadOnly {
-        /// What could not be written.
+        /// The file that could not be written.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A symbolic link or something else that is no plain file or folder.
+    /// There is a symbolic link, a device or the like where a plain file or folder is expected.
     #[error("{} is not a plain {expected}; we follow no symbolic links there: replace it by the {expected} itself", path.display())]
     NotPlain {
-        /// What is in the way.
+        /// The path of the link or device.
         path: PathBuf,
-        /// What should be there.
+        /// The expected kind: `file` or `folder`.
         expected: &'static str,
     },
-    /// A newer program wrote this.
+    /// A newer program wrote the file in a newer format.
     #[error("{} has format version {found}, and this program writes {known}; use a newer program to write (reading what it can is still possible)", path.display())]
     Newer {
-        /// The file that says so.
+        /// The file with the newer format.
         path: PathBuf,
-        /// Its version.
+        /// The format version of the file.
         found: u64,
-        /// Ours.
+        /// The highest format version that this program knows.
         known: u64,
     },
     /// The folder belongs to another chat.
     #[error("{} belongs to chat `{owner}`, not to `{wanted}`; rename one of the two chats", path.display())]
     OtherChat {
-        /// The file that says so.
+        /// The file that names the other chat.
         path: PathBuf,
-        /// The key it holds.
+        /// The key in that file.
         owner: String,
-        /// The key that was asked for.
+        /// The key of the chat that was opened.
         wanted: ChatKey,
     },
-    /// A file that should be there is missing, empty, or cannot be understood at all.
+    /// A file is missing, empty, or cannot be understood at all.
     #[error("{} is damaged: {what}; `ship repair` goes on with what can be read, or restore it from a copy", path.display())]
     Damaged {
-        /// The file.
+        /// The file that is damaged.
         path: PathBuf,
-        /// What is wrong with it.
+        /// A description of the damage, without a remedy.
         what: String,
     },
-    /// An earlier write failed and could not be taken back yet.
+    /// An earlier write failed and could not be undone yet.
     #[error("{} is read-only until an earlier failed write is taken back ({cause}); check the disk, then try again", path.display())]
     Unsettled {
-        /// The file.
+        /// The file with the failed write.
         path: PathBuf,
-        /// What failed.
+        /// The error of the earlier write.
         cause: String,
     },
-    /// A log could not be kept under a second name, so nothing was changed.
+    /// A log could not be sealed under a second name, so nothing was changed.
     #[error("{} cannot be kept as {}, so nothing was changed: this file system has no hard links ({linking}), and a copy failed too: {copying}", path.display(), sealed.display())]
     CannotSeal {
-        /// The log.
+        /// The log that was to be sealed.
         path: PathBuf,
-        /// Its second name.
+        /// The name that it should have got.
         sealed: PathBuf,
-        /// Why it could not be linked.
+        /// The reason why it could not be linked.
         linking: String,
-        /// Why it could not be copied, and what to do.
+        /// The reason why it could not be copied, with a remedy.
         copying: String,
     },
-    /// What was handed in for this file is at fault.
+    /// The content for this file is refused.
     #[error("nothing was written to {}: {refused}", path.display())]
     Refused {
-        /// The file.
+        /// The file that was not written.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         refused: RefusedInput,
     },
-    /// The account has no right to it.
+    /// The account lacks the permission.
     #[error("this account may not {doing} {}; give it the permission, or use the account it belongs to", path.display())]
     Denied {
-        /// What we did.
+        /// The operation as a verb, such as `read`.
         doing: &'static str,
-        /// To what.
+        /// The file or folder of the operation.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The process, or the system, has as many files open as it may.
+    /// The process or the system has as many files open as its limit allows.
     #[error("too many files are open to {doing} {}; close some or raise the limit with `ulimit -n 256`, then try again", path.display())]
     OpenFiles {
-        /// What we did.
+        /// The operation as a verb, such as `open`.
         doing: &'static str,
-        /// To what.
+        /// The file or folder of the operation.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Anything else the system said.
+    /// The system reports any other error.
     #[error("failed to {doing} {}; check the disk, then try again", path.display())]
     Io {
-        /// What we did.
+        /// The operation as a verb, such as `sync`.
         doing: &'static str,
-        /// To what.
+        /// The file or folder of the operation.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl StorageError {
-    /// Sorts an error of the system by what can be done about it.
+    /// Sorts an error of the system by its remedy.
     pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         let path = path.into();
         match source.kind() {
@@ -236,7 +237,7 @@ impl StorageError {
             io::ErrorKind::NotADirectory => Self::NotPlain { path, expected: "folder" },
             io::ErrorKind::IsADirectory => Self::NotPlain { path, expected: "file" },
             _ => match source.raw_os_error().map(Errno::from_raw_os_error) {
-                // What O_NOFOLLOW answers to a symbolic link.
+                // `O_NOFOLLOW` reports a symbolic link this way.
                 Some(Errno::LOOP) => Self::NotPlain { path, expected: "file" },
                 Some(Errno::MFILE | Errno::NFILE) => Self::OpenFiles { doing, path, source },
                 _ => Self::Io { doing, path, source },
@@ -244,7 +245,7 @@ impl StorageError {
         }
     }
 
-    /// Returns a stable word for machines.
+    /// Returns a stable word that a program can match.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Busy(_) => "storage_busy",
@@ -263,7 +264,7 @@ impl StorageError {
         }
     }
 
-    /// Tells of an earlier write that failed, if the disk still fails.
+    /// Turns this error into [`StorageError::Unsettled`] if it only says that the disk still fails.
     pub(crate) fn after_failure(self, path: &Path, cause: String) -> Self {
         match self {
             Self::Damaged { .. }
@@ -275,7 +276,7 @@ impl StorageError {
         }
     }
 
-    /// A copy for each of those who waited for the same sync.
+    /// Returns a copy for each writer that waited for the same sync.
     pub(crate) fn share(&self) -> Self {
         let copy = |error: &io::Error| match error.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code),
@@ -322,7 +323,7 @@ impl StorageError {
     }
 }
 
-/// Says what there is no room for, and what makes room again.
+/// Describes the lack of room and its remedy.
 fn no_room(path: &Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
@@ -337,58 +338,58 @@ fn no_room(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// What is wrong with something that was handed in. Nothing was written.
+/// The reason why a line or an entry is refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RefusedInput {
-    /// A field that only the store may write.
+    /// The content has a field that only the store may write.
     #[error("the field `{0}` is reserved for the store; leave it out")]
     Reserved(String),
-    /// It is not a message.
+    /// The content is not a message.
     #[error("this is no message: {0}; a message has a non-empty `id`, a `role` and `parts`")]
     NotAMessage(&'static str),
-    /// It is over `limits.messageBytes`.
+    /// The content is larger than `limits.messageBytes`.
     #[error(
         "`{id}` has {bytes} bytes, and `limits.messageBytes` allows {max}; shorten it or raise the limit"
     )]
     TooLarge {
-        /// The message or entry.
+        /// The id of the message or the key of the entry.
         id: String,
-        /// How long it is.
+        /// Its size in bytes.
         bytes: usize,
-        /// What is allowed.
+        /// The limit in bytes.
         max: usize,
     },
-    /// What names it is longer than any name.
+    /// The id or key is too long.
     #[error("an id or key has at most {max} bytes, and `{start}…` has {bytes}; shorten it")]
     LongName {
-        /// How it begins.
+        /// The first characters of the id or key.
         start: String,
-        /// How long it is.
+        /// Its length in bytes.
         bytes: usize,
-        /// What is allowed.
+        /// The limit in bytes.
         max: usize,
     },
-    /// It would replace a message that is not there.
+    /// The revision replaces a message that is not in the log.
     #[error("no message `{0}` is there to be replaced; give `rev` 0 to say something new")]
     NothingToReplace(String),
-    /// The same id would stand in a log twice.
+    /// Two lines of one log would have the same id.
     #[error("`{0}` is there twice; hand in each message once")]
     Twice(String),
-    /// Lines shall be kept that the log does not have.
+    /// A rotation keeps lines that the log does not have.
     #[error("the log has no lines {first} to {last}; read it again and keep what is there")]
     NoLines {
-        /// The first.
+        /// The first line that was to be kept.
         first: Seq,
-        /// The last.
+        /// The last line that was to be kept.
         last: Seq,
     },
-    /// There is nothing in it.
+    /// The batch has no line.
     #[error("there is nothing to write; hand in at least one line")]
     Empty,
 }
 
-/// Why a list of chats could not be made.
+/// The reason why chats could not be listed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {
@@ -397,150 +398,150 @@ pub enum ListError {
     Storage(#[from] StorageError),
 }
 
-/// Why a chat could not be opened.
+/// The reason why a chat could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The files refused.
+    /// The files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// Why a lane could not be taken.
+/// The reason why a lane could not be taken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaneError {
-    /// Another run holds it, or the files refused.
+    /// Another run holds the lane, or the files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// Why something could not be read. Reading never changes anything.
+/// The reason why a log could not be read. Reading changes no file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The files could not be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// No such sealed log, or one of which nothing can be read.
+    /// The sealed log does not exist, or nothing in it can be read.
     #[error(
         "nothing can be read of sealed log `{name}` of chat `{chat}`; restore it from a copy, or go on without it"
     )]
     NoSealedLog {
-        /// The chat.
+        /// The chat that was read.
         chat: ChatKey,
-        /// The name that was asked for.
+        /// The name of the sealed log.
         name: String,
     },
-    /// Its lines were purged on purpose.
+    /// The lines of the sealed log were purged on purpose.
     #[error(
         "sealed log `{name}` of chat `{chat}` is empty on purpose: {purged}; its messages cannot be brought back"
     )]
     Purged {
-        /// The chat.
+        /// The chat that was read.
         chat: ChatKey,
-        /// The sealed log.
+        /// The name of the sealed log.
         name: String,
-        /// What is left to tell.
+        /// The time, the author and the extent of the purge.
         purged: Purged,
     },
 }
 
-/// Why a sealed log was not purged. It is as it was, or only its tombstone is left.
+/// The reason why a sealed log was not purged. The log is unchanged, or only its tombstone is left.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PurgeError {
-    /// The chat has no such sealed log: none of that name, or it is the live log or another chat's.
+    /// The chat has no such sealed log: no log has this name, or it is the live log or another chat's.
     #[error(
         "chat `{chat}` has no sealed log `{name}` to purge; name one that a rotation has sealed"
     )]
     NotSealed {
-        /// The chat.
+        /// The chat with the purge.
         chat: ChatKey,
-        /// The name that was asked for.
+        /// The name that the caller gave.
         name: String,
     },
-    /// The files refused.
+    /// The files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// Why a ledger entry was not accepted. It is not in the ledger, or was not acknowledged.
+/// The reason why a ledger entry was not accepted. It is not in the ledger, or was not acknowledged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
-    /// The entry itself is at fault.
+    /// The entry itself is refused.
     #[error(transparent)]
     Refused(#[from] RefusedInput),
-    /// A delivery names an entry that is not there.
+    /// A delivery names a ledger entry that does not exist.
     #[error("chat `{chat}` has no ledger entry {entry}; name one that was accepted")]
     NoEntry {
-        /// The chat.
+        /// The chat of the ledger.
         chat: ChatKey,
-        /// The entry that was named.
+        /// The entry that the delivery names.
         entry: LedgerSeq,
     },
-    /// The files refused.
+    /// The files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// Why an append was refused. Nothing of it was acknowledged.
+/// The reason why an append was refused. No line of it was acknowledged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendError {
-    /// The batch itself is at fault.
+    /// The batch itself is refused.
     #[error(transparent)]
     Refused(#[from] RefusedInput),
-    /// The log has moved on; read it and decide again.
+    /// The log has moved on; the caller reads it and decides again.
     #[error("chat `{chat}` has moved on: expected {expected}, found {found}; read it again")]
     Moved {
-        /// The chat.
+        /// The chat of the log.
         chat: ChatKey,
-        /// What the caller expected.
+        /// The end of the log that the caller expected.
         expected: Position,
-        /// Where the log ends.
+        /// The end of the log that was found.
         found: Position,
     },
-    /// A message names a ledger entry that is not there.
+    /// A message names a ledger entry that does not exist.
     #[error(
         "chat `{chat}` has no ledger entry {entry}; read the ledger again and promote what is there"
     )]
     NoEntry {
-        /// The chat.
+        /// The chat of the ledger.
         chat: ChatKey,
-        /// The entry that was named.
+        /// The entry that the message names.
         entry: LedgerSeq,
     },
     /// The chat has no context yet.
     #[error("chat `{chat}` has no context yet; begin one with a rotation")]
     NoContext {
-        /// The chat.
+        /// The chat without a context.
         chat: ChatKey,
     },
-    /// A message with this id is there and says something else.
+    /// A message with this id exists and has other content.
     #[error(
         "message `{id}` is already at line {seq} with other content; give `rev` {next_rev} to replace it"
     )]
     Conflict {
-        /// The message.
+        /// The id of both messages.
         id: MessageId,
-        /// Where it is.
+        /// The line of the existing message.
         seq: Seq,
-        /// The revision that would replace it.
+        /// The revision with which the new message would replace it.
         next_rev: u64,
     },
-    /// The files refused.
+    /// The files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// Why a rotation was refused. The old log is as it was, or the new one is complete; opening the chat
-/// tells which.
+/// The reason why a rotation was refused. The old log is unchanged, or the new one is complete; opening
+/// the chat tells which.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RotateError {
-    /// What it brings is at fault.
+    /// The content of the rotation is refused.
     #[error(transparent)]
     Refused(#[from] RefusedInput),
     /// Another rotation came first.
@@ -550,30 +551,30 @@ pub enum RotateError {
         tell(found)
     )]
     Moved {
-        /// The chat.
+        /// The chat of the log.
         chat: ChatKey,
-        /// What the caller expected.
+        /// The generation that the caller expected.
         expected: Option<Gen>,
-        /// What is there.
+        /// The generation that was found.
         found: Option<Gen>,
     },
-    /// A message names a ledger entry that is not there.
+    /// A message names a ledger entry that does not exist.
     #[error(
         "chat `{chat}` has no ledger entry {entry}; read the ledger again and promote what is there"
     )]
     NoEntry {
-        /// The chat.
+        /// The chat of the ledger.
         chat: ChatKey,
-        /// The entry that was named.
+        /// The entry that the message names.
         entry: LedgerSeq,
     },
-    /// Lines shall be copied from a chat that is not there.
+    /// The rotation copies lines of a chat that does not exist.
     #[error("there is no chat `{0}` to copy from; see `ship chats`")]
     NoChat(ChatKey),
-    /// What shall be copied is not there any more, or never was.
+    /// The log from which lines are copied cannot be read.
     #[error(transparent)]
     Source(ReadError),
-    /// The files refused.
+    /// The files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
@@ -593,17 +594,17 @@ fn tell(generation: &Option<Gen>) -> String {
     generation.map_or_else(|| "no context".to_owned(), |number| format!("generation {number}"))
 }
 
-/// Why a blob could not be kept or found.
+/// The reason why a blob could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlobError {
-    /// There is no blob of that digest.
+    /// No blob has this digest.
     #[error("blob {0} is missing; restore `.ship/blobs` from a copy")]
     Missing(String),
-    /// Its bytes do not have the digest that names it.
+    /// The bytes of the blob do not have its digest.
     #[error("blob {0} has other bytes than its name says; restore `.ship/blobs` from a copy")]
     Damaged(String),
-    /// The files refused.
+    /// The files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
