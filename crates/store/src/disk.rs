@@ -1,8 +1,8 @@
-//! The seam below the file store: the few calls that it makes on a disk.
+//! The few calls that the file store makes on a disk, as traits.
 //!
-//! Every path is relative to the project folder. Three disks implement it: [`RealDisk`], which is
-//! libc's file calls and nothing else; [`MemoryDisk`], which forgets everything at the end; and the
-//! simulated one of the testkit, which fails, tears and loses what it is told to.
+//! Every path is relative to the project folder. Three disks implement the traits: [`RealDisk`] makes libc's file
+//! calls and nothing else; [`MemoryDisk`] forgets everything when it is dropped; the simulated disk of the testkit
+//! fails, tears and loses on command.
 
 mod memory;
 mod real;
@@ -15,87 +15,87 @@ pub use real::RealDisk;
 
 use crate::Timestamp;
 
-/// How a file is opened.
+/// Says for what a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
-    /// To read it.
+    /// The file is read.
     Read,
-    /// To read it, write at its end, and cut it.
+    /// The file is read, written at its end, and cut.
     Append,
-    /// As `Append`, but the file must be new.
+    /// Like `Append`, but the file must not exist yet.
     Create,
-    /// To lock it and leave a note in it; made if it is not there.
+    /// The file is locked and holds the holder's note. It is created if it is missing.
     Lock,
 }
 
-/// What is at a path.
+/// The kind of thing at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
     /// A plain file.
     File,
-    /// A folder.
+    /// A folder, also called directory.
     Folder,
     /// A symbolic link, which is never followed, or a device or the like.
     Other,
 }
 
-/// What a look at a file tells.
+/// The properties of a file that one `stat` call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLook {
-    /// What it is.
+    /// The kind of thing that it is.
     pub node: NodeKind,
-    /// Which file it is: the same number is the same file, whatever its name.
+    /// The identity of the file: its device and inode number, which a new name does not change.
     pub file: (u64, u64),
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub len: u64,
-    /// How many names it has.
+    /// The number of its names (hard links).
     pub names: u64,
 }
 
-/// A disk. A call either does what it says or fails; only `sync` and `sync_folder` make it last.
+/// A disk. A call does what it says or fails, but only `sync` and `sync_folder` make the effect durable.
 pub trait Disk: Send + Sync {
     /// Opens a plain file.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>>;
-    /// Makes a folder.
+    /// Creates a folder, whose parent must exist.
     fn make_folder(&self, path: &Path) -> io::Result<()>;
     /// Gives the file `from` a second name.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Gives the file `from` the name `to`, taking it from any file that has it.
+    /// Renames the file `from` to `to`, and replaces a file that has this name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Takes a name away.
+    /// Removes a name of a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Makes a symbolic link.
+    /// Creates a symbolic link.
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()>;
-    /// Looks at a path without following it.
+    /// Returns the properties of a path without following it.
     fn look(&self, path: &Path) -> io::Result<FileLook>;
-    /// Returns when a file was last written; `None` on a disk that does not keep that.
+    /// Returns the time of the last write to a file, or `None` on a disk that does not keep it.
     fn modified(&self, _path: &Path) -> io::Result<Option<Timestamp>> {
         Ok(None)
     }
     /// Returns the names in a folder, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
-    /// Makes the names in a folder last.
+    /// Makes the names in a folder durable.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
 }
 
-/// An open file. A lock on it is free when this is dropped.
+/// An open file. Dropping it releases its lock.
 pub trait DiskFile: Send + Sync {
-    /// Looks at the file itself, whatever its name is by now.
+    /// Returns the properties of the open file, even if it was renamed since.
     fn look(&self) -> io::Result<FileLook>;
-    /// Tells what the file was when it was opened, which costs a disk nothing that looks at what it opens.
+    /// Returns the properties at the time of opening, without another call where the disk has kept them.
     fn look_when_opened(&self) -> io::Result<FileLook> {
         self.look()
     }
-    /// Reads at a place; 0 is the end.
+    /// Reads at an offset. Returns 0 at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
-    /// Writes at the end, perhaps less than all.
+    /// Writes at the end of the file, possibly less than all bytes, and returns how many.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
-    /// Writes over the start: the note of a lock file.
+    /// Overwrites the start of a lock file with the holder's note.
     fn write_note(&self, bytes: &[u8]) -> io::Result<()>;
     /// Cuts the file to a length.
     fn truncate(&self, len: u64) -> io::Result<()>;
-    /// Makes the bytes last.
+    /// Makes the bytes of the file durable.
     fn sync(&self) -> io::Result<()>;
-    /// Takes the exclusive lock; false if another has it.
+    /// Takes the exclusive lock. Returns false if another process holds it.
     fn try_lock(&self) -> io::Result<bool>;
 }

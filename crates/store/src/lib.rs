@@ -1,16 +1,15 @@
-//! What keeps chats: accepted means durable.
+//! Keeps chats on disk or in memory; what a call has accepted is durable.
 //!
-//! A [`Store`] holds chats. Each chat has a *ledger* of what crossed the boundary to the platform, and a
-//! *context log* of what the model works in. All that ever happens to a context is one of two
-//! operations: [`append`](Lane::append) and [`rotate`](Lane::rotate), both atomic, both on disk before
-//! they return. [`FileStore`] keeps chats in the `.ship` folder of a project, in the format that
-//! `docs/format.md` describes byte by byte, or in memory. [`conversation`] keeps one context in one file of
-//! its own, in lines that other programs read.
+//! A [`Store`] holds chats. Each chat has a *ledger*, which records what came in and went out, and a *context log*,
+//! which holds what the model works in. Only two operations change a context, [`append`](Lane::append) and
+//! [`rotate`](Lane::rotate). Both are atomic, and both are on disk before they return. [`FileStore`] keeps chats in
+//! the `.ship` folder of a project, in the format of `docs/format.md`, or in memory. [`conversation`] keeps one
+//! context in one file of its own, in lines that other programs can read.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
 //! use ship_message::json::{Json, Object};
-//! use ship_store::{About, ContextId, FileStore, Head, Options, Rotation, Store, Timestamp};
+//! use ship_store::{About, ContextId, FileStore, Head, Rotation, Store, StoreOptions, Timestamp};
 //!
 //! let store = FileStore::in_memory(StoreOptions::default());
 //! let chat = store.create(&"terminal:main".parse()?, About::default()).await?;

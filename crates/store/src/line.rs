@@ -1,28 +1,29 @@
-//! One line of a log: a JSON object with the store's own fields around what was handed in.
+//! Encodes and decodes one line of a log: a JSON object with the store's own fields around the body.
 //!
 //! `{"seq":7,"type":"msg","rev":1,"in":3,"batch":[7,8], …body… ,"blobs":{…},"crc":"0a1b2c3d"}`
 //!
-//! `seq` is first, for people who look at a log, and `crc` is last: the CRC-32C of every byte before `,"crc"`.
+//! `seq` stands first, where a person looks for it. `crc` stands last: it is the CRC-32C of
+//! every byte before `,"crc"`.
 
 use ship_message::json::{Json, Object};
 
-/// The fields that only the store writes. Content that holds one of them is refused.
+/// The fields that only the store writes. A body that has one of them is refused.
 pub(crate) const RESERVED: [&str; 7] = ["seq", "type", "rev", "in", "batch", "blobs", "crc"];
 
 /// The events that only the store writes.
 pub(crate) const HEAD: &str = "head";
 pub(crate) const PURGED: &str = "purged";
 
-/// `,"crc":"0a1b2c3d"}`
+/// The length of `,"crc":"0a1b2c3d"}`, with which each line ends.
 const CRC_LEN: usize = 18;
 const CRC_FIELD: &[u8] = b",\"crc\":\"";
 
-/// What a line is.
+/// Tells messages from events; the `type` of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineKind {
-    /// A message, or an entry of the ledger.
+    /// A message of a context, or an entry of the ledger.
     Message,
-    /// Anything else a log must remember.
+    /// Anything else that a log must remember, such as its head.
     Event,
 }
 
@@ -35,21 +36,21 @@ impl LineKind {
     }
 }
 
-/// A line that is ready to be written, but for its number and its batch.
+/// A line that is ready to be written, except for its number and its batch.
 #[derive(Debug, Clone)]
 pub(crate) struct UnnumberedLine {
     pub(crate) kind: LineKind,
     pub(crate) rev: u64,
-    /// The ledger position of a promoted message.
+    /// The ledger position of the entry that became this message.
     pub(crate) inbox: Option<u64>,
     /// The fields of the body as JSON, without the braces.
     pub(crate) body: String,
-    /// The `blobs` field as JSON.
+    /// The `blobs` field as JSON text.
     pub(crate) blobs: Option<String>,
 }
 
 impl UnnumberedLine {
-    /// Makes a line of `body`, which must hold no reserved field.
+    /// Makes a line from `body`, which must not have a reserved field.
     pub(crate) fn new(kind: LineKind, body: Object) -> Self {
         let text = Json::from(body).to_string();
         let inner = text[1..text.len() - 1].to_owned();
@@ -60,7 +61,7 @@ impl UnnumberedLine {
     pub(crate) fn write(&self, seq: u64, batch: Option<(u64, u64)>, out: &mut Vec<u8>) {
         use std::io::Write as _;
         let start = out.len();
-        // Cannot fail: writing to a `Vec`.
+        // Writing to a `Vec` cannot fail.
         let _ = write!(out, "{{\"seq\":{seq},\"type\":\"{}\"", self.kind.as_str());
         if self.rev > 0 {
             let _ = write!(out, ",\"rev\":{}", self.rev);
@@ -83,7 +84,7 @@ impl UnnumberedLine {
     }
 }
 
-/// A line as it was found, its own fields apart from the body.
+/// A line as it was read: the store's own fields, and the body without them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RawLine {
     pub(crate) seq: u64,
@@ -97,7 +98,7 @@ pub(crate) struct RawLine {
 }
 
 impl RawLine {
-    /// Returns the line as one that can be written again, under another number.
+    /// Returns a line with the same content that can be written under another number.
     pub(crate) fn into_draft(self) -> UnnumberedLine {
         let blobs = self.blobs.map(|blobs| Json::from(blobs).to_string());
         UnnumberedLine {
@@ -108,20 +109,20 @@ impl RawLine {
         }
     }
 
-    /// Whether it stands for lines that were purged.
+    /// Whether the line is a tombstone, which stands for lines that were purged.
     pub(crate) fn is_tombstone(&self) -> bool {
         self.event() == Some(PURGED)
     }
 
-    /// Returns the name of the event, if it is one.
+    /// Returns the name of the event if the line is an event.
     pub(crate) fn event(&self) -> Option<&str> {
         if self.kind == LineKind::Event { self.body.str("event") } else { None }
     }
 }
 
-/// Reads one line, without its newline. `None` if a byte of it is wrong.
+/// Reads one line, given without its newline. Returns `None` if any byte of it is wrong.
 ///
-/// A carriage return at its end is harmless: git writes one before each newline where `core.autocrlf` is set.
+/// A carriage return at the end is accepted: git adds one to each line where `core.autocrlf` is set.
 pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
     let bytes = without_return(bytes);
     let crc = checksum(bytes)?;
@@ -144,7 +145,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
     Some(RawLine { seq, kind, rev, inbox, batch, blobs, crc, body })
 }
 
-/// What a line that was never replaced begins with.
+/// The first fields of a line that replaces no other line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineOutline<'a> {
     pub(crate) seq: u64,
@@ -154,13 +155,14 @@ pub(crate) struct LineOutline<'a> {
     pub(crate) id: &'a [u8],
 }
 
-/// Returns the number that a line begins with, whatever its checksum.
+/// Returns the number at the start of a line without checking the checksum.
 pub(crate) fn claimed_seq(bytes: &[u8]) -> Option<u64> {
     Some(number(bytes.strip_prefix(b"{\"seq\":")?)?.0)
 }
 
-/// Reads what a line begins with, without its newline, at a fraction of what [`decode`] costs. `None` if its checksum
-/// is wrong, if it is a revision, or if it is not written as we write it: then only [`decode`] can tell.
+/// Reads the first fields of a line at a fraction of the cost of [`decode`]. Returns `None` if the checksum
+/// is wrong, if the line is a revision, or if another program wrote it in another form. Only [`decode`] can
+/// read the last two.
 pub(crate) fn outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     checksum(bytes)?;
     let (seq, rest) = number(bytes.strip_prefix(b"{\"seq\":")?)?;
@@ -204,21 +206,22 @@ fn range(batch: &Json) -> Option<(u64, u64)> {
     }
 }
 
-/// Returns the checksum of a line if it is the right one.
+/// Returns the checksum of a line if it matches the content.
 fn checksum(line: &[u8]) -> Option<u32> {
     let (content, field) = line.split_at_checked(line.len().checked_sub(CRC_LEN)?)?;
     let digits = field.strip_prefix(CRC_FIELD)?.strip_suffix(b"\"}")?;
     let digits = std::str::from_utf8(digits).ok()?;
     let crc = u32::from_str_radix(digits, 16).ok()?;
-    // Written in one way only, or a flipped bit in a hex digit's case would go unnoticed.
+    // Only one spelling is accepted; otherwise a flipped bit in the case of a hex digit would go unnoticed.
     (digits == format!("{crc:08x}") && crc == crc32c::crc32c(content)).then_some(crc)
 }
 
-/// Reads the line that `bytes` begin with, and tells where it ends; `None` if they begin with none.
+/// Reads the line at the start of `bytes` and returns its length with it; `None` if `bytes` do not
+/// start with a line.
 ///
-/// What follows may be another line that lost its newline, so the end is found by the checksum: the first
-/// `,"crc":"xxxxxxxx"}` whose digits are those of everything before it. The checksum is carried along from
-/// one such place to the next, so that content full of them costs no more than one pass.
+/// Another line may follow without a newline between them, so the checksum decides where the line ends: at the
+/// first `,"crc":"xxxxxxxx"}` whose digits match everything before it. The checksum is carried on from one
+/// candidate to the next, so that content full of candidates still costs only one pass.
 pub(crate) fn decode_first(bytes: &[u8]) -> Option<(usize, RawLine)> {
     let (mut crc, mut summed) = (0, 0);
     let mut tries = 0;
@@ -231,7 +234,7 @@ pub(crate) fn decode_first(bytes: &[u8]) -> Option<(usize, RawLine)> {
             if let Some(line) = decode(&bytes[..at + CRC_LEN]) {
                 return Some((at + CRC_LEN, line));
             }
-            // Content that knows the checksum of what stands before it was made to deceive.
+            // Only content made to deceive holds the checksum of what stands before it.
             tries += 1;
             if tries == TRIES_MAX {
                 break;
@@ -241,11 +244,11 @@ pub(crate) fn decode_first(bytes: &[u8]) -> Option<(usize, RawLine)> {
     None
 }
 
-/// How often something is taken for a line that turns out to be none, before the rest is given up: what is
-/// hostile must not cost more than one pass.
+/// The number of false candidates after which the rest is given up, so that hostile content costs no
+/// more than one pass.
 const TRIES_MAX: usize = 16;
 
-/// Where `pattern` stands in `bytes`.
+/// Returns the offsets of `pattern` in `bytes`.
 fn positions<'a>(bytes: &'a [u8], pattern: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
     bytes.windows(pattern.len()).enumerate().filter(move |(_, w)| *w == pattern).map(|(at, _)| at)
 }

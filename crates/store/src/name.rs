@@ -1,8 +1,8 @@
-//! Folder names: a chat key as one file name.
+//! Makes the name of a chat's folder from its key.
 //!
-//! The name is what JavaScript's `encodeURIComponent` gives, so that people find their chats. One
-//! longer than 200 bytes is cut and gets a digest of the whole. The name is never turned back into a
-//! key: `chat.json` holds the truth, and a folder whose `chat.json` names another key is refused.
+//! The name is the key as JavaScript's `encodeURIComponent` writes it, so that a person finds a chat by its key. A
+//! name over 200 bytes is cut, and a digest of the whole key is added. The key is never read from the name:
+//! `chat.json` holds it, and a folder with another key in its `chat.json` is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use sha2::{Digest, Sha256};
 
 use crate::ChatKey;
 
-/// Longer names are cut: file systems allow 255 bytes, and quarantined files add to theirs.
+/// The maximal length of a name: file systems allow 255 bytes, and the names of quarantined files add to it.
 const NAME_BYTES_MAX: usize = 200;
 
-/// Returns the folder in which a chat lives, below the project's. For texts that people put there; what the
-/// store keeps is the store's.
+/// Returns the folder of a chat, relative to the project folder. A person may put texts there; the other files
+/// belong to the store.
 pub fn chat_folder(key: &ChatKey) -> PathBuf {
     Path::new(".ship/chat").join(folder_name(key))
 }
 
-/// Returns the name of the folder in which the chat lives.
+/// Returns the name of the folder of a chat.
 pub(crate) fn folder_name(key: &ChatKey) -> String {
     let encoded = encode_uri_component(key.as_str());
     if encoded.len() <= NAME_BYTES_MAX {
@@ -34,7 +34,7 @@ pub(crate) fn folder_name(key: &ChatKey) -> String {
     format!("{}~{}", &encoded[..cut], &digest[..32])
 }
 
-/// Returns the key that a folder may be named after; whether it is must be told by [`folder_name`].
+/// Returns the key that a folder may be named after. The caller confirms it with [`folder_name`].
 pub(crate) fn decoded_name(folder: &str) -> Option<ChatKey> {
     let mut bytes = Vec::with_capacity(folder.len());
     let mut rest = folder.as_bytes();
@@ -58,7 +58,7 @@ fn encode_uri_component(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
-            // Cannot fail: writing to a `String`.
+            // Writing to a `String` cannot fail.
             let _ = write!(encoded, "%{byte:02X}");
         }
     }

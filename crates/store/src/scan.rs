@@ -1,36 +1,36 @@
-//! Scanning: turning whatever bytes are on disk back into a log.
+//! Turns the bytes of a file back into the lines of a log.
 //!
-//! A writer has at most one unsynced batch in a file, and a crash leaves of it a beginning, or NUL bytes where
-//! pages never reached the disk. So only three things are a *torn tail*: an end without its newline, NUL bytes in
-//! the last batch, and a last batch that lacks lines at its end. It was never acknowledged and is cut off before
-//! the next append. Whatever else cannot be read is *damage*, also in the last line: it is named and kept, and the
-//! lines around it are read.
+//! A writer has at most one unsynced batch in a file. A crash leaves the beginning of that batch, or NUL bytes
+//! where pages did not reach the disk. So exactly three things are a *torn tail*: an end without its newline, NUL
+//! bytes in the last batch, and a last batch that lacks lines at its end. A torn tail was never acknowledged and is
+//! cut off before the next append. All other unreadable bytes are *damage*, even in the last line: they are
+//! reported and kept, and the lines around them are read.
 //!
-//! All of this is a function of the bytes. Nothing here opens a file.
+//! The result depends on the bytes alone. Nothing here opens a file.
 
 use crate::line::{RawLine, decode, decode_first, without_return};
 
-/// A line and where it is.
+/// A line and its place in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScannedLine {
     pub(crate) offset: usize,
-    /// Length without the newline.
+    /// The length without the newline.
     pub(crate) len: usize,
     pub(crate) line: RawLine,
 }
 
-/// What is wrong with a stretch of a log.
+/// Says what is wrong with a stretch of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFault {
-    /// Bytes that are no line.
+    /// The bytes are not a line.
     Unreadable,
-    /// A whole line that repeats or goes back behind an earlier number.
+    /// The line is whole, but its number is not above an earlier one.
     OutOfOrder,
     /// Numbers are missing, though no bytes are unreadable.
     Gap,
 }
 
-/// A stretch of a log that is damaged.
+/// A damaged stretch of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Damage {
     pub(crate) offset: usize,
@@ -38,7 +38,7 @@ pub(crate) struct Damage {
     pub(crate) fault: LogFault,
 }
 
-/// The numbers at the end of a log.
+/// The highest line numbers at the end of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineNumbers {
     /// The number of the last line that can be read.
@@ -49,49 +49,49 @@ pub(crate) struct LineNumbers {
 }
 
 impl LineNumbers {
-    /// The end of a log without damage at its end.
+    /// Returns the numbers of a log that has no damage at its end.
     pub(crate) fn at(last: u64) -> Self {
         Self { last, given: last }
     }
 }
 
-/// What a stretch of bytes holds.
+/// The lines and the damage in a stretch of bytes.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct LogScan {
     pub(crate) lines: Vec<ScannedLine>,
     pub(crate) damage: Vec<Damage>,
-    /// Where two lines stand on one, which is harmless.
+    /// The offsets of lines that share a line of text with another, which is harmless.
     pub(crate) glued: Vec<usize>,
-    /// Up to here everything is a whole batch or damage; the rest is a torn tail.
+    /// The length of the whole batches and the damage; what follows is a torn tail.
     pub(crate) good_len: usize,
-    /// The highest number that may have been given, to a line that can be read or to one that cannot.
+    /// The highest number that may have been given, also to a line that cannot be read.
     pub(crate) given: u64,
 }
 
 enum Item {
     Line(ScannedLine),
-    /// A line whose number is not above the one before it.
+    /// A line with a number that is not above that of the line before it.
     Repeated(ScannedLine),
     Bad(UnreadableBytes),
 }
 
-/// Bytes that are no line.
+/// Bytes that are not a line.
 struct UnreadableBytes {
     offset: usize,
     end: usize,
-    /// Whether a crash may have left them: they hold NULs or lack their newline.
+    /// Whether a crash may have left them, because they have NULs or lack their newline.
     torn: bool,
-    /// How many lines they were, as far as that can be told.
+    /// The number of lines they once were, as far as it can be told.
     lines: u64,
 }
 
-/// Scans the bytes of a log from its start, or from the end of a batch on, where the next line should
-/// have the number `next_seq` if that is known.
+/// Scans the bytes of a log from its start, or from the end of a batch. `next_seq` is the number that the next line
+/// should have, if it is known.
 pub(crate) fn scan(bytes: &[u8], next_seq: Option<u64>) -> LogScan {
     scan_behind(bytes, next_seq.map(|next| LineNumbers::at(next.saturating_sub(1))))
 }
 
-/// Scans the bytes of a log behind a part that ended with these numbers.
+/// Scans the bytes that follow a part of the log with these last numbers.
 pub(crate) fn scan_behind(bytes: &[u8], behind: Option<LineNumbers>) -> LogScan {
     let mut glued = Vec::new();
     let mut items = split(bytes, &mut glued);
@@ -107,13 +107,13 @@ pub(crate) fn scan_behind(bytes: &[u8], behind: Option<LineNumbers>) -> LogScan 
 }
 
 impl LogScan {
-    /// Whether these bytes are lines, each on its own, and nothing else.
+    /// Whether the bytes are whole lines, each on its own, and nothing else.
     pub(crate) fn is_whole(&self, bytes: &[u8]) -> bool {
         let ended = bytes.is_empty() || bytes.ends_with(b"\n");
         ended && self.good_len == bytes.len() && self.damage.is_empty() && self.glued.is_empty()
     }
 
-    /// Tells lines from damage, by what can be read and by the order of the numbers.
+    /// Divides items into lines and damage, by readability and by the order of the numbers.
     fn sort_out(&mut self, items: Vec<Item>, mut next_seq: Option<u64>) {
         let mut after_bad = false;
         for item in items {
@@ -140,7 +140,7 @@ impl LogScan {
                 }
             }
         }
-        // The lines of a damaged batch may be missing without a trace.
+        // A damaged batch may lack lines without leaving a trace, so its last number counts as given.
         let batch = self.lines.last().and_then(|found| found.line.batch);
         self.given = self.given.max(batch.map_or(0, |(_, end)| end));
     }
@@ -158,12 +158,12 @@ impl Item {
         }
     }
 
-    /// Whether a crash may have left it.
+    /// Whether a crash may have left this item.
     fn is_torn(&self) -> bool {
         matches!(self, Self::Bad(UnreadableBytes { torn: true, .. }))
     }
 
-    /// The batch and the number of a line.
+    /// Returns the number of a line if it belongs to `batch`.
     fn in_batch(&self, batch: (u64, u64)) -> Option<u64> {
         match self {
             Self::Line(found) if found.line.batch == Some(batch) => Some(found.line.seq),
@@ -172,7 +172,7 @@ impl Item {
     }
 }
 
-/// Takes the bytes apart into lines and what is none.
+/// Divides the bytes into lines and unreadable stretches.
 fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
     let mut items = Vec::new();
     let mut offset = 0;
@@ -180,10 +180,10 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
         let newline = bytes[offset..].iter().position(|&byte| byte == b'\n');
         let end = newline.map_or(bytes.len(), |at| offset + at);
         match decode(&bytes[offset..end]) {
-            // A whole line is one, also when its newline is lost: its checksum covers all that it says.
+            // A whole line counts even without its newline, because the checksum covers its whole content.
             Some(line) => items.push(Item::Line(ScannedLine { offset, len: end - offset, line })),
             None if newline.is_some() => unglue(bytes, offset, end, &mut items, glued),
-            // Whatever it is, it was never finished.
+            // Without a newline it is an unfinished write.
             None => items.push(Item::Bad(UnreadableBytes { offset, end, torn: true, lines: 1 })),
         }
         offset = end + usize::from(newline.is_some());
@@ -191,24 +191,24 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
     items
 }
 
-/// Finds the lines in a stretch that is not one: after a lost newline two stand on one line.
+/// Finds the lines in a stretch that is not one line: without a newline between them, two lines share one.
 ///
-/// What people write can look like a line, checksum and all, so nothing behind a bad byte is believed: lines
-/// are taken from the beginning, one directly behind the other, and the rest is bad.
+/// Text from a person can look like a line, with a valid checksum. So nothing after an unreadable byte is trusted:
+/// lines are taken only from the beginning, one directly after the other, and the rest is unreadable.
 fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: &mut Vec<usize>) {
     let nul_len = bytes[start..end].iter().take_while(|&&byte| byte == 0).count();
     let behind = (nul_len > 0).then(|| decode(&bytes[start + nul_len..end])).flatten();
     if let Some(line) = behind {
-        // A hole where a write never reached the disk, and what another process wrote behind it. It is a line: what
-        // people write stands inside of braces or quotes, which the rest of its line closes, so no content of a line
-        // can be all that is left of it.
+        // The NULs are a write that did not reach the disk, and another process wrote its line after them. It is a
+        // real line: text from a person stands inside braces or quotes that the rest of its line closes, so it
+        // cannot be all that is left of a line.
         let offset = start + nul_len;
         items.push(Item::Bad(UnreadableBytes { offset: start, end: offset, torn: true, lines: 1 }));
         items.push(Item::Line(ScannedLine { offset, len: end - offset, line }));
         return;
     }
     let stretch = without_return(&bytes[start..end]);
-    // A byte that became a newline inside a line would make its content the beginning of the next.
+    // A byte that turned into a newline would make the middle of a line look like the start of one.
     let after_bad = matches!(items.last(), Some(Item::Bad(_)));
     let before = (items.len(), glued.len());
     let mut at = 0;
@@ -239,14 +239,14 @@ fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: 
     }));
 }
 
-/// How many lines a stretch was before it was damaged: when a newline was hurt, more than one.
+/// Returns how many lines a stretch held before it was damaged: more than one if a newline was damaged.
 fn lines_in(stretch: &[u8]) -> u64 {
     const BEGINNING: &[u8] = b"{\"seq\":";
     let beginnings = stretch.windows(BEGINNING.len()).filter(|window| *window == BEGINNING);
     (beginnings.count() as u64).max(1)
 }
 
-/// Marks the lines whose number is not above that of the line before, `last` being the one before them all.
+/// Marks the lines with numbers that are not above the number before them; `last` precedes them all.
 fn mark_repeats(items: &mut [Item], mut last: Option<u64>) {
     for item in items {
         let Item::Line(found) = item else { continue };
@@ -258,7 +258,7 @@ fn mark_repeats(items: &mut [Item], mut last: Option<u64>) {
     }
 }
 
-/// How many of the items are before the torn tail.
+/// Returns the number of items before the torn tail.
 fn items_before_torn_tail(items: &[Item]) -> usize {
     let torn_from = items.iter().rposition(|item| !item.is_torn()).map_or(0, |at| at + 1);
     let Some(last) = items.iter().rposition(|item| matches!(item, Item::Line(_))) else {
@@ -267,7 +267,7 @@ fn items_before_torn_tail(items: &[Item]) -> usize {
     let Item::Line(found) = &items[last] else { return torn_from };
     let Some(batch) = found.line.batch else { return torn_from };
     if last + 1 < torn_from {
-        // What stands behind the batch cannot be read, and no crash leaves it so. It may be the rest of the batch.
+        // The bytes after the batch are damage and not a torn tail. They may be the rest of the batch.
         return torn_from;
     }
     let first = batch_start(items, last, batch);
@@ -278,7 +278,8 @@ fn items_before_torn_tail(items: &[Item]) -> usize {
     if lacks_end || (is_last && has_hole) { first } else { torn_from }
 }
 
-/// The first item of the batch that `last` is in: its first line, or what stands unreadable in the place of that.
+/// Returns the index of the first item of the batch of `last`: its first line, or the unreadable
+/// bytes in its place.
 fn batch_start(items: &[Item], last: usize, batch: (u64, u64)) -> usize {
     let other = |item: &Item| matches!(item, Item::Line(_)) && item.in_batch(batch).is_none();
     let from = items[..last].iter().rposition(other).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! A disk made of maps, for stores that need not outlive the program.
+//! A disk made of maps, for stores that end with the program.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
 
-/// A disk made of maps. Clones share it.
+/// A disk made of maps. Its clones share the same files.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryDisk {
     tree: Arc<Mutex<Tree>>,
@@ -29,7 +29,7 @@ enum TreeEntry {
     Link(String),
 }
 
-/// A file lives as long as it has a name or is open.
+/// A file exists as long as it has a name or is open, as on a real disk.
 #[derive(Debug)]
 struct FileData {
     number: u64,
@@ -55,12 +55,12 @@ impl FileData {
 }
 
 impl MemoryDisk {
-    /// Makes an empty disk.
+    /// Creates an empty disk.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns everything on it, name by name: the bytes of a file, the target of a link.
+    /// Returns every name with the bytes of the file or the target of the link; `None` for a folder.
     pub fn contents(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let tree = self.lock();
         let describe = |entry: &TreeEntry| match entry {
@@ -72,13 +72,13 @@ impl MemoryDisk {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tree> {
-        // Nothing panics while it is held, and each change is one step.
+        // Nothing panics while the lock is held, and each change is one step, so a poisoned lock guards valid data.
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Tree {
-    /// Fails as the real disk does when the folder of `path` is missing or none.
+    /// Fails as the real disk does if the folder of `path` is missing or not a folder.
     fn parent(&self, path: &Path) -> io::Result<()> {
         let mut folder = PathBuf::new();
         for name in path.parent().into_iter().flat_map(Path::components) {
@@ -106,7 +106,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Gives `entry` the name `path`, taking it from what has it.
+    /// Gives `entry` the name `path`, which another entry may lose.
     fn put(&mut self, path: &Path, entry: TreeEntry) {
         if let TreeEntry::File(file) = &entry {
             file.names.fetch_add(1, Ordering::Relaxed);
@@ -208,7 +208,7 @@ impl Disk for MemoryDisk {
 
 struct MemoryFile {
     file: Arc<FileData>,
-    /// Whether the lock on the file is ours.
+    /// Whether this handle holds the lock on the file.
     holds: AtomicBool,
 }
 

@@ -1,9 +1,9 @@
-//! The disk of the machine, through libc's file calls alone.
+//! The disk of the machine, used through libc's file calls alone.
 //!
-//! Every path is walked from the project folder, and no step follows a symbolic link: whoever can plant
-//! one below `.ship` still cannot make us read or write elsewhere. Where the system can, it walks to the
-//! folder in one call, and otherwise we go one name at a time. Neither `io_uring` nor memory maps are
-//! used, so that a tool which injects faults sees every call on a file.
+//! Every path is walked from the project folder, and no step follows a symbolic link. A program that can plant a
+//! link below `.ship` still cannot redirect our reads and writes. The system walks to the folder in one call where
+//! it can; otherwise we take one name at a time. `io_uring` and memory maps are not used, so that a tool for fault
+//! injection sees every call on a file.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -20,7 +20,7 @@ use crate::Timestamp;
 const FILE_BITS: Bits = Bits::from_raw_mode(0o600);
 const FOLDER_BITS: Bits = Bits::from_raw_mode(0o700);
 const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
-/// NONBLOCK: a pipe somebody planted must not hang us before we see that it is one.
+/// NONBLOCK: opening a planted pipe must not block before we see that it is one.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 const FOLDER: OFlags = PLAIN.union(OFlags::RDONLY).union(OFlags::DIRECTORY);
 
@@ -31,14 +31,14 @@ pub struct RealDisk {
 }
 
 impl RealDisk {
-    /// Opens the project folder. Here, and only here, symbolic links are followed: which folder is the
-    /// project is the user's choice.
+    /// Opens the project folder. Only here are symbolic links followed, because the user
+    /// chooses the project folder.
     pub fn new(project: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { root: rustix::fs::open(project, flags, Bits::empty())? })
     }
 
-    /// Opens a folder. No step to it is a symbolic link.
+    /// Opens a folder. No step on the way is a symbolic link.
     fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
         if path.components().any(|name| !matches!(name, Component::Normal(_))) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path of plain names"));
@@ -52,8 +52,8 @@ impl RealDisk {
         }
     }
 
-    /// Lets the system take all steps in one call. What it refuses or does not know is left to
-    /// [`RealDisk::folder_by_steps`], which says why.
+    /// Walks to the folder in one call. Returns `None` on any failure; [`RealDisk::folder_by_steps`]
+    /// then finds the reason.
     #[cfg(target_os = "linux")]
     fn folder_at_once(&self, path: &Path) -> Option<OwnedFd> {
         use rustix::fs::ResolveFlags;
@@ -66,8 +66,8 @@ impl RealDisk {
         None
     }
 
-    /// Opens a file to read it in one call, if no step to it is a symbolic link. What is refused here is left to
-    /// the way by its folder, which says why.
+    /// Opens a file for reading in one call, if no step is a symbolic link. Returns `None` on any failure;
+    /// `open_in_folder` then finds the reason.
     #[cfg(target_os = "linux")]
     fn file_at_once(&self, path: &Path) -> Option<OwnedFd> {
         use rustix::fs::ResolveFlags;
@@ -120,6 +120,7 @@ impl Disk for RealDisk {
         let file = File::from(file);
         let opened = describe(&rustix::fs::fstat(&file)?);
         if opened.node != NodeKind::File {
+            // The caller treats a device or pipe like a symbolic link: as something that is not a plain file.
             return Err(Errno::LOOP.into());
         }
         Ok(Box::new(RealFile { file, opened }))
@@ -182,7 +183,7 @@ impl Disk for RealDisk {
 
 struct RealFile {
     file: File,
-    /// How it was when it was opened.
+    /// The properties at the time of opening.
     opened: FileLook,
 }
 
@@ -212,6 +213,7 @@ impl DiskFile for RealFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        // `fdatasync` also writes the length of the file; the times, which it leaves out, are not needed.
         Ok(retry(|| rustix::fs::fdatasync(&self.file))?)
     }
 
@@ -224,7 +226,7 @@ impl DiskFile for RealFile {
     }
 }
 
-/// Calls again what a signal interrupted before it did anything.
+/// Repeats a call that a signal interrupted before it had an effect.
 fn retry<T>(call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
     rustix::io::retry_on_intr(call)
 }
@@ -239,7 +241,7 @@ fn describe(stat: &Stat) -> FileLook {
     FileLook { node, file: (stat.st_dev, stat.st_ino), len, names: widen(stat.st_nlink) }
 }
 
-/// The count of names has as many bits as the machine likes.
+/// Converts the count of names, which has another width on each system.
 fn widen(count: impl Into<u64>) -> u64 {
     count.into()
 }
