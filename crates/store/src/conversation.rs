@@ -1,15 +1,15 @@
-//! A conversation in one file: messages and events, a line for each.
+//! Keeps a conversation in one file of messages and events, one line for each.
 //!
-//! A [`Conversation`] is a context that stands on its own, in memory or in a file of JSON lines that any
-//! program can read. Lines are only ever appended. The last line of an id counts, at the place of the
-//! first; that is how a compaction marks what it covers and deletes nothing. Forking is copying the file.
+//! A [`Conversation`] is a context of its own, in memory or in a file of JSON lines that any program can read.
+//! Lines are only appended. If several lines have one id, the last one counts, at the place of the first; so a
+//! compaction can mark messages without deleting them. A fork is a copy of the file.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("chats/task-001.jsonl");
 //! # let retry = folder.path().join("chats/task-001-retry.jsonl");
 //! use ship_store::SystemClock;
-//! use ship_store::conversation::{Conversation, NewMessage};
+//! use ship_store::conversation::{Conversation, NewConversationMessage};
 //!
 //! let mut chat = Conversation::create(&path, SystemClock)?;
 //! chat.append(NewConversationMessage::system("You are a careful cook."))?;
@@ -27,21 +27,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is promised
+//! # Promises
 //!
-//! A method that appends returns when its lines are on disk, all of them or none. One process at a time
-//! has a file open for writing; anybody may read it meanwhile, sees whole batches, and changes nothing.
-//! What a crash left half written was never acknowledged: [`Conversation::load`] moves it to
-//! `<file>.quarantine` and says so ([`Conversation::repair`]). Any other damage is an error that names the
-//! line, and leaves the file alone. A failed write is taken back before the next one. Files are the
-//! owner's only, and a symbolic link is not followed.
+//! A method that appends returns when its lines are on disk, all of them or none. One process at a time has a file
+//! open for writing. Other processes may read it meanwhile; they see whole batches and change nothing. An
+//! unfinished write, which a crash leaves, was never acknowledged: [`Conversation::load`] moves it to
+//! `<file>.quarantine` and reports it ([`Conversation::repair`]). Any other damage is an error that names the line;
+//! the file is not changed. A failed write is undone before the next one. Only the owner can read the files, and
+//! symbolic links are not followed.
 //!
-//! # What a model is shown
+//! # Messages for a model
 //!
-//! [`Conversation::llm_messages`] are the messages that are not compacted. The system's stand first, even
-//! when a compaction marked them, since an agent without its instructions is another agent. A summary
-//! stands where the messages stood that it stands for, and a tool's result with its call.
-//! [`Conversation::view`] is the same as [`UiMessage`]s; [`view`] tells how entries and messages relate.
+//! [`Conversation::llm_messages`] returns the messages that are not compacted. System messages stand first, even
+//! those that a compaction has marked, because an agent needs its instructions. A summary stands in the place of
+//! the messages that it covers, and a tool's result stands with its call. [`Conversation::view`] returns the same
+//! messages as [`UiMessage`]s; [`view`] describes how entries become messages.
 
 mod compaction;
 mod entry;
@@ -72,7 +72,7 @@ pub use error::{CompactError, CreateError, ForkError, LoadConversationError, Wri
 pub use file::Repair;
 pub use message::{NewConversationMessage, SkillActivation};
 
-/// A conversation, in memory or in a file. See the [module docs](self).
+/// A conversation in memory or in a file. See the [module docs](self).
 pub struct Conversation {
     log: EntryFile,
     state: ConversationState,
@@ -86,7 +86,7 @@ impl Conversation {
         Self::new(EntryFile::in_memory(), Arc::new(clock))
     }
 
-    /// Begins a conversation in a new file, with the folders above it.
+    /// Begins a conversation in a new file, and creates the folders above it.
     pub fn create(
         path: impl AsRef<Path>,
         clock: impl Clock + 'static,
@@ -95,7 +95,7 @@ impl Conversation {
         Ok(Self::new(EntryFile::on_disk(place, 0, Access::Write), Arc::new(clock)))
     }
 
-    /// Goes on with the conversation in a file: its messages, its skills, its checkpoints.
+    /// Opens the conversation in a file to continue it, with its messages, skills and checkpoints.
     pub fn load(
         path: impl AsRef<Path>,
         clock: impl Clock + 'static,
@@ -110,8 +110,8 @@ impl Conversation {
         Ok(Self { log, state, clock: Arc::new(clock), repair })
     }
 
-    /// Reads the conversation in a file, which may be in use, and changes nothing. What is appended
-    /// later is not seen, and appending here is refused.
+    /// Reads the conversation in a file and changes nothing; another process may be writing it. Later appends are
+    /// not seen, and appending through this value is refused.
     pub fn read(
         path: impl AsRef<Path>,
         clock: impl Clock + 'static,
@@ -128,8 +128,8 @@ impl Conversation {
         Self { log, state: ConversationState::default(), clock, repair: None }
     }
 
-    /// Gives a conversation that is in memory a new file, with all its lines, and goes on in it. In a file
-    /// nothing waits to be saved, so for the path of its own file this does nothing.
+    /// Writes a conversation in memory to a new file and continues there. For the file it already has, this does
+    /// nothing, because every append is already saved.
     pub fn save(&mut self, path: impl AsRef<Path>) -> Result<(), CreateError> {
         match self.log.path() {
             Some(own) if own == path.as_ref() => Ok(()),
@@ -143,13 +143,13 @@ impl Conversation {
         }
     }
 
-    /// Copies the conversation to a new file and goes on in the copy. This one stays as it is.
+    /// Copies the conversation to a new file and returns the copy. This conversation stays as it is.
     pub fn fork(&self, path: impl AsRef<Path>) -> Result<Self, ForkError> {
         self.fork_at(self.log.len(), path.as_ref())
     }
 
-    /// Copies everything before a checkpoint to a new file and goes on there. Of several checkpoints of
-    /// one name the newest counts.
+    /// Copies everything before a checkpoint to a new file and returns the copy. If several checkpoints have this
+    /// name, the newest counts.
     pub fn fork_from_checkpoint(
         &self,
         name: &str,
@@ -178,10 +178,10 @@ impl Conversation {
         Ok(id)
     }
 
-    /// Appends messages of a view, as [`view`] tells, and returns the ids of the entries they became.
+    /// Appends messages of a view as entries (see [`view`]) and returns the ids of the entries.
     ///
     /// # Errors
-    /// When a message has an id that an entry has: a message of this conversation is not appended twice.
+    /// Fails if a message has the id of an entry: a message of this conversation is not appended twice.
     pub fn append_view(&mut self, messages: &[UiMessage]) -> Result<Vec<String>, WriteError> {
         let taken = messages.iter().filter_map(UiMessage::id).find(|id| self.state.has(id));
         if let Some(id) = taken {
@@ -210,14 +210,13 @@ impl Conversation {
         Ok(id)
     }
 
-    /// Names this point, to fork from it later.
+    /// Names this point of the conversation, so that a fork can begin here.
     pub fn checkpoint(&mut self, name: &str) -> Result<String, WriteError> {
         self.record_event("checkpoint", Object::from([("name", name)]), None)
     }
 
-    /// Activates a skill: the event, then the answer to the call that asked for it, then the skill's prompt
-    /// as a user's message with `is_meta`. In this order, because nothing may stand between a call and
-    /// its result.
+    /// Activates a skill. It appends the event, then the answer to the call for the skill, then the skill's prompt
+    /// as a user message with `is_meta`. The order matters: nothing may stand between a call and its result.
     pub fn activate_skill(&mut self, activation: SkillActivation) -> Result<(), WriteError> {
         let SkillActivation { skill, answer, prompt } = activation;
         let now = self.now();
@@ -230,7 +229,7 @@ impl Conversation {
         self.commit(batch)
     }
 
-    /// Deactivates a skill: the event `skill_deactivated`. What its prompt said stays where it was said.
+    /// Deactivates a skill with the event `skill_deactivated`. Its prompt stays in the conversation.
     pub fn deactivate_skill(&mut self, skill: &str) -> Result<String, WriteError> {
         self.record_event("skill_deactivated", Object::from([("skill", skill)]), None)
     }
@@ -238,13 +237,13 @@ impl Conversation {
     /// Puts a summary in the place of the messages from `from` to `to`, both included, in the order of
     /// [`llm_messages`](Self::llm_messages), and returns the summary's id.
     ///
-    /// Nothing is deleted: what is appended is the event `compaction`, the summary as a user's message
-    /// `[Summary] …`, and each message again with `compacted`. The system's messages may be in the range
-    /// and are shown all the same.
+    /// Nothing is deleted. The conversation gets the event `compaction`, the summary as a user
+    /// message `[Summary] …`, and each covered message again with `compacted`. A system message in
+    /// the range is still shown.
     ///
     /// # Errors
-    /// A range that parts a tool call from its result is refused and not widened, because the summary
-    /// tells of the range that was asked for, and what it does not tell must stay.
+    /// Refuses a range that separates a tool call from its result. The range is not widened, because the summary
+    /// covers only the range that the caller asked for.
     pub fn mark_compacted(
         &mut self,
         from: &str,
@@ -256,11 +255,11 @@ impl Conversation {
         Ok(id)
     }
 
-    /// The same, with a summary of this id: for who has promised the next one to a message that is still to
-    /// come.
+    /// Does the same with a given id for the summary, for a caller that has promised the next id
+    /// to a later message.
     ///
     /// # Errors
-    /// As [`mark_compacted`](Self::mark_compacted), and when there is an entry of this id.
+    /// Fails like [`mark_compacted`](Self::mark_compacted), and also if an entry has this id.
     pub fn mark_compacted_as(
         &mut self,
         id: String,
@@ -293,7 +292,7 @@ impl Conversation {
         self.state.is_summary(id)
     }
 
-    /// The messages for a model: those that are not compacted, the system's first.
+    /// Returns the messages that are not compacted, with the system messages first.
     pub fn llm_messages(&self) -> Vec<&MessageEntry> {
         let shown = self.state.shown().map(|(_, message)| message);
         let (mut messages, others): (Vec<_>, Vec<_>) =
@@ -302,13 +301,13 @@ impl Conversation {
         messages
     }
 
-    /// The messages for a model as the request compiler takes them.
+    /// Returns the messages for a model in the form that the request compiler takes.
     pub fn view(&self) -> Vec<UiMessage> {
         view::of_messages(self.llm_messages())
     }
 
-    /// Reads every entry, compacted ones and events as well: the last line of each id, at the place of
-    /// the first. Those that are compacted are not in memory, so this goes back to the file.
+    /// Reads every entry, with compacted messages and events: the last line of each id, at the place of the first.
+    /// Compacted messages are not kept in memory, so this reads the file.
     pub fn entries(&self) -> Result<Vec<ContextEntry>, LoadConversationError> {
         let mut entries: Vec<ContextEntry> = Vec::new();
         let mut places = HashMap::new();
@@ -322,28 +321,28 @@ impl Conversation {
         Ok(entries)
     }
 
-    /// The ids that the next messages get, in order: for who must name a message before it is appended.
+    /// Returns the ids of the next messages, in order, for a caller that names a message before appending it.
     pub fn next_ids(&self) -> impl Iterator<Item = String> {
         let mut ids = self.state.ids();
         std::iter::repeat_with(move || ids.message())
     }
 
-    /// The skills that are active, in the order in which they were activated.
+    /// Returns the active skills in the order of their activation.
     pub fn active_skills(&self) -> impl Iterator<Item = &str> {
         self.state.skills().iter().map(String::as_str)
     }
 
-    /// The names of the checkpoints, oldest first.
+    /// Returns the names of the checkpoints, oldest first.
     pub fn checkpoints(&self) -> impl Iterator<Item = &str> {
         self.state.checkpoints()
     }
 
-    /// The file; none in memory.
+    /// Returns the path of the file, or `None` in memory.
     pub fn path(&self) -> Option<&Path> {
         self.log.path()
     }
 
-    /// What was cut aside when the conversation was loaded.
+    /// Returns the repair that [`Conversation::load`] made, if any.
     pub fn repair(&self) -> Option<&Repair> {
         self.repair.as_ref()
     }
@@ -363,7 +362,7 @@ impl Conversation {
         }
     }
 
-    /// Writes a batch, and only then believes it.
+    /// Writes a batch, and changes the state in memory only when the batch is on disk.
     fn commit(&mut self, batch: Vec<ContextEntry>) -> Result<(), WriteError> {
         if batch.is_empty() {
             return Ok(());

@@ -1,7 +1,7 @@
-//! What a compaction covers, decided without writing anything.
+//! Decides which messages a compaction covers, without writing anything.
 //!
-//! A range that would part a tool call from its result is refused rather than widened: the summary was
-//! written for the range that was asked for, and what it does not tell must stay.
+//! A range that separates a tool call from its result is refused and not widened: the summary covers only the range
+//! that the caller asked for, and messages outside of it must stay.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -9,8 +9,8 @@ use std::ops::RangeInclusive;
 use super::state::{ConversationState, call_ids};
 use super::{CompactError, EntryRole, MessageEntry};
 
-/// The messages that a compaction from `from` to `to` covers: all between the two, in the order in which
-/// a model is shown them, that are not compacted yet.
+/// Returns the messages from `from` to `to` that are not compacted yet, in the order in which a
+/// model is shown them.
 pub(super) fn covered<'a>(
     state: &'a ConversationState,
     from: &str,
@@ -49,7 +49,7 @@ fn check_calls_stay_whole(
                     });
                 }
             }
-            // Whoever speaks next has given up on calls without a result.
+            // The next message by any other role ends the wait for results: open calls stay without one.
             EntryRole::Assistant | EntryRole::User | EntryRole::System | EntryRole::Developer => {
                 open.clear();
                 open.extend(call_ids(message).map(|id| (id, (at, message))));

@@ -1,31 +1,31 @@
-//! The lines of a conversation: a message or an event, field by field.
+//! The entries of a conversation: a message or an event on each line.
 //!
-//! An entry is written with its keys in one order, `id, ts, type, role, tool_call_id, tool_name, content,
-//! tool_calls, is_error, is_meta, compacted`, and fields that have their default are left out. Fields
-//! that we do not know stand behind those that we do, in the order in which they were read, so that what
-//! another program put into a line is not lost when the line is written again.
+//! An entry is written with its keys in one order,
+//! `id, ts, type, role, tool_call_id, tool_name, content, tool_calls, is_error, is_meta, compacted`. Fields with
+//! their default are left out. Unknown fields follow the known ones in the order in which they were read, so that
+//! rewriting a line keeps the fields of another program.
 
 use std::fmt;
 
 use ship_message::json::{Json, JsonError, Object};
 
-/// Who an entry is from.
+/// The author of an entry, as models know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryRole {
-    /// Instructions; they lead whatever a model is shown.
+    /// Instructions, which stand before all other messages in a request.
     System,
-    /// A person.
+    /// The person in the conversation.
     User,
-    /// The agent.
+    /// The agent, or a model in its place.
     Assistant,
     /// The answer to one tool call.
     Tool,
-    /// Instructions of the program around the agent, at their place in the talk.
+    /// Instructions of the surrounding program, at their place among the messages.
     Developer,
 }
 
 impl EntryRole {
-    /// Reads the role's name.
+    /// Returns the role with this name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "system" => Self::System,
@@ -37,7 +37,7 @@ impl EntryRole {
         })
     }
 
-    /// The role's name.
+    /// Returns the name of the role.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -49,35 +49,35 @@ impl EntryRole {
     }
 }
 
-/// One message of a conversation, as one line holds it.
+/// One message of a conversation, in the form of its line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageEntry {
-    /// Names the message; a later line with the same id replaces it.
+    /// The id of the message. A later line with the same id replaces it.
     pub id: String,
-    /// When it was said, in ISO 8601; kept as it was read.
+    /// The time of the message in ISO 8601, kept as it was read.
     pub ts: String,
-    /// Who it is from.
+    /// The author of the message.
     pub role: EntryRole,
-    /// What was said: text, or the parts of a UIMessage, or anything else.
+    /// The content: text, the parts of a UIMessage, or any other JSON.
     pub content: Json,
-    /// The call that a tool's message answers.
+    /// The id of the call that a tool's message answers.
     pub tool_call_id: Option<String>,
-    /// The tool that answers.
+    /// The name of the tool that answers.
     pub tool_name: Option<String>,
-    /// The calls that an assistant's message makes.
+    /// The calls in an assistant's message.
     pub tool_calls: Option<Vec<Json>>,
     /// Whether the tool failed.
     pub is_error: bool,
-    /// Whether the program said it, in the role of the person: a skill's prompt.
+    /// Whether the program wrote the message in the role of the user, as with a skill's prompt.
     pub is_meta: bool,
-    /// Whether a summary stands for it.
+    /// Whether a summary covers the message.
     pub compacted: bool,
-    /// Fields that we do not know.
+    /// The fields that this program does not know.
     pub other: Object,
 }
 
 impl MessageEntry {
-    /// Makes a message with nothing but these.
+    /// Makes a message with these fields and no others.
     pub fn new(
         id: impl Into<String>,
         ts: impl Into<String>,
@@ -99,7 +99,7 @@ impl MessageEntry {
         }
     }
 
-    /// Gives the entry's JSON.
+    /// Returns the entry as JSON.
     pub fn to_json(&self) -> Json {
         let mut line = Object::with_capacity(6);
         line.set("id", self.id.as_str());
@@ -136,25 +136,25 @@ impl MessageEntry {
     }
 }
 
-/// Anything else that a conversation remembers, as one line holds it.
+/// An event of a conversation, in the form of its line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventEntry {
-    /// Names the event; a later line with the same id replaces it.
+    /// The id of the event. A later line with the same id replaces it.
     pub id: String,
-    /// When it happened, in ISO 8601; kept as it was read.
+    /// The time of the event in ISO 8601, kept as it was read.
     pub ts: String,
-    /// What happened: `skill_activated`, `compaction`, `checkpoint`, or a program's own.
+    /// The kind of event: `skill_activated`, `compaction`, `checkpoint`, or a kind of another program.
     pub event: String,
-    /// To what, and how.
+    /// The details of the event, which depend on its kind.
     pub data: Object,
-    /// The message it is about.
+    /// The id of the message that the event concerns.
     pub ref_msg_id: Option<String>,
-    /// Fields that we do not know.
+    /// The fields that this program does not know.
     pub other: Object,
 }
 
 impl EventEntry {
-    /// Gives the entry's JSON.
+    /// Returns the entry as JSON.
     pub fn to_json(&self) -> Json {
         let mut line = Object::with_capacity(6);
         line.set("id", self.id.as_str());
@@ -184,25 +184,25 @@ impl EventEntry {
 /// One line of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContextEntry {
-    /// `"type":"msg"`
+    /// A line with `"type":"msg"`.
     Message(MessageEntry),
-    /// `"type":"evt"`
+    /// A line with `"type":"evt"`.
     Event(EventEntry),
 }
 
 impl ContextEntry {
-    /// Reads one line.
+    /// Reads an entry from one line.
     ///
     /// # Errors
-    /// When the line is not JSON, or lacks what an entry must have.
+    /// Fails if the line is not JSON or lacks a required field.
     pub fn parse(line: &str) -> Result<Self, EntryError> {
         Self::from_json(Json::parse(line)?)
     }
 
-    /// Takes a JSON object as an entry. A line without a `type` is told by its `role` or `event`.
+    /// Reads an entry from a JSON object. Without a `type`, its `role` or `event` decides what it is.
     ///
     /// # Errors
-    /// When it lacks what an entry must have.
+    /// Fails if the object lacks a required field.
     pub fn from_json(json: Json) -> Result<Self, EntryError> {
         let Json::Object(mut fields) = json else { return Err(EntryError::NotAnObject) };
         let kind = take_text(&mut fields, "type")?;
@@ -216,7 +216,7 @@ impl ContextEntry {
         }
     }
 
-    /// Gives the entry's JSON.
+    /// Returns the entry as JSON.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Message(message) => message.to_json(),
@@ -224,7 +224,7 @@ impl ContextEntry {
         }
     }
 
-    /// The id.
+    /// Returns the id of the entry.
     pub fn id(&self) -> &str {
         match self {
             Self::Message(message) => &message.id,
@@ -232,12 +232,12 @@ impl ContextEntry {
         }
     }
 
-    /// The message, if it is one.
+    /// Returns the message if the entry is one.
     pub fn as_message(&self) -> Option<&MessageEntry> {
         if let Self::Message(message) = self { Some(message) } else { None }
     }
 
-    /// The event, if it is one.
+    /// Returns the event if the entry is one.
     pub fn as_event(&self) -> Option<&EventEntry> {
         if let Self::Event(event) = self { Some(event) } else { None }
     }
@@ -255,38 +255,38 @@ impl From<EventEntry> for ContextEntry {
     }
 }
 
-/// Writes the line, without its end.
+/// Writes the line without its newline.
 impl fmt::Display for ContextEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.to_json().fmt(f)
     }
 }
 
-/// Why a line is not an entry.
+/// The reason why a line is not an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryError {
-    /// It is not JSON.
+    /// The line is not JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// It is JSON, but not an object.
+    /// The line is JSON, but not an object.
     #[error("an entry must be a JSON object")]
     NotAnObject,
-    /// A field that must be there is not.
+    /// A required field is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// A field holds something else than it must.
+    /// A field has a value of the wrong type.
     #[error("`{0}` must be {1}")]
     Field(&'static str, &'static str),
-    /// A role that there is not.
+    /// The role is unknown to this program.
     #[error("role `{0}` is none of system, user, assistant, tool and developer")]
     Role(String),
-    /// A kind of entry that a newer program may know.
+    /// The type is unknown; a newer program may know it.
     #[error("type `{0}` is neither `msg` nor `evt`; a newer program may know it")]
     Type(String),
 }
 
-/// Our keys go first, and win.
+/// Adds the unknown fields after ours. A field that we write ourselves wins.
 fn with_other(mut line: Object, other: &Object) -> Json {
     for (key, value) in other.iter() {
         if !line.has(key) {

@@ -1,4 +1,4 @@
-//! The files: opened without following a link, locked while they are written, made all at once.
+//! Opens, locks and creates the files of conversations; no symbolic link is followed.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, TryLockError};
@@ -14,21 +14,21 @@ use super::lines::Extent;
 use super::place::{EntryStorage as _, OnDisk, Prefix};
 use super::{CreateError, LoadConversationError};
 
-/// Bytes that were cut from the end of a file, because a crash left them there half written.
+/// The bytes of an unfinished write that were cut off the end of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// How many bytes were cut.
+    /// The number of bytes that were cut.
     pub cut_bytes: u64,
-    /// The file to whose end they were moved.
+    /// The file to which they were appended.
     pub quarantine: PathBuf,
 }
 
-/// Opens a file to read it.
+/// Opens a file for reading.
 pub(super) fn open_to_read(path: &Path) -> Result<OnDisk, LoadConversationError> {
     open_existing(path, OFlags::RDONLY)
 }
 
-/// Opens a file to append to it, and locks it until it is closed.
+/// Opens a file for appending and locks it until it is closed.
 pub(super) fn open_to_write(path: &Path) -> Result<OnDisk, LoadConversationError> {
     let opened = open_existing(path, OFlags::RDWR | OFlags::APPEND)?;
     match opened.file.try_lock() {
@@ -38,7 +38,8 @@ pub(super) fn open_to_write(path: &Path) -> Result<OnDisk, LoadConversationError
         }
         Err(TryLockError::Error(source)) => return Err(load_failed("lock", path, source)),
     }
-    // What a killed writer left whole in the system's memory is about to be believed, and so is the name.
+    // A killed writer may have left whole lines, and the name, in the system's cache only. We trust both from here
+    // on, so both must be durable.
     opened.file.sync_data().map_err(|source| load_failed("sync", path, source))?;
     sync_folder(folder_of(path))
         .map_err(|source| load_failed("sync the folder of", path, source))?;
@@ -63,7 +64,8 @@ fn open_existing(path: &Path, flags: OFlags) -> Result<OnDisk, LoadConversationE
     Ok(OnDisk { file, path: path.to_owned() })
 }
 
-/// Moves a torn tail to the file's quarantine. It is there before it is gone here.
+/// Moves a torn tail to the quarantine of the file. The copy is durable before the tail is cut, so that
+/// a crash loses nothing.
 pub(super) fn cut_tail_aside(
     place: &mut OnDisk,
     extent: Extent,
@@ -85,8 +87,8 @@ pub(super) fn cut_tail_aside(
     Ok(Repair { cut_bytes: extent.total - extent.whole, quarantine })
 }
 
-/// Makes a file with these bytes, open for writing and locked. It appears whole or not at all: the bytes
-/// are written and synced under another name in the same folder first.
+/// Creates a file with these bytes, open for writing and locked. It appears whole or not at all: the bytes are
+/// written and synced under another name in the same folder first.
 pub(super) fn publish(path: &Path, mut contents: impl Read) -> Result<OnDisk, CreateError> {
     if path.file_name().is_none() {
         return Err(CreateError::NoName { path: path.to_owned() });
@@ -100,11 +102,12 @@ pub(super) fn publish(path: &Path, mut contents: impl Read) -> Result<OnDisk, Cr
         open_staging(folder).map_err(|source| create_failed("make a file in", folder, source))?;
     let written = io::copy(&mut contents, &mut file).and_then(|_| {
         file.sync_all()?;
-        // Nobody else can have the lock: nobody else knows the file.
+        // The lock is free: no other process knows the file yet.
         file.lock()?;
+        // A link, not a rename: `link` fails if the path is taken, and so overwrites nothing.
         std::fs::hard_link(&staging, path)
     });
-    // Whatever became of it, the other name has served its turn; one that stays behind does no harm.
+    // The staging name is not needed any more, whatever the result; one that stays behind does no harm.
     let _ = std::fs::remove_file(&staging);
     match written {
         Ok(()) => {}
@@ -114,14 +117,14 @@ pub(super) fn publish(path: &Path, mut contents: impl Read) -> Result<OnDisk, Cr
         Err(source) => return Err(create_failed("write", path, source)),
     }
     if let Err(source) = sync_folder(folder) {
-        // The name may be gone after a power cut, so it is not ours to promise.
+        // A power cut may still remove the name, so we do not promise it.
         let _ = std::fs::remove_file(path);
         return Err(create_failed("sync the folder of", path, source));
     }
     Ok(OnDisk { file, path: path.to_owned() })
 }
 
-/// Opens a new file under a name that nobody looks for.
+/// Opens a new file under a name that no other program uses.
 fn open_staging(folder: &Path) -> io::Result<(PathBuf, File)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
@@ -129,14 +132,14 @@ fn open_staging(folder: &Path) -> io::Result<(PathBuf, File)> {
         let path = folder.join(format!(".conversation-{}-{count}.new", std::process::id()));
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
         match open(&path, flags) {
-            // Left behind by a process that had our number before us.
+            // A process with the same id left this file behind.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             opened => return Ok((path, opened?)),
         }
     }
 }
 
-/// Makes a folder and those above it, each one's name synced.
+/// Creates a folder and its parents, and syncs each name.
 fn make_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -152,8 +155,8 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a file of ours: no link followed, nobody else's to read. NONBLOCK, because a pipe that somebody
-/// planted must not hang us before we see that it is one.
+/// Opens a file that only its owner may read; a link is not followed. NONBLOCK: opening a planted pipe must not
+/// block before we see that it is one.
 fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let always = OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let bits = Mode::from_raw_mode(0o600);

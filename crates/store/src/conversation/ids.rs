@@ -1,17 +1,17 @@
-//! Ids: `m001`, `m002`, … for messages and `e001`, `e002`, … for events.
+//! Counts ids: `m001`, `m002`, … for messages and `e001`, `e002`, … for events.
 
-/// The highest numbers given so far. A number is never given twice, also when lines replace one another.
+/// The highest numbers given so far. A number is never given twice, not even when a line replaces another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct EntryIds {
     messages: u64,
     events: u64,
 }
 
-/// Numbers above this are somebody else's ids; counting on from them could overflow.
+/// Higher numbers belong to ids of another program; counting on from them could overflow.
 const NUMBER_MAX: u64 = 1 << 53;
 
 impl EntryIds {
-    /// Takes note of an id, so that it is never given again.
+    /// Notes an id, so that it is never given again.
     pub(super) fn observe(&mut self, id: &str) {
         let counter = match id.as_bytes().first() {
             Some(b'm') => &mut self.messages,
@@ -29,13 +29,13 @@ impl EntryIds {
         }
     }
 
-    /// Gives the next id of a message.
+    /// Returns the next id of a message.
     pub(super) fn message(&mut self) -> String {
         self.messages += 1;
         format!("m{:03}", self.messages)
     }
 
-    /// Gives the next id of an event.
+    /// Returns the next id of an event.
     pub(super) fn event(&mut self) -> String {
         self.events += 1;
         format!("e{:03}", self.events)

@@ -1,14 +1,14 @@
-//! Bytes to entries and back.
+//! Encodes entries as lines and reads them back.
 //!
-//! Entries that belong together, such as a skill's event, result and prompt, are one *batch*: written at
-//! once, and read all or not at all. Every line of a batch but the last ends with a tab before its
-//! newline. That is white space in JSON, so the lines are exactly those that any other program reads,
-//! and a file in which no batch was written has no such tab.
+//! Entries that belong together, such as a skill's event, result and prompt, form a *batch*. It is written at
+//! once and read as a whole or not at all. Every line of a batch except the last ends with a tab before its
+//! newline. A tab is white space in JSON, so other programs read the lines as usual, and a file without batches
+//! has no such tab.
 //!
-//! Only the last batch of a file can be torn, because each one is synced before the next is written. A
-//! crash leaves it without its newline, without its last line, or with NULs where blocks never reached
-//! the disk; that is a torn tail, which was never acknowledged and is not read. A line that is whole and
-//! yet no entry cannot come from a crash, so it is an error, and nothing is repaired on a guess.
+//! Only the last batch of a file can be torn, because each batch is synced before the next one is written. A crash
+//! leaves it without its newline, without its last line, or with NULs where blocks did not reach the disk. Such a
+//! torn tail was never acknowledged and is not read. A whole line that is not an entry cannot come from a crash, so
+//! it is an error, and nothing is repaired by guessing.
 
 use std::io::{self, BufRead};
 
@@ -16,7 +16,7 @@ use ship_message::json::Json;
 
 use super::{ContextEntry, EntryError};
 
-/// Writes entries as one batch, and tells where in it each line begins.
+/// Encodes entries as one batch. Returns the text and the offset of each line in it.
 pub(super) fn write_batch(entries: &[ContextEntry]) -> (String, Vec<u64>) {
     let mut text = String::new();
     let mut offsets = Vec::with_capacity(entries.len());
@@ -28,7 +28,7 @@ pub(super) fn write_batch(entries: &[ContextEntry]) -> (String, Vec<u64>) {
     (text, offsets)
 }
 
-/// How much of a file is whole.
+/// The length of a file with and without its torn tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     /// The length of all whole batches.
@@ -37,16 +37,16 @@ pub(super) struct Extent {
     pub(super) total: u64,
 }
 
-/// Why a file could not be read to its end.
+/// The reason why a file could not be read to its end.
 #[derive(Debug)]
 pub(super) enum ScanError {
-    /// The system said so.
+    /// The system reports an error.
     Io(io::Error),
-    /// A line is no entry, and no crash can be the cause.
+    /// A line is not an entry, and a crash cannot be the cause.
     Damaged { line: u64, cause: EntryError },
 }
 
-/// Reads whole batches and gives each entry, with the offset of its line, to `each`.
+/// Reads whole batches and passes each entry, with the offset of its line, to `each`.
 pub(super) fn scan(
     mut bytes: impl BufRead,
     each: impl FnMut(u64, ContextEntry),
@@ -96,9 +96,9 @@ impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
         if !line.iter().all(u8::is_ascii_whitespace) {
             self.entry(start, line)?;
         }
-        // Some programs, git among them, write a carriage return before each newline.
+        // Some programs, such as git, write a carriage return before each newline.
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // A NUL at the end may have been the tab.
+        // A NUL at the end may stand in the place of the tab.
         if !line.ends_with(b"\t") && !line.ends_with(b"\0") {
             self.end_batch();
         }
@@ -127,7 +127,7 @@ impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
         }
     }
 
-    /// A batch with NULs that is followed by anything was synced once, so no crash made the NULs.
+    /// Reports a batch with NULs that is followed by any bytes: it was synced, so no crash made the NULs.
     fn check_nothing_follows_a_holed_batch(&mut self) -> Result<(), ScanError> {
         match self.holed.take_if(|holed| holed.ended) {
             Some(Holed { line, cause, .. }) => Err(ScanError::Damaged { line, cause }),
@@ -154,7 +154,7 @@ mod tests {
     const A: &str = r#"{"id":"m001","ts":"t","type":"msg","role":"user","content":"a"}"#;
     const B: &str = r#"{"id":"m002","ts":"t","type":"msg","role":"user","content":"b"}"#;
 
-    /// The ids that are read, and how many bytes are cut; or the damaged line.
+    /// Returns the ids that are read and the number of bytes that are cut, or the number of the damaged line.
     fn read(text: &str) -> Result<(Vec<String>, u64), u64> {
         let mut ids = Vec::new();
         match scan(text.as_bytes(), |_, entry| ids.push(entry.id().to_owned())) {

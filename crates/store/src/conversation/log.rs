@@ -1,9 +1,8 @@
-//! The one way in which anything is written: whole batches, on disk before the call returns.
+//! Writes whole batches, each on disk before the call returns. Every write goes through here.
 //!
-//! `len` is the length up to which everything is known to last. When a write or a sync fails, nothing
-//! behind it is believed: the bytes are cut off again, at once or, if that fails too, before the next
-//! write. So a failed append is as if it had never been tried, and the next one works as soon as the
-//! disk does.
+//! `len` is the length up to which every byte is durable. If a write or a sync fails, no byte after `len` is
+//! trusted: the bytes are cut off again, at once or, if that fails too, before the next write. So a failed append
+//! has no effect, and the next one succeeds as soon as the disk works.
 
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use super::lines::{self, Extent, ScanError};
 use super::place::{EntryStorage, Memory, OnDisk, Prefix};
 use super::{ContextEntry, LoadConversationError, WriteError};
 
-/// What may be done with a log.
+/// Says whether a log may be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -24,7 +23,7 @@ pub(super) struct EntryFile {
     path: Option<PathBuf>,
     access: Access,
     len: u64,
-    /// Whether bytes behind `len` may be there.
+    /// Whether there may be bytes after `len`.
     is_unsettled: bool,
 }
 
@@ -33,13 +32,13 @@ impl EntryFile {
         Self::at(Box::new(Memory::default()), None)
     }
 
-    /// A log in a file whose first `len` bytes are whole and synced.
+    /// Makes a log from a file with `len` whole, synced bytes.
     pub(super) fn on_disk(place: OnDisk, len: u64, access: Access) -> Self {
         let path = Some(place.path.clone());
         Self { access, len, ..Self::at(Box::new(place), path) }
     }
 
-    /// An empty log at any place.
+    /// Makes an empty log on any storage.
     pub(super) fn at(place: Box<dyn EntryStorage>, path: Option<PathBuf>) -> Self {
         Self { place, path, access: Access::Write, len: 0, is_unsettled: false }
     }
@@ -52,12 +51,12 @@ impl EntryFile {
         self.len
     }
 
-    /// The first `len` bytes.
+    /// Returns a reader of the first `len` bytes.
     pub(super) fn prefix(&self, len: u64) -> Prefix<'_> {
         Prefix { place: &*self.place, at: 0, end: len.min(self.len) }
     }
 
-    /// Reads every entry, with the offset of its line.
+    /// Reads every entry with the offset of its line.
     pub(super) fn read(
         &self,
         each: impl FnMut(u64, ContextEntry),
@@ -77,9 +76,10 @@ impl EntryFile {
             Ok(false) => return Err(WriteError::Changed { path: self.shown_path() }),
             Err(source) => return Err(WriteError::Failed { path: self.shown_path(), source }),
         }
+        // Set before the write: should it fail or panic half way, the next append cuts first.
         self.is_unsettled = true;
         if let Err(source) = self.place.append(batch.as_bytes()) {
-            // If this fails as well, the next append tries again before it does anything else.
+            // If this fails too, the next append tries again before it writes.
             let _ = self.settle();
             return Err(WriteError::Failed { path: self.shown_path(), source });
         }
@@ -102,7 +102,7 @@ impl EntryFile {
     }
 }
 
-/// Reads every entry of some bytes, with the offset of its line.
+/// Reads every entry with the offset of its line.
 pub(super) fn scan(
     bytes: impl io::Read,
     path: &Path,
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::conversation::{Conversation, NewConversationMessage};
 
-    /// A place that does what it is told to fail at, and shows its bytes.
+    /// A storage that fails on command and shows its bytes.
     #[derive(Clone, Default)]
     struct Faulty(Arc<Mutex<Script>>);
 

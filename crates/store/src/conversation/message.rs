@@ -1,25 +1,25 @@
-//! What is appended: a message before it has an id and a time.
+//! Describes a message that is to be appended, before it has an id and a time.
 
 use ship_message::json::Json;
 
 use super::{EntryRole, MessageEntry};
 
-/// A message to append.
+/// A message that is to be appended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewConversationMessage {
-    /// Who it is from.
+    /// The author of the message.
     pub role: EntryRole,
-    /// What is said: text, or the parts of a UIMessage, or anything else.
+    /// The content: text, the parts of a UIMessage, or any other JSON.
     pub content: Json,
-    /// The call that a tool's message answers.
+    /// The id of the call that a tool's message answers.
     pub tool_call_id: Option<String>,
-    /// The tool that answers.
+    /// The name of the tool that answers.
     pub tool_name: Option<String>,
-    /// The calls that an assistant's message makes.
+    /// The calls in an assistant's message.
     pub tool_calls: Option<Vec<Json>>,
     /// Whether the tool failed.
     pub is_error: bool,
-    /// Whether the program says it, in the role of the person.
+    /// Whether the program writes the message in the role of the user.
     pub is_meta: bool,
 }
 
@@ -37,22 +37,22 @@ impl NewConversationMessage {
         }
     }
 
-    /// Makes the agent's instructions.
+    /// Makes a message with the agent's instructions.
     pub fn system(content: impl Into<Json>) -> Self {
         Self::new(EntryRole::System, content)
     }
 
-    /// Makes a person's message.
+    /// Makes a message of the person.
     pub fn user(content: impl Into<Json>) -> Self {
         Self::new(EntryRole::User, content)
     }
 
-    /// Makes the agent's message.
+    /// Makes a message of the agent.
     pub fn assistant(content: impl Into<Json>) -> Self {
         Self::new(EntryRole::Assistant, content)
     }
 
-    /// Makes the agent's message that calls tools and says nothing.
+    /// Makes a message of the agent that has calls and no text.
     pub fn calls(tool_calls: Vec<Json>) -> Self {
         Self { tool_calls: Some(tool_calls), ..Self::assistant(Json::Null) }
     }
@@ -70,12 +70,12 @@ impl NewConversationMessage {
         }
     }
 
-    /// The same, as the failure of a tool.
+    /// Returns the message with the mark that the tool failed.
     pub fn error(self) -> Self {
         Self { is_error: true, ..self }
     }
 
-    /// The same, as said by the program.
+    /// Returns the message with the mark that the program wrote it.
     pub fn meta(self) -> Self {
         Self { is_meta: true, ..self }
     }
@@ -92,13 +92,14 @@ impl NewConversationMessage {
     }
 }
 
-/// A skill to activate.
+/// A skill that is to be activated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillActivation {
-    /// The skill's name.
+    /// The name of the skill.
     pub skill: String,
-    /// The answer to the call that asked for it, made with [`NewConversationMessage::tool`]; none if a person did.
+    /// The answer to the call for the skill, made with [`NewConversationMessage::tool`]; none if
+    /// a person activates it.
     pub answer: Option<NewConversationMessage>,
-    /// What the skill tells the model.
+    /// The instructions of the skill for the model.
     pub prompt: String,
 }

@@ -1,24 +1,24 @@
-//! Where a conversation's bytes are: in memory, or in one file.
+//! Stores the bytes of a conversation, in memory or in one file.
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::PathBuf;
 
-/// Bytes that are only added to. What `append` has returned from will be there after a power cut, if the
-/// place is one that outlives the process at all.
+/// Bytes that are only appended. When `append` has returned, the bytes survive a power cut, if the storage outlives
+/// the process at all.
 pub(super) trait EntryStorage: Send + Sync {
-    /// Adds bytes at the end and makes them last.
+    /// Appends bytes and makes them durable.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts the bytes to a length and makes that last.
+    /// Cuts the bytes to a length and makes that durable.
     fn cut(&mut self, len: u64) -> io::Result<()>;
-    /// Whether the bytes are where we left them and `len` long.
+    /// Whether the bytes have this length and are still in the place where we left them.
     fn is_unchanged(&self, len: u64) -> io::Result<bool>;
-    /// Reads at a place; 0 is the end.
+    /// Reads at an offset. Returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 }
 
-/// Reads the first bytes of a place.
+/// Reads a range of the stored bytes.
 pub(super) struct Prefix<'a> {
     pub(super) place: &'a dyn EntryStorage,
     pub(super) at: u64,
@@ -35,7 +35,7 @@ impl Read for Prefix<'_> {
     }
 }
 
-/// A file that would be, held in memory.
+/// The bytes of a conversation that has no file.
 #[derive(Default)]
 pub(super) struct Memory(Vec<u8>);
 
@@ -60,7 +60,7 @@ impl EntryStorage for Memory {
     }
 }
 
-/// A file, locked if it is open for writing.
+/// A file, which is locked if it is open for writing.
 pub(super) struct OnDisk {
     pub(super) file: File,
     pub(super) path: PathBuf,
@@ -77,7 +77,7 @@ impl EntryStorage for OnDisk {
         self.file.sync_data()
     }
 
-    /// The lock keeps out whoever asks for it; an editor does not ask, and replaces the file besides.
+    /// The lock keeps out other writers that ask for it. An editor does not ask, and usually replaces the file.
     fn is_unchanged(&self, len: u64) -> io::Result<bool> {
         let ours = self.file.metadata()?;
         let theirs = match std::fs::symlink_metadata(&self.path) {

@@ -1,13 +1,12 @@
-//! What a conversation is in memory: its entries, last line first served.
+//! Holds a conversation in memory: the last line of each id.
 //!
-//! Lines are applied one by one, when they are read and after they are written, so a conversation that
-//! was loaded is the one that was left. Of a compacted message only its place is kept; what it said is
-//! in the file. So memory is in proportion to what a model is shown, however old the conversation is.
+//! Lines are applied one by one, both when they are read and after they are written, so a loaded conversation
+//! equals the one that was left. Of a compacted message only the place is kept; its content stays in the file. So
+//! the memory in use grows with what a model is shown, and not with the age of the conversation.
 //!
-//! A model is shown messages in an order that differs from the order of the lines in two places. A
-//! summary stands where the messages stood that it stands for, because what was kept behind them is
-//! newer. And a tool's result stands with its call, whatever was said in between, because every provider
-//! refuses anything else.
+//! The order of messages for a model differs from the order of lines in two ways. A summary takes the place of the
+//! messages it covers, because the messages kept after them are newer. And a tool's result stands next to its call,
+//! even if other lines came in between, because providers refuse any other order.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,22 +18,22 @@ use super::{ContextEntry, EntryRole, EventEntry, MessageEntry};
 #[derive(Default)]
 pub(super) struct ConversationState {
     slots: Vec<Slot>,
-    /// The slot of each id.
+    /// The index of the slot of each id.
     places: HashMap<String, usize>,
     /// The slots of messages, in the order in which a model is shown them.
     order: Vec<usize>,
     ids: EntryIds,
     skills: Vec<String>,
     checkpoints: Vec<EntryCheckpoint>,
-    /// The slot of the message that made each call without a result.
+    /// The slot of the message with the call, for each call without a result.
     open_calls: HashMap<String, usize>,
-    /// For the id of a summary to come, the last message it stands for.
+    /// The last covered message, for the id of each summary that is still to come.
     summaries: HashMap<String, String>,
-    /// The ids of the summaries that have come.
+    /// The ids of the summaries that were appended.
     summary_ids: HashSet<String>,
 }
 
-/// The place of an entry among the others: that of its first line.
+/// The place of an entry among the others, which its first line decides.
 enum Slot {
     Live(ContextEntry),
     Compacted,
@@ -46,7 +45,7 @@ struct EntryCheckpoint {
 }
 
 impl ConversationState {
-    /// Takes in a line and its offset.
+    /// Applies a line that begins at `offset`.
     pub(super) fn apply(&mut self, offset: u64, entry: ContextEntry) {
         self.ids.observe(entry.id());
         if let ContextEntry::Event(event) = &entry {
@@ -99,12 +98,12 @@ impl ConversationState {
         }
     }
 
-    /// Whether a message stands for others.
+    /// Whether a message is the summary of a compaction.
     pub(super) fn is_summary(&self, id: &str) -> bool {
         self.summary_ids.contains(id)
     }
 
-    /// Where a new message goes among those that a model is shown.
+    /// Returns the position of a new message in the order for a model.
     fn place_of(&mut self, message: &MessageEntry) -> usize {
         self.place_of_summary(message)
             .or_else(|| self.place_of_result(message))
@@ -134,45 +133,45 @@ impl ConversationState {
         }
     }
 
-    /// The position of a message, compacted or not, among those that a model is shown.
+    /// Returns the position of a message, compacted or not, in the order for a model.
     pub(super) fn position(&self, id: &str) -> Option<usize> {
         let slot = self.places.get(id)?;
         self.order.iter().position(|other| other == slot)
     }
 
-    /// The messages that are not compacted, and the system's, each with its position.
+    /// Returns the messages that are not compacted, and system messages, each with its position.
     pub(super) fn shown(&self) -> impl Iterator<Item = (usize, &MessageEntry)> {
         let slots = self.order.iter().enumerate();
         slots.filter_map(|(position, slot)| Some((position, self.message(*slot)?)))
     }
 
-    /// Whether the last message that a model is shown is a tool's.
+    /// Whether the last message for a model is a tool's result.
     pub(super) fn ends_with_result(&self) -> bool {
         let last = self.order.iter().rev().find_map(|slot| self.message(*slot));
         last.is_some_and(|last| last.role == EntryRole::Tool)
     }
 
-    /// Whether there is an entry of this id.
+    /// Whether an entry has this id.
     pub(super) fn has(&self, id: &str) -> bool {
         self.places.contains_key(id)
     }
 
-    /// The counters, to go on from.
+    /// Returns a copy of the counters, for ids that follow the known ones.
     pub(super) fn ids(&self) -> EntryIds {
         self.ids
     }
 
-    /// The skills that are active, in the order in which they were activated.
+    /// Returns the active skills in the order of their activation.
     pub(super) fn skills(&self) -> &[String] {
         &self.skills
     }
 
-    /// The names of the checkpoints, oldest first.
+    /// Returns the names of the checkpoints, oldest first.
     pub(super) fn checkpoints(&self) -> impl Iterator<Item = &str> {
         self.checkpoints.iter().map(|checkpoint| checkpoint.name.as_str())
     }
 
-    /// The offset of the newest checkpoint of this name.
+    /// Returns the offset of the newest checkpoint of this name.
     pub(super) fn checkpoint(&self, name: &str) -> Option<u64> {
         let found = self.checkpoints.iter().rfind(|checkpoint| checkpoint.name == name);
         found.map(|checkpoint| checkpoint.offset)
@@ -180,7 +179,7 @@ impl ConversationState {
 }
 
 impl Slot {
-    /// The system's messages are shown whether they are marked or not.
+    /// Makes the slot of an entry. System messages are shown even when they are marked as compacted.
     fn of(entry: ContextEntry) -> Self {
         match entry {
             ContextEntry::Message(message)
@@ -193,7 +192,7 @@ impl Slot {
     }
 }
 
-/// The ids of the calls that a message makes.
+/// Returns the ids of the calls in a message.
 pub(super) fn call_ids(message: &MessageEntry) -> impl Iterator<Item = &str> {
     let calls = match message.role {
         EntryRole::Assistant => message.tool_calls.as_deref().unwrap_or_default(),

@@ -1,8 +1,8 @@
-//! Entries as messages, and messages as entries.
+//! Converts entries into messages and messages into entries.
 //!
-//! A *view* is a list of [`UiMessage`]s, which is what the rest of Shipmate works on. Nothing is lost on
-//! the way in either direction: `entries → view → entries` is the identity, to the byte, and
-//! `view → entries → view` gives an equal view, with a *record* of the lines in each message's metadata.
+//! A *view* is a list of [`UiMessage`]s, the form in which the rest of Shipmate handles messages. Nothing is lost
+//! in either direction: `entries → view → entries` is the identity, to the byte, and `view → entries → view` gives
+//! an equal view, with a *record* of the lines in each message's metadata.
 //!
 //! # The plain rules
 //!
@@ -17,27 +17,26 @@
 //! A call is `{"id","type":"function","function":{"name","arguments"}}`, with the input as JSON text in
 //! `arguments`.
 //!
-//! In the other direction a message takes the plain form when it can. What the fields of an entry cannot
-//! hold makes the content a list of parts: reasoning, files, sources, data, provider metadata, text in
-//! another state. Calls at the end of a step still become `tool_calls` and tool entries, unless they have
-//! what those cannot hold, such as an approval or half an input; then they stay among the parts.
+//! In the other direction a message takes the plain form if it can. Content that the fields of an entry cannot hold
+//! makes the content a list of parts: reasoning, files, sources, data, provider metadata, text in another state.
+//! Calls at the end of a step still become `tool_calls` and tool entries. They stay among the parts if those cannot
+//! hold them, as with an approval or half an input.
 //!
-//! What a message has beside its parts, such as metadata, stands in front of them in a part
-//! `{"type":"data-message","data":{…}}`; such a part always begins a message. An entry has its message's
-//! id, if that can be an id of its own; the others of the same message get the next free ones.
+//! Other fields of a message, such as metadata, stand before its parts in a part
+//! `{"type":"data-message","data":{…}}`; such a part always begins a message. The first entry has the id of its
+//! message if that id is free; further entries of the message get the next free ids.
 //!
-//! # What is left
+//! # The record
 //!
-//! A message holds neither the time nor the id of each of its lines, and the lines may hold what no
-//! message does: the role `developer`, `is_meta`, `compacted`, unknown fields, content that is neither
-//! text nor a list (shown as its JSON), calls in another form, events. All that is in the record,
-//! `metadata.conversation.entries`: for each line the fields that the plain rules do not give, or the
-//! whole line where they give none. Events are in the record of the message before them, or of the first;
-//! without any message they have one of their own, without parts. A result without its call is shown as a
-//! call with an empty input.
+//! A message holds neither the time nor the id of each of its lines. And lines can hold more than a message: the
+//! role `developer`, `is_meta`, `compacted`, unknown fields, content that is neither text nor a list (shown as its
+//! JSON), calls in another form, events. All this is in the record, `metadata.conversation.entries`: for each line,
+//! the fields that the plain rules do not give, or the whole line where they give none. Events are in the record of
+//! the message before them, or of the first message. Without any message they get one of their own, without parts.
+//! A result without its call is shown as a call with an empty input.
 //!
-//! A record is believed only if, with the plain rules, it gives exactly the message that carries it. So a
-//! message that was changed keeps its lines' ids and times where that can be, and is a new one where not.
+//! A record is trusted only if, with the plain rules, it gives exactly the message that carries it. So a changed
+//! message keeps the ids and times of its lines if it still fits them, and otherwise counts as a new message.
 
 mod group;
 mod plain;
@@ -59,10 +58,10 @@ use plain::Opening;
 
 pub use record::without_record;
 
-/// Gives the messages that entries are.
+/// Converts entries into messages.
 ///
-/// All entries, compacted ones and events as well; to show a conversation to a model, see
-/// [`Conversation::view`](super::Conversation::view).
+/// All entries are converted, with compacted messages and events. [`Conversation::view`](super::Conversation::view)
+/// returns only the messages for a model.
 pub fn to_view<'a>(entries: impl IntoIterator<Item = &'a ContextEntry>) -> Vec<UiMessage> {
     let mut groups: Vec<EntryGroup<'a>> = Vec::new();
     for entry in entries {
@@ -74,13 +73,13 @@ pub fn to_view<'a>(entries: impl IntoIterator<Item = &'a ContextEntry>) -> Vec<U
     groups.into_iter().map(record::with_record).collect()
 }
 
-/// Gives the entries that messages are. Those of a message without a record get the time `now`, and ids
-/// after the highest in the view.
+/// Converts messages into entries. The entries of a message without a record get the time `now`, and ids after the
+/// highest in the view.
 pub fn to_entries(view: &[UiMessage], now: Timestamp) -> Vec<ContextEntry> {
     new_entries(&ConversationState::default(), view, now)
 }
 
-/// The entries that messages become behind those of a conversation.
+/// Returns the entries for messages that are appended to a conversation.
 pub(super) fn new_entries(
     state: &ConversationState,
     messages: &[UiMessage],
@@ -93,13 +92,13 @@ pub(super) fn new_entries(
         takes_step: state.ends_with_result(),
         entries: Vec::new(),
     };
-    // Events alone are a message only where there is no other.
+    // Events alone make a message only if the view has no other.
     let is_alone = messages.len() == 1;
     let is_message = |entries: &Vec<ContextEntry>| is_alone || has_message(entries);
     let recorded =
         messages.iter().map(|message| record::recorded_entries(message).filter(is_message));
     let recorded: Vec<_> = recorded.collect();
-    // No id that comes later in the view may be given to a line before it.
+    // All ids of the view are noted first, so that no new line gets the id of a later one.
     messages.iter().filter_map(UiMessage::id).for_each(|id| new.ids.observe(id));
     recorded.iter().flatten().flatten().for_each(|entry| new.ids.observe(entry.id()));
     for (message, recorded) in messages.iter().zip(recorded) {
@@ -112,18 +111,18 @@ fn has_message(entries: &[ContextEntry]) -> bool {
     entries.iter().any(|entry| entry.as_message().is_some())
 }
 
-/// Entries that are being made from messages.
+/// The entries that are being made from messages.
 struct NewEntries {
     now: String,
     ids: EntryIds,
     taken: HashSet<String>,
-    /// Whether an assistant's step would be taken to belong to the message before it.
+    /// Whether a step of the assistant would count as part of the message before it.
     takes_step: bool,
     entries: Vec<ContextEntry>,
 }
 
 impl NewEntries {
-    /// Adds a message, by its record if that is of use here.
+    /// Adds a message, from its record if the record is usable here.
     fn push(&mut self, message: &UiMessage, recorded: Option<Vec<ContextEntry>>) {
         let entries = match recorded.filter(|entries| self.is_of_use(entries)) {
             Some(entries) => entries,
@@ -134,7 +133,7 @@ impl NewEntries {
         self.entries.extend(entries);
     }
 
-    /// Whether recorded entries have ids that are free, and would be seen to begin a message.
+    /// Whether recorded entries have free ids and would begin a message of their own.
     fn is_of_use(&self, entries: &[ContextEntry]) -> bool {
         let first = entries.iter().find_map(ContextEntry::as_message);
         let is_step = first.is_some_and(|first| {
@@ -157,7 +156,7 @@ impl NewEntries {
     }
 }
 
-/// Messages of a conversation, in the order in which a model is shown them.
+/// Converts messages of a conversation, in the order in which a model is shown them.
 pub(super) fn of_messages(messages: Vec<&MessageEntry>) -> Vec<UiMessage> {
     let entries: Vec<ContextEntry> =
         messages.into_iter().map(|message| message.clone().into()).collect();

@@ -1,4 +1,4 @@
-//! The lines that make up one message.
+//! Groups the lines that form one message.
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolPart, UiMessage, UiPart};
@@ -6,19 +6,19 @@ use ship_message::{Role, ToolPart, UiMessage, UiPart};
 use super::plain;
 use crate::conversation::{ContextEntry, EntryRole, MessageEntry};
 
-/// A message as it grows, line by line, with its lines.
+/// A message that grows line by line, with its lines.
 pub(super) struct EntryGroup<'a> {
     lines: Vec<&'a ContextEntry>,
-    /// The message so far; none while there are only events.
+    /// The message so far; none while the lines are only events.
     message: Option<UiMessage>,
-    /// Calls of the last assistant entry that have no result: their ids and the places of their parts.
+    /// The calls of the last assistant entry without a result: their ids and the indexes of their parts.
     open: Vec<(String, usize)>,
-    /// Whether the last entry that is a message answered a call of this message.
+    /// Whether the last message entry answered a call of this message.
     ends_with_result: bool,
 }
 
 impl<'a> EntryGroup<'a> {
-    /// The message that lines make, all of which belong to it.
+    /// Makes a group of lines that all belong to one message.
     pub(super) fn of_lines(lines: impl IntoIterator<Item = &'a ContextEntry>) -> Self {
         let mut group =
             Self { lines: Vec::new(), message: None, open: Vec::new(), ends_with_result: false };
@@ -26,7 +26,7 @@ impl<'a> EntryGroup<'a> {
         group
     }
 
-    /// Whether an assistant's step would belong to this message.
+    /// Whether a step of the assistant would belong to this message.
     pub(super) fn takes_step(&self) -> bool {
         self.ends_with_result && self.open.is_empty()
     }
@@ -70,7 +70,7 @@ impl<'a> EntryGroup<'a> {
         self.open = calls.iter().map(|call| call.call_id().to_owned()).zip(places).collect();
         self.ends_with_result = false;
         parts.extend(calls.into_iter().map(UiPart::Tool));
-        // Touching the parts gives a list of them to a message that has none.
+        // `parts_mut` would give an empty list to a message that has none, so it is called only when needed.
         if !parts.is_empty() {
             message.parts_mut().extend(parts);
         }
@@ -81,7 +81,7 @@ impl<'a> EntryGroup<'a> {
         self.open.iter().position(|(open, _)| open == id)
     }
 
-    /// The message without its record, and its lines.
+    /// Returns the message without its record, and its lines.
     pub(super) fn finish(self) -> (UiMessage, Vec<&'a ContextEntry>) {
         let id = self.lines.first().map(|line| line.id()).unwrap_or_default();
         let message = self.message.unwrap_or_else(|| UiMessage::new(id, Role::Assistant, vec![]));
@@ -89,7 +89,7 @@ impl<'a> EntryGroup<'a> {
     }
 }
 
-/// The message that an entry begins, without parts.
+/// Returns the message that begins with an entry, without parts.
 fn opened(entry: &MessageEntry) -> UiMessage {
     let role = match entry.role {
         EntryRole::System | EntryRole::Developer => Role::System,
@@ -103,7 +103,7 @@ fn opened(entry: &MessageEntry) -> UiMessage {
     }
 }
 
-/// The parts that an entry adds to its message, without calls.
+/// Returns the parts that an entry adds to its message, without calls.
 fn parts_of(entry: &MessageEntry) -> Vec<UiPart> {
     match (&entry.content, entry.role) {
         (_, EntryRole::Tool) => vec![UiPart::Tool(lone_result(entry))],
@@ -116,7 +116,7 @@ fn parts_of(entry: &MessageEntry) -> Vec<UiPart> {
     }
 }
 
-/// What is shown of content that is not a list.
+/// Returns content that is not a list as text; other JSON is shown as it is written.
 fn text_of(content: &Json) -> Option<Json> {
     match content {
         Json::Null => None,

@@ -1,4 +1,4 @@
-//! The plain rules: what a message is as entries, before ids and times.
+//! The plain rules, which turn a message into entries without ids and times.
 
 use std::collections::HashSet;
 
@@ -7,19 +7,19 @@ use ship_message::{PartFields as _, Role, StepStartPart, ToolPart, ToolState, Ui
 
 use crate::conversation::{EntryRole, MessageEntry};
 
-/// The part in front of all others that holds what a message has beside its parts.
+/// The type of the first part, which holds the other fields of a message.
 const OPENING: &str = "data-message";
 
-/// What the place of a message asks of its first entry.
+/// The conditions that the place of a message sets for its first entry.
 #[derive(Clone, Copy)]
 pub(super) struct Opening {
-    /// The entry has the id of the message.
+    /// Whether the entry has the id of the message.
     pub(super) keeps_id: bool,
-    /// A tool's result stands before it, so an assistant's step would be taken to go on from there.
+    /// Whether a tool's result stands before it, so that a step of the assistant would count as its continuation.
     pub(super) could_be_taken_for_a_step: bool,
 }
 
-/// The entries that a message is, without ids and times.
+/// Returns the entries of a message, without ids and times.
 pub(super) fn entries(message: &UiMessage, opening: Opening) -> Vec<MessageEntry> {
     let given = fields_to_give(message, opening);
     if message.role() == Role::Assistant {
@@ -36,7 +36,7 @@ pub(super) fn entries(message: &UiMessage, opening: Opening) -> Vec<MessageEntry
     vec![MessageEntry::new("", "", role, content)]
 }
 
-/// What the opening part must hold; none if there is no need for one.
+/// Returns the fields of the opening part, or `None` if the message needs none.
 fn fields_to_give(message: &UiMessage, opening: Opening) -> Option<Object> {
     let mut given = Object::new();
     for (key, is_usual) in [
@@ -61,7 +61,7 @@ fn fields_to_give(message: &UiMessage, opening: Opening) -> Option<Object> {
     (!given.is_empty() || poses_as_opening || poses_as_step).then_some(given)
 }
 
-/// Gives a message the fields that an opening part holds.
+/// Sets the fields of an opening part on a message.
 pub(super) fn with_given_fields(message: UiMessage, given: &Object) -> UiMessage {
     let mut json = message.into_json();
     if let Some(fields) = json.as_object_mut() {
@@ -73,13 +73,13 @@ pub(super) fn with_given_fields(message: UiMessage, given: &Object) -> UiMessage
     UiMessage::from_json(json).unwrap_or_else(|_| UiMessage::new("", Role::Unknown, vec![]))
 }
 
-/// Stands for a field that a message does not have, though it should: an empty list, which is no id, no
-/// role, and no parts that anybody would have to name.
+/// Stands for a missing field of a message. An empty list is neither an id, nor a role, nor parts with content, so
+/// no real message has it.
 fn absent() -> Json {
     Json::from(Vec::new())
 }
 
-/// The opening part's fields, if the content of an entry begins with one.
+/// Returns the fields of the opening part if the content of an entry begins with one.
 pub(super) fn opening(entry: &MessageEntry) -> Option<&Object> {
     let list = entry.content.as_array().filter(|_| entry.role != EntryRole::Tool)?;
     let part = list.first()?.as_object().filter(|part| is_opening(part))?;
@@ -96,14 +96,14 @@ pub(super) fn begins_step(content: &Json) -> bool {
     list.first().is_some_and(|part| part.get("type").and_then(Json::as_str) == Some("step-start"))
 }
 
-/// The parts of an assistant's message that make one entry with its results: some parts, then calls.
+/// The parts of an assistant's message that make one entry and its results: parts, then calls.
 struct EntryStep<'a> {
     head: &'a [UiPart],
     calls: &'a [UiPart],
 }
 
-/// Cuts a message where a step begins and all calls of the one before it are answered, so that the
-/// entry of the next one is seen to go on from there.
+/// Divides a message where a step begins and all calls before it are answered, so that the entry of the next step
+/// is read as a continuation.
 fn steps(parts: &[UiPart]) -> impl Iterator<Item = EntryStep<'_>> {
     let mut rest = Some(parts);
     std::iter::from_fn(move || {
@@ -122,14 +122,14 @@ fn ends_answered(parts: &[UiPart]) -> bool {
     !calls.is_empty() && calls.iter().filter_map(plain_call).all(is_answered)
 }
 
-/// How many parts at the end are plain calls, each with an id of its own.
+/// Returns how many parts at the end are plain calls, each with an id of its own.
 fn trailing_calls(parts: &[UiPart]) -> usize {
     let mut ids = HashSet::new();
     let calls = parts.iter().rev().map_while(plain_call);
     calls.take_while(|call| ids.insert(call.call_id())).count()
 }
 
-/// The entries of a step: the assistant's, and one for each answered call.
+/// Returns the entries of a step: the assistant's, and one for each answered call.
 fn with_results(mut given: Option<Object>) -> impl FnMut(EntryStep<'_>) -> Vec<MessageEntry> {
     move |step| {
         let content = step_content(given.take(), step.head);
@@ -170,7 +170,7 @@ fn list(given: Option<Object>, parts: &[UiPart]) -> Json {
         .into()
 }
 
-/// A step of plain text; empty text is no part, because no provider takes it.
+/// Makes a step with one text. Empty text makes no part, because providers refuse it.
 pub(super) fn step(said: Option<Json>) -> Vec<UiPart> {
     let said = said.filter(|said| said.as_str() != Some(""));
     let done = said.map(|said| {
@@ -180,12 +180,12 @@ pub(super) fn step(said: Option<Json>) -> Vec<UiPart> {
     [UiPart::StepStart(StepStartPart::new())].into_iter().chain(done).collect()
 }
 
-/// A text part, as a person's message has it.
+/// Makes a text part as user messages have it.
 pub(super) fn text(said: Json) -> UiPart {
     UiPart::from_json(Object::from([("type", Json::from("text")), ("text", said)]).into())
 }
 
-/// The call, if an entry's fields can hold all of it.
+/// Returns the call if the fields of an entry can hold all of it.
 fn plain_call(part: &UiPart) -> Option<&ToolPart> {
     let UiPart::Tool(call) = part else { return None };
     let extra = match call.state() {
@@ -204,7 +204,7 @@ fn is_answered(call: &ToolPart) -> bool {
     call.state().is_terminal()
 }
 
-/// A call as a line has it.
+/// Writes a call in the form that a line has.
 fn write_call(call: &ToolPart) -> Json {
     let arguments = call.input().map(Json::to_string).unwrap_or_default();
     let name = call.name().unwrap_or_default();
@@ -217,7 +217,7 @@ fn write_call(call: &ToolPart) -> Json {
     Object::from(call).into()
 }
 
-/// Reads a call, also as other programs write it: without `function` around it, or with the input as it is.
+/// Reads a call, also in the forms of other programs: without `function` around it, or with the input as JSON.
 pub(super) fn read_call(call: &Json) -> Option<ToolPart> {
     let function = call.get("function").unwrap_or(call);
     let id = call.get("id")?.as_str()?;

@@ -1,9 +1,8 @@
-//! The record: what the plain rules leave of the lines, in the metadata of their message.
+//! Keeps a record of the lines of a message in its metadata, as far as the plain rules do not give them.
 //!
-//! `metadata.conversation` is `{"entries":[…]}`. An item with a `type` is a whole line; any other is the
-//! fields of a line that differ from what the plain rules give, a null for one that they give and the
-//! line has not. Metadata that had a `conversation` before, or that is no object or an empty one, stands
-//! inside as `metadata`.
+//! `metadata.conversation` is `{"entries":[…]}`. An item with a `type` is a whole line. Any other item has the
+//! fields of a line that differ from the plain rules, with null for a field that the line lacks. Metadata that
+//! already has a `conversation`, that is not an object, or that is empty is kept inside the record as `metadata`.
 
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -15,7 +14,7 @@ use crate::conversation::{ContextEntry, MessageEntry};
 
 const KEY: &str = "conversation";
 
-/// Gives a message as it is without the record of its lines.
+/// Returns the message without the record of its lines.
 pub fn without_record(message: &UiMessage) -> UiMessage {
     match take_record(message) {
         Some((message, _)) => message,
@@ -23,7 +22,7 @@ pub fn without_record(message: &UiMessage) -> UiMessage {
     }
 }
 
-/// The message that lines make, with their record.
+/// Returns the message of a group of lines, with their record.
 pub(super) fn with_record(group: EntryGroup<'_>) -> UiMessage {
     let (message, lines) = group.finish();
     let messages = || lines.iter().filter_map(|line| line.as_message());
@@ -41,7 +40,7 @@ pub(super) fn with_record(group: EntryGroup<'_>) -> UiMessage {
     put_record(&message, items.collect())
 }
 
-/// The lines of a message, if it has a record of them that is right.
+/// Returns the lines of a message if it has a valid record of them.
 pub(super) fn recorded_entries(message: &UiMessage) -> Option<Vec<ContextEntry>> {
     let (bare, items) = take_record(message)?;
     let first = items.iter().find(|item| item.get("type").and_then(Json::as_str) != Some("evt"));
@@ -49,7 +48,7 @@ pub(super) fn recorded_entries(message: &UiMessage) -> Option<Vec<ContextEntry>>
     let mut plain = plain::entries(&bare, opening(&bare, first_id)).into_iter();
     let lines = items.iter().map(|item| match item.get("type").map(Json::as_str) {
         Some(Some("evt")) => ContextEntry::from_json(item.clone()).ok(),
-        // A whole line stands in for the plain one at its place.
+        // A whole line takes the place of the plain one.
         Some(_) => ContextEntry::from_json(item.clone()).ok().inspect(|_| drop(plain.next())),
         None => with_difference(&plain.next()?, item.as_object()?),
     });
@@ -63,7 +62,7 @@ fn opening(message: &UiMessage, first_id: Option<&str>) -> Opening {
     Opening { keeps_id, could_be_taken_for_a_step: false }
 }
 
-/// The fields of a line that the plain rules do not give; none if those cannot tell.
+/// Returns the fields of a line that the plain rules do not give; `None` if fields alone cannot restore the line.
 fn difference(line: &MessageEntry, plain: &MessageEntry) -> Option<Json> {
     let (Json::Object(wanted), Json::Object(given)) = (line.to_json(), plain.to_json()) else {
         return None;
@@ -90,7 +89,7 @@ fn with_difference(plain: &MessageEntry, item: &Object) -> Option<ContextEntry> 
     ContextEntry::from_json(line.into()).ok()
 }
 
-/// Equal to the byte: equality alone does not see the order of keys.
+/// Whether two values are equal to the byte; `==` ignores the order of keys.
 fn is_same(a: &Json, b: &Json) -> bool {
     a == b && a.to_string() == b.to_string()
 }
@@ -114,7 +113,7 @@ fn put_record(message: &UiMessage, items: Vec<Json>) -> UiMessage {
     message
 }
 
-/// The message without its record, and the record's items.
+/// Returns the message without its record, and the items of the record.
 fn take_record(message: &UiMessage) -> Option<(UiMessage, Vec<Json>)> {
     let Json::Object(mut metadata) = message.field("metadata")?.clone() else { return None };
     let Json::Object(mut record) = metadata.remove(KEY)? else { return None };

@@ -198,7 +198,7 @@ fn object(fields: Vec<(&'static str, Json)>) -> Json {
     fields.into_iter().collect::<Object>().into()
 }
 
-/// A part of any kind, as a stream leaves it or as nobody would write it.
+/// A part of any kind, as a stream leaves it or in a form that no program writes.
 fn part() -> impl Strategy<Value = Json> {
     let state = select(vec![
         "input-streaming",
