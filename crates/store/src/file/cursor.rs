@@ -1,7 +1,7 @@
-//! The inbox cursor and the ledger: what the context says that it has read, and what the ledger has.
+//! Compares the inbox cursor of the context with the ledger.
 //!
-//! A ledger or a context that was restored from an older copy leaves the one behind the other. The next entry
-//! must be above both, or no run would ever read it; so each accept looks whether the context has changed.
+//! After a ledger or a context is restored from an older copy, one is behind the other. The next entry must be
+//! above both, or no run would ever read it. So each accept checks whether the context has changed.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::{
     AnsweredEntries, LedgerSeq, ReadError, StorageError, StorageProblem, StorageProblemKind,
 };
 
-/// The cursor as it was last read, and of what log.
+/// The cursor that was last read, and the log it was read from.
 #[derive(Default)]
 pub(crate) struct CursorCache {
     read: Mutex<Option<(FileLook, Option<LedgerSeq>)>>,
@@ -31,8 +31,8 @@ impl CursorCache {
 }
 
 impl ChatFiles {
-    /// How far the context has promoted entries. The log is read only when it has changed since the last time,
-    /// and not by this program. Without a live log that can be read, the newest sealed one tells.
+    /// Returns the last entry that the context has promoted. The log is read only if another program has changed it
+    /// since the last time. If there is no readable live log, the newest sealed one decides.
     pub(crate) fn cursor(&self) -> Result<Option<LedgerSeq>, StorageError> {
         let Some(log) = self.env.look(&self.paths.live)? else { return self.sealed_cursor() };
         let ours = self.context.last_known(|known| {
@@ -46,7 +46,7 @@ impl ChatFiles {
             Err(ReadError::Storage(
                 error @ (StorageError::Io { .. } | StorageError::Denied { .. }),
             )) => return Err(error),
-            // A message is accepted though nothing can be read of the log: the next run repairs that.
+            // A message is accepted even if the log cannot be read: the next run repairs the log.
             Err(_) => self.sealed_cursor()?,
         };
         self.cursors.keep(log, cursor);
@@ -62,7 +62,7 @@ impl ChatFiles {
         Ok(None)
     }
 
-    /// What is wrong when the ledger and the context do not know the same.
+    /// Reports a ledger that is behind the context, or a context that is behind the ledger's answers.
     pub(crate) fn compare_cursor(&self) -> Result<Vec<StorageProblem>, StorageError> {
         let (folder, live) = (&self.paths.conversations, &self.paths.live);
         let mut found = Vec::new();
@@ -81,7 +81,7 @@ impl ChatFiles {
             found.push(behind(&ledger::live(folder), message, remedy));
         }
         let mut answered = AnsweredEntries::default();
-        // What is wrong with the ledger itself is told where that is looked at.
+        // Problems of the ledger itself are reported by its own check.
         for line in self.ledger_after(None, usize::MAX).unwrap_or_default() {
             answered.take(&line);
         }

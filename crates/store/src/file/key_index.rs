@@ -1,15 +1,15 @@
-//! Where the entry of each key is in the live ledger, in little memory: a ledger that another program or an older
-//! version left may have a million of them.
+//! Indexes the keys of the live ledger in little memory: a ledger of another program or an older version may have
+//! a million of them.
 
 use super::log::Span;
 
-/// So many places are looked through one by one.
+/// The number of unsorted places that a search may visit one by one.
 const UNSORTED_MAX: usize = 256;
 
 /// The places of keys, by their digests.
 #[derive(Default)]
 pub(crate) struct KeyIndex {
-    /// The first `sorted` are in order, and the rest is as it came.
+    /// The first `sorted` places are in order; the rest are in the order of their arrival.
     places: Vec<KeyPlace>,
     sorted: usize,
 }
@@ -26,15 +26,15 @@ impl KeyIndex {
     pub(crate) fn add(&mut self, digest: u64, span: Span) {
         let len = u32::try_from(span.len).unwrap_or(u32::MAX);
         self.places.push(KeyPlace { digest, offset: span.offset, len });
-        // In proportion to what is sorted, so that sorting costs no more than adding.
+        // The limit grows with the sorted part, so that sorting costs no more than adding.
         if self.places.len() - self.sorted > UNSORTED_MAX.max(self.sorted / 16) {
-            // A stable sort merges what is in order already.
+            // A stable sort merges the part that is already in order.
             self.places.sort();
             self.sorted = self.places.len();
         }
     }
 
-    /// Returns the places of the keys that have this digest, in no order.
+    /// Returns the places of the keys that have this digest, in any order.
     pub(crate) fn spans_of(&self, digest: u64) -> Vec<Span> {
         let (sorted, new) = self.places.split_at(self.sorted);
         let from = sorted.partition_point(|place| place.digest < digest);

@@ -1,8 +1,8 @@
-//! The keys of sealed ledgers: what remembers them without the ledgers.
+//! Keeps the keys of sealed ledgers, so that an entry is found without reading the ledgers.
 //!
-//! Beside each `archive-<N>.jsonl` stands `archive-<N>.keys`: for each entry the first eight bytes of
-//! its key's SHA-256 and where its line begins, sorted. It is derived; when it is missing or does not
-//! check out it is made anew from the ledger. A hit is always confirmed by the line itself.
+//! Beside each `archive-<N>.jsonl` stands `archive-<N>.keys`. It has, for each entry, the first eight bytes of its
+//! key's SHA-256 and the offset of its line, sorted. The file is derived: if it is missing or invalid, it is made
+//! from the ledger. A match is always confirmed by the line itself.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::{LedgerSeq, StorageError, Timestamp};
 const MAGIC: &[u8; 8] = b"SHIPKEY1";
 const PAIR: usize = 16;
 
-/// Eight bytes of a key's digest.
+/// Returns the first eight bytes of a key's digest.
 pub(crate) fn digest(key: &str) -> u64 {
     let digest = Sha256::digest(key);
     u64::from_be_bytes(digest[..8].try_into().expect("a digest has more than eight bytes"))
@@ -29,7 +29,7 @@ pub(crate) fn digest(key: &str) -> u64 {
 pub(crate) struct Keys {
     pub(crate) number: u64,
     pub(crate) sealed_at: Timestamp,
-    /// Digest and offset, sorted.
+    /// The digest and the offset of each key, sorted.
     pairs: Vec<(u64, u64)>,
 }
 
@@ -59,14 +59,14 @@ impl Keys {
         if !misplaced {
             return Ok(None);
         }
-        // The ledger is not as it was sealed: the line is damaged, or other line ends have moved it.
+        // The ledger has changed since it was sealed: the line is damaged, or other line ends have moved it.
         let Some((_, bytes)) = env.read(&path)? else { return Ok(None) };
         let lines = scan(&bytes, None).lines;
         let entry = lines.into_iter().find(|found| entry_key(&found.line) == Some(key));
         Ok(entry.map(|found| LedgerSeq::new(found.line.seq)))
     }
 
-    /// The places of the lines that may have a key.
+    /// Returns the offsets of the lines that may have a key.
     fn offsets(&self, key: &str) -> impl Iterator<Item = u64> {
         let wanted = digest(key);
         let from = self.pairs.partition_point(|&(digest, _)| digest < wanted);
@@ -87,7 +87,7 @@ impl Keys {
         env.replace(&keys_path(folder, self.number), &bytes)
     }
 
-    /// Reads the keys of a ledger, from the ledger itself if need be. `None` if there is no ledger.
+    /// Reads the keys of a ledger, if necessary from the ledger itself. Returns `None` if there is no ledger.
     pub(crate) fn load(
         env: &Env,
         folder: &Path,
@@ -107,7 +107,7 @@ impl Keys {
         Ok(Some(Self::new(number, sealed_at, pairs.collect())))
     }
 
-    /// Whether these are the bytes of such a file.
+    /// Whether these are the bytes of a valid key file.
     pub(crate) fn is_whole(bytes: &[u8]) -> bool {
         Self::parse(0, bytes).is_some()
     }
@@ -126,12 +126,12 @@ impl Keys {
     }
 }
 
-/// The key of an entry, if the line is one.
+/// Returns the key of an entry; `None` if the line is not an entry.
 pub(crate) fn entry_key(line: &RawLine) -> Option<&str> {
     if line.kind == LineKind::Message { line.body.get("key").and_then(Json::as_str) } else { None }
 }
 
-/// Where a sealed ledger is.
+/// Returns the path of a sealed ledger.
 pub(crate) fn ledger_path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("archive-{number}.jsonl"))
 }

@@ -1,8 +1,7 @@
-//! The ledger: accepting entries once, recording deliveries, and reading both.
+//! The ledger: accepts each entry once, records deliveries, and reads both.
 //!
-//! A ledger over 128 KB is sealed whole as `archive-<N>.jsonl`, and the new one begins with a head that
-//! carries over what is still to be delivered. Numbers go on, so reading goes back through the archives
-//! as if they were one file.
+//! A ledger over 128 KB is sealed as `archive-<N>.jsonl`, and the new one begins with a head that carries over the
+//! open deliveries. Numbers continue, so a reader goes back through the archives as if they were one file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -25,16 +24,16 @@ use crate::{
     LedgerSeq, RefusedInput, StorageError, StorageProblem, StorageProblemKind, Timestamp,
 };
 
-/// A larger ledger is sealed before the next entry: whoever opens a chat reads the live one whole.
+/// The size at which a ledger is sealed before the next entry, because opening a chat reads the live one whole.
 const LEDGER_BYTES_MAX: u64 = 128 * 1024;
 
-/// So many sealed ledgers in a row are looked through for a key though the clock says that they are old: it may have
-/// jumped since, and what was accepted a moment ago must not be accepted again.
+/// The number of old sealed ledgers in a row that are still searched for a key. The clock that calls them old may
+/// have jumped, and an entry that was just accepted must not be accepted again.
 const SEALED_KEPT_MIN: usize = 64;
 
-/// In the head of a ledger: the last number of the one that was sealed before it.
+/// The field in the head of a ledger with the last number of the ledger sealed before it.
 const ARCHIVED_TO: &str = "archivedTo";
-/// How much of the end of a file is looked at first.
+/// The number of bytes at the end of a file that are read first.
 const TAIL_BYTES: u64 = 16 * 1024;
 
 impl From<PrepareError> for AcceptError {
@@ -46,30 +45,30 @@ impl From<PrepareError> for AcceptError {
     }
 }
 
-/// What is still to be delivered, by entry and id.
+/// The deliveries that are not done, by entry and id.
 type OpenDeliveries = BTreeMap<(u64, String), OpenDelivery>;
 
-/// A platform message that is not done.
+/// A message for the platform that is not delivered yet.
 #[derive(Clone)]
 struct OpenDelivery {
     delivery: Delivery,
-    /// Where the whole of its long strings is, by JSON pointer into its body.
+    /// The blobs of its long strings, by JSON pointer into its body.
     blobs: Vec<(String, Json)>,
 }
 
-/// What is kept in memory of the live ledger.
+/// The state of the live ledger in memory.
 #[derive(Default)]
 pub(crate) struct LedgerFold {
-    /// How many sealed ledgers there are before this one, and when the last was sealed.
+    /// The number of sealed ledgers before this one, and the time at which the last was sealed.
     archives: u64,
     began: Option<Timestamp>,
-    /// Where the line of each key is.
+    /// The place of the line of each key.
     keys: KeyIndex,
-    /// What is still to be delivered.
+    /// The deliveries that are not done.
     open: OpenDeliveries,
-    /// Where the last lines are.
+    /// The places of the last lines.
     recent: Recent,
-    /// The keys of sealed ledgers that are young enough, once somebody asked.
+    /// The keys of the sealed ledgers that are young enough; loaded at the first search.
     sealed: Option<Vec<Keys>>,
 }
 
@@ -85,7 +84,7 @@ impl Fold for LedgerFold {
     }
 }
 
-/// Where the lines behind `seq` begin in a ledger, as far as it is known.
+/// Returns where the lines after `seq` begin in the live ledger, if that is known.
 pub(crate) fn start_behind(known: &LogTail<LedgerFold>, seq: Option<LedgerSeq>) -> Option<Start> {
     let next = (known.next_seq(), known.len);
     let (seq, offset) = known.fold.recent.behind(seq.map_or(0, LedgerSeq::get), next)?;
@@ -93,7 +92,7 @@ pub(crate) fn start_behind(known: &LogTail<LedgerFold>, seq: Option<LedgerSeq>) 
 }
 
 impl LedgerFold {
-    /// Where the lines are whose key may have this digest.
+    /// Returns the places of the lines that may have a key with this digest.
     pub(crate) fn spans_of(&self, digest: u64) -> Vec<Span> {
         self.keys.spans_of(digest)
     }
@@ -110,7 +109,7 @@ impl LedgerFold {
         }
     }
 
-    /// Takes in a delivery that stands at `pointer` in a line.
+    /// Applies a delivery that stands at `pointer` in a line.
     fn follow(&mut self, body: &Object, line: &RawLine, pointer: &str) {
         let Some(delivery) = Delivery::from_body(body) else { return };
         let name = (delivery.entry.get(), delivery.id.clone());
@@ -127,13 +126,13 @@ impl LedgerFold {
     }
 }
 
-/// Something that waits to be added.
+/// An addition that waits to be written.
 pub(crate) enum Addition {
     Entry { key: String, draft: UnnumberedLine },
     Deliveries { states: Vec<Delivery>, drafts: Vec<UnnumberedLine> },
 }
 
-/// Checks an entry, and keeps its blobs.
+/// Checks an entry and stores its blobs.
 pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<Addition, AcceptError> {
     let LedgerEntry { key, entry } = entry;
     if key.is_empty() {
@@ -150,7 +149,7 @@ pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<Addition, A
     Ok(Addition::Entry { key, draft })
 }
 
-/// Checks deliveries.
+/// Checks deliveries and makes lines from them.
 pub(crate) fn prepare_deliveries(
     env: &Env,
     states: Vec<Delivery>,
@@ -164,18 +163,18 @@ pub(crate) fn prepare_deliveries(
     Ok(Addition::Deliveries { states, drafts })
 }
 
-/// The live ledger, ready to be added to.
+/// The live ledger, ready for additions.
 pub(crate) struct Adding<'a, 'w> {
     pub(crate) env: &'a Env,
     pub(crate) chat: &'a ChatKey,
     pub(crate) folder: &'a Path,
     pub(crate) writing: Writing<'w, LedgerFold>,
-    /// How far the context has promoted entries.
+    /// Returns the last entry that the context has promoted.
     pub(crate) cursor: &'a dyn Fn() -> Result<Option<LedgerSeq>, StorageError>,
 }
 
 impl Adding<'_, '_> {
-    /// Adds what waits, all with one sync.
+    /// Adds all waiting additions with one sync.
     pub(crate) fn add(
         &mut self,
         waiting: Vec<Addition>,
@@ -184,7 +183,7 @@ impl Adding<'_, '_> {
         if let Err(error) = self.begin() {
             return waiting.iter().map(|_| Err(error.share().into())).collect();
         }
-        // A number that somebody may have read is not given to another entry.
+        // A reader may have seen the numbers of undone entries, so they are not given to other entries.
         let mut drafts: Vec<UnnumberedLine> =
             (0..self.writing.taken_back()).map(|_| void()).collect();
         let voids = drafts.len();
@@ -202,7 +201,7 @@ impl Adding<'_, '_> {
             Err(error) => {
                 self.void_taken_back(sync);
                 let failed = |result: Result<Accepted, AcceptError>| match result {
-                    // What was there before stays accepted, whatever became of the rest.
+                    // An entry that existed before stays accepted, even if the write of the others failed.
                     Ok(known) if !known.new && !pending.values().any(|seq| *seq == known.seq) => {
                         Ok(known)
                     }
@@ -214,18 +213,18 @@ impl Adding<'_, '_> {
         }
     }
 
-    /// Takes the numbers of entries that were taken back, for all processes: a reader may have seen the entries, and
-    /// another process would give their numbers to others.
+    /// Fills the numbers of undone entries with void lines, for all processes: a reader may have seen the entries,
+    /// and another process would give their numbers to others.
     fn void_taken_back(&mut self, sync: bool) {
         if self.writing.is_settled() {
             let voids: Vec<UnnumberedLine> =
                 (0..self.writing.taken_back()).map(|_| void()).collect();
-            // The caller is told of the failure before this one; the next addition tries again.
+            // The caller gets the first error; the next addition tries this again.
             let _ = self.writing.append(&voids, sync);
         }
     }
 
-    /// Gives an addition its place, or finds that it has one.
+    /// Gives an addition its number, or finds the entry that already has its key.
     fn place(
         &mut self,
         addition: Addition,
@@ -249,6 +248,7 @@ impl Adding<'_, '_> {
                 Ok(Accepted { seq, new: true })
             }
             Addition::Deliveries { states, drafts: lines } => {
+                // A delivery may name only entries before it; a higher number cannot exist yet.
                 if let Some(state) = states.iter().find(|state| state.entry >= seq) {
                     return Err(AcceptError::NoEntry {
                         chat: self.chat.clone(),
@@ -262,7 +262,7 @@ impl Adding<'_, '_> {
         }
     }
 
-    /// Finds the entry of a key, here or in what was sealed in the last seven days or last of all.
+    /// Finds the entry of a key in the live ledger or in a sealed one that is young enough.
     fn find(&mut self, key: &str) -> Result<Option<LedgerSeq>, StorageError> {
         let Some(known) = self.writing.known() else { return Ok(None) };
         for span in known.fold.keys.spans_of(digest(key)) {
@@ -293,7 +293,7 @@ impl Adding<'_, '_> {
         while let Some(at) = sealed_at.filter(|_| number > 0 && old_in_a_row < SEALED_KEPT_MIN) {
             old_in_a_row = if at.millis() < oldest { old_in_a_row + 1 } else { 0 };
             sealed.extend(Keys::load(self.env, self.folder, number, at)?);
-            // A ledger begins when the one before it is sealed.
+            // The head of a ledger has the time at which the ledger before it was sealed.
             let head = first_line(self.env, &ledger_path(self.folder, number))?;
             sealed_at = head.and_then(|line| Timestamp::parse(line.body.str("ts")?)).or(Some(at));
             number -= 1;
@@ -304,8 +304,8 @@ impl Adding<'_, '_> {
         Ok(())
     }
 
-    /// Makes the ledger if there is none, and seals it if it is large or ends behind what the context has read:
-    /// the next one begins above both.
+    /// Creates the ledger if there is none. Seals it if it is large, or if it ends before the last entry that the
+    /// context has read; the next one then begins above both.
     fn begin(&mut self) -> Result<(), StorageError> {
         let Some(known) = self.writing.known() else {
             self.check_first()?;
@@ -315,6 +315,7 @@ impl Adding<'_, '_> {
         if known.len <= LEDGER_BYTES_MAX && known.given >= cursor {
             return Ok(());
         }
+        // Loaded before the ledger is sealed, because sealing replaces the state that holds them.
         self.load_sealed_keys()?;
         let now = self.env.options.now();
         let (first, end, known) = match self.writing.known() {
@@ -327,7 +328,7 @@ impl Adding<'_, '_> {
         let mut sealed = known.sealed.clone().unwrap_or_default();
         let path = ledger_path(self.folder, number);
         self.publish(number, &open, first, Some(&path), Some(end))?;
-        // Derived: when it cannot be written now, it is made anew when it is needed.
+        // The key file is derived: if it cannot be written now, it is made when it is needed.
         let _ = keys.save(self.env, self.folder);
         sealed.insert(0, keys);
         let mut old_in_a_row = 0;
@@ -342,7 +343,7 @@ impl Adding<'_, '_> {
         Ok(())
     }
 
-    /// A chat that has had a ledger has lost it: it is not new, and its numbers are given.
+    /// Fails if the chat once had a ledger: then the ledger is lost, and its numbers are given.
     fn check_first(&self) -> Result<(), StorageError> {
         let (archives, promoted) = (newest_archive(self.env, self.folder)?, self.cursor()?);
         match archives > 0 || promoted > 0 {
@@ -351,7 +352,7 @@ impl Adding<'_, '_> {
         }
     }
 
-    /// The first number from `number` on under which the ledger can be sealed.
+    /// Returns the first number, from `number` on, under which the ledger can be sealed.
     fn free_number(&self, mut number: u64) -> Result<u64, StorageError> {
         while self.writing.is_taken(&ledger_path(self.folder, number))? {
             number += 1;
@@ -363,8 +364,8 @@ impl Adding<'_, '_> {
         (self.cursor)().map(|cursor| cursor.map_or(0, LedgerSeq::get))
     }
 
-    /// Seals a ledger that has lost its head as it is, and begins the next. One of which nothing can be
-    /// read, or that is gone, is set aside; the next goes on above all that is known.
+    /// Seals a ledger that has lost its head, unchanged, and begins the next. A ledger that is gone or wholly
+    /// unreadable is set aside instead. The next one begins above every number that is known.
     pub(crate) fn mend(&mut self, aside: &Path) -> Result<(), StorageError> {
         let reading = LedgerReader { env: self.env, folder: self.folder };
         let open = reading.fold()?.open;
@@ -385,8 +386,8 @@ impl Adding<'_, '_> {
         self.publish(archives, &open, last + 1, Some(&aside), None)
     }
 
-    /// Puts a ledger that begins with `first` in the place of this one, which is sealed. `end` is the last number of
-    /// the ledger that becomes the newest archive by that.
+    /// Replaces this ledger, which is sealed, by one that begins with `first`. `end` is the last number of the
+    /// ledger that becomes the newest archive.
     fn publish(
         &mut self,
         archives: u64,
@@ -419,20 +420,20 @@ impl Adding<'_, '_> {
     }
 }
 
-/// A line that says nothing, in the place of one that was written and taken back.
+/// Makes an empty line for the place of one that was written and undone.
 fn void() -> UnnumberedLine {
     UnnumberedLine::new(LineKind::Event, Object::from([("event", Json::from("void"))]))
 }
 
-/// Reading the ledger and its archives. Nothing is kept in memory, and nothing is changed.
+/// Reads the ledger and its archives. It keeps nothing in memory and changes nothing.
 pub(crate) struct LedgerReader<'a> {
     pub(crate) env: &'a Env,
     pub(crate) folder: &'a Path,
 }
 
 impl LedgerReader<'_> {
-    /// The last lines of one file, its head left out: at least as many as are `enough`, or all of them. A turn
-    /// looks at the end of the ledger several times, and must not pay for its age.
+    /// Returns the last lines of one file without its head: as many as are `enough`, or all. A turn looks at the
+    /// end of the ledger several times, and its cost must not grow with the ledger.
     fn last_lines(
         &self,
         path: &Path,
@@ -446,7 +447,7 @@ impl LedgerReader<'_> {
             let from = len.saturating_sub(block);
             let found = scan_from(&*file, from, len).map_err(failed)?;
             let certain = from == 0 || tells_end(&found);
-            // What a damaged line means depends on those before it, wherever they are.
+            // The meaning of a damaged line depends on the lines before it, wherever they are.
             let damaged = !found.damage.is_empty();
             let lines: Vec<RawLine> = contents(found).collect();
             if from == 0 || (certain && !damaged && !lines.is_empty() && enough(&lines)) {
@@ -456,14 +457,14 @@ impl LedgerReader<'_> {
         }
     }
 
-    /// All files of the ledger, the newest first.
+    /// Returns all files of the ledger, the newest first.
     fn files(&self) -> Result<Vec<PathBuf>, StorageError> {
         let sealed = sealed_before(self.env, self.folder)?;
         let sealed = sealed.into_iter().map(|number| ledger_path(self.folder, number));
         Ok(std::iter::once(live(self.folder)).chain(sealed).collect())
     }
 
-    /// What the ledger comes to: its live file, and where the head of that is lost, those before it.
+    /// Folds the live ledger or, if its head is lost, the ledgers back to one with a head.
     fn fold(&self) -> Result<LedgerFold, StorageError> {
         let mut files = Vec::new();
         for path in self.files()? {
@@ -503,8 +504,8 @@ impl LedgerReader<'_> {
         self.resolve(newest_first)
     }
 
-    /// The lines behind one whose place is known. `None` if anything there is not as it should be: whoever
-    /// reads more of the file tells what.
+    /// Reads the lines after one with a known place. Returns `None` if anything there is unexpected; then the
+    /// caller reads more of the file.
     pub(crate) fn after_known(
         &self,
         start: Start,
@@ -524,7 +525,7 @@ impl LedgerReader<'_> {
             return Ok(None);
         }
         let lines = found.lines.into_iter().map(|found| found.line);
-        // Others may have written lines that are neither known nor asked for.
+        // Another process may have written lines that were neither known nor asked for.
         let is_behind = |line: &RawLine| after.is_none_or(|after| line.seq > after.get());
         let lines = lines.filter(|line| is_behind(line) && is_content(line));
         self.resolve(lines.take(limit).collect()).map(Some)
@@ -536,13 +537,13 @@ impl LedgerReader<'_> {
         limit: usize,
     ) -> Result<Vec<LedgerLine>, StorageError> {
         let after = after.map_or(0, LedgerSeq::get);
-        // What is new is nearly always at the end of the live ledger.
+        // New lines are nearly always at the end of the live ledger.
         if let Some(found) = self.end_behind(&live(self.folder), after, limit)? {
             return self.resolve(found);
         }
         let mut files = Vec::new();
         for path in self.files()? {
-            // One whose head is lost may begin anywhere.
+            // A ledger without a head may begin at any number.
             let first = first_line(self.env, &path)?.map_or(u64::MAX, |line| line.seq);
             files.push(path);
             if first <= after.saturating_add(1) {
@@ -559,7 +560,7 @@ impl LedgerReader<'_> {
         self.resolve(found)
     }
 
-    /// The first lines of one file behind `after`. Those at its end are read at once.
+    /// Reads the first lines of one file after `after`. Lines near its end are read at once.
     fn lines_behind(
         &self,
         path: &Path,
@@ -575,7 +576,7 @@ impl LedgerReader<'_> {
         lines_behind(&*file, len, after, limit, is_content).map_err(failed)
     }
 
-    /// The first lines of one file behind `after`, if they are all in its last block. `None` if more must be read.
+    /// Reads the first lines of one file after `after` if they are all in its last block; otherwise returns `None`.
     fn end_behind(
         &self,
         path: &Path,
@@ -615,7 +616,7 @@ impl LedgerReader<'_> {
     fn resolve(&self, lines: Vec<RawLine>) -> Result<Vec<LedgerLine>, StorageError> {
         let mut resolved = Vec::with_capacity(lines.len());
         for mut line in lines {
-            // What is missing stays a preview; a verification names it.
+            // A text without its blob stays a preview; verification reports it.
             prepare::resolve(self.env, &mut line, "", &mut Vec::new())?;
             resolved.extend(to_line(line));
         }
@@ -623,16 +624,16 @@ impl LedgerReader<'_> {
     }
 }
 
-/// Whether a block at the end of a log reads as it does with all that is before it. Where its last batch begins
-/// must be seen, because it may be torn, and a line before the last one, because that may repeat an older one.
+/// Whether a block at the end of a log reads the same without the bytes before it. The start of the last batch must
+/// be in it, because the batch may be torn, and a line before the last one, because the last may repeat a number.
 fn tells_end(block: &LogScan) -> bool {
     let Some((first, last)) = block.lines.first().zip(block.lines.last()) else { return false };
     let begins = |batch: (u64, u64)| first.line.seq == batch.0 || first.line.batch != Some(batch);
     first.line.seq < last.line.seq && last.line.batch.is_none_or(begins)
 }
 
-/// Where in a block at the end of a log the lines begin that tell what is behind `after`: one line before the last
-/// that is not. Whether they can be read is left to the scan.
+/// Returns where the lines needed for everything after `after` begin in a block: one line before the last line that
+/// is not after it. The scan decides whether they can be read.
 fn begin_behind(block: &[u8], is_cut: bool, after: u64) -> usize {
     let first = match is_cut {
         true => block.iter().position(|&byte| byte == b'\n').map_or(block.len(), |at| at + 1),
@@ -649,7 +650,7 @@ fn begin_behind(block: &[u8], is_cut: bool, after: u64) -> usize {
         if is_reached || newline.is_none() {
             return begin;
         }
-        // What it says of its number is checked by the scan.
+        // The scan checks whether the line really has this number.
         let Some(seq) = claimed_seq(&block[begin..end]) else { return first };
         is_reached = seq <= after;
         end = begin - 1;
@@ -657,7 +658,7 @@ fn begin_behind(block: &[u8], is_cut: bool, after: u64) -> usize {
     first
 }
 
-/// Scans a file from a place on, which may be inside a line.
+/// Scans a file from an offset that may be inside a line.
 fn scan_from(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<LogScan> {
     let mut bytes = read_from(file, from, len)?;
     if from > 0 {
@@ -667,27 +668,27 @@ fn scan_from(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<LogSca
     Ok(scan(&bytes, None))
 }
 
-/// The lines that say something.
+/// Returns the lines other than heads and voids.
 fn contents(found: LogScan) -> impl Iterator<Item = RawLine> {
     found.lines.into_iter().map(|found| found.line).filter(is_content)
 }
 
-/// Whether a line says something.
+/// Whether a line is neither a head nor a void.
 fn is_content(line: &RawLine) -> bool {
     !matches!(line.event(), Some("head" | "void"))
 }
 
-/// Where the live ledger is.
+/// Returns the path of the live ledger.
 pub(crate) fn live(folder: &Path) -> PathBuf {
     folder.join("history.jsonl")
 }
 
-/// What is wrong with a ledger that is not there though it was.
+/// Describes the loss of a ledger that once existed.
 pub(crate) fn lost() -> String {
     "it is missing, though the chat has sealed ledgers or has promoted entries of it".to_owned()
 }
 
-/// The number of the newest sealed ledger, as the folder tells it.
+/// Returns the number of the newest sealed ledger in the folder.
 pub(crate) fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageError> {
     let names = env.list(folder)?;
     let number =
@@ -695,8 +696,8 @@ pub(crate) fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageErr
     Ok(names.iter().filter_map(number).max().unwrap_or(0))
 }
 
-/// The numbers of the sealed ledgers before the live one, the newest first: its head tells, and if that is
-/// lost, the folder. There, an interrupted sealing may have left one that is the live ledger itself.
+/// Returns the numbers of the sealed ledgers before the live one, the newest first: from its head or, if that is
+/// lost, from the folder. An interrupted sealing may have left one there that is the live ledger itself.
 pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, StorageError> {
     let live = live(folder);
     let head = first_line(env, &live)?.filter(|line| line.event() == Some("head"));
@@ -722,8 +723,8 @@ pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, Storag
     Ok(sealed)
 }
 
-/// Tells which entries are missing before a ledger, at `next`: those that the one sealed before it had and has lost,
-/// and those that no ledger has, because one was lost or replaced by an older one.
+/// Reports the entries that are missing before the ledger at `next`: entries that the ledger sealed before it has
+/// lost, and entries of a ledger that was lost or replaced by an older one.
 pub(crate) fn missing_before(
     env: &Env,
     folder: &Path,
@@ -737,7 +738,7 @@ pub(crate) fn missing_before(
     let mut before = 0;
     if let Some(archive) = number("archives").filter(|archive| *archive > 0) {
         let path = ledger_path(folder, archive);
-        // That a sealed ledger is missing is told where the sealed ones are listed.
+        // A missing sealed ledger is reported where the sealed ones are listed.
         let Some((_, bytes)) = env.read(&path)? else { return Ok(problems) };
         let found = scan(&bytes, None).given;
         before = number(ARCHIVED_TO).unwrap_or(found).max(found);
@@ -761,7 +762,7 @@ pub(crate) fn missing_before(
     Ok(problems)
 }
 
-/// The highest number that a ledger may have given; `None` if nothing of it can be read.
+/// Returns the highest number that a ledger may have given; `None` if nothing of it can be read.
 pub(crate) fn last_given(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
     let scan = scan(&bytes, None);

@@ -1,15 +1,15 @@
-//! An append-only file that is never believed beyond what was synced.
+//! An append-only file of which only synced bytes are trusted.
 //!
-//! A [`LogFile`] remembers what it last knew of its file: which file it is, how long its good part is,
-//! and whatever its owner folds out of the lines. Before each write it looks again, because another
-//! process may have added lines, or died while doing so, or put a new file in its place. What it then
-//! adopts from others is synced before anything is acknowledged on top of it.
+//! A [`LogFile`] remembers the last known state of its file: its identity, the length of its good part, and the
+//! state that its owner folds out of the lines. Before each write it examines the file again, because another
+//! process may have added lines, died while doing so, or replaced the file. Lines that it adopts from another
+//! process are synced before anything is acknowledged on top of them.
 //!
-//! When a write or a sync fails, the bytes behind the last good length may or may not be on disk, and
-//! no later sync can be trusted to tell. They are cut off at once, and the cut is synced. If that fails too,
-//! other processes may read those bytes, sync them and append behind them as soon as the write right is free.
-//! So the next write reads again what is there: whole batches are kept, whoever wrote them, and published as
-//! a new file; only what is torn is cut. Until that has worked the file takes no writes.
+//! After a failed write or sync, the bytes after the last good length may or may not be on disk, and no later sync
+//! can be trusted to tell. They are cut off at once, and the cut is synced. If that fails too, other processes may
+//! read those bytes, sync them and append after them as soon as the write right is free. So the next write reads
+//! the file again. Whole batches are kept, even those of other processes, and published as a new file; only a torn
+//! tail is cut. Until that has worked, the file takes no writes.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -22,31 +22,31 @@ use crate::line::{RawLine, UnnumberedLine};
 use crate::scan::{LineNumbers, LogFault, LogScan, scan_behind};
 use crate::{FORMAT_VERSION, StorageError, StorageProblem, StorageProblemKind};
 
-/// How much of a long log is read at once.
+/// The number of bytes of a long log that are read at once.
 const BLOCK_BYTES: u64 = 1024 * 1024;
 
-/// How many bytes of the end of a log tell it from another: more than the checksum of its last line.
+/// The number of bytes at the end of a log that identify it: more than the checksum of its last line.
 const ENDING_LEN: usize = 64;
 
-/// What the owner of a log keeps in memory of its lines.
+/// The state that the owner of a log keeps in memory.
 pub(crate) trait Fold: Default + Send {
-    /// Takes in a line that is in the log.
+    /// Applies a line that is in the log.
     fn apply(&mut self, line: &RawLine, span: Span);
 }
 
-/// Where a line is.
+/// The place of a line in its file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     pub(crate) offset: u64,
-    /// Without the newline.
+    /// The length without the newline.
     pub(crate) len: u64,
 }
 
-/// A log and what is known of it.
+/// A log and its last known state.
 pub(crate) struct LogFile<F> {
     pub(crate) env: Arc<Env>,
     pub(crate) path: PathBuf,
-    /// Where cut bytes go.
+    /// The folder to which cut bytes are moved.
     quarantine: PathBuf,
     state: Mutex<LogFileState<F>>,
 }
@@ -55,23 +55,22 @@ struct LogFileState<F> {
     known: Option<LogTail<F>>,
     /// The failure after which the file could not be cut back. It stays until the file was read again.
     failed: Option<String>,
-    /// Whether a sync of what is good, or of its name, failed, so that no later one can be believed
-    /// either: the good part is to be published anew.
+    /// Whether a sync of the good part, or of the file's name, has failed. Then later syncs are not trusted either,
+    /// and the good part is published as a new file.
     unsyncable: bool,
-    /// The highest number that was ever written, though it may have been taken back: a reader may have
-    /// seen it.
+    /// The highest number that was ever written, even if the line was undone: a reader may have seen it.
     shown: u64,
-    /// What repairs were made since somebody asked.
+    /// The repairs made since the last call of `take_notes`.
     notes: Vec<StorageProblem>,
 }
 
-/// What is known of a file.
+/// The last known state of a file.
 pub(crate) struct LogTail<F> {
     pub(crate) file: (u64, u64),
     /// The length of the good part.
     pub(crate) len: u64,
-    /// How the good part ends. The system gives the number of a removed file to a new one, so that the number
-    /// alone does not tell that the file is the same.
+    /// The last bytes of the good part. The system gives the inode number of a removed file to a new one, so the
+    /// number alone does not identify a file.
     ending: Vec<u8>,
     /// Whether the good part is on disk.
     synced: bool,
@@ -80,16 +79,16 @@ pub(crate) struct LogTail<F> {
     pub(crate) first_seq: u64,
     /// The number of the last line that can be read.
     pub(crate) last_seq: u64,
-    /// The highest number that may have been given, to a line that can be read or to one that cannot.
+    /// The highest number that may have been given, also to a line that cannot be read.
     pub(crate) given: u64,
     pub(crate) fold: F,
 }
 
-/// The right to change a log, with all that is known of it up to date.
+/// The right to change a log whose known state is up to date.
 pub(crate) struct Writing<'a, F> {
     log: &'a LogFile<F>,
     state: MutexGuard<'a, LogFileState<F>>,
-    /// `None` if there is no file yet.
+    /// The open file; `None` if there is no file yet.
     file: Option<Box<dyn DiskFile>>,
 }
 
@@ -105,8 +104,8 @@ impl<F: Fold> LogFile<F> {
         Self { env, path, quarantine, state: Mutex::new(state) }
     }
 
-    /// Brings everything up to date for a write: takes back a failed one, reads what others added, cuts
-    /// a torn tail, and syncs what was not ours.
+    /// Prepares a write: undoes a failed one, reads lines of other processes, cuts a torn tail, and syncs what this
+    /// process did not write.
     pub(crate) fn writing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let file = self.env.open(&self.path, OpenMode::Append)?;
@@ -115,15 +114,15 @@ impl<F: Fold> LogFile<F> {
         Ok(writing)
     }
 
-    /// As [`LogFile::writing`], for a log that is to be replaced whatever is in it.
+    /// Like [`LogFile::writing`], for a log that is replaced without being read.
     pub(crate) fn replacing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.known = None;
         Ok(Writing { log: self, state, file: self.env.open(&self.path, OpenMode::Append)? })
     }
 
-    /// Asks what was last known of the file, which may have changed since. `None` if nothing is, or while
-    /// somebody writes: a reader does not wait for a sync.
+    /// Asks the last known state of the file, which may have changed since. Returns `None` if nothing is known, or
+    /// while a write is under way: a reader does not wait for a sync.
     pub(crate) fn last_known<T>(&self, ask: impl FnOnce(&LogTail<F>) -> Option<T>) -> Option<T> {
         let state = match self.state.try_lock() {
             Ok(state) => state,
@@ -144,22 +143,22 @@ impl<F: Fold> LogFile<F> {
 }
 
 impl<F: Fold> Writing<'_, F> {
-    /// What is known of the log; `None` if there is no file yet.
+    /// Returns the known state of the log; `None` if there is no file yet.
     pub(crate) fn known(&self) -> Option<&LogTail<F>> {
         self.state.known.as_ref()
     }
 
-    /// What the owner keeps of the log, to change it.
+    /// Returns the owner's state, which the owner may change.
     pub(crate) fn fold_mut(&mut self) -> Option<&mut F> {
         self.state.known.as_mut().map(|known| &mut known.fold)
     }
 
-    /// Whether the log can be appended to: no failed write is left to be taken back, and a sync is believed.
+    /// Whether the log can be appended to: no failed write has to be undone, and syncs are trusted.
     pub(crate) fn is_settled(&self) -> bool {
         self.state.failed.is_none() && !self.state.unsyncable
     }
 
-    /// How many numbers after the last line were given to lines that were taken back.
+    /// Returns how many numbers after the last line were given to lines that were undone.
     pub(crate) fn taken_back(&self) -> u64 {
         self.known().map_or(0, |known| self.state.shown.saturating_sub(known.given))
     }
@@ -170,7 +169,7 @@ impl<F: Fold> Writing<'_, F> {
         read_from(&**file, span.offset, span.offset + span.len).map_err(self.log.failed("read"))
     }
 
-    /// Reads all that is good of the file.
+    /// Reads the good part of the file.
     pub(crate) fn read_all(&self) -> Result<Vec<u8>, StorageError> {
         self.read(Span { offset: 0, len: self.known().map_or(0, |known| known.len) })
     }
@@ -193,7 +192,7 @@ impl<F: Fold> Writing<'_, F> {
         }
     }
 
-    /// Reads what is new since the last look.
+    /// Reads the lines that were added since the last look.
     fn catch_up(&mut self, look: FileLook) -> Result<(), StorageError> {
         let file = &**self.file.as_ref().expect("a file that was looked at is open");
         let from = match &self.state.known {
@@ -222,8 +221,8 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Reads a long log block by block, as long as it is whole, so that it is never in memory at once. Returns where
-    /// the rest begins: what is damaged or torn is judged together with all that follows it.
+    /// Reads a long log block by block as long as it is whole, so that it is never in memory at once. Returns where
+    /// the rest begins: damaged or torn bytes are judged together with everything after them.
     fn take_whole_blocks(&mut self, mut from: u64, look: FileLook) -> Result<u64, StorageError> {
         while look.len - from > BLOCK_BYTES {
             let file = self.file.as_ref().expect("a file that was looked at is open");
@@ -233,7 +232,7 @@ impl<F: Fold> Writing<'_, F> {
             bytes.truncate(lines_len);
             let behind = self.known().map(LogTail::numbers);
             let scan = scan_behind(&bytes, behind);
-            // A batch that goes on in the next block is read with that.
+            // A batch that continues in the next block is read with that block.
             bytes.truncate(scan.good_len);
             if bytes.is_empty() || !scan.is_whole(&bytes) {
                 break;
@@ -247,7 +246,7 @@ impl<F: Fold> Writing<'_, F> {
         Ok(from)
     }
 
-    /// Gives the last line its newline, should it have lost it, so that the next is a line of its own.
+    /// Adds a newline to the last line if it has lost its own, so that the next line begins on a new one.
     fn end_last_line(&self, good: &mut Vec<u8>) -> Result<(), StorageError> {
         let Some(file) = self.file.as_ref().filter(|_| !good.is_empty() && !good.ends_with(b"\n"))
         else {
@@ -258,12 +257,12 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Copies to the quarantine what is damaged, and moves there what is torn.
+    /// Copies damaged bytes to the quarantine, and moves a torn tail there.
     fn set_aside(&mut self, bytes: &[u8], scan: &LogScan, from: u64) -> Result<(), StorageError> {
         let mut problems = problems(&self.log.path, bytes, scan, from);
         for damage in &scan.damage {
             let (offset, end) = (from + damage.offset as u64, damage.offset + damage.len);
-            // What was copied before was told before.
+            // Damage that is already in the quarantine was already reported.
             if !self.log.quarantine(offset, &bytes[damage.offset..end])? {
                 problems.retain(|told| {
                     (told.kind, told.offset) != (StorageProblemKind::Damage, offset)
@@ -306,7 +305,7 @@ impl<F: Fold> Writing<'_, F> {
         }
     }
 
-    /// What another process wrote may not be on disk, nor the name of the file.
+    /// Syncs the lines and the file name that another process wrote, because they may not be on disk.
     fn sync_adopted(&mut self) -> Result<(), StorageError> {
         let synced = self.known().is_none_or(|known| known.synced) || !self.log.env.syncs();
         if synced && !(self.state.unsyncable && self.known().is_some()) {
@@ -326,7 +325,7 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Writes the good part to a new file: after a failed sync the old one may be good in memory alone.
+    /// Writes the good part to a new file: after a failed sync, the old file may be good in memory alone.
     fn publish_anew(&mut self) -> Result<(), StorageError> {
         let env = &self.log.env;
         let (aside, look) = env.write_aside(&self.log.path, &self.read_all()?)?;
@@ -338,12 +337,12 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Cuts the file to a length, durably. What is behind it must have been read under the same write right.
+    /// Cuts the file to a length, durably. The caller must have read the cut bytes under the same write right.
     fn cut_back(&mut self, len: u64) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
         file.truncate(len).map_err(self.log.failed("cut"))?;
         let synced = file.sync();
-        // What was to be synced with the cut may be good in memory alone.
+        // Lines that this sync should have made durable may be in memory alone.
         self.state.unsyncable |= synced.is_err();
         synced.map_err(self.log.failed("sync"))
     }
@@ -358,6 +357,7 @@ impl<F: Fold> Writing<'_, F> {
         let (first, count, loose) = (known.next_seq(), drafts.len() as u64, known.loose);
         let batch = (count > 1).then_some((first, first + count - 1));
         let (bytes, spans) = encode(drafts, first, batch, known.len);
+        // Noted before the write: a reader may see the lines even if the write fails and is undone.
         self.state.shown = self.state.shown.max(first + count - 1);
         let file = self.file.as_ref().expect("a log that is known is open");
         let written = write_all(&**file, &bytes).map_err(self.log.failed("write"));
@@ -366,7 +366,7 @@ impl<F: Fold> Writing<'_, F> {
             false => Ok(()),
         });
         if let Err(error) = written {
-            // What was to be synced with it may be good in memory alone.
+            // Earlier lines that this sync should have made durable may be in memory alone.
             self.state.unsyncable |= sync && loose;
             self.take_back(&error);
             return Err(error);
@@ -380,8 +380,8 @@ impl<F: Fold> Writing<'_, F> {
         Ok(first)
     }
 
-    /// Cuts off what a failed append may have left. If that fails too, the next write looks at what became of it:
-    /// a whole batch stays, and no sync of this file is believed any more.
+    /// Cuts off the bytes that a failed append may have left. If that fails too, the next write examines them: a
+    /// whole batch stays, and no sync of this file is trusted any more.
     fn take_back(&mut self, cause: &StorageError) {
         let len = self.state.known.as_ref().map_or(0, |known| known.len);
         if self.cut_back(len).is_err() {
@@ -390,8 +390,8 @@ impl<F: Fold> Writing<'_, F> {
         }
     }
 
-    /// Puts a new file in the place of this one, under the numbers from `first` on. The old one is
-    /// sealed first, under a second name, if there is one and `seal` gives it.
+    /// Replaces this file by a new one whose lines have the numbers from `first` on. If there is an old file and
+    /// `seal` is given, the old file first gets that name as its second.
     pub(crate) fn publish(
         &mut self,
         drafts: &[UnnumberedLine],
@@ -403,7 +403,7 @@ impl<F: Fold> Writing<'_, F> {
         }
         let (bytes, spans) = encode(drafts, first, None, 0);
         let (aside, look) = self.log.env.write_aside(&self.log.path, &bytes)?;
-        // From here on only the disk knows which of the two files is the log.
+        // From here until the folder is synced, only the disk knows which of the two files is the log.
         self.state.known = None;
         let env = &self.log.env;
         env.disk.rename(&aside, &self.log.path).map_err(self.log.failed("rename to"))?;
@@ -429,7 +429,7 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Gives the whole file a second name, durably; a copy gets it where files cannot have two.
+    /// Gives the whole file a second name, durably. Where files cannot have two names, a copy gets it.
     fn seal(&mut self, sealed: &Path) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
         if let Err(error) = file.sync() {
@@ -440,13 +440,13 @@ impl<F: Fold> Writing<'_, F> {
         let failed = |error| StorageError::io("seal as", sealed, error);
         let look = file.look().map_err(self.log.failed("look at"))?;
         match self.second_name(look, sealed)? {
-            // A sync of that name failed: only a new one can be made to last.
+            // A sync of that name has failed, so only a new name can be made durable.
             Some(name) if env.is_doubted(folder) => {
                 env.remove(&name)?;
                 self.link_or_copy(&**file, sealed)?;
             }
             Some(name) if name == sealed => {}
-            // An interrupted rotation left a second name; it becomes the right one.
+            // An interrupted rotation left another second name, which is renamed.
             Some(name) => env.disk.rename(&name, sealed).map_err(failed)?,
             None => {
                 if self.is_left_over(sealed)? {
@@ -460,7 +460,8 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Gives the file a second name. Where the file system has no hard links, a copy is written, synced and renamed.
+    /// Gives the file a second name. Where the file system has no hard links, a copy is
+    /// written, synced and renamed.
     fn link_or_copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
         let Err(error) = self.log.env.disk.link(&self.log.path, sealed) else { return Ok(()) };
         if !means_no_links(&error) {
@@ -486,8 +487,8 @@ impl<F: Fold> Writing<'_, F> {
         self.put_away_earlier_copies(sealed)
     }
 
-    /// Moves the copies of this log into the quarantine that interrupted sealings left under other names, and removes
-    /// those that were never finished. Such a name has the number of the first line too.
+    /// Moves copies of this log that interrupted sealings left under other names into the quarantine, and removes
+    /// unfinished ones. Such a name contains the number of the first line too.
     fn put_away_earlier_copies(&self, sealed: &Path) -> Result<(), StorageError> {
         let Some(first) = self.known().map(|known| format!("-{}-", known.first_seq)) else {
             return Ok(());
@@ -504,13 +505,13 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Whether a name that this log could be sealed under belongs to something else.
+    /// Whether another file has a name under which this log could be sealed.
     pub(crate) fn is_taken(&self, sealed: &Path) -> Result<bool, StorageError> {
         Ok(self.log.env.look(sealed)?.is_some() && !self.is_left_over(sealed)?)
     }
 
-    /// Whether an interrupted sealing left this file: it is the log, or was until the log was published
-    /// anew or copied, and holds nothing that the log does not.
+    /// Whether an interrupted sealing left this file: it is the log itself, or an earlier version or copy of it
+    /// that holds nothing more.
     fn is_left_over(&self, sealed: &Path) -> Result<bool, StorageError> {
         let Some((look, bytes)) = self.log.env.read(sealed)? else { return Ok(false) };
         let Some(file) = &self.file else { return Ok(false) };
@@ -523,7 +524,7 @@ impl<F: Fold> Writing<'_, F> {
         Ok(begins == bytes)
     }
 
-    /// Moves the log itself into the quarantine, so that there is none. Tells whether there was one.
+    /// Moves the log itself into the quarantine. Returns whether there was one.
     pub(crate) fn set_file_aside(&mut self) -> Result<bool, StorageError> {
         if self.file.is_none() {
             return Ok(false);
@@ -568,22 +569,22 @@ impl<F: Fold> Writing<'_, F> {
 }
 
 impl<F> LogTail<F> {
-    /// The number of the next line.
+    /// Returns the number of the next line.
     pub(crate) fn next_seq(&self) -> u64 {
         self.given + 1
     }
 
-    /// Whether this is the file that is known, with nothing but more behind its good part.
+    /// Whether this is the known file, with nothing changed before the end of the good part.
     fn is_in(&self, file: &dyn DiskFile, look: FileLook) -> std::io::Result<bool> {
         is_same_log(file, look, (self.file, self.len), &self.ending)
     }
 
-    /// How the good part ends.
+    /// Returns the last bytes of the good part.
     pub(crate) fn ending(&self) -> &[u8] {
         &self.ending
     }
 
-    /// Takes in that the good part goes on with these bytes.
+    /// Extends the good part by these bytes.
     fn grow(&mut self, bytes: &[u8]) {
         self.len += bytes.len() as u64;
         let end = &bytes[bytes.len().saturating_sub(ENDING_LEN)..];
@@ -612,7 +613,7 @@ impl<F> LogFile<F> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Keeps bytes that a repair found or takes away, durably, before it does. Tells whether they are new there.
+    /// Stores bytes in the quarantine, durably, before a repair cuts them. Returns whether they are new there.
     fn quarantine(&self, offset: u64, bytes: &[u8]) -> Result<bool, StorageError> {
         quarantine::keep(&self.env, &self.quarantine, &self.path, offset, bytes)
     }
@@ -627,7 +628,7 @@ fn means_no_links(error: &std::io::Error) -> bool {
     codes.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
 }
 
-/// Writes lines under the numbers from `first` on; returns the bytes and where each line will be.
+/// Encodes lines with the numbers from `first` on. Returns the bytes and the place of each line.
 fn encode(
     drafts: &[UnnumberedLine],
     first: u64,
@@ -643,8 +644,8 @@ fn encode(
     (bytes, spans)
 }
 
-/// Whether an open file is the log of which this number, this length and the bytes before it are known, with
-/// nothing but more behind.
+/// Whether an open file is the log with this identity, this length and these last bytes, possibly with
+/// more bytes after them.
 pub(crate) fn is_same_log(
     file: &dyn DiskFile,
     look: FileLook,
@@ -657,7 +658,7 @@ pub(crate) fn is_same_log(
     Ok(read_from(file, len - ending.len() as u64, len)? == ending)
 }
 
-/// Refuses a log whose first line is not a head that we understand.
+/// Refuses a log that does not begin with a head that we understand.
 pub(crate) fn check_head(path: &Path, scan: &LogScan) -> Result<(), StorageError> {
     let head = scan.lines.first().filter(|found| found.line.event() == Some("head"));
     let version = head.and_then(|found| found.line.body.get("data")?.get("v")?.as_u64());
@@ -675,7 +676,7 @@ pub(crate) fn check_head(path: &Path, scan: &LogScan) -> Result<(), StorageError
     }
 }
 
-/// Tells what a scan found wrong.
+/// Describes the problems that a scan has found.
 pub(crate) fn problems(
     path: &Path,
     bytes: &[u8],
@@ -729,8 +730,8 @@ pub(crate) fn line_at(
     Ok(bytes_at(env, path, offset)?.and_then(|bytes| crate::line::decode(&bytes)))
 }
 
-/// Reads the bytes of a line that begins at `offset`, without its newline; `None` if there is no file or no
-/// newline behind it.
+/// Reads the bytes of the line that begins at `offset`, without its newline; `None` if the file or
+/// the newline is missing.
 pub(crate) fn bytes_at(
     env: &Env,
     path: &Path,

@@ -1,8 +1,7 @@
 //! Finds an entry of the ledger by its key, for readers: without the write right, and changing nothing.
 //!
-//! What was last known of the live ledger gives the place of the key at once; lines that came since are read.
-//! In sealed ledgers the key files give it, however long ago they were sealed: a reader says how far back an
-//! entry can be.
+//! The last known state of the live ledger gives the place of the key at once, and only newer lines are read. In
+//! sealed ledgers the key files give it, regardless of their age: the caller limits how far back an entry can be.
 
 use super::env::read_from;
 use super::keys::{Keys, digest, entry_key, ledger_path};
@@ -13,10 +12,10 @@ use crate::line::{RawLine, decode};
 use crate::scan::scan;
 use crate::{LedgerSeq, StorageError, Timestamp};
 
-/// Where a key may be in the live ledger, as far as that is known.
+/// The places where a key may be in the live ledger, as far as they are known.
 pub(crate) struct KnownKey {
     file: (u64, u64),
-    /// The length of what is known, and how it ends.
+    /// The length of the known part, and its last bytes.
     len: u64,
     ending: Vec<u8>,
     spans: Vec<Span>,
@@ -30,7 +29,7 @@ impl KnownKey {
 }
 
 impl LedgerReader<'_> {
-    /// Finds the entry of a key, if it is in the live ledger or in a sealed one that goes on behind `after`.
+    /// Finds the entry of a key in the live ledger, or in a sealed one that ends after `after`.
     pub(crate) fn entry_of(
         &self,
         key: &str,
@@ -43,12 +42,12 @@ impl LedgerReader<'_> {
         let next = after.map_or(0, LedgerSeq::get).saturating_add(1);
         let mut path = live(self.folder);
         for number in sealed_before(self.env, self.folder)? {
-            // A ledger that began before the next number has all that is behind `after`.
+            // A ledger that began before the next number holds everything after `after`.
             if first_line(self.env, &path)?.is_some_and(|head| head.seq <= next) {
                 break;
             }
             path = ledger_path(self.folder, number);
-            // When it was sealed matters only to who forgets keys.
+            // The time of sealing matters only where old keys are forgotten.
             let keys = Keys::load(self.env, self.folder, number, Timestamp::from_millis(0))?;
             if let Some(keys) = keys
                 && let Some(seq) = keys.find(self.env, self.folder, key)?

@@ -1,21 +1,21 @@
-//! Where the last lines of a ledger are, so that what is new behind one of them is read and nothing else.
+//! Remembers the places of the last lines of a ledger, so that only the lines after one of them are read.
 
 use std::collections::VecDeque;
 
-/// How many lines are remembered: more than come in while one run goes on.
+/// The number of lines that are remembered: more than arrive during one run.
 const LINES_MAX: usize = 64;
 
 /// The places of the last lines.
 #[derive(Default)]
 pub(crate) struct Recent {
-    /// Number and offset, the oldest first.
+    /// The number and the offset of each line, the oldest first.
     places: VecDeque<(u64, u64)>,
 }
 
-/// Where the lines behind another one begin.
+/// The place where the lines after another one begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// The file as it was known.
+    /// The identity of the file when it was read.
     pub(crate) file: (u64, u64),
     pub(crate) offset: u64,
     /// The number of the first line there.
@@ -30,8 +30,8 @@ impl Recent {
         }
     }
 
-    /// The number and the place of the first line behind `seq`, which is the next one to come if the newest
-    /// is not behind it; `None` if that is longer ago than is remembered.
+    /// Returns the number and the offset of the first line after `seq`; `next` if no line comes after it yet.
+    /// Returns `None` if the line is older than those remembered.
     pub(crate) fn behind(&self, seq: u64, next: (u64, u64)) -> Option<(u64, u64)> {
         let known = self.places.iter().position(|(known, _)| *known > seq);
         match known {
