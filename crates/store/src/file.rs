@@ -1,10 +1,9 @@
-//! The file store: the layout of `docs/format.md`, on any [`Disk`](crate::disk::Disk).
+//! The file store: the layout of `docs/format.md` on any [`Disk`](crate::disk::Disk).
 //!
-//! Read it from the bottom: `env` makes folders and replaces files durably, `right` is who may
-//! write, `group` lets one sync serve all who wait, `log` is an append-only file that is never believed
-//! beyond what was synced. On these stand `context`, `view`, `rotate` (with `elsewhere`, where copied lines
-//! come from) and `ledger`, beside them `archive` and `purge` for sealed logs, and `chat` and `store` put the
-//! traits in front.
+//! The modules build on one another. `env` creates folders and replaces files durably, `right` holds the locks of
+//! writers, `group` shares one sync among waiting writers, and `log` is an append-only file that trusts only synced
+//! bytes. On these stand `context`, `view`, `rotate` (with `elsewhere`, the source of copied lines) and `ledger`,
+//! and beside them `archive` and `purge` for sealed logs. `chat` and `store` implement the traits.
 
 mod archive;
 mod blobs;

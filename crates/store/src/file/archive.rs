@@ -1,7 +1,7 @@
-//! The sealed logs of a chat: how they are listed, found and read.
+//! Lists, finds and reads the sealed logs of a chat.
 //!
-//! Each log names the one that it replaced, so the newest are listed one after the other, without a look at the
-//! folder, which has a name for every rotation there ever was. The names tell which lines a log has.
+//! Each log names the one that it replaced. So the newest are listed along this chain without reading the folder,
+//! which has a file for every rotation. The name of a sealed log gives its range of lines.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 
 impl ChatFiles {
-    /// The names in `messages/archive/` that are those of sealed logs, the oldest first.
+    /// Returns the names of the sealed logs in `messages/archive/`, the oldest first.
     pub(crate) fn sealed_names(&self) -> Result<Vec<SealedName>, StorageError> {
         let names = self.env.list(&self.paths.archive)?;
         let sealed =
@@ -28,8 +28,8 @@ impl ChatFiles {
         Ok(sealed)
     }
 
-    /// The sealed logs that can be read, before another or the live one. The chain is followed past one that
-    /// cannot: a verification names it, and the folder tells which was before it.
+    /// Returns the readable sealed logs before another one, or before the live log. A log that cannot be read is
+    /// skipped: verification reports it, and the folder gives the one before it.
     pub(crate) fn sealed_logs(
         &self,
         before: Option<&SealedName>,
@@ -50,7 +50,7 @@ impl ChatFiles {
         Ok(sealed)
     }
 
-    /// What a sealed log tells of itself; `None` if it is missing or cannot be read.
+    /// Returns a sealed log with its head; `None` if it is missing or cannot be read.
     fn sealed_log(&self, name: &SealedName) -> Result<Option<SealedLog>, StorageError> {
         let path = sealed_path(&self.paths.archive, name);
         let Some(head) = self.sealed_head(&path)? else { return Ok(None) };
@@ -58,7 +58,7 @@ impl ChatFiles {
         Ok(Some(SealedLog { name: name.clone(), head, purged }))
     }
 
-    /// The log that a sealed one replaced: its head tells, and if that cannot be read, the folder.
+    /// Returns the log that a sealed one replaced: from its head or, if that cannot be read, from the folder.
     fn older(
         &self,
         name: &SealedName,
@@ -66,13 +66,13 @@ impl ChatFiles {
     ) -> Result<Option<SealedName>, StorageError> {
         let first = name.range().0;
         match log {
-            // Every log goes back to an older one; a circle could only be forged.
+            // Each log replaces an older one; only a forged chain could form a circle.
             Some(log) => Ok(log.head.sealed.clone().filter(|older| older.range().1 < first)),
             None => self.sealed_before(Some(first)),
         }
     }
 
-    /// The head of a sealed log; `None` if it is missing or cannot be read.
+    /// Returns the head of a sealed log; `None` if it is missing or cannot be read.
     pub(crate) fn sealed_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
         if let Some(head) = view::read_head(&self.env, path)? {
             return Ok(Some(head));
@@ -84,7 +84,7 @@ impl ChatFiles {
         }
     }
 
-    /// The sealed log that the live one goes back to: its head tells, and if that is lost, the folder.
+    /// Returns the log that the live one replaced: from its head or, if that is lost, from the folder.
     pub(crate) fn newest_sealed(&self) -> Result<Option<SealedName>, StorageError> {
         if let Some(head) = view::read_head(&self.env, &self.paths.live)? {
             return Ok(head.sealed);
@@ -96,7 +96,7 @@ impl ChatFiles {
         self.sealed_before(first)
     }
 
-    /// The newest sealed log in the folder that ends before a line.
+    /// Returns the newest sealed log in the folder that ends before a line.
     pub(crate) fn sealed_before(
         &self,
         seq: Option<Seq>,
@@ -105,7 +105,7 @@ impl ChatFiles {
         Ok(self.sealed_names()?.into_iter().rfind(before))
     }
 
-    /// The sealed log that has a line.
+    /// Returns the sealed log that holds a line.
     pub(crate) fn sealed_with(&self, seq: Seq) -> Result<Option<SealedName>, ReadError> {
         Ok(self.sealed_names()?.into_iter().rfind(|name| name.has(seq)))
     }
@@ -113,7 +113,7 @@ impl ChatFiles {
     pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
         let path = sealed_path(&self.paths.archive, name);
         let view = match view::view(&self.env, &path) {
-            // Nothing of it can be read, and no repair can change that.
+            // Nothing of it can be read, and a repair cannot change that.
             Ok(None) | Err(StorageError::Damaged { .. }) => return Err(self.no_sealed_log(name)),
             Ok(Some(view)) => view,
             Err(error) => return Err(error.into()),
@@ -132,7 +132,7 @@ impl ChatFiles {
         ReadError::Purged { chat: self.key.clone(), name: name.as_str().to_owned(), purged }
     }
 
-    /// The newest log that has a message.
+    /// Returns the place of a message in the newest log that has it.
     pub(crate) fn find(
         &self,
         id: &MessageId,
@@ -152,11 +152,11 @@ impl ChatFiles {
         Ok(None)
     }
 
-    /// The line of a message in a sealed log; `None` if it has none or cannot be read.
+    /// Returns the line of a message in a sealed log; `None` if it has none or cannot be read.
     fn line_in(&self, name: &SealedName, id: &MessageId) -> Result<Option<Seq>, StorageError> {
         let path = sealed_path(&self.paths.archive, name);
         let Some((_, bytes)) = self.env.read(&path)? else { return Ok(None) };
-        // Most logs do not have it, and need not be taken apart to tell.
+        // Most logs do not have the message, and a search for its id is cheaper than a scan.
         let field = format!("\"id\":{}", Json::from(id.as_str()));
         if !contains(&bytes, field.as_bytes()) {
             return Ok(None);
@@ -169,7 +169,7 @@ impl ChatFiles {
     }
 }
 
-/// Tells that a sealed log ends before the last line that its name tells of.
+/// Reports a sealed log that ends before the last line in its name.
 pub(crate) fn missing_end(
     path: &Path,
     bytes: &[u8],
@@ -189,7 +189,7 @@ pub(crate) fn missing_end(
     (found < last.get()).then(|| problem.at(bytes.len() as u64))
 }
 
-/// Whether a pattern stands in bytes. Its last byte is compared first, which is enough for nearly all places.
+/// Whether `bytes` contain a pattern. Its last byte is compared first, which rules out most places.
 fn contains(bytes: &[u8], pattern: &[u8]) -> bool {
     let Some(last) = pattern.last() else { return true };
     let ends = bytes.iter().enumerate().skip(pattern.len() - 1).filter(|(_, byte)| *byte == last);

@@ -1,6 +1,6 @@
-//! Blobs: bytes under their own digest, shared by all that point to them.
+//! Stores bytes under their own digest, shared by all lines that refer to them.
 //!
-//! `blobs/sha256/<2 hex>/<64 hex>`. A blob is complete before it has its name, and is never changed.
+//! The path is `blobs/sha256/<2 hex>/<64 hex>`. A blob is complete before it gets its name, and never changes.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
@@ -15,10 +15,10 @@ use crate::name::hex;
 use crate::{BlobError, BlobRef, StorageError};
 
 const FOLDER: &str = ".ship/blobs/sha256";
-/// An unfinished blob of this age has no writer any more.
+/// The age at which an unfinished blob cannot have a writer any more.
 const LEFT_OVER_MS: i64 = 60 * 60 * 1000;
 
-/// Keeps bytes under their digest, durably.
+/// Stores bytes under their digest, durably.
 pub(crate) fn put(env: &Env, bytes: &[u8], media_type: &str) -> Result<BlobRef, StorageError> {
     let sha256 = hex(&Sha256::digest(bytes));
     let path = blob_path(&sha256);
@@ -30,15 +30,15 @@ pub(crate) fn put(env: &Env, bytes: &[u8], media_type: &str) -> Result<BlobRef, 
     if !is_kept(env, &path, bytes)? {
         write_new(env, folder, &path, bytes)?;
     }
-    // The folders too may be of another process that has not come to syncing them.
+    // Another process may have created the folders and not synced them yet.
     if env.syncs() {
         path.ancestors().skip(1).try_for_each(|folder| env.sync_folder(folder))?;
     }
     Ok(BlobRef { sha256, size: bytes.len() as u64, media_type: media_type.to_owned() })
 }
 
-/// Whether these very bytes are there already, for good. A name and a length prove nothing, and neither
-/// does a sync that follows one that failed.
+/// Whether exactly these bytes are already stored and durable. A name and a length prove nothing, and neither does
+/// a sync after a failed one.
 fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
     match env.look(path)? {
         Some(look) if look.node != NodeKind::File => {
@@ -48,7 +48,7 @@ fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
         Some(look) if look.len == bytes.len() as u64 => {}
         Some(_) | None => return Ok(false),
     }
-    // What cannot be read is not kept: it is written anew.
+    // An unreadable blob counts as missing and is written anew.
     let same = env.read(path).is_ok_and(|read| read.is_some_and(|(_, found)| found == bytes));
     if !same || !env.syncs() {
         return Ok(same);
@@ -68,7 +68,7 @@ fn write_new(env: &Env, folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), 
         .and_then(|()| file.sync())
         .and_then(|()| env.disk.rename(&aside, path));
     if let Err(error) = written {
-        // Nobody reads a name like this; what stays is reported as left over.
+        // No reader opens a name like this; a file that stays is reported as a leftover.
         let _ = env.disk.remove(&aside);
         return Err(failed(error));
     }
@@ -76,8 +76,8 @@ fn write_new(env: &Env, folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), 
     env.sync_folder(folder)
 }
 
-/// Makes a file under a name that nobody else has, in this process or any other: a process number would
-/// not do, because two containers may share a folder and a number.
+/// Creates a file under a name that no process uses. A process id in the name would not do, because two containers
+/// may share a folder and a process id.
 fn unfinished(env: &Env, folder: &Path) -> io::Result<(PathBuf, Box<dyn DiskFile>)> {
     static MADE: AtomicU64 = AtomicU64::new(0);
     loop {
@@ -92,7 +92,7 @@ fn unfinished(env: &Env, folder: &Path) -> io::Result<(PathBuf, Box<dyn DiskFile
     }
 }
 
-/// Unfinished blobs whose writer must be gone: their names tell when they were begun.
+/// Returns the unfinished blobs whose writers must be gone; their names contain the time of their creation.
 pub(crate) fn leftovers(env: &Env) -> Result<Vec<PathBuf>, StorageError> {
     let oldest = env.options.now().millis() - LEFT_OVER_MS;
     let is_old = |name: &&String| {
@@ -108,7 +108,7 @@ pub(crate) fn leftovers(env: &Env) -> Result<Vec<PathBuf>, StorageError> {
     Ok(found)
 }
 
-/// Returns the bytes of a digest.
+/// Returns the bytes with this digest.
 pub(crate) fn get(env: &Env, sha256: &str) -> Result<Vec<u8>, BlobError> {
     if sha256.len() != 64
         || !sha256.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))

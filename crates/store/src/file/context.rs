@@ -1,4 +1,4 @@
-//! The context log: appending to it.
+//! Appends batches to a context log.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,12 @@ use crate::{
     StorageError,
 };
 
-/// What is kept in memory of a context log: where each id is, and how far the inbox was read.
+/// The state of a context log in memory: the place of each id, and how far the inbox was read.
 #[derive(Default)]
 pub(crate) struct ContextFold {
     generation: u64,
     inbox: Option<u64>,
-    /// The newest revision of each id, and the line where it was first said.
+    /// The newest revision of each id, with the number of its first line.
     places: HashMap<MessageId, LinePosition>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Batch {
     pub(crate) expected: Position,
 }
 
-/// Appends what waits: each batch is checked against the end that the one before it leaves, and all that
+/// Appends waiting batches. Each batch is checked against the end that the batch before it leaves, and all that
 /// pass are written as one.
 pub(crate) fn append(
     writing: &mut Writing<'_, ContextFold>,
@@ -106,7 +106,7 @@ pub(crate) fn append(
     }
 }
 
-/// Returns the lines of a batch that are new, or why it cannot be appended.
+/// Returns the new lines of a batch, or the reason why it cannot be appended.
 fn add(
     writing: &Writing<'_, ContextFold>,
     chat: &ChatKey,
@@ -117,7 +117,7 @@ fn add(
     let expected = batch.expected;
     let mut new: Vec<PreparedLine> = Vec::new();
     for line in batch.lines {
-        // The newest of the same id counts, be it in this very batch.
+        // The newest line of the same id counts, even one in this batch.
         let within = new.iter().rfind(|other| other.id == line.id).map(|other| &other.draft);
         let present = match (within, pending.get(&line.id)) {
             (Some(draft), _) => Some((next, draft.clone())),
@@ -137,7 +137,7 @@ fn add(
             }
         }
     }
-    // What is there already may be said again from anywhere: its first answer was lost.
+    // A caller may repeat lines that exist, at any position: it may have lost our first answer.
     match expected == end || new.is_empty() {
         true => Ok(new),
         false => Err(AppendError::Moved { chat: chat.clone(), expected, found: end }),
@@ -154,7 +154,7 @@ fn on_disk(
     Ok(line.map(|line| (place.seq, line.into_draft())))
 }
 
-/// Whether two lines say the same, whatever the order of their keys.
+/// Whether two lines have the same content; the order of keys does not matter.
 fn same_content(a: &UnnumberedLine, b: &UnnumberedLine) -> bool {
     let parse = |draft: &UnnumberedLine| Json::parse(&format!("{{{}}}", draft.body)).ok();
     let blobs =
@@ -162,7 +162,7 @@ fn same_content(a: &UnnumberedLine, b: &UnnumberedLine) -> bool {
     a.kind == b.kind && parse(a) == parse(b) && blobs(a) == blobs(b)
 }
 
-/// The first line of a log.
+/// Makes the first line of a log.
 pub(crate) fn head_line(
     head: &Head,
     chat: &ChatKey,

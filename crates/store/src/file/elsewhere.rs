@@ -1,8 +1,8 @@
-//! Lines that a rotation copies from elsewhere: from a sealed log of its chat, or from any log of another.
+//! Reads the lines that a rotation copies: from a sealed log of its chat, or from any log of another chat.
 //!
-//! They are read before the rotation takes its right. A sealed log does not change, and what another chat's live
-//! log has lost meanwhile to a rotation of its own is not there under those numbers any more, and is refused. No
-//! blob is read: a line brings its references along.
+//! They are read before the rotation takes its right. A sealed log does not change. If another chat's live log is
+//! rotated meanwhile, its lines no longer have these numbers, and the copy is refused. Blobs are not read: a line
+//! carries its references along.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,15 +21,15 @@ use crate::{
     StorageProblemKind,
 };
 
-/// Opens another chat; `None` if there is none of that key.
+/// Opens another chat; `None` if no chat has this key.
 pub(crate) type OtherChats<'a> =
     dyn Fn(&ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> + 'a;
 
-/// Where the lines come from that are not of the live log.
+/// The source of lines that are not in the live log.
 pub(crate) struct Elsewhere<'a> {
     chat: &'a ChatFiles,
     others: &'a OtherChats<'a>,
-    /// What was read so far: several pieces may be of one log.
+    /// The logs read so far; several pieces may come from one log.
     read: HashMap<(ChatKey, Option<SealedName>), CopiedLog>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Elsewhere<'a> {
         *chat == self.chat.key
     }
 
-    /// Lines of a sealed log of the chat that is rotated.
+    /// Returns lines of a sealed log of the chat that is rotated.
     pub(crate) fn sealed(
         &mut self,
         log: SealedName,
@@ -53,7 +53,7 @@ impl<'a> Elsewhere<'a> {
         Ok(self.source(chat, Some(log))?.lines(first, last)?.to_vec())
     }
 
-    /// Lines of another chat. Its ledger is not the one that this chat reads.
+    /// Returns lines of another chat, without their ledger positions: this chat has a ledger of its own.
     pub(crate) fn of(
         &mut self,
         chat: ChatKey,
@@ -96,8 +96,8 @@ impl<'a> Elsewhere<'a> {
         }
     }
 
-    /// Copies the damaged bytes of this chat's logs to its quarantine, and tells all that is damaged. What is
-    /// another chat's is left to the repair of that chat.
+    /// Copies the damaged bytes of this chat's logs to its quarantine, and returns all damage. The damage of
+    /// another chat is left to the repair of that chat.
     pub(crate) fn quarantine_damage(
         self,
         folder: &Path,
@@ -115,20 +115,20 @@ impl<'a> Elsewhere<'a> {
     }
 }
 
-/// The lines of one log behind its head, each id once, in the order of their numbers.
+/// The lines of one log after its head, each id once, in the order of their numbers.
 #[derive(Default)]
 struct CopiedLog {
     path: PathBuf,
     range: Option<(Seq, Seq)>,
     lines: Vec<RawLine>,
-    /// What cannot be read.
+    /// The problems with stretches that cannot be read.
     problems: Vec<StorageProblem>,
-    /// The bytes of it, and where they are.
+    /// The unreadable bytes and their offsets.
     bad: Vec<(u64, Vec<u8>)>,
 }
 
 impl CopiedLog {
-    /// Reads a log that should have the lines `range`, if that is known.
+    /// Reads a log that should have the lines of `range`, if that is known.
     fn new(
         path: &Path,
         bytes: &[u8],
@@ -180,7 +180,7 @@ impl ChatFiles {
         Ok(CopiedLog::new(&path, &bytes, scan, Some(name.range()))?)
     }
 
-    /// The live log.
+    /// Reads the live log of this chat.
     fn live_source(&self) -> Result<CopiedLog, RotateError> {
         let path = self.paths.live.clone();
         let Some((_, bytes)) = self.env.read(&path)? else {

@@ -1,7 +1,8 @@
-//! What everything in the file store needs: the disk, the options, and the few ways to change files.
+//! The disk and the options of a store, and the few ways to change files.
 //!
-//! A name is durable when its folder has been synced, and bytes when their file has. So a new folder
-//! syncs its parent, and a replaced file is written aside, synced, renamed, and its folder synced.
+//! A name is durable when its folder has been synced, and bytes are when their file has. So creating a folder
+//! syncs its parent. A file is replaced in four steps: the new one is written aside, synced and renamed, and
+//! the folder is synced.
 
 use std::collections::HashSet;
 use std::io;
@@ -15,8 +16,8 @@ use crate::{Durability, StorageError, StoreOptions, Timestamp};
 pub(crate) struct Env {
     pub(crate) disk: Box<dyn Disk>,
     pub(crate) options: StoreOptions,
-    /// Files and folders of which a sync failed: they may be good in memory alone, whatever a later sync
-    /// says.
+    /// The files and folders with a failed sync. Their content may be in memory alone, even if
+    /// a later sync succeeds.
     doubted: Mutex<HashSet<PathBuf>>,
 }
 
@@ -25,12 +26,12 @@ impl Env {
         Self { disk, options, doubted: Mutex::default() }
     }
 
-    /// Remembers that a sync of a file or a folder failed.
+    /// Remembers that the sync of a file or a folder failed.
     pub(crate) fn doubt(&self, path: &Path) {
         self.doubted().insert(path.to_owned());
     }
 
-    /// Forgets it: what was in doubt was written anew.
+    /// Forgets a failed sync, because the content was written anew.
     pub(crate) fn trust(&self, path: &Path) {
         self.doubted().remove(path);
     }
@@ -48,7 +49,7 @@ impl Env {
         self.options.durability == Durability::Sync
     }
 
-    /// Makes a folder if it is not there, durably.
+    /// Creates a folder if it is missing, durably.
     pub(crate) fn ensure_folder(&self, path: &Path) -> Result<(), StorageError> {
         match self.disk.make_folder(path) {
             Ok(()) => self.sync_folder(path.parent().unwrap_or(Path::new(""))),
@@ -64,7 +65,7 @@ impl Env {
         }
     }
 
-    /// Makes the names in a folder last.
+    /// Makes the names in a folder durable.
     pub(crate) fn sync_folder(&self, path: &Path) -> Result<(), StorageError> {
         let synced = self.disk.sync_folder(path);
         if synced.is_err() {
@@ -73,18 +74,18 @@ impl Env {
         synced.map_err(|error| StorageError::io("sync folder", path, error))
     }
 
-    /// Looks at a path; `None` if there is nothing.
+    /// Returns the properties of a path; `None` if nothing is there.
     pub(crate) fn look(&self, path: &Path) -> Result<Option<FileLook>, StorageError> {
         found(self.disk.look(path)).map_err(|error| StorageError::io("look at", path, error))
     }
 
-    /// Returns when a file was last written; `None` if it is not there or the disk does not tell.
+    /// Returns the time of the last write to a file; `None` if it is missing or the disk does not keep it.
     pub(crate) fn modified(&self, path: &Path) -> Result<Option<Timestamp>, StorageError> {
         let modified = found(self.disk.modified(path));
         Ok(modified.map_err(|error| StorageError::io("look at", path, error))?.flatten())
     }
 
-    /// Opens a file; `None` if it is not there.
+    /// Opens a file; `None` if it is missing.
     pub(crate) fn open(
         &self,
         path: &Path,
@@ -93,7 +94,7 @@ impl Env {
         found(self.disk.open(path, mode)).map_err(|error| StorageError::io("open", path, error))
     }
 
-    /// Reads a whole file; `None` if it is not there.
+    /// Reads a whole file; `None` if it is missing.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
         let Some(file) = self.open(path, OpenMode::Read)? else { return Ok(None) };
         let failed = |error| StorageError::io("read", path, error);
@@ -102,13 +103,13 @@ impl Env {
         Ok(Some((look, bytes)))
     }
 
-    /// Returns the names in a folder; none if it is not there.
+    /// Returns the names in a folder; none if the folder is missing.
     pub(crate) fn list(&self, path: &Path) -> Result<Vec<String>, StorageError> {
         let names = found(self.disk.list(path));
         Ok(names.map_err(|error| StorageError::io("list", path, error))?.unwrap_or_default())
     }
 
-    /// Writes a new file beside `path`, synced. The caller renames it.
+    /// Writes a new file beside `path` and syncs it. The caller renames it.
     pub(crate) fn write_aside(
         &self,
         path: &Path,
@@ -124,14 +125,14 @@ impl Env {
         match written {
             Ok(look) => Ok((aside, look)),
             Err(error) => {
-                // It was never a name that anybody reads; what stays is removed by the next attempt.
+                // No reader knows this name; the next attempt removes what stays.
                 let _ = self.disk.remove(&aside);
                 Err(StorageError::io("write", path, error))
             }
         }
     }
 
-    /// Replaces a small file, durably and at once.
+    /// Replaces a small file, durably and atomically.
     pub(crate) fn replace(&self, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
         let (aside, _) = self.write_aside(path, bytes)?;
         let renamed = self.disk.rename(&aside, path);
@@ -139,24 +140,24 @@ impl Env {
         self.sync_folder(path.parent().unwrap_or(Path::new("")))
     }
 
-    /// Takes a name away if it is there.
+    /// Removes a name if it exists.
     pub(crate) fn remove(&self, path: &Path) -> Result<(), StorageError> {
         found(self.disk.remove(path)).map_err(|error| StorageError::io("remove", path, error))?;
         Ok(())
     }
 }
 
-/// How the names of unfinished files end. Nobody reads such a file.
+/// The end of the names of unfinished files. No reader opens such a file.
 pub(crate) const UNFINISHED: &str = ".tmp";
 
-/// The name under which a file is written before it gets its own.
+/// Returns the name under which a file is written before it gets its own.
 fn aside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(UNFINISHED);
     name.into()
 }
 
-/// Tells "not there" apart from all other failures.
+/// Tells a missing file apart from all other failures.
 fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -178,7 +179,7 @@ pub(crate) fn write_all(file: &dyn DiskFile, mut bytes: &[u8]) -> io::Result<()>
     Ok(())
 }
 
-/// Reads from `offset` up to `end`, or to the end of the file if that comes first.
+/// Reads from `offset` to `end`, or to the end of the file if that comes first.
 pub(crate) fn read_from(file: &dyn DiskFile, offset: u64, end: u64) -> io::Result<Vec<u8>> {
     let len =
         usize::try_from(end.saturating_sub(offset)).map_err(|_| io::ErrorKind::OutOfMemory)?;

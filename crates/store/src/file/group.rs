@@ -1,8 +1,8 @@
-//! Group commit: one write and one sync serve everybody who waits for the same file.
+//! Group commit: one write and one sync serve all writers that wait for the same file.
 //!
-//! Whoever comes first leads: it takes all that wait, commits them together, and hands each its result.
-//! Whoever comes meanwhile waits, and the first of them leads the next group. Nobody waits on purpose
-//! for company; a slow disk gathers it.
+//! The first writer leads: it takes all waiting operations, commits them together, and hands each writer its
+//! result. Writers that come meanwhile wait, and the first of them leads the next group. No writer waits on purpose
+//! for others; a slow disk makes the groups large.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -18,7 +18,7 @@ struct WriteGroupState<Op, Out> {
     next_ticket: u64,
     leading: bool,
     waiting: Vec<(u64, Op)>,
-    /// Results not yet fetched; `None` where the commit panicked.
+    /// The results that are not yet fetched; `None` where the commit panicked.
     done: HashMap<u64, Option<Out>>,
 }
 
@@ -29,7 +29,7 @@ impl<Op, Out> WriteGroup<Op, Out> {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Commits `op` together with all that wait. `commit` gives one result for each, in order.
+    /// Commits `op` together with all waiting ones. `commit` returns one result for each, in order.
     pub(crate) fn submit(&self, op: Op, commit: impl Fn(Vec<Op>) -> Vec<Out>) -> Out {
         let mut state = self.lock();
         let ticket = state.next_ticket;
@@ -56,7 +56,7 @@ impl<Op, Out> WriteGroup<Op, Out> {
                     let results = results.into_iter().map(Some);
                     state.done.extend(tickets.into_iter().zip(results));
                 }
-                // A bug of ours fails those who were in it and nobody after them.
+                // A bug of ours fails the writers of this group and none after them.
                 Err(panic) => {
                     state.done.extend(tickets.into_iter().map(|ticket| (ticket, None)));
                     drop(state);

@@ -1,19 +1,20 @@
-//! What the system tells of the process that holds a right.
+//! Asks the system about the process that holds a right.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-/// Whether a process of this machine is stopped, as by Ctrl-Z, while it has `file` open (its device and number).
+/// Whether a process of this machine is stopped, as by Ctrl-Z, and has `file` open (given by
+/// device and inode number).
 ///
-/// A pid of another machine or container may be that of an unrelated process here, and a system without `/proc`
-/// tells nothing: in both cases the answer is no.
+/// The pid of a process on another machine or in another container may belong to an unrelated process here, and a
+/// system without `/proc` gives no answer. In both cases this returns false.
 pub(super) fn is_stopped(pid: u32, file: (u64, u64)) -> bool {
     let state = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let state = state.as_deref().and_then(state_of);
     matches!(state, Some('T' | 't')) && has_open(pid, file)
 }
 
-/// The state of a process. Its name stands before it in brackets, and may hold brackets itself.
+/// Returns the state of a process. Its name precedes the state in brackets and can contain brackets itself.
 fn state_of(stat: &str) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }

@@ -1,4 +1,4 @@
-//! The run journal and the records of model calls: logs that nothing is folded out of.
+//! Reads and writes the run journal and the records of model calls; nothing of their lines is kept in memory.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::line::{LineKind, RawLine, UnnumberedLine};
 use crate::scan::scan;
 use crate::{FORMAT_VERSION, StorageError};
 
-/// A larger record of model calls is sealed: whoever opens a chat reads the live one whole.
+/// The size at which a record of model calls is sealed, because opening a chat reads the live one whole.
 const JOURNAL_BYTES_MAX: u64 = 64 * 1024;
 
-/// Nothing is remembered of these lines.
+/// The fold of a log whose lines are not kept in memory.
 #[derive(Default)]
 pub(crate) struct Nothing;
 
@@ -33,7 +33,7 @@ pub(crate) fn begin(
     about: Object,
 ) -> Result<(), StorageError> {
     let head = head(&journal.env, about);
-    // What cannot be read need not be: it is replaced.
+    // An unreadable journal is simply replaced.
     let mut writing = match journal.writing(right) {
         Err(StorageError::Damaged { .. }) => journal.replacing(right)?,
         writing => writing?,
@@ -42,7 +42,7 @@ pub(crate) fn begin(
     writing.publish(&[head], first, None)
 }
 
-/// Sets a journal that cannot be read aside, and begins another.
+/// Moves an unreadable journal aside and begins another.
 pub(crate) fn mend(
     journal: &JournalFile,
     right: &HeldRight,
@@ -75,7 +75,7 @@ pub(crate) fn seal_if_large(
     writing.publish(&[head(&journal.env, Object::new())], next, Some(&sealed))
 }
 
-/// Appends objects to a journal, which begins with them if there is none.
+/// Appends objects to a journal, which is created if there is none.
 pub(crate) fn append(
     journal: &JournalFile,
     right: &HeldRight,
@@ -95,7 +95,7 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// An object stands whole under `data`, so that it may hold any field.
+/// Wraps an object as `data`, so that it may have any field.
 fn wrapped(journal: &JournalFile, part: Object) -> Result<UnnumberedLine, StorageError> {
     let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
     let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
@@ -118,7 +118,7 @@ fn head(env: &Env, about: Object) -> UnnumberedLine {
     UnnumberedLine::new(LineKind::Event, body)
 }
 
-/// The sealed files of a journal, the oldest first.
+/// Returns the sealed files of a journal, the oldest first.
 pub(crate) fn sealed(journal: &JournalFile, archive: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let stem = journal.path.file_stem().unwrap_or_default().to_string_lossy();
     let first = |name: &String| -> Option<u64> {
@@ -131,7 +131,7 @@ pub(crate) fn sealed(journal: &JournalFile, archive: &Path) -> Result<Vec<PathBu
     Ok(sealed.into_iter().map(|(_, name)| archive.join(name)).collect())
 }
 
-/// Reads the objects of one file of a journal with their numbers, whatever became of its head.
+/// Reads the objects of one file of a journal with their numbers; its head may be damaged.
 pub(crate) fn parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(Vec::new()) };
     let mut parts = Vec::new();
@@ -144,7 +144,7 @@ pub(crate) fn parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, Storag
     Ok(parts)
 }
 
-/// Reads the objects of a journal, what it is about first.
+/// Reads the objects of a journal; the first is the `about` of its head.
 pub(crate) fn read(journal: &JournalFile) -> Result<Vec<Object>, StorageError> {
     let Some((_, bytes)) = journal.env.read(&journal.path)? else { return Ok(Vec::new()) };
     let file = journal.path.display().to_string();

@@ -1,8 +1,8 @@
-//! The view of the live log as it was last read: of a log that has only grown, what is new is read.
+//! Caches the view of the live log: if the log has only grown, only the new lines are parsed.
 //!
-//! The bytes are read whole each time and their checksum is compared, which costs next to nothing beside
-//! reading lines out of them, so nothing is believed that is not on disk now. What is not simply more of the
-//! same, be it another file, damage, a replaced message or a missing blob, is read from the beginning.
+//! The bytes are read whole each time and their checksum is compared, which is cheap beside parsing them. So the
+//! cache never shows what is not on disk now. Anything but added lines, such as another file, damage, a replaced
+//! message or a missing blob, makes it read the log from the beginning.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::line::RawLine;
 use crate::scan::scan;
 use crate::{ContextBody, ContextLine, LedgerSeq, Seq, StorageError, View};
 
-/// What is kept of the view of a log.
+/// The cached view of a log.
 #[derive(Default)]
 pub(crate) struct KeptView {
     state: Mutex<Option<CachedView>>,
@@ -24,11 +24,11 @@ pub(crate) struct KeptView {
 
 struct CachedView {
     file: (u64, u64),
-    /// How many bytes were read, and their checksum.
+    /// The number of bytes that were read, and their checksum.
     len: usize,
     crc: u32,
     view: View,
-    /// The ids of its lines.
+    /// The ids of the lines in the view.
     ids: HashSet<String>,
 }
 
@@ -52,7 +52,7 @@ impl KeptView {
         Ok(Some(seen.view))
     }
 
-    /// Forgets it, for the memory it takes.
+    /// Drops the cached view to free its memory.
     pub(crate) fn forget(&self) {
         *self.lock() = None;
     }
@@ -68,8 +68,8 @@ impl CachedView {
         Self { file: look.file, len: bytes.len(), crc: crc32c::crc32c(bytes), view, ids }
     }
 
-    /// Takes in what is new. `None` if these bytes are not those it was made of and more lines, or if one of
-    /// them does more than add to the view; then nothing of it is to be believed.
+    /// Adds the new lines to the view. Returns `None` if the bytes do not continue the known ones, or if a line
+    /// does more than add to the view. Then the cached view must be dropped, because it may be half changed.
     fn follow(&mut self, env: &Env, look: FileLook, bytes: &[u8]) -> Option<()> {
         let (known, new) = bytes.split_at_checked(self.len)?;
         if look.file != self.file || crc32c::crc32c(known) != self.crc {
@@ -106,7 +106,7 @@ impl CachedView {
     }
 }
 
-/// What names a line; nothing if nothing does.
+/// Returns the id of a line, or an empty text.
 fn id(line: &ContextLine) -> &str {
     match &line.body {
         ContextBody::Message(message) => message.str("id").unwrap_or_default(),

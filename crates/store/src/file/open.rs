@@ -1,7 +1,7 @@
 //! The chats that are open in this process.
 //!
-//! All who have a chat open must share what they know of its files. The last few stay known when nobody has
-//! them open: what comes next is most often for one of them, and would pay for reading its whole logs again.
+//! All handles of a chat must share one state of its files. The last few chats stay in memory after their handles
+//! are dropped: the next call is most often for one of them, and would otherwise read its whole logs again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::chat::ChatFiles;
 use crate::ChatKey;
 
-/// How many chats stay known that nobody has open.
+/// The number of chats without a handle that stay in memory.
 const KEPT: usize = 32;
-/// How many of them keep their view, which can be large.
+/// The number of them that keep their view, which can be large.
 const VIEWS_KEPT: usize = 4;
 
-/// The chats that are open, and those that were a moment ago.
+/// The chats that are open, and those that were open a moment ago.
 #[derive(Default)]
 pub(crate) struct OpenChats {
     state: Mutex<OpenChatsState>,
@@ -23,12 +23,12 @@ pub(crate) struct OpenChats {
 #[derive(Default)]
 struct OpenChatsState {
     open: HashMap<ChatKey, Weak<ChatFiles>>,
-    /// The newest last.
+    /// The recently used chats, the newest last.
     recent: VecDeque<Arc<ChatFiles>>,
 }
 
 impl OpenChats {
-    /// The chat of a key, made if nobody has it open and it is none of the last ones.
+    /// Returns the chat of a key, and makes it if it is neither open nor recent.
     pub(crate) fn chat(&self, key: &ChatKey, make: impl FnOnce() -> ChatFiles) -> Arc<ChatFiles> {
         let mut state = self.lock();
         let known = state.open.get(key).and_then(Weak::upgrade);
@@ -42,7 +42,7 @@ impl OpenChats {
         chat
     }
 
-    /// Forgets a chat that is not there, unless somebody has it open.
+    /// Forgets a chat that does not exist, unless a handle is open.
     pub(crate) fn forget(&self, key: &ChatKey) {
         self.lock().recent.retain(|chat| chat.key != *key);
     }

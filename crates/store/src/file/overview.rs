@@ -1,4 +1,4 @@
-//! What a list of chats shows of one, read with as few calls as can be.
+//! Reads what a list of chats shows of one chat, with as few calls as possible.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use crate::line::{LineKind, decode, outline};
 use crate::name::folder_name;
 use crate::{About, ChatContent, ChatKey, FORMAT_VERSION, Head, LedgerSeq};
 
-/// Reads `chat.json`, the live log and the end of the ledger of a chat, each once. `None` if anything is not as it
-/// should be, or not as simple as it mostly is: what that is takes more than a glance.
+/// Reads `chat.json`, the live log and the end of the ledger of a chat, each once. Returns `None` if anything is
+/// unusual or damaged; then the caller opens the chat in the ordinary way.
 pub(super) fn at_a_glance(env: &Env, folder: &str) -> Option<(ChatKey, ChatContent)> {
     let paths = Paths::new(folder);
     let (_, bytes) = env.read(&paths.about).ok()??;
@@ -32,7 +32,7 @@ pub(super) fn at_a_glance(env: &Env, folder: &str) -> Option<(ChatKey, ChatConte
     Some((key, content))
 }
 
-/// What a context log comes to.
+/// The summary of a context log.
 struct Log {
     head: Head,
     inbox: Option<u64>,
@@ -41,7 +41,7 @@ struct Log {
 }
 
 impl Log {
-    /// Reads a log of whole lines in their order, each of another id. Only its head and its last message are parsed.
+    /// Reads a log of whole lines in order, each with another id. Only its head and its last message are parsed.
     fn read(bytes: &[u8], chat: &ChatKey) -> Option<Self> {
         let mut lines = bytes.strip_suffix(b"\n")?.split(|&byte| byte == b'\n');
         let first = decode(lines.next()?).filter(|line| line.event() == Some("head"))?;
@@ -73,7 +73,7 @@ impl Log {
     }
 }
 
-/// What a `chat.json` says the chat is about.
+/// Reads the description of a chat from its `chat.json`.
 pub(super) fn about_of(object: &Object) -> About {
     let channel = object.str("channel").map(str::to_owned);
     About { channel, target: object.get("target").cloned() }

@@ -1,9 +1,9 @@
-//! From what is handed in to lines that can be written, and back.
+//! Turns content into lines that can be written, and lines back into content.
 //!
-//! Here content is checked once: no reserved field, no more than `limits.messageBytes`. Strings above
-//! 32 KB go to the blob store before any line refers to them; the line keeps the head and the tail of
-//! the text, and says in its own field `blobs`, by JSON pointer, where the whole is. Content can never
-//! pose as a reference, because it cannot hold that field.
+//! Content is checked here and only here: no reserved field, and no more than `limits.messageBytes`. Strings above
+//! 32 KB go to the blob store before any line refers to them. The line keeps the head and the tail of the text, and
+//! its field `blobs` gives the digest of the whole text by JSON pointer. Content cannot pose as a reference,
+//! because it cannot have that field.
 
 use ship_message::json::{Json, Object};
 
@@ -15,14 +15,14 @@ use crate::{
     StorageError, StorageProblem, StorageProblemKind, Timestamp,
 };
 
-/// Longer strings are kept as blobs.
+/// The length above which a string is stored as a blob.
 pub(crate) const BLOB_BYTES_MIN: usize = 32 * 1024;
-/// What names a line, its `id` or its `key`, is compared with others, so it stays in the line whole.
+/// The maximal length of an `id` or `key`. They are compared with others, so they stay whole in the line.
 const NAME_BYTES_MAX: usize = 1000;
-/// How much of each end of a long string stays in the line.
+/// The number of bytes of each end of a long string that stay in the line.
 const PREVIEW_BYTES: usize = 512;
 
-/// Why content could not be made a line.
+/// The reason why content could not become a line.
 pub(crate) enum PrepareError {
     Refused(RefusedInput),
     Storage(StorageError),
@@ -49,14 +49,14 @@ impl From<PrepareError> for AppendError {
     }
 }
 
-/// A line to be written and the id it has.
+/// A line that is to be written, and its id.
 #[derive(Debug, Clone)]
 pub(crate) struct PreparedLine {
     pub(crate) id: MessageId,
     pub(crate) draft: UnnumberedLine,
 }
 
-/// Makes a line of an entry.
+/// Makes a line from a message or an event.
 pub(crate) fn entry(env: &Env, entry: NewLine) -> Result<PreparedLine, PrepareError> {
     match entry {
         NewLine::Message(new) => {
@@ -118,7 +118,7 @@ pub(crate) fn event(body: &Object) -> Option<ContextEvent> {
     })
 }
 
-/// Checks content and makes a line of it, its long strings kept as blobs.
+/// Checks content and makes a line from it; long strings are stored as blobs.
 pub(crate) fn body(
     env: &Env,
     kind: LineKind,
@@ -155,9 +155,10 @@ pub(crate) fn body(
     Ok(UnnumberedLine { blobs, ..UnnumberedLine::new(kind, content) })
 }
 
-/// The JSON pointers of all strings that are kept as blobs.
+/// Returns the JSON pointers of all strings that are stored as blobs.
 fn long_strings(content: &Object) -> Vec<String> {
     let mut found = Vec::new();
+    // A stack of our own instead of recursion, so that deep content cannot overflow the thread's.
     let mut pending: Vec<(String, &Json)> =
         content.iter().map(|(key, value)| (step("", key), value)).collect();
     while let Some((pointer, value)) = pending.pop() {
@@ -191,7 +192,7 @@ fn step(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The value that a JSON pointer names.
+/// Returns the value at a JSON pointer.
 fn at<'a>(content: &'a mut Object, pointer: &str) -> Option<&'a mut Json> {
     let mut steps = pointer.strip_prefix('/')?.split('/');
     let key = |step: &str| step.replace("~1", "/").replace("~0", "~");
@@ -206,7 +207,7 @@ fn at<'a>(content: &'a mut Object, pointer: &str) -> Option<&'a mut Json> {
     Some(value)
 }
 
-/// The head and the tail of a long text, and what is between them.
+/// Returns the head and the tail of a long text, with the number of bytes between them.
 fn preview(text: &str, sha256: &str) -> String {
     let head = &text[..text.floor_char_boundary(PREVIEW_BYTES)];
     let tail = &text[text.ceil_char_boundary(text.len() - PREVIEW_BYTES)..];
@@ -214,7 +215,8 @@ fn preview(text: &str, sha256: &str) -> String {
     format!("{head}\n… {hidden} bytes of blob {} …\n{tail}", &sha256[..16])
 }
 
-/// Puts the whole texts back in the place of their previews. What is missing stays a preview, and is told.
+/// Puts the whole texts in the place of their previews. If a blob is missing, the preview stays and
+/// a problem is added.
 pub(crate) fn resolve(
     env: &Env,
     line: &mut RawLine,

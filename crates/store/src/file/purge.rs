@@ -1,9 +1,9 @@
-//! Purging: the lines of a sealed log go for good, and a tombstone takes its name.
+//! Purges a sealed log: its lines are gone for good, and a tombstone takes its name.
 //!
-//! The tombstone is a log like any other: the head, so that the chain of logs can still be followed, and one event
-//! that tells what was there. It has the number of the last line that is gone, and its `in` is the highest of all
-//! that are gone, so that whatever goes on from it knows how far the inbox was read. It is complete before it gets
-//! the name; there is never half of either.
+//! The tombstone is a log like any other: the head, so that the chain of logs stays whole, and one event that
+//! describes the purge. The event has the number of the last purged line, and its `in` is the highest of all purged
+//! lines, so that a log that continues from it knows how far the inbox was read. The tombstone is complete before
+//! it gets the name, so neither log is ever half there.
 
 use std::path::Path;
 
@@ -19,17 +19,17 @@ use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
 use crate::scan::{LogScan, scan};
 use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
 
-/// Reads what the tombstone tells, if this log is one. Its first two lines tell that unless they are damaged.
+/// Reads the purge from a tombstone; `None` if the log is not one. Usually its first two lines suffice.
 pub(crate) fn read(env: &Env, path: &Path) -> Result<Option<Purged>, StorageError> {
     let Some(head) = bytes_at(env, path, 0)? else { return Ok(None) };
     match line_at(env, path, head.len() as u64 + 1)? {
         Some(second) if second.event() != Some("head") => Ok(in_line(&second)),
-        // A doubled head for example: what is behind it tells.
+        // The head may be doubled, for example; then the lines after it decide.
         _ => Ok(env.read(path)?.and_then(|(_, bytes)| in_scan(&scan(&bytes, None)))),
     }
 }
 
-/// What the tombstone tells, if this is the view of one.
+/// Returns the purge if this is the view of a tombstone.
 pub(crate) fn in_view(view: &View) -> Option<Purged> {
     view.lines.iter().find_map(|line| match &line.body {
         ContextBody::Event(event) => in_event(event),
@@ -37,7 +37,7 @@ pub(crate) fn in_view(view: &View) -> Option<Purged> {
     })
 }
 
-/// What the tombstone tells, if these are the lines of one.
+/// Returns the purge if these are the lines of a tombstone.
 pub(crate) fn in_scan(scan: &LogScan) -> Option<Purged> {
     scan.lines.iter().find_map(|found| in_line(&found.line))
 }
@@ -59,10 +59,10 @@ fn in_event(event: &ContextEvent) -> Option<Purged> {
 }
 
 impl ChatFiles {
-    /// Puts a tombstone in the place of a sealed log.
+    /// Replaces a sealed log by a tombstone.
     pub(crate) fn purge(&self, name: &SealedName, by: &str) -> Result<Purged, PurgeError> {
         let right = self.right("purge")?;
-        // What has replaced the log must be there for good before the log itself goes.
+        // The log that replaced this one must be durable before this one goes.
         let writing = self.context.writing(&right)?;
         let Some(live) = writing.known().map(|known| known.file) else {
             self.check_first()?;
@@ -76,7 +76,7 @@ impl ChatFiles {
         }
         let scan = scan(&bytes, None);
         if let Some(purged) = in_scan(&scan) {
-            // Whoever did it may not have come to syncing the folder.
+            // The process that purged it may have ended before it synced the folder.
             self.env.replace(&path, &bytes)?;
             return Ok(purged);
         }
@@ -90,7 +90,7 @@ impl ChatFiles {
         Ok(purged)
     }
 
-    /// The head of the log, or what it must have been; `None` if the log is another chat's.
+    /// Returns the head of the log, or the head that it must have had; `None` if the log belongs to another chat.
     fn head_to_keep(
         &self,
         path: &Path,
@@ -126,7 +126,7 @@ impl ChatFiles {
     }
 }
 
-/// The bytes of a tombstone. A log with nothing behind its head has nothing to tell.
+/// Returns the bytes of a tombstone. A log with only a head needs no event.
 fn tombstone(
     name: &SealedName,
     head: &UnnumberedLine,

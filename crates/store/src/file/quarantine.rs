@@ -1,12 +1,12 @@
-//! The quarantine of a chat: copies of the bytes that cannot be read, and what was cut off.
+//! Keeps copies of unreadable bytes, and bytes that were cut off, in the quarantine of a chat.
 
 use std::path::Path;
 
 use super::env::Env;
 use crate::StorageError;
 
-/// Keeps bytes of a file, durably. Tells whether they are new in the quarantine: what is damaged stays where it
-/// is, is found again by every process, and is told once.
+/// Stores bytes of a file, durably. Returns whether they are new in the quarantine: damaged bytes stay in the log,
+/// so every process finds them again, but they are reported only once.
 pub(crate) fn keep(
     env: &Env,
     quarantine: &Path,
@@ -19,7 +19,7 @@ pub(crate) fn keep(
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let crc = crc32c::crc32c(bytes);
     let path = quarantine.join(format!("{folder}-{name}-{offset}-{crc:08x}.bin"));
-    // The name tells the content, so a repair that was interrupted finds what it left.
+    // The name contains the checksum of the content, so an interrupted repair finds its own copy.
     match env.look(&path)? {
         Some(look) if look.len == bytes.len() as u64 => {
             env.sync_folder(quarantine)?;

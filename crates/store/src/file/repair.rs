@@ -1,4 +1,4 @@
-//! Repair: what is torn, lost or unreadable is set aside, and the chat goes on from what can be read.
+//! Repairs a chat: torn, lost and unreadable data is set aside, and the chat continues from what can be read.
 
 use std::path::Path;
 use std::sync::PoisonError;
@@ -13,11 +13,12 @@ use crate::scan::scan;
 use crate::{SealedName, StorageError, StorageProblem, StorageProblemKind};
 
 impl ChatFiles {
-    /// Brings every log up to date, which cuts what is torn, makes anew what is lost, and takes leftovers away.
-    /// Tells what it did.
+    /// Brings every log up to date: cuts torn tails, recreates lost files, and removes leftovers.
+    /// Returns what it did.
     pub(crate) fn repair(&self) -> Result<Vec<StorageProblem>, StorageError> {
         let right = self.right("repair")?;
         self.repair_about()?;
+        // The context goes before the ledger: the next ledger number must be above the context's cursor.
         self.repair_context(&right)?;
         self.link_active();
         self.repair_ledger(&right)?;
@@ -41,14 +42,14 @@ impl ChatFiles {
         Ok(notes)
     }
 
-    /// Returns the ledger, ready to be added to. One that is gone or has lost its head is mended first, and so is the
-    /// context log: no message is refused for that.
+    /// Returns the ledger, ready for additions. A missing ledger or one without a head is repaired first, and so is
+    /// the context log: no message is refused because of damage.
     pub(super) fn ledger_to_write(
         &self,
         right: &HeldRight,
     ) -> Result<Writing<'_, LedgerFold>, StorageError> {
         match self.ledger.writing(right) {
-            // The next number is above the context's cursor, so the context log must be readable, too.
+            // The next number must be above the context's cursor, so the context log must be readable too.
             Ok(writing) if writing.known().is_some() => match self.cursor() {
                 Err(StorageError::Damaged { .. }) => {}
                 _ => return Ok(writing),
@@ -61,7 +62,7 @@ impl ChatFiles {
         self.ledger.writing(right)
     }
 
-    /// Writes `chat.json` again, should it be missing or unreadable.
+    /// Writes `chat.json` again if it is missing or unreadable.
     fn repair_about(&self) -> Result<(), StorageError> {
         if self.whole_about()?.is_some() || !self.has_logs()? {
             return Ok(());
@@ -76,7 +77,7 @@ impl ChatFiles {
         Ok(())
     }
 
-    /// Gives the context log a head, and if nothing of it can be read, the lines of the newest sealed log.
+    /// Gives the context log a new head or, if nothing of it can be read, the lines of the newest sealed log.
     fn repair_context(&self, right: &HeldRight) -> Result<(), StorageError> {
         let (live, archive) = (&self.paths.live, &self.paths.archive);
         let sealed = match self.env.look(live)?.is_none() {
@@ -92,7 +93,7 @@ impl ChatFiles {
             return Ok(());
         }
         let Some(name) = self.readable_sealed(&sealed) else {
-            // The next run begins a context behind what the ledger says was answered.
+            // The next run begins a context after the last entry that the ledger marks as answered.
             if self.context.replacing(right)?.set_file_aside()? {
                 let message = "nothing of it can be read, and it was set aside";
                 self.note(told(live, message, "nothing to do: the next message begins a context"));
@@ -105,14 +106,14 @@ impl ChatFiles {
         Ok(())
     }
 
-    /// The newest sealed log that can be read; if none can, the newest; `None` if there is none.
+    /// Returns the newest sealed log that can be read, or else the newest; `None` if there is none.
     fn readable_sealed(&self, sealed: &[SealedName]) -> Option<SealedName> {
         let head = |name: &SealedName| self.sealed_head(&sealed_path(&self.paths.archive, name));
         let readable = sealed.iter().rev().find(|name| head(name).is_ok_and(|head| head.is_some()));
         readable.or(sealed.last()).cloned()
     }
 
-    /// Seals a ledger that has lost its head, and begins one in the place of a ledger that is gone.
+    /// Seals a ledger that has lost its head, or begins a new one if the ledger is gone.
     fn repair_ledger(&self, right: &HeldRight) -> Result<(), StorageError> {
         if !self.ledger_lost()? && !is_unreadable(self.ledger.writing(right))? {
             return Ok(());

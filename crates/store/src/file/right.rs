@@ -1,7 +1,7 @@
-//! The two rights: a lock on a file that is never replaced, and in it a note of who holds it.
+//! The two rights, each a lock on a file that is never replaced, with a note about the holder in it.
 //!
-//! The lock ends with its process, so there is no stale lock and nobody guesses by age. The note is for
-//! people: it says who is in the way, and whether a right can be had never depends on it.
+//! The lock ends with its process, so there are no stale locks, and no process guesses by age. The note is for
+//! people: it names the holder. Whether a right is free never depends on it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -14,37 +14,38 @@ use super::holder;
 use crate::disk::{DiskFile, OpenMode};
 use crate::{Busy, ChatKey, Holder, Right, StorageError, Timestamp};
 
-/// A note always has this length, so that a shorter one leaves nothing of a longer.
+/// The length of every note, so that a short one overwrites a longer one completely.
 const NOTE_LEN: usize = 256;
 const PURPOSE_CHARS_MAX: usize = 60;
-/// How exact the time in a note is.
+/// The time within which a note of the same process counts as fresh.
 const NOTE_MS: i64 = 1000;
 
-/// One right of one chat, as this process competes for it.
+/// One right of one chat, for which this process competes.
 pub(crate) struct RightFile {
     env: Arc<Env>,
     chat: ChatKey,
     right: Right,
     path: PathBuf,
-    /// Whether a thread of this process has it: those wait here instead of asking the disk.
+    /// Whether a thread of this process holds it. Other threads wait here instead of asking the disk.
     taken: Mutex<bool>,
     freed: Condvar,
 }
 
-/// Whether somebody who does not get a right will ask again.
+/// Says whether the caller will try again if the right is taken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Attempt {
+    /// The caller tries again.
     MoreToCome,
-    /// After waiting for `lock.waitMs`.
+    /// The caller has waited for `lock.waitMs` and gives up now.
     Last,
-    /// Without waiting.
+    /// The caller does not wait at all.
     Only,
 }
 
-/// A right, held until this is dropped.
+/// A right that is held until this value is dropped.
 pub(crate) struct HeldRight {
     source: Arc<RightFile>,
-    /// The lock; dropped before the next thread is told.
+    /// The locked file. It is closed before the next thread is woken.
     file: Option<Box<dyn DiskFile>>,
 }
 
@@ -53,12 +54,12 @@ impl RightFile {
         Self { env, chat, right, path, taken: Mutex::new(false), freed: Condvar::new() }
     }
 
-    /// Takes the right, waiting for others up to `lock.waitMs`.
+    /// Takes the right, and waits up to `lock.waitMs` for other holders.
     pub(crate) fn take(self: &Arc<Self>, purpose: &str) -> Result<HeldRight, StorageError> {
         let wait = Duration::from_millis(self.env.options.lock_wait_ms);
         let deadline = Instant::now() + wait;
         self.take_among_threads(deadline)?;
-        // From here on dropping `held` frees the right again.
+        // From here on, dropping `held` releases the right.
         let mut held = HeldRight { source: Arc::clone(self), file: None };
         let failed = |error| StorageError::io("lock", &self.path, error);
         let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
@@ -75,7 +76,7 @@ impl RightFile {
         Ok(held)
     }
 
-    /// Takes the right if it is free now; the last attempt says who has it.
+    /// Takes the right if it is free now. The last attempt fails with the name of the holder.
     pub(crate) fn try_take(
         self: &Arc<Self>,
         purpose: &str,
@@ -102,9 +103,9 @@ impl RightFile {
         }
     }
 
-    /// Says who holds the right, unless the last holder was this process a moment ago: a note is a change of a
-    /// file, and a hundred of them in a second would slow every sync down. The write right goes from one
-    /// small purpose to the next all the time, so there the purpose may be that of a moment ago.
+    /// Writes a note about this holder, unless this process wrote one a moment ago: a note changes a file, and a
+    /// hundred notes in a second would slow down every sync. The write right changes its purpose all the time, so
+    /// its note may show the purpose of a moment ago.
     fn leave_note(&self, file: &dyn DiskFile, purpose: &str) {
         let now = self.env.options.now();
         let fresh = read_note(file).is_some_and(|last| {
@@ -113,7 +114,7 @@ impl RightFile {
             last.pid == std::process::id() && same && (0..NOTE_MS).contains(&age)
         });
         if !fresh {
-            // A right without its note is still a right.
+            // A right without its note is still held.
             let _ = file.write_note(&note(now, purpose));
         }
     }
@@ -132,7 +133,7 @@ impl RightFile {
         Ok(())
     }
 
-    /// Who has the right, as the note tells.
+    /// Returns the holder that the note names.
     pub(crate) fn holder(&self) -> Result<Option<Holder>, StorageError> {
         let file = self.env.open(&self.path, OpenMode::Read)?;
         Ok(file.and_then(|file| read_note(&*file)))
@@ -146,7 +147,7 @@ impl RightFile {
 
     /// Whether the process of a holder is known to be stopped.
     pub(crate) fn is_stopped(&self, holder: &Holder) -> bool {
-        // What cannot be looked at tells nothing.
+        // If the lock file cannot be examined, nothing is known.
         let look = self.env.look(&self.path).ok().flatten();
         look.is_some_and(|look| holder::is_stopped(holder.pid, look.file))
     }
@@ -154,6 +155,7 @@ impl RightFile {
 
 impl Drop for HeldRight {
     fn drop(&mut self) {
+        // The lock is released first, or the woken thread would find it still taken.
         self.file = None;
         *self.source.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
         self.source.freed.notify_one();

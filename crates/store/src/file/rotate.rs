@@ -1,8 +1,7 @@
-//! Rotation: the whole log is sealed under a second name, and a new one takes its place.
+//! Rotates a log: the whole log is sealed under a second name, and a new one takes its place.
 //!
-//! Nothing is lost at any point, because the old file never loses its last name: it gets the one in
-//! `messages/archive/`, durably, before the live name goes to the new file, which is complete and synced
-//! by then.
+//! Nothing is lost at any point, because the old file never loses its last name. It gets the name in
+//! `messages/archive/`, durably, before the live name goes to the new file, which is complete and synced by then.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +28,7 @@ impl From<PrepareError> for RotateError {
     }
 }
 
-/// A rotation whose new lines are ready.
+/// A rotation with its new lines prepared.
 pub(crate) struct Ready {
     expected: Option<Gen>,
     head: Head,
@@ -43,11 +42,11 @@ enum ReadyPiece {
 }
 
 impl Ready {
-    /// The highest ledger position that it promotes.
+    /// Returns the highest ledger position that the rotation promotes.
     pub(crate) fn promotes(&self) -> Option<u64> {
         let inbox = |piece: &ReadyPiece| match piece {
             ReadyPiece::New(new) => new.draft.inbox,
-            // They never move the cursor.
+            // Kept and copied lines never move the cursor.
             ReadyPiece::Keep(..) | ReadyPiece::Copied(_) => None,
         };
         let begins_behind = self.head.inbox.filter(|_| self.expected.is_none());
@@ -55,7 +54,7 @@ impl Ready {
     }
 }
 
-/// Checks what a rotation brings and keeps its blobs, and reads what it copies.
+/// Checks the new lines of a rotation, stores their blobs, and reads the lines that it copies.
 pub(crate) fn prepare(
     env: &Env,
     rotation: Rotation,
@@ -69,7 +68,7 @@ pub(crate) fn prepare(
             LogPiece::Sealed { log, first, last } => {
                 ReadyPiece::Copied(elsewhere.sealed(log, (first, last))?)
             }
-            // What a chat has of its own is not copied from another.
+            // A piece of the chat's own logs is taken from there, like any kept or sealed line.
             LogPiece::Of { chat, log, first, last } if elsewhere.is_own(&chat) => match log {
                 Some(log) => ReadyPiece::Copied(elsewhere.sealed(log, (first, last))?),
                 None => ReadyPiece::Keep(first, Some(last)),
@@ -84,7 +83,7 @@ pub(crate) fn prepare(
     Ok(Ready { expected, head, pieces })
 }
 
-/// Rotates the log that `writing` holds; sealed logs go to `archive`.
+/// Rotates the log that `writing` holds; the old log is sealed in `archive`.
 pub(crate) fn rotate(
     env: &Env,
     writing: &mut Writing<'_, ContextFold>,
@@ -103,6 +102,7 @@ pub(crate) fn rotate(
     let head = Head {
         generation: found.map_or(Gen::new(0), Gen::next),
         sealed: sealed.clone(),
+        // The cursor of the log counts, not that of the caller: a promoted entry must not run again.
         inbox: known.map_or(ready.head.inbox, |known| known.fold.inbox()),
         checkpoints: place_checkpoints(&ready.head, sealed.as_ref()),
         ..ready.head
@@ -117,7 +117,7 @@ pub(crate) fn rotate(
     Ok(Rotated { position, sealed, damage: Vec::new() })
 }
 
-/// Where a sealed log is.
+/// Returns the path of a sealed log.
 pub(crate) fn sealed_path(archive: &Path, name: &SealedName) -> PathBuf {
     archive.join(format!("{name}.jsonl"))
 }
@@ -149,8 +149,8 @@ pub(crate) fn mend(
     writing.publish(&drafts, next, Some(&sealed_path(archive, &sealed)))
 }
 
-/// Goes on from a sealed log, its lines copied, after the live one was lost. What remains of that goes to
-/// the folder `aside`.
+/// Continues from a sealed log after the live one was lost: its lines are copied. The rest of the live log goes
+/// to the folder `aside`.
 pub(crate) fn begin_again(
     env: &Env,
     mut writing: Writing<'_, ContextFold>,
@@ -165,7 +165,7 @@ pub(crate) fn begin_again(
             let generation = view.head.generation.next();
             Head { generation, inbox: view.inbox, ..view.head }
         }
-        // Nothing of it can be read, and all that is known is its name.
+        // Nothing of it can be read; only its name is known.
         Ok(None) | Err(StorageError::Damaged { .. }) => {
             recovered_head(env, &path, name.range().0.get())?
         }
@@ -177,7 +177,7 @@ pub(crate) fn begin_again(
     let next = scan.given.max(name.range().1.get()) + 1;
     let head = Head { sealed: Some(name), ..head };
     let lines = scan.lines.into_iter().map(|found| found.line);
-    // What was purged stays gone, and only its head goes on.
+    // Purged lines stay purged; only the head is carried on.
     let kept = lines.filter(|line| line.event() != Some("head") && !line.is_tombstone());
     let kept = collapse(kept);
     let mut drafts = vec![head_line(&head, chat, next, now)];
@@ -187,7 +187,7 @@ pub(crate) fn begin_again(
     writing.publish(&drafts, next, Some(&aside))
 }
 
-/// A checkpoint in the log that is being sealed gets the name of it.
+/// Gives the checkpoints in the log that is being sealed the name of that log.
 fn place_checkpoints(head: &Head, sealed: Option<&SealedName>) -> Vec<crate::Checkpoint> {
     let mut checkpoints = head.checkpoints.clone();
     for checkpoint in &mut checkpoints {
@@ -196,7 +196,7 @@ fn place_checkpoints(head: &Head, sealed: Option<&SealedName>) -> Vec<crate::Che
     checkpoints
 }
 
-/// What the new log holds after its head.
+/// Returns the lines of the new log after its head.
 fn body(
     writing: &Writing<'_, ContextFold>,
     pieces: Vec<ReadyPiece>,
@@ -219,7 +219,7 @@ fn body(
             }
             ReadyPiece::Copied(lines) => {
                 for mut line in lines {
-                    // A copy moves the cursor neither back nor on.
+                    // A copied line must not move the cursor, neither back nor on.
                     line.inbox = line.inbox.filter(|&seq| inbox >= Some(LedgerSeq::new(seq)));
                     body.copy(line);
                 }
@@ -229,11 +229,11 @@ fn body(
     Ok(body.drafts)
 }
 
-/// A log in the making: each id once.
+/// A new log, in which each id stands once.
 #[derive(Default)]
 struct NewLog {
     drafts: Vec<UnnumberedLine>,
-    /// Where each id is, and whether it is a copy.
+    /// The index of each id, and whether the line is a copy.
     places: HashMap<String, (usize, bool)>,
 }
 
@@ -248,8 +248,8 @@ impl NewLog {
         Ok(())
     }
 
-    /// Adds a line of another log, unless it is there. Of two copies the newer revision counts, at the place of
-    /// the first.
+    /// Adds a line of another log, unless its id is there. Of two copies the newer revision counts, at the
+    /// place of the first.
     fn copy(&mut self, line: RawLine) {
         let id = line.body.str("id").unwrap_or_default();
         match self.places.get(id) {

@@ -1,7 +1,7 @@
-//! Reads the lines of a log behind a number, and of the rest only a few blocks.
+//! Reads the lines of a log after a number, and only a few blocks of the rest.
 //!
-//! The numbers of a log go up, so the place of a number is found by halving. What cannot be read on the way
-//! is passed over: then more is read than is needed, and nothing is missed. Where lines are damaged, all is read.
+//! The numbers of a log increase, so a binary search finds the place. Unreadable bytes on the way are skipped: then
+//! more is read than needed, but no line is missed. If lines are damaged, the whole file is read.
 
 use std::io;
 
@@ -10,14 +10,14 @@ use crate::disk::DiskFile;
 use crate::line::{RawLine, decode};
 use crate::scan::scan;
 
-/// How much is read at a place to tell its number: enough for most lines, and enough for nearly all.
+/// The bytes that are read to find a line's number: enough for most lines, then enough for nearly all.
 const PROBES_BYTES: [u64; 2] = [2 * 1024, 32 * 1024];
-/// A place this near is near enough.
+/// The distance at which the search stops.
 const NEAR_BYTES: u64 = 8 * 1024;
-/// How much is read at once from the place that was found.
+/// The size of the first block that is read from the place that was found.
 const BLOCK_BYTES: u64 = 64 * 1024;
 
-/// Reads the first `limit` lines of a file of `len` bytes that are behind `after` and wanted.
+/// Reads up to `limit` lines of a file of `len` bytes that come after `after` and are wanted.
 pub(crate) fn lines_behind(
     file: &dyn DiskFile,
     len: u64,
@@ -31,14 +31,14 @@ pub(crate) fn lines_behind(
         let end = from.saturating_add(block).min(len);
         let found = scan(&read_from(file, from, end)?, None);
         if !found.damage.is_empty() && (from, end) != (0, len) {
-            // What a damaged line means depends on those before it, wherever they are.
+            // The meaning of a damaged line depends on the lines before it, wherever they are.
             (from, block) = (0, len);
             continue;
         }
         let lines = found.lines.into_iter().map(|found| found.line);
         let wanted = lines.filter(|line| line.seq > after && is_wanted(line));
         let wanted: Vec<RawLine> = wanted.take(limit).collect();
-        // The end of a block cuts a line, and perhaps a batch, whose lines are not given then.
+        // The end of a block cuts a line and perhaps a batch; the lines of a cut batch are not returned.
         if wanted.len() >= limit || end == len {
             return Ok(wanted);
         }
@@ -46,7 +46,7 @@ pub(crate) fn lines_behind(
     }
 }
 
-/// Finds a place where a batch begins, near the line `seq` and not behind it.
+/// Finds the start of a batch that is near the line `seq` and not after it.
 fn place_before(file: &dyn DiskFile, len: u64, seq: u64) -> io::Result<u64> {
     let (mut from, mut to) = (0, len);
     while to - from > NEAR_BYTES {
@@ -59,7 +59,7 @@ fn place_before(file: &dyn DiskFile, len: u64, seq: u64) -> io::Result<u64> {
     Ok(from)
 }
 
-/// Where the first batch begins behind a place, and its first number, if it begins near.
+/// Returns the offset and the number of the first batch after a place, if it begins near.
 fn number_behind(file: &dyn DiskFile, place: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     for probe in PROBES_BYTES {
         let bytes = read_from(file, place, (place + probe).min(len))?;
@@ -70,7 +70,7 @@ fn number_behind(file: &dyn DiskFile, place: u64, len: u64) -> io::Result<Option
     Ok(None)
 }
 
-/// Where the first batch begins behind the first newline of a block, and the number of its first line.
+/// Returns the offset and the number of the first batch after the first newline of a block.
 fn first_batch(bytes: &[u8]) -> Option<(u64, u64)> {
     let mut at = 0;
     while let Some(newline) = bytes[at..].iter().position(|&byte| byte == b'\n') {

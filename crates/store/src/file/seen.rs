@@ -1,7 +1,7 @@
-//! What a person has seen: the places that cannot be healed, in `quarantine/seen.jsonl`.
+//! Remembers which unrepairable problems a person has seen, in `quarantine/seen.jsonl`.
 //!
-//! A place is a file, an offset and the checksum of the line there. A new injury is at another place or leaves
-//! other bytes, so it is not among them.
+//! A problem is identified by a file, an offset and the checksum of the line there. New damage is at another place
+//! or leaves other bytes, so it is not among them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use super::env::read_from;
 use crate::disk::OpenMode;
 use crate::{RepairEffect, StorageError, StorageProblem, StorageProblemKind};
 
-/// A place that is not as it should be.
+/// The place of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct SeenPlace {
-    /// Relative to the folder of the chat.
+    /// The path relative to the folder of the chat.
     file: String,
     offset: u64,
     crc: u32,
@@ -44,7 +44,7 @@ impl SeenPlace {
         format!("{}\n", Json::from(object))
     }
 
-    /// The same place under the name that the file had before it was sealed.
+    /// Returns the same place under the name that the file had before it was sealed.
     fn before_sealing(&self) -> Option<Self> {
         let (folder, name) = self.file.rsplit_once('/')?;
         let live = match folder {
@@ -75,7 +75,7 @@ impl ChatFiles {
         Ok(())
     }
 
-    /// Writes down that a person has seen these problems. Those that a repair heals are not among them.
+    /// Records that a person has seen these problems. Problems that a repair heals are not recorded.
     pub(crate) fn acknowledge(&self, problems: &[StorageProblem]) -> Result<(), StorageError> {
         let _right = self.right("acknowledge")?;
         let path = self.seen_path();
@@ -105,7 +105,7 @@ impl ChatFiles {
         self.paths.quarantine.join("seen.jsonl")
     }
 
-    /// Reads the list. A line that cannot be read is of a place that is not known any more.
+    /// Reads the recorded places. A place on an unreadable line counts as not seen.
     fn seen_places(&self) -> Result<Vec<SeenPlace>, StorageError> {
         let Some((_, bytes)) = self.env.read(&self.seen_path())? else { return Ok(Vec::new()) };
         Ok(bytes.split(|&byte| byte == b'\n').filter_map(SeenPlace::read).collect())
@@ -114,7 +114,7 @@ impl ChatFiles {
     fn place(&self, problem: &StorageProblem) -> Result<SeenPlace, StorageError> {
         let path = Path::new(&problem.file);
         let crc = self.line_checksum(path, problem.offset)?;
-        // The line is as it was, whatever became of its blobs.
+        // The line itself does not change when its blob is damaged, so the message tells the cases apart.
         let crc = match problem.kind {
             StorageProblemKind::Blob => crc32c::crc32c_append(crc, problem.message.as_bytes()),
             _ => crc,
@@ -128,7 +128,7 @@ impl ChatFiles {
         })
     }
 
-    /// The checksum of what stands at a place, up to the end of the line; 0 if there is no such file.
+    /// Returns the checksum from an offset to the end of the line; 0 if there is no such file.
     fn line_checksum(&self, path: &Path, offset: u64) -> Result<u32, StorageError> {
         const BLOCK: u64 = 64 * 1024;
         let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(0) };

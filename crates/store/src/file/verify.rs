@@ -1,4 +1,4 @@
-//! Verification: a look at everything a chat has, that changes nothing.
+//! Verifies a chat: examines all its files and changes nothing.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use crate::{
 };
 use LogState::{Live, Sealed};
 
-/// What to do about a file that can be made anew.
+/// The remedy for a file that can be recreated.
 const ANEW: &str = "`ship repair` goes on with what can be read, and so does the next message; or restore it from a copy";
 
-/// Where files are written aside before they get their names.
+/// The folders in which files are written aside before they get their names.
 const WRITTEN_IN: [&str; 7] = [
     "",
     "conversations",
@@ -34,7 +34,7 @@ const WRITTEN_IN: [&str; 7] = [
     "quarantine",
 ];
 
-/// Lists all that is not as it should be in one chat.
+/// Lists all problems of one chat.
 pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let mut found = Vec::new();
     for name in ["", "conversations", "messages", "messages/archive", "contexts"] {
@@ -80,7 +80,7 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError
         let remedy = "restore it from a copy; what was answered is not run again without it";
         found.push(problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy));
     }
-    // The context log was looked at above; whether it tells of the ledger is all that counts here.
+    // The context log is checked above; here only its evidence of a ledger counts.
     if chat.ledger_lost().unwrap_or(false) {
         let path = ledger::live(&chat.paths.conversations);
         let remedy =
@@ -89,7 +89,7 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError
             problem(&path, StorageProblemKind::Missing, &ledger::lost(), remedy).healed_by_repair(),
         );
     }
-    // A context that cannot be read was told of above.
+    // A context that cannot be read is already reported above.
     found.extend(chat.compare_cursor().unwrap_or_default());
     for number in ledger::sealed_before(&chat.env, &chat.paths.conversations)? {
         let path = ledger_path(&chat.paths.conversations, number);
@@ -122,8 +122,8 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError
     Ok(found)
 }
 
-/// Whether one of the other logs begins with all that is in this one. A rotation that failed between its two steps
-/// leaves the live log with a second name, or a copy of what it held then: nothing is wrong with that.
+/// Whether another log begins with the whole content of this one. A rotation that failed between its two steps
+/// leaves the live log with a second name, or a copy of its content at that time. Neither is a problem.
 fn is_beginning_of(
     chat: &ChatFiles,
     path: &Path,
@@ -138,8 +138,8 @@ fn is_beginning_of(
     Ok(false)
 }
 
-/// Whether the agent has answered in this chat, and nothing is left of the context it answered in. What it
-/// sent from elsewhere by a tool needs no context here.
+/// Whether the agent has answered in this chat, but nothing is left of its context. A message that a tool sent here
+/// from another chat needs no context.
 fn answers_without_context(chat: &ChatFiles) -> Result<bool, StorageError> {
     if chat.env.look(&chat.paths.live)?.is_some() || !chat.sealed_names()?.is_empty() {
         return Ok(false);
@@ -151,7 +151,7 @@ fn answers_without_context(chat: &ChatFiles) -> Result<bool, StorageError> {
         }
         LedgerBody::Delivery(_) => false,
     };
-    // What is wrong with the ledger itself is told where that is looked at.
+    // Problems of the ledger itself are reported by its own check.
     let lines = chat.ledger_after(None, usize::MAX).unwrap_or_default();
     Ok(lines.iter().any(is_answer))
 }
@@ -193,14 +193,14 @@ fn sealed(
     Ok(names)
 }
 
-/// Whether a log is written, or never changes any more.
+/// Says whether a log is still written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LogState {
     Live,
     Sealed,
 }
 
-/// Checks one log, and that the blobs it refers to are there.
+/// Checks one log and the blobs that it refers to.
 fn log(
     chat: &ChatFiles,
     path: &Path,
@@ -231,7 +231,7 @@ fn log(
     let told = problems(path, &bytes, &scan, 0).into_iter();
     let told = told.filter(|told| !(is_never_synced(path) && is_hole(&bytes, &scan, told.offset)));
     found.extend(told.map(|told| match (told.kind, state) {
-        // Nobody writes a sealed log any more, so nobody cuts it.
+        // No process writes a sealed log any more, so none will cut it.
         (StorageProblemKind::TornTail, Sealed) => {
             let remedy = "compare with a copy; the lines before are read";
             problem(path, StorageProblemKind::Damage, &told.message, remedy).at(told.offset)
@@ -252,12 +252,13 @@ fn log(
     Ok(())
 }
 
-/// Whether a log is one of those that record requests.
+/// Whether a log is one of the records of requests, which are not synced.
 fn is_never_synced(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"requests"))
 }
 
-/// Whether bytes that cannot be read hold NULs: a full volume took what was never synced, and so never promised.
+/// Whether unreadable bytes contain NULs: on a full volume, bytes that were never synced, and so never promised,
+/// can be lost this way.
 fn is_hole(bytes: &[u8], scan: &LogScan, offset: u64) -> bool {
     scan.damage.iter().any(|damage| {
         let unreadable = &bytes[damage.offset..damage.offset + damage.len];
@@ -265,7 +266,7 @@ fn is_hole(bytes: &[u8], scan: &LogScan, offset: u64) -> bool {
     })
 }
 
-/// Files that an interrupted write left, in the chat and among the blobs.
+/// Returns the files that interrupted writes left, in the chat and among the blobs.
 pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let mut found = Vec::new();
     let left_over = |path: &Path| {
@@ -304,17 +305,18 @@ fn of_error(path: &Path, error: &StorageError) -> StorageProblem {
     }
 }
 
-/// What is wrong. What to do stands behind the semicolon of an error, and in a field of its own here.
+/// Returns the description of an error without its remedy, which follows the last semicolon of the message and has
+/// a field of its own here.
 fn what(error: &StorageError) -> String {
     if let StorageError::Damaged { what, .. } = error {
-        // The file is named beside it.
+        // The file is named in another field.
         return what.clone();
     }
     let message = error.to_string();
     message.rsplit_once("; ").map_or(message.as_str(), |(what, _)| what).to_owned()
 }
 
-/// Derived files that cannot be read. Whatever needs one makes it anew.
+/// Returns the derived files that cannot be read. They are recreated when they are needed.
 pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let contexts = chat.paths.chat.join("contexts");
     let mut paths = vec![chat.paths.messages.join("meta.json"), contexts.join("index.json")];

@@ -1,4 +1,4 @@
-//! A context log as a view: what the model could be shown.
+//! Reads a context log as a view: the messages that the model could be shown.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::{
     StorageProblem, StorageProblemKind, View,
 };
 
-/// The lines of a log, each id once, in its newest revision at its first place. A later revision counts, also
-/// over one that cannot be read.
+/// Returns the lines of a log, each id once: its newest revision at its first place. A later revision counts even
+/// if an earlier one cannot be read.
 pub(crate) fn collapse(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut collapsed: Vec<RawLine> = Vec::new();
@@ -34,17 +34,16 @@ pub(crate) fn collapse(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
     collapsed
 }
 
-/// Reads a log as a view; `None` if there is no file. Stops at the last whole batch, changes nothing.
+/// Reads a log as a view; `None` if there is no file. Reads up to the last whole batch and changes nothing.
 pub(crate) fn view(env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
     Ok(Some(view_of(env, path, &bytes)?.view))
 }
 
-/// A view, and how far it can be trusted to be all there is.
+/// A view, and whether later lines can simply be added to it.
 pub(crate) struct ReadView {
     pub(crate) view: View,
-    /// Whether all bytes are lines below a head that we understand, so that what is appended to them only
-    /// adds to the view.
+    /// Whether all bytes are lines below a head that we understand, so that appended lines only add to the view.
     pub(crate) whole: bool,
 }
 
@@ -52,17 +51,17 @@ pub(crate) struct ReadView {
 pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, StorageError> {
     let scan = scan(bytes, None);
     let mut found = problems(path, bytes, &scan, 0);
-    // While another process writes, the end of the file is not torn but unfinished.
+    // While another process writes, the end of the file is unfinished and not torn.
     found.retain(|problem| problem.kind != StorageProblemKind::TornTail);
     let checked = check_head(path, &scan);
     let mut whole = checked.is_ok() && scan.is_whole(bytes);
     let (head, skip) = match checked {
-        // What a newer program wrote is read as far as we understand it.
+        // The log of a newer program is read as far as we understand it.
         Ok(()) | Err(StorageError::Newer { .. }) => match known_head(&scan) {
             Some(head) => (head, 1),
             None => (recovered_head(env, path, scan.lines[0].line.seq)?, 1),
         },
-        // The lines are whole, and the logs before this one tell most of what the head said.
+        // The lines are whole, and the logs before this one give most of what the head said.
         Err(_) if !scan.lines.is_empty() => (recovered_head(env, path, scan.lines[0].line.seq)?, 0),
         Err(error) => return Err(error),
     };
@@ -91,12 +90,12 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
     Ok(ReadView { view, whole })
 }
 
-/// What the head says; `None` if it lacks a context id or a generation.
+/// Returns the head of the log; `None` if it lacks a context id or a generation.
 fn known_head(scan: &LogScan) -> Option<Head> {
     Head::from_data(scan.lines[0].line.body.get("data")?.as_object()?)
 }
 
-/// What the head of a log must have said, from the newest sealed log before its line `first`.
+/// Returns the head that a log must have had, from the newest sealed log before its line `first`.
 pub(crate) fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head, StorageError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let archive = match folder.ends_with("archive") {
@@ -110,7 +109,7 @@ pub(crate) fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head,
     let Some(name) = before else { return Ok(Head::new(lost)) };
     let old = match view(env, &sealed_path(&archive, &name)) {
         Ok(Some(old)) => old,
-        // All that is left of that log is its name.
+        // Only the name of that log is left.
         Ok(None) | Err(StorageError::Damaged { .. }) => {
             let generation = crate::Gen::new(0).next();
             return Ok(Head { generation, sealed: Some(name), ..Head::new(lost) });
@@ -125,7 +124,7 @@ pub(crate) fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head,
     })
 }
 
-/// The line as whoever reads a view gets it; `None` if it is an event that lacks a field.
+/// Converts a line into the form of a view; `None` if it is an event that lacks a field.
 pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
     let body = match raw.kind {
         LineKind::Message => ContextBody::Message(raw.body),
