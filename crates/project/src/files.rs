@@ -1,21 +1,21 @@
-//! Reading files that people write: as far as anyone writes, and never from where nobody said.
+//! Reads files that people write, up to a limit, and without leaving the project by a link.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-/// A text that people write is at most this long: some 250,000 tokens, more than most models can be
-/// shown. A larger one is a mistake, and reading it whole would only make the mistake expensive.
+/// The maximal length of a text that people write: some 250,000 tokens, more than most models can be shown. A
+/// larger file is a mistake, and reading it whole would make the mistake expensive.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1024 * 1024;
 
-/// A file's bytes, as far as they are read.
+/// The bytes of a file, up to the limit.
 pub(crate) struct FileBytes {
     pub(crate) bytes: Vec<u8>,
-    /// Whether there is more than [`TEXT_BYTES_MAX`].
+    /// Whether the file is longer than [`TEXT_BYTES_MAX`].
     pub(crate) cut: bool,
 }
 
-/// Reads the beginning of a file.
+/// Reads a file up to [`TEXT_BYTES_MAX`].
 pub(crate) fn read_beginning(file: &Path) -> io::Result<FileBytes> {
     let mut bytes = Vec::new();
     File::open(file)?.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -24,41 +24,41 @@ pub(crate) fn read_beginning(file: &Path) -> io::Result<FileBytes> {
     Ok(FileBytes { bytes, cut })
 }
 
-/// Whether a thing is not there, be it because a parent is no folder.
+/// Whether a file does not exist, also because a parent is not a folder.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Why a file of a project is not read.
+/// The reason why a file of a project is not read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// It is a link, or below a link, that leads out of the project.
+    /// The file is a link, or below a link, that leads out of the project.
     #[error("{} leads out of the project, to {}", file.display(), target.display())]
     Outside {
-        /// The file.
+        /// The path of the link.
         file: PathBuf,
-        /// Where it leads.
+        /// The target of the link.
         target: PathBuf,
     },
-    /// It is a folder, a pipe or a device.
+    /// The path is that of a folder, a pipe or a device.
     #[error("{} is not a file", file.display())]
     NotAFile {
-        /// What is there instead.
+        /// The path of the folder, pipe or device.
         file: PathBuf,
     },
-    /// The system does not give it.
+    /// The system refuses to read the file.
     #[error("{} cannot be read", file.display())]
     Unreadable {
-        /// The file.
+        /// The file that is unreadable.
         file: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl FileError {
-    /// What a person is told: what is wrong, why, and what to do about it.
+    /// Describes the problem, its reason and its remedy for a person.
     pub fn told(&self) -> String {
         match self {
             Self::Outside { .. } => {
@@ -72,16 +72,16 @@ impl FileError {
     }
 }
 
-/// Which links are followed.
+/// Says which links are followed.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Links {
-    /// Those that stay below the root.
+    /// Only links that stay below the root are followed.
     Inside,
-    /// All.
+    /// All links are followed.
     Anywhere,
 }
 
-/// Reads the beginning of a file below `root`; `None` when it is not there.
+/// Reads the beginning of a file below `root`; `None` if it does not exist.
 pub(crate) fn read_below(
     root: &Path,
     file: &Path,
@@ -96,7 +96,7 @@ pub(crate) fn read_below(
     if links == Links::Inside && !target.starts_with(root.canonicalize().map_err(unreadable)?) {
         return Err(FileError::Outside { file: file.to_path_buf(), target });
     }
-    // Looked at before it is opened: opening a pipe would wait for its other end.
+    // The kind is checked before the file is opened: opening a pipe would wait for its other end.
     if !target.metadata().map_err(unreadable)?.is_file() {
         return Err(FileError::NotAFile { file: file.to_path_buf() });
     }

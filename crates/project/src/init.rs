@@ -1,7 +1,7 @@
-//! `ship init`: the files that a new project begins with.
+//! `ship init`: writes the first files of a new project.
 //!
-//! Nothing is needed and nothing is overwritten. A file that is there stays as it is, and `.gitignore`
-//! only gets the lines that it lacks.
+//! No file is required and none is overwritten. An existing file stays as it is, and `.gitignore` only gets the
+//! lines that it lacks.
 
 mod template;
 
@@ -9,59 +9,59 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The role of an agent of which nobody said what it is.
+/// The role of an agent without a text of its own.
 pub(crate) const DEFAULT_ROLE: &str = include_str!("../assets/Agent.md");
 
-/// What should not be in a repository: what people said, and keys. Each with other ways to write it.
+/// The paths that do not belong into a repository (messages and keys), each with other ways to write it.
 const IGNORED: [(&str, &[&str]); 2] =
     [(".ship/", &[".ship", "/.ship", "/.ship/"]), (".env", &["/.env", ".env*", "*.env"])];
 
-/// What became of a file.
+/// A file of a new project, and what happened to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedFile {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What became of it.
+    /// What happened to the file.
     pub kind: CreatedKind,
 }
 
-/// What became of a file.
+/// Says what happened to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreatedKind {
-    /// It is new.
+    /// The file is new.
     Created,
-    /// It was there and got these lines at its end.
+    /// The file existed and got these lines at its end.
     Added(Vec<&'static str>),
-    /// It was there and is as it was.
+    /// The file existed and is unchanged.
     Kept,
 }
 
-/// Why a project could not be begun. What was made before stays.
+/// The reason why a project could not be created. Files written before the error stay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitError {
-    /// The folder is not there and cannot be made.
+    /// The folder does not exist and cannot be created.
     #[error("the folder {} cannot be made; choose another place, or make it yourself", path.display())]
     Folder {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file cannot be written.
     #[error("{} cannot be written; see whether the folder is yours and the disk has room", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// Writes `Agent.md`, `ship.json` and the lines of `.gitignore` into a folder, as far as they are not there.
+/// Writes `Agent.md`, `ship.json` and the lines of `.gitignore` into a folder, where they are missing.
 ///
 /// # Errors
-/// When the folder cannot be made or a file cannot be written.
+/// Fails if the folder cannot be created or a file cannot be written.
 pub fn init(root: &Path) -> Result<Vec<CreatedFile>, InitError> {
     fs::create_dir_all(root)
         .map_err(|source| InitError::Folder { path: root.to_path_buf(), source })?;
@@ -79,7 +79,7 @@ pub fn init(root: &Path) -> Result<Vec<CreatedFile>, InitError> {
     ])
 }
 
-/// Writes a file unless something of that name is there, be it a link to nowhere.
+/// Writes a file unless the name is taken, even by a link to nowhere.
 fn create(path: &Path, text: &str) -> io::Result<CreatedKind> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(mut file) => file.write_all(text.as_bytes()).map(|()| CreatedKind::Created),

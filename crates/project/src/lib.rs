@@ -1,13 +1,13 @@
-//! What a project folder says and keeps beside its chats.
+//! Reads a project folder: its settings, secrets, texts and skills, and its logs.
 //!
-//! - [`find_root`] tells which folder is the project, and [`init`] gives a new one its first files.
-//! - [`Project::load`] reads `ship.json` and `.env` under an environment: typed [`Settings`], where each
-//!   value came from, who answers, and the [`Secrets`] that must not be shown.
-//! - [`read_system_texts`] and [`scan_skills`] read what people write for the agent.
-//! - [`LogWriter`] keeps what happened, without secrets, and [`LogReader`] follows it.
+//! - [`find_root`] finds the project folder, and [`init`] gives a new project its first files.
+//! - [`Project::load`] reads `ship.json` and `.env` under an environment. It gives typed [`Settings`], the source of
+//!   each value, the choice of a provider, and the [`Secrets`] that must not be shown.
+//! - [`read_system_texts`] and [`scan_skills`] read the texts and skills that people write for the agent.
+//! - [`LogWriter`] writes the project's logs without secrets, and [`LogReader`] follows them.
 //!
-//! Nothing in this crate reads the process environment, the home folder or the clock by itself: they are
-//! arguments, so that two projects can live in one process and a test owns everything it sees.
+//! The crate never reads the process environment, the home folder or the clock by itself. They are arguments, so
+//! that two projects can live in one process and a test controls everything it sees.
 
 mod files;
 mod init;

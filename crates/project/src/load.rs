@@ -1,7 +1,7 @@
-//! Reading what a project says: `.env`, then `ship.json`, then what the environment overrides.
+//! Loads the settings of a project: `.env`, then `ship.json`, then overrides of the environment.
 //!
-//! All mistakes are found in one go and told together, each with file, line, key and remedy. A key that
-//! nobody knows is a warning: an older program can read a newer file.
+//! All mistakes are found in one pass and reported together, each with file, line, key and remedy. An unknown key
+//! is only a warning, so that an older program can read a newer file.
 
 mod document;
 mod dotenv;

@@ -1,4 +1,4 @@
-//! A project: its folder, and what its files and the environment say.
+//! A project: its folder, with the settings that its files and the environment give.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::provider::{ProviderChoice, choose_provider};
 use crate::settings::{Settings, keys};
 use crate::{LoadProjectError, Secrets, SettingSource, Warning};
 
-/// A project folder and what it says.
+/// A project folder and its settings.
 ///
 /// ```
-/// use ship_project::{Project, ProviderName, Source};
+/// use ship_project::{Project, ProviderName, SettingSource};
 ///
 /// let folder = tempfile::tempdir()?;
 /// std::fs::write(folder.path().join("ship.json"), "{ \"start\": { \"port\": 8080 } } // mine")?;
@@ -27,7 +27,7 @@ use crate::{LoadProjectError, Secrets, SettingSource, Warning};
 /// assert_eq!(project.provider().provider, ProviderName::OpenAi);
 /// assert_eq!(project.secrets().mask("I use sk-0123456789"), "I use ****");
 /// let port = project.effective().into_iter().find(|row| row.key == "start.port").unwrap();
-/// assert_eq!(port.source, Source::ShipJson { line: 1 });
+/// assert_eq!(port.source, SettingSource::ShipJson { line: 1 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -40,25 +40,24 @@ pub struct Project {
     warnings: Vec<Warning>,
 }
 
-/// A value in force, as `ship config` shows it: secrets are masked.
+/// A value in force as `ship config` shows it, with secrets masked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effective {
     /// The key, such as `llm.maxTokens`.
     pub key: &'static str,
-    /// The value; `null` when there is none.
+    /// The value, or `null` if there is none.
     pub value: Json,
-    /// Where it came from.
+    /// The source of the value.
     pub source: SettingSource,
-    /// What it is for.
+    /// The purpose of the key.
     pub about: &'static str,
 }
 
 impl Project {
-    /// Loads the project in `root`: `.env` and `ship.json`, as far as they are there, under `environment`.
+    /// Loads the project in `root`: its `.env` and `ship.json`, if they exist, under `environment`.
     ///
     /// # Errors
-    /// When a file cannot be read or says something that cannot be meant. The error knows everything that
-    /// is wrong, and shows no secret.
+    /// Fails if a file cannot be read or has an invalid value. The error lists every problem and shows no secret.
     pub fn load(
         root: impl Into<PathBuf>,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -69,7 +68,7 @@ impl Project {
         Ok(Self { root, settings, sources, variables, secrets: Arc::new(secrets), warnings })
     }
 
-    /// Returns the folder.
+    /// Returns the project folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -79,12 +78,12 @@ impl Project {
         &self.settings
     }
 
-    /// Returns what looked wrong while loading.
+    /// Returns the warnings of loading.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Returns the secrets of the project, to take them out of texts.
+    /// Returns the secrets of the project, with which a caller masks texts.
     pub fn secrets(&self) -> &Arc<Secrets> {
         &self.secrets
     }
@@ -97,14 +96,14 @@ impl Project {
         })
     }
 
-    /// Decides who answers.
+    /// Chooses the provider and its key.
     pub fn provider(&self) -> ProviderChoice {
         choose_provider(&self.settings.llm, |name| {
             self.variables.filled(name).map(|variable| variable.value.as_str())
         })
     }
 
-    /// Returns each value in force and where it came from, in the order of the catalogue.
+    /// Returns each value in force and its source, in the order of the catalogue.
     pub fn effective(&self) -> Vec<Effective> {
         let mut rows: Vec<Effective> = keys()
             .map(|key| Effective {
@@ -118,7 +117,7 @@ impl Project {
         rows
     }
 
-    /// Who answers, and with which key, may follow from a variable.
+    /// Shows the provider and the key that a variable has decided, instead of an empty setting.
     fn show_choice(&self, rows: &mut [Effective]) {
         let choice = self.provider();
         let variable = choice.variable.and_then(|name| self.variables.get(name));
@@ -138,7 +137,7 @@ impl Project {
         }
     }
 
-    /// A secret may also stand where none belongs, such as in the path of an address.
+    /// Masks secrets in a value: one may stand where none belongs, as in the path of an address.
     fn masked(&self, value: Json) -> Json {
         match value {
             Json::String(text) => self.secrets.mask(&text).into_owned().into(),

@@ -1,49 +1,49 @@
-//! Who answers: decided by what is configured and which keys are there.
+//! Chooses the provider, from the settings and the available keys.
 
 use crate::Secret;
 use crate::settings::{LlmSettings, ProviderName};
 
-/// Who answers, with which key, and why.
+/// The provider, its key, and the reason for the choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderChoice {
-    /// Who answers.
+    /// The provider that answers.
     pub provider: ProviderName,
-    /// The key to use.
+    /// The key that is used.
     pub key: ProviderKey,
-    /// The variable that decided it or gave the key, if one did.
+    /// The variable that decided the choice or gave the key, if any.
     pub variable: Option<&'static str>,
-    /// Why, in a sentence for the person.
+    /// The reason for the choice, as a sentence for the person.
     pub why: String,
-    /// A setting that nothing is done with, because nobody can know whom it is for.
+    /// A setting that is ignored, because it belongs to no known provider.
     pub unused: Option<&'static str>,
 }
 
 /// The key of a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ProviderKey {
-    /// This one.
+    /// The key is known.
     Given(Secret),
-    /// There is none, and none is needed: offline, or a server of one's own.
+    /// There is no key, and none is needed: the provider is offline or a server of the person.
     NotNeeded,
-    /// There is none, and the provider will refuse without.
+    /// There is no key, and the provider will refuse requests without one.
     Missing,
 }
 
 impl ProviderKey {
-    /// Returns what may be shown of the key.
+    /// Returns the key in masked form.
     pub fn masked(&self) -> Option<String> {
         if let Self::Given(secret) = self { Some(secret.masked()) } else { None }
     }
 }
 
-/// The variables that hold a key, in the order in which they are looked at.
+/// The variables that hold a key, in the order in which they are read.
 const KEY_VARIABLES: [(&str, ProviderName); 2] =
     [("OPENAI_API_KEY", ProviderName::OpenAi), ("ANTHROPIC_API_KEY", ProviderName::Anthropic)];
 
-/// Decides who answers: the provider that is named; else the one whose key is there; else offline.
+/// Chooses the provider: the configured one, or else one whose key is set, or else offline.
 ///
-/// `variable` gives the value of a variable that is set and not empty. `llm.apiKey` belongs to a provider
-/// that is named: without one, nobody can know whose key it is.
+/// `variable` returns the value of a variable that is set and not empty. `llm.apiKey` counts only together with
+/// `llm.provider`: without a provider it is unknown whose key it is.
 pub fn choose_provider<'a>(
     llm: &LlmSettings,
     variable: impl Fn(&str) -> Option<&'a str>,

@@ -1,16 +1,16 @@
-//! Which folder is the project.
+//! Finds the project folder.
 //!
-//! A person may stand anywhere below it. The nearest parent that looks like a project is the one they
-//! mean; a folder that has nothing yet is a project too, because everything works without any file.
+//! A person may work anywhere below it. The nearest parent that looks like a project is the one they mean. A folder
+//! without any file is a project too, because no file is required.
 
 use std::path::{Path, PathBuf};
 
-/// Finds the project that `start` is in: the nearest folder, upwards, with a `ship.json` or a
-/// `.ship/chat`; `start` itself when there is none.
+/// Finds the project that `start` is in: the nearest folder, upwards, with a `ship.json` or a `.ship/chat`;
+/// or else `start` itself.
 ///
-/// `start` should be absolute, as only then its parents are known. The `.ship` of the `home` folder does
-/// not count: programs keep things for the whole account there, and a stray one would turn every folder of
-/// the account into one project.
+/// `start` should be absolute, because only then are its parents known. The `.ship` of the `home` folder does
+/// not count: programs keep files for the whole account there, and a stray one would turn every folder of the
+/// account into one project.
 pub fn find_root(start: &Path, home: Option<&Path>) -> PathBuf {
     let home = home.map(resolved);
     let is_project = |folder: &&Path| {
@@ -20,7 +20,7 @@ pub fn find_root(start: &Path, home: Option<&Path>) -> PathBuf {
     start.ancestors().find(is_project).unwrap_or(start).to_path_buf()
 }
 
-/// The folder by its one true name, so that a link to the home folder is the home folder.
+/// Resolves links, so that a link to the home folder counts as the home folder.
 fn resolved(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
 }
@@ -31,7 +31,7 @@ mod tests {
 
     use super::*;
 
-    /// A tree of folders and empty files, by their paths; a folder ends with a slash.
+    /// Creates folders and empty files by their paths; the path of a folder ends with a slash.
     fn tree(paths: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for path in paths {

@@ -1,7 +1,7 @@
-//! The texts that people write for the agent: its role, the profile, and the memory of a chat.
+//! Reads the texts that people write for the agent: its role, the profile, and the memory of a chat.
 //!
-//! Each may be missing. One that cannot be read does not keep anyone from talking to the agent: it counts
-//! as missing, and the reason is handed along to be told.
+//! Each text may be missing. A text that cannot be read does not stop a conversation: it counts as missing, and its
+//! problem is returned for display.
 
 use std::path::Path;
 
@@ -11,23 +11,23 @@ use crate::init::DEFAULT_ROLE;
 /// The texts that go into the system blocks.
 #[derive(Debug)]
 pub struct SystemTexts {
-    /// `.ship/profile/Primary.md`
+    /// The text of `.ship/profile/Primary.md`.
     pub profile_primary: Option<String>,
-    /// `.ship/profile/other.md`
+    /// The text of `.ship/profile/other.md`.
     pub profile_other: Option<String>,
-    /// `memory/Primary.md` of the chat.
+    /// The text of the chat's `memory/Primary.md`.
     pub memory: Option<String>,
-    /// `Agent.md`, or a role that suits any project.
+    /// The text of `Agent.md`, or a role that suits any project.
     pub role: String,
-    /// Why a text is missing that is there.
+    /// The reasons why existing texts are missing here.
     pub problems: Vec<FileError>,
 }
 
 /// Reads the texts of a project, and of a chat when its folder is given.
 ///
-/// Bytes that are not UTF-8 are replaced, what is beyond a megabyte is left out with a note saying so, and
-/// white space around a text does not count. A link that leads out of the project is refused, because
-/// whoever can plant one in a repository could read any file of the account with it.
+/// Bytes that are not UTF-8 are replaced, text beyond a megabyte is left out with a note, and surrounding white
+/// space is removed. A link that leads out of the project is refused, because a repository with such a link could
+/// make the agent read any file of the account.
 pub fn read_system_texts(root: &Path, chat: Option<&Path>) -> SystemTexts {
     let mut problems = Vec::new();
     let mut read = |file: &Path| {
@@ -50,7 +50,7 @@ fn read_text(root: &Path, file: &Path) -> Result<Option<String>, FileError> {
         return Ok(None);
     };
     if cut {
-        // The cut may be inside a character, which is at most four bytes long.
+        // The cut may be inside a character, which has at most four bytes.
         while bytes.last().is_some_and(|byte| byte & 0xC0 == 0x80) {
             bytes.pop();
         }

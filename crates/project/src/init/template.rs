@@ -1,4 +1,4 @@
-//! The `ship.json` of a new project: every key, commented out, with its default and its purpose.
+//! Writes the `ship.json` of a new project: every key, commented out, with its default and its purpose.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ const HEAD: &str = "\
 // beginning is gone; null means not set. Keys and tokens belong into .env, and are written \"${NAME}\" here.
 ";
 
-/// Writes the file from the catalogue.
+/// Returns the text of the file, made from the catalogue.
 pub(super) fn ship_json() -> String {
     let defaults = Settings::default();
     let mut out = format!("{HEAD}{{\n");
@@ -23,9 +23,9 @@ pub(super) fn ship_json() -> String {
         for key in group.keys {
             let name = key.name.rsplit('.').next().unwrap_or(key.name);
             let default = (key.show)(&defaults);
-            // Cannot fail: writing to a `String`.
+            // Writing to a `String` cannot fail.
             let _ = write!(out, "{indent}// \"{name}\": {default}, // {}", key.about.trim());
-            // Words cannot be guessed; what else a value may be is seen from the default.
+            // Allowed words cannot be guessed; the form of other values is clear from the default.
             let expected = (key.expected)();
             if expected.starts_with('"') {
                 let _ = write!(out, " Either {expected}.");
@@ -38,7 +38,7 @@ pub(super) fn ship_json() -> String {
     out
 }
 
-/// Closes and opens objects until those of `place` are open.
+/// Closes and opens objects until exactly those of `place` are open.
 fn move_to<'a>(place: &[&'a str], open: &mut Vec<&'a str>, about: &str, out: &mut String) {
     let shared = place.iter().zip(open.iter()).take_while(|(a, b)| a == b).count();
     while open.len() > shared {
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(project.settings(), &Settings::default());
         let from_file = |source: &SettingSource| matches!(source, SettingSource::ShipJson { .. });
         let rows = project.effective();
-        // A default of `null` is as good as not there, and has no line.
+        // A key with the default `null` counts as not set and has no line.
         let set = rows.iter().filter(|row| from_file(&row.source)).count();
         assert_eq!(set + text.matches("\": null").count(), count);
     }

@@ -1,27 +1,27 @@
-//! `ship.json` as values that know their line.
+//! Parses `ship.json` into values that know their line.
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use ship_message::json::Json;
 
-/// A value and the line it stands on.
+/// A value and the number of its line.
 #[derive(Debug)]
 pub(super) struct LocatedValue {
     pub(super) line: usize,
     pub(super) value: DocumentValue,
 }
 
-/// A value of the file. Only what the catalogue asks for is taken apart further.
+/// A value of the file. Only objects are taken apart further.
 #[derive(Debug)]
 pub(super) enum DocumentValue {
-    /// Anything but an object.
+    /// Any value that is not an object.
     Plain(Json),
-    /// Keys with values; a key may stand there twice.
+    /// The keys with their values; a key may occur twice.
     Object(Vec<(String, LocatedValue)>),
 }
 
-/// Where the text stops being JSON.
+/// The place where the text stops being JSON.
 #[derive(Debug)]
 pub(super) struct SyntaxError {
     pub(super) line: usize,
@@ -29,8 +29,8 @@ pub(super) struct SyntaxError {
     pub(super) what: String,
 }
 
-/// Comments and commas too many are what people leave in a file; the rest of JSON5 is not JSON to any
-/// other program.
+/// People leave comments and superfluous commas in a file, so both are allowed. The rest of JSON5 is refused,
+/// because other programs could not read the file.
 const FORGIVING: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -44,10 +44,10 @@ const FORGIVING: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Reads the file; `None` when it holds nothing but comments.
+/// Parses the file; `None` if it has only comments.
 pub(super) fn parse(text: &str) -> Result<Option<LocatedValue>, SyntaxError> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    // The parser's messages name no content of the file, which may be a secret.
+    // The parser's messages quote nothing of the file, which may contain a secret.
     let parsed = parse_to_ast(text, &CollectOptions::default(), &FORGIVING).map_err(|error| {
         let what = error.kind().to_string().to_lowercase();
         SyntaxError { line: error.line_display(), column: error.column_display(), what }
@@ -55,7 +55,7 @@ pub(super) fn parse(text: &str) -> Result<Option<LocatedValue>, SyntaxError> {
     Ok(parsed.value.map(|value| node(value, &Lines::new(text))))
 }
 
-/// Recursion is bounded: the parser refuses what is nested deeper than 512.
+/// Converts a value. The recursion is bounded: the parser refuses nesting deeper than 512.
 fn node(value: ast::Value<'_>, lines: &Lines) -> LocatedValue {
     let line = lines.line_of(value.range().start);
     let value = match value {
@@ -74,7 +74,7 @@ fn json(value: ast::Value<'_>) -> Json {
     match value {
         ast::Value::NullKeyword(_) => Json::Null,
         ast::Value::BooleanLit(lit) => lit.value.into(),
-        // The parser has checked that it is a number; one too large for a double is infinite.
+        // The parser has checked that it is a number; one too large for a double becomes infinite.
         ast::Value::NumberLit(lit) => lit.value.parse::<f64>().map_or(Json::Null, Json::from),
         ast::Value::StringLit(lit) => lit.value.into_owned().into(),
         ast::Value::Array(array) => array.elements.into_iter().map(json).collect::<Vec<_>>().into(),
@@ -87,7 +87,7 @@ fn json(value: ast::Value<'_>) -> Json {
     }
 }
 
-/// Where each line begins.
+/// The offset at which each line after the first begins.
 struct Lines(Vec<usize>);
 
 impl Lines {

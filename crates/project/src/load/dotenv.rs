@@ -1,37 +1,37 @@
-//! `.env`: one `NAME=value` a line.
+//! Parses `.env`: one `NAME=value` on each line.
 //!
-//! `export` may stand before it, quotes around the value, and a comment behind it. In single quotes
-//! everything is meant as it stands; in double quotes `\n`, `\r`, `\t`, `\"`, `\\` and `\$` are read, and
-//! both may run over several lines, as a private key does. Nothing is substituted.
+//! A line may have `export` before the name, quotes around the value, and a comment after it. Single quotes keep
+//! everything as it stands. Double quotes allow `\n`, `\r`, `\t`, `\"`, `\\` and `\$`. A quoted value may run over
+//! several lines, as a private key does. Nothing is substituted.
 
-/// A variable that a file sets.
+/// A variable that the file sets.
 #[derive(Debug, PartialEq)]
 pub(crate) struct DotEnvLine {
     pub(crate) name: String,
     pub(crate) value: String,
-    /// The line it begins on, from 1.
+    /// The number of its first line, counted from 1.
     pub(crate) number: usize,
 }
 
-/// What is wrong with a line. The line itself is not shown, as it may hold a secret.
+/// The problem with a line. The line itself is not shown, because it may contain a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DotEnvProblem {
-    /// There is no `=`.
+    /// The line has no `=`.
     #[error("this line is no `NAME=value`")]
     NoEquals,
-    /// The part before the `=` cannot be a variable.
+    /// The text before the `=` cannot be a name.
     #[error("what stands before the `=` cannot be the name of a variable")]
     BadName,
     /// The quote is never closed.
     #[error("the quote that begins here is never closed")]
     OpenQuote,
-    /// Something other than a comment follows the closing quote.
+    /// The closing quote is followed by more than a comment.
     #[error("something follows the closing quote of the value that begins here")]
     BehindQuote,
 }
 
-/// Reads a file: the variables in order, or everything that is wrong with it.
+/// Returns the variables in order, or every problem of the file.
 pub(crate) fn parse(text: &str) -> Result<Vec<DotEnvLine>, Vec<(usize, DotEnvProblem)>> {
     let mut lines = Vec::new();
     let mut problems = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<DotEnvLine>, Vec<(usize, DotEnvPro
 
 type DotEnvStatement = Result<Option<(String, String)>, DotEnvProblem>;
 
-/// Reads one statement, and returns what follows it.
+/// Reads one statement. Returns it with the rest of the text.
 fn statement(text: &str) -> (DotEnvStatement, &str) {
     let (line, after) = text.split_once('\n').unwrap_or((text, ""));
     let content = line.trim();
@@ -72,7 +72,7 @@ fn statement(text: &str) -> (DotEnvStatement, &str) {
     let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
         return (Ok(Some((name.to_owned(), unquoted(value).to_owned()))), after);
     };
-    // A quoted value may go on behind the end of this line.
+    // A quoted value may continue after the end of this line.
     let begin = line.len() - value.len();
     match quoted(&text[begin + 1..], quote) {
         Some((value, rest)) => {
@@ -87,13 +87,13 @@ fn statement(text: &str) -> (DotEnvStatement, &str) {
     }
 }
 
-/// Whether a text can name a variable.
+/// Whether a text can be the name of a variable.
 pub(super) fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A value without quotes ends where the line or a comment does.
+/// Returns a value without quotes, which ends with the line or before a comment.
 fn unquoted(value: &str) -> &str {
     if value.starts_with('#') {
         return "";
@@ -102,7 +102,7 @@ fn unquoted(value: &str) -> &str {
     value[..comment.unwrap_or(value.len())].trim()
 }
 
-/// Reads up to the closing quote; `None` when there is none.
+/// Reads up to the closing quote; `None` if there is none.
 fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();
@@ -114,7 +114,7 @@ fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
                 'r' => value.push('\r'),
                 't' => value.push('\t'),
                 c @ ('"' | '\\' | '$') => value.push(c),
-                // Anything else is meant as it stands: a Windows path, a regular expression.
+                // Other sequences stay as they stand, as in a Windows path or a regular expression.
                 c => value.extend(['\\', c]),
             },
             _ => value.push(c),

@@ -1,25 +1,25 @@
-//! `${NAME}` inside a text.
+//! Expands `${NAME}` in a text.
 
 use super::Variables;
 use super::dotenv::is_name;
 
-/// Why a text cannot be expanded.
+/// The reason why a text cannot be expanded.
 #[derive(Debug, PartialEq)]
 pub(super) enum ExpandError {
-    /// The variable is in neither the environment nor `.env`.
+    /// The variable is neither in the environment nor in `.env`.
     Unset(String),
-    /// `${` is not followed by a name and `}`.
+    /// A `${` is not followed by a name and `}`.
     NotAName,
 }
 
-/// A text with its variables put in, and whether there were any.
+/// A text with its variables expanded, and whether it had any.
 #[derive(Debug, PartialEq)]
 pub(super) struct Expanded {
     pub(super) text: String,
     pub(super) had_variables: bool,
 }
 
-/// Puts the variables in. `$${NAME}` stands for `${NAME}` itself; what a variable holds is not looked into.
+/// Expands the variables. `$${NAME}` stands for a literal `${NAME}`; the value of a variable is not expanded again.
 pub(super) fn expand(text: &str, variables: &Variables) -> Result<Expanded, ExpandError> {
     let mut expanded = Expanded { text: String::with_capacity(text.len()), had_variables: false };
     let mut rest = text;

@@ -1,24 +1,24 @@
-//! "Did you mean": the known key nearest to one that nobody knows.
+//! Finds the known key nearest to an unknown one, for "did you mean".
 
 use crate::settings::{is_group, keys};
 
-/// Below this likeness two names have nothing to do with each other.
+/// The likeness below which two names count as unrelated.
 const LIKENESS_MIN: f64 = 0.6;
 
-/// The key or group nearest to `unknown`, if any is near.
+/// Returns the key or group nearest to `unknown`, if any is near.
 pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
     let groups = keys().flat_map(|key| {
         let dots = key.name.match_indices('.').map(|(at, _)| at);
         dots.map(|at| &key.name[..at]).collect::<Vec<_>>()
     });
-    // A group is only meant where a group stands; below one, a key is.
+    // A group can only stand for a group name; below a group, a key is meant.
     let names = keys().map(|key| key.name).chain(groups);
     let scored = names.map(|name| (likeness(unknown, name), name));
     let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     (best.0 >= LIKENESS_MIN).then_some(best.1)
 }
 
-/// The name nearest to `unknown`, if any is near: "did you mean" for names that no catalogue has.
+/// Returns the name nearest to `unknown`, if any is near, for names outside the catalogue.
 pub fn nearest_name<'a>(
     unknown: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -28,12 +28,12 @@ pub fn nearest_name<'a>(
     (best.0 >= LIKENESS_MIN).then_some(best.1)
 }
 
-/// How alike two names are, from 0 to 1. One at the right place or with the right last word is nearly it.
+/// Returns how alike two names are, from 0 to 1. The right group or the right last word counts for much.
 fn likeness(unknown: &str, known: &str) -> f64 {
     let (unknown, known) = (unknown.to_lowercase(), known.to_lowercase());
     let whole = strsim::normalized_damerau_levenshtein(&unknown, &known);
     let ((place, word), (known_place, known_word)) = (split(&unknown), split(&known));
-    // A name cut short or spelt out is as near as one with a few letters wrong.
+    // A shortened or extended name is as near as one with a few wrong letters.
     let begins = word.len() > 3 && (known_word.starts_with(word) || word.starts_with(known_word));
     let by_word = strsim::normalized_damerau_levenshtein(word, known_word).max(if begins {
         0.7
@@ -42,7 +42,7 @@ fn likeness(unknown: &str, known: &str) -> f64 {
     });
     match place == known_place {
         true => by_word,
-        // `model` at the top is `llm.model`, but a group is not mistaken for a key of the same length.
+        // `model` at the top level means `llm.model`, but a group is not mistaken for a key of the same length.
         false if by_word == 1.0 && !is_group(&known) => 0.9,
         false => whole * 0.9,
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with what a project says, in words that help.
+//! The problems that a project's files can have, with messages for a person.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::dotenv::DotEnvProblem;
 
-/// Why a project could not be loaded: everything that is wrong, in the order of the files.
+/// The reason why a project could not be loaded: every problem, in the order of the files.
 #[derive(Debug)]
 pub struct LoadProjectError {
     problems: Vec<ProjectProblem>,
@@ -18,7 +18,7 @@ impl LoadProjectError {
         Self { problems }
     }
 
-    /// Returns everything that is wrong; at least one thing.
+    /// Returns every problem; there is at least one.
     pub fn problems(&self) -> &[ProjectProblem] {
         &self.problems
     }
@@ -38,61 +38,61 @@ impl std::error::Error for LoadProjectError {
     }
 }
 
-/// One thing that is wrong. [`hint`](Self::hint) says what to do about it.
+/// One problem. [`hint`](Self::hint) returns its remedy.
 #[derive(Debug)]
 pub struct ProjectProblem {
-    /// The file.
+    /// The file with the problem.
     pub file: PathBuf,
-    /// The line, from 1, where there is one.
+    /// The number of the line, counted from 1, if there is one.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The kind of problem, with its details.
     pub kind: ProjectProblemKind,
 }
 
-/// What is wrong. Secrets in it are masked already.
+/// The kind of a problem. Secrets in it are already masked.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ProjectProblemKind {
-    /// The system does not give the file.
+    /// The system refuses to read the file.
     Unreadable(io::Error),
     /// The file is not UTF-8.
     NotText,
-    /// The file is larger than anything anyone writes.
+    /// The file is larger than any that people write.
     TooLarge,
-    /// A line of `.env` is not one.
+    /// A line of `.env` is invalid.
     DotEnv(DotEnvProblem),
-    /// `ship.json` is not JSON.
+    /// `ship.json` is not valid JSON.
     Syntax {
-        /// The column, from 1.
+        /// The column, counted from 1.
         column: usize,
-        /// What the parser says.
+        /// The message of the parser.
         what: String,
     },
-    /// A value is not what its key needs.
+    /// A value does not fit its key.
     Value {
-        /// The key.
+        /// The full name of the key.
         key: String,
-        /// What is there, described.
+        /// A description of the value.
         found: String,
-        /// What it must be, as a phrase behind "must be".
+        /// A description of valid values, as a phrase after "must be".
         expected: String,
     },
-    /// `${NAME}` names a variable that nobody set.
+    /// `${NAME}` names a variable that is not set.
     Unset {
-        /// The key.
+        /// The full name of the key.
         key: String,
-        /// The variable.
+        /// The name of the variable.
         variable: String,
     },
-    /// `${` is not followed by a name and `}`.
+    /// A `${` is not followed by a name and `}`.
     NotAVariable {
-        /// The key.
+        /// The full name of the key.
         key: String,
     },
 }
 
 impl ProjectProblem {
-    /// Returns what to do about it, in a sentence.
+    /// Returns the remedy as a sentence.
     pub fn hint(&self) -> String {
         match &self.kind {
             ProjectProblemKind::Unreadable(_) => "make it readable for you, or move it away".to_owned(),
@@ -157,36 +157,36 @@ impl std::error::Error for ProjectProblem {
     }
 }
 
-/// Something that looks wrong and stops nobody.
+/// A problem that does not stop the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// The file.
+    /// The file with the problem.
     pub file: PathBuf,
-    /// The line, from 1, where there is one.
+    /// The number of the line, counted from 1, if there is one.
     pub line: Option<usize>,
-    /// What looks wrong.
+    /// The kind of warning, with its details.
     pub kind: WarningKind,
 }
 
-/// What looks wrong.
+/// The kind of a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WarningKind {
-    /// No such key is known.
+    /// The key is unknown to this program.
     UnknownKey {
-        /// The key.
+        /// The full name of the key.
         key: String,
-        /// The known one that was perhaps meant.
+        /// The known key that was perhaps meant.
         nearest: Option<&'static str>,
     },
-    /// A key is there twice; the later one counts.
+    /// A key occurs twice; the later value counts.
     Twice {
-        /// The key.
+        /// The full name of the key.
         key: String,
     },
-    /// Everybody on the machine can change the file.
+    /// Every account on the machine can change the file.
     WritableByAll,
-    /// It is a folder.
+    /// The path is that of a folder.
     Folder,
 }
 

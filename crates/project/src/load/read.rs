@@ -1,4 +1,4 @@
-//! From files and variables to settings.
+//! Turns files and variables into settings.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -18,10 +18,10 @@ use crate::Secrets;
 use crate::files::{FileBytes, is_missing, read_beginning};
 use crate::settings::{Address, SettingKey, Settings, TokenBudget, is_group, key, keys};
 
-/// A value that is wrong is shown up to this many characters.
+/// The number of characters that are shown of a wrong value.
 const FOUND_CHARS_MAX: usize = 60;
 
-/// Everything that was read.
+/// Everything that loading gives.
 pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     pub(crate) sources: Sources,
@@ -30,10 +30,10 @@ pub(crate) struct Loaded {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Where each value came from that is not the default.
+/// The source of each value that is not the default.
 pub(crate) type Sources = BTreeMap<&'static str, SettingSource>;
 
-/// Reads `.env` and `ship.json` of a project, and applies what the environment overrides.
+/// Reads `.env` and `ship.json` of a project, and applies the overrides of the environment.
 pub(crate) fn load(
     root: &Path,
     environment: impl IntoIterator<Item = (String, String)>,
@@ -95,7 +95,7 @@ fn read_document(
     })
 }
 
-/// Reads a file of settings; `None` when there is none.
+/// Reads a file of settings; `None` if it does not exist.
 fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>, LoadProjectError> {
     let problem = |line, kind| {
         LoadProjectError::new(vec![ProjectProblem { file: file.to_path_buf(), line, kind }])
@@ -104,7 +104,7 @@ fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>,
         Ok(bytes) => bytes,
         Err(error) if is_missing(&error) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            // A folder called `.env` is a Python environment, and says nothing to us.
+            // A folder called `.env` is a Python environment and does not concern us.
             if file.file_name() != Some(".env".as_ref()) {
                 let kind = WarningKind::Folder;
                 warnings.push(Warning { file: file.to_path_buf(), line: None, kind });
@@ -133,8 +133,8 @@ fn read_text(file: &Path, warnings: &mut Vec<Warning>) -> Result<Option<String>,
     }
 }
 
-/// The texts of the file with the last word of their names, except those of keys that hold no secret:
-/// `maxInputTokensApprox` only sounds like one. A misspelt `apikey` still keeps its value to itself.
+/// Returns the texts of the file with the last word of their names, except those of keys without a secret:
+/// `maxInputTokensApprox` only sounds like one. The value of a misspelt `apikey` is thus still masked.
 fn named_texts(node: &LocatedValue) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let mut pending = vec![(String::new(), "", node)];
@@ -153,8 +153,8 @@ fn named_texts(node: &LocatedValue) -> Vec<(&str, &str)> {
     found
 }
 
-/// The passwords of all addresses in the file, whatever key they stand under: a database's address beside the
-/// wrong key is still a database's address.
+/// Returns the passwords of all addresses in the file, under any key: the address of a database is secret even
+/// under a wrong key.
 fn address_secrets(node: &LocatedValue) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![node];
@@ -172,7 +172,7 @@ fn address_secrets(node: &LocatedValue) -> Vec<String> {
     found
 }
 
-/// Settings being put together.
+/// The settings while they are being read.
 struct SettingsReader<'a> {
     file: PathBuf,
     variables: &'a Variables,
@@ -202,7 +202,7 @@ impl<'a> SettingsReader<'a> {
         }
     }
 
-    /// Reads the keys of one object; `place` is its name with a dot behind it.
+    /// Reads the keys of one object; `place` is its name with a dot at the end.
     fn object(&mut self, place: &str, entries: &[(String, LocatedValue)]) {
         let mut seen = HashSet::new();
         for (name, node) in entries {
@@ -213,7 +213,7 @@ impl<'a> SettingsReader<'a> {
             match key(&full) {
                 Some(key) => self.value(key, node),
                 None if is_group(&full) => self.group(&full, node),
-                // What editors put there to know the keys.
+                // Editors use `$schema` to know the keys.
                 None if full == "$schema" => {}
                 None => {
                     let nearest = nearest(&full);
@@ -238,7 +238,7 @@ impl<'a> SettingsReader<'a> {
     fn value(&mut self, key: &'static SettingKey, node: &LocatedValue) {
         let line = node.line;
         let json = match &node.value {
-            // Set to nothing is not set.
+            // A key with the value `null` counts as not set.
             DocumentValue::Plain(Json::Null) => return,
             DocumentValue::Plain(json) => json,
             DocumentValue::Object(_) => {
@@ -267,8 +267,8 @@ impl<'a> SettingsReader<'a> {
         }
     }
 
-    /// The value with its variables put in. A text that came out of a variable may be meant as a number:
-    /// `"port": "${PORT}"` has no other way to say it.
+    /// Expands the variables of a value. A text from a variable may also be meant as a number: `"port": "${PORT}"`
+    /// cannot be written in another way.
     fn expanded(&self, json: &Json) -> Result<Vec<Json>, ExpandError> {
         match json {
             Json::String(text) => {
@@ -291,7 +291,7 @@ impl<'a> SettingsReader<'a> {
         }
     }
 
-    /// What the environment may turn off whatever the file says: message text in logs.
+    /// Applies the one override of the environment: it can turn off message text in logs.
     fn override_by(&mut self, variables: &Variables) {
         let off = |text: &str| {
             matches!(text.trim().to_ascii_lowercase().as_str(), "0" | "false" | "off" | "no")
@@ -302,7 +302,7 @@ impl<'a> SettingsReader<'a> {
         }
     }
 
-    /// What is right by itself may be wrong together.
+    /// Checks values that are valid alone but not together.
     fn check_together(&mut self) {
         let (budget, window) =
             (self.settings.context.history.max_input_tokens_approx, self.settings.llm.window);
@@ -328,7 +328,7 @@ impl<'a> SettingsReader<'a> {
         self.warnings.push(Warning { file: self.file.clone(), line: Some(line), kind });
     }
 
-    /// A key as a warning may show it.
+    /// Returns a key in a form that a warning may show.
     fn shown_key(&self, key: &str) -> String {
         if key.contains("://") {
             "an address".to_owned()
@@ -337,8 +337,9 @@ impl<'a> SettingsReader<'a> {
         }
     }
 
-    /// A value as an error may show it: masked first and shortened then, so that no part of a secret is left. An
-    /// address is not shown at all: a password in it may be too short to be found, or come from a variable.
+    /// Returns a value in a form that an error may show. It is masked first and then shortened, so that no part of
+    /// a secret is left. An address is not shown at all, because a password in it may be too short to be found, or
+    /// come from a variable.
     fn describe(&self, json: &Json) -> String {
         let text = json.to_string();
         if text.contains("://") {
@@ -352,7 +353,7 @@ impl<'a> SettingsReader<'a> {
     }
 }
 
-/// What sort of value it is, for a value that must not be shown.
+/// Names the type of a value that must not be shown.
 fn kind_of(json: &Json) -> &'static str {
     match json {
         Json::Null => "null",

@@ -1,27 +1,27 @@
-//! Where a value came from.
+//! Describes the source of a setting.
 
 use std::fmt;
 
-/// Where a value came from. Shown as a person would say it.
+/// The source of a value. Its `Display` is meant for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingSource {
-    /// Nobody said anything.
+    /// The default, because no file and no variable sets the value.
     Default,
-    /// `ship.json` says so.
+    /// The value is set in `ship.json`.
     ShipJson {
-        /// The line, from 1.
+        /// The number of the line, counted from 1.
         line: usize,
     },
-    /// A variable of `.env` says so.
+    /// The value comes from a variable in `.env`.
     DotEnv {
-        /// The variable.
+        /// The name of the variable.
         name: String,
-        /// The line, from 1.
+        /// The number of the line, counted from 1.
         line: usize,
     },
-    /// A variable of the environment says so.
+    /// The value comes from a variable of the environment.
     Environment {
-        /// The variable.
+        /// The name of the variable.
         name: String,
     },
 }

@@ -1,18 +1,17 @@
-//! The environment and `.env` together.
+//! Merges the environment and `.env`.
 
 use std::collections::BTreeMap;
 
 use super::{SettingSource, dotenv};
 
-/// A variable, and who set it.
+/// A variable and its source.
 #[derive(Clone)]
 pub(crate) struct Variable {
     pub(crate) value: String,
     pub(crate) source: SettingSource,
 }
 
-/// All variables by name. What the environment sets wins over `.env`, so that one call can differ from
-/// what the project says.
+/// All variables by name. The environment wins over `.env`, so that a single call can differ from the project.
 #[derive(Clone, Default)]
 pub(crate) struct Variables(BTreeMap<String, Variable>);
 
@@ -32,12 +31,12 @@ impl Variables {
         Self(of_file.chain(of_process).collect())
     }
 
-    /// The variable, be it empty.
+    /// Returns the variable, even if it is empty.
     pub(crate) fn get(&self, name: &str) -> Option<&Variable> {
         self.0.get(name)
     }
 
-    /// The variable, unless it is empty: `OPENAI_API_KEY=` in a file says that there is no key.
+    /// Returns the variable unless it is empty: `OPENAI_API_KEY=` in a file means that there is no key.
     pub(crate) fn filled(&self, name: &str) -> Option<&Variable> {
         self.get(name).filter(|variable| !variable.value.trim().is_empty())
     }
