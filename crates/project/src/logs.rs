@@ -1,8 +1,8 @@
-//! What happened: `.ship/logs/<YYYY-MM-DD>.jsonl`, one object a line.
+//! Writes and reads the project's logs: `.ship/logs/<YYYY-MM-DD>.jsonl`, one object on each line.
 //!
-//! A log is looked at when something went wrong, often by somebody else and on another machine. So a line
-//! never holds a secret, and holds what people said only while that is wanted: each field says whether it
-//! is message text, and one switch leaves all of it out. Nothing ever fails because it could not be logged.
+//! A log is read after a failure, often by another person on another machine. So a line never contains a secret,
+//! and contains message text only while that is wanted: each field says whether it is message text, and one switch
+//! leaves all of it out. No operation fails because it could not be logged.
 
 mod entry;
 mod read;
@@ -12,8 +12,8 @@ pub use entry::{Level, LogEntry};
 pub use read::LogReader;
 pub use write::{LogOptions, LogWriter};
 
-/// Where logs are, in a project.
+/// The folder of the logs in a project.
 const FOLDER: [&str; 2] = [".ship", "logs"];
 
-/// What the name of a day's file ends with.
+/// The end of the name of a day's file.
 const SUFFIX: &str = ".jsonl";

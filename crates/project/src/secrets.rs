@@ -1,9 +1,8 @@
-//! Secrets, and taking them out of whatever is about to be shown.
+//! Knows the secrets of a project and masks them in texts that are shown.
 //!
-//! A secret is a configured key or token, or a value of the environment or `.env` whose name says so.
-//! [`Secrets`] finds them in any text, also as JSON, a URL or a program's escaping would spell them. It
-//! works on what we *write for people to look at* (logs, errors, `ship config`); what people wrote in a
-//! chat is stored as they wrote it.
+//! A secret is a configured key or token, or a value of the environment or `.env` with a name that says so.
+//! [`Secrets`] finds them in any text, also in the spelling of JSON, a URL or a program's escaping. It is meant for
+//! texts that *people look at* (logs, errors, `ship config`). Messages of a chat are stored as people wrote them.
 
 mod forms;
 
@@ -14,37 +13,37 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-/// What stands in place of a secret.
+/// The text in the place of a secret.
 const MASK: &str = "****";
 
-/// A value of the environment is a secret from this many characters on. Shorter ones are switches and
-/// counts more often than secrets, and masking `1` everywhere would leave nothing to read.
+/// The number of characters from which a value of the environment counts as a secret. Shorter values are mostly
+/// switches and counts, and masking `1` everywhere would leave nothing to read.
 const NAMED_CHARS_MIN: usize = 8;
 
-/// A configured key is masked from this many characters on. Local servers are given keys like `x`, which
-/// protect nothing and stand in every second word.
+/// The number of characters from which a configured key is masked. Local servers get keys like `x`, which protect
+/// nothing and occur in every second word.
 const CONFIGURED_CHARS_MIN: usize = 4;
 
-/// The last four characters are shown of a secret longer than this: enough to tell two keys apart,
-/// too little to help anyone.
+/// The length above which the last four characters of a secret are shown: enough to tell two keys apart, too little
+/// to help an attacker.
 const TAIL_SHOWN_ABOVE: usize = 12;
 
-/// A key or token. Shown only by [`expose`](Self::expose).
+/// A key or token, which is only shown by [`expose`](Self::expose).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Makes a secret of a text.
+    /// Makes a secret from a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Returns the secret itself, for the one request that needs it.
+    /// Returns the secret itself, for the request that needs it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Returns what may be shown: `****`, and the last four characters of a long one.
+    /// Returns the masked form: `****`, and the last four characters of a long secret.
     pub fn masked(&self) -> String {
         let chars = self.0.chars().count();
         let shown = if chars > TAIL_SHOWN_ABOVE { chars - 4 } else { chars };
@@ -64,7 +63,7 @@ pub(crate) fn says_secret(name: &str) -> bool {
     ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
 }
 
-/// All secrets of a project, ready to be found in a text in one pass over it.
+/// All secrets of a project, which are found in a text in one pass.
 ///
 /// ```
 /// use ship_project::Secrets;
@@ -79,7 +78,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Collects the secrets among `variables`, by their names, and all that are `configured`.
+    /// Collects those `variables` whose names say that they are secret, and all `configured` secrets.
     pub fn collect<'a>(
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
         configured: impl IntoIterator<Item = &'a str>,
@@ -88,27 +87,28 @@ impl Secrets {
         let named = named.filter_map(|(_, value)| at_least(NAMED_CHARS_MIN, value));
         let configured =
             configured.into_iter().filter_map(|value| at_least(CONFIGURED_CHARS_MIN, value));
-        // Nothing but the mask's own character cannot be masked by it, nor be worth it.
+        // A text of stars cannot be masked by stars, and needs no mask.
         let texts: BTreeSet<&str> =
             named.chain(configured).filter(|text| text.chars().any(|c| c != '*')).collect();
         let forms: BTreeSet<String> = texts.iter().flat_map(|text| forms::of(text)).collect();
-        // `Standard` is the one kind that reports overlapping matches. A finder can only fail to build
-        // for want of 32-bit ids, that is for gigabytes of secrets.
+        // Only `Standard` reports overlapping matches. Building fails only if 32-bit ids do not suffice, that is
+        // for gigabytes of secrets.
         let finder = (!forms.is_empty()).then(|| {
             let mut builder = AhoCorasick::builder();
-            // Small and quick to build, also of a private key of several kilobytes: every start pays for it.
+            // This kind is small and quick to build, even for a private key of several kilobytes; every
+            // start pays for it.
             builder.match_kind(MatchKind::Standard).kind(Some(AhoCorasickKind::ContiguousNFA));
             builder.build(&forms).expect("secrets are few and short")
         });
         Self { finder, count: texts.len() }
     }
 
-    /// Replaces each secret in `text` by `****`; where two overlap, both.
+    /// Replaces each secret in `text` by `****`, also where two overlap.
     pub fn mask<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);
         let Some(finder) = &self.finder else { return masked };
-        // A mask next to what was around it may spell another secret. Each round turns at least one
-        // character into a star, so this ends; the second round all but always finds nothing.
+        // A mask may form another secret with the text around it. Each round turns at least one character into a
+        // star, so the loop ends; the second round nearly always finds nothing.
         loop {
             let found = merged(finder, &masked);
             if found.is_empty() {
@@ -130,10 +130,10 @@ fn at_least(chars: usize, text: &str) -> Option<&str> {
     (text.chars().count() >= chars).then_some(text)
 }
 
-/// Where secrets are, those that overlap taken together.
+/// Returns the ranges of secrets; overlapping ones are merged.
 fn merged(finder: &AhoCorasick, text: &str) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
-    // Matches come by their end, so a long one may swallow several found before it.
+    // Matches come in the order of their ends, so a long one may cover several before it.
     for found in finder.find_overlapping_iter(text) {
         let mut range = found.range();
         while let Some(last) = merged.pop_if(|last| last.end > range.start) {

@@ -1,8 +1,8 @@
-//! Every key of `ship.json`, in one catalogue.
+//! The catalogue of every key of `ship.json`.
 //!
-//! A row says all there is to say about a key: what it is for, its name, its type, its default and its
-//! bounds. The typed structs, the defaults, the reading, `ship config`, the commented file of `ship init`
-//! and "did you mean" are made from the rows, so they cannot disagree.
+//! A row has everything about a key: its purpose, name, type, default and bounds. The typed structs, the
+//! defaults, the reader, `ship config`, the commented file of `ship init` and "did you mean" are made from the
+//! rows, so they cannot disagree.
 
 mod address;
 mod choices;
@@ -17,10 +17,10 @@ use ship_store::Durability;
 
 use crate::Secret;
 
-/// How long anything may be told to take: a week, in milliseconds.
+/// The upper bound of every duration: a week, in milliseconds.
 const WEEK_MS: u64 = 7 * 24 * 3_600_000;
 
-/// All settings of a project, as they are in force.
+/// All settings of a project that are in force.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Settings {
     /// `llm`
@@ -43,7 +43,7 @@ pub struct Settings {
     pub storage: StorageSettings,
 }
 
-/// What a chat's contexts are bounded by.
+/// The bounds of a chat's contexts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ContextSettings {
     /// `context.history`
@@ -60,7 +60,7 @@ pub struct ContextSettings {
     pub run: RunSettings,
 }
 
-/// The channels that are not built in.
+/// The settings of channels that are not built in.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AdapterSettings {
     /// `adapters.telegram`
@@ -102,8 +102,8 @@ settings! {
     HistorySettings at (context.history) {
         /// This many messages stay word for word when the older ones are summarised.
         "context.history.keepLastMessages" keep_last_messages: u64 = 30, 0..=1_000_000;
-        /// The tokens of one request above which the history is summarised; "auto" is what the model's window
-        /// allows.
+        /// The tokens of one request above which the history is summarised;
+        /// "auto" is what the model's window allows.
         "context.history.maxInputTokensApprox" max_input_tokens_approx: TokenBudget = TokenBudget::Auto, 1..=1_000_000_000;
         /// Whether the original messages are kept when they are summarised.
         "context.history.archiveOnCompact" archive_on_compact: bool = true;

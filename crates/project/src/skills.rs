@@ -1,8 +1,7 @@
-//! Skills: folders with a `SKILL.md` that tells the agent how to do something.
+//! Finds skills: folders with a `SKILL.md` that tells the agent how to do something.
 //!
-//! They come from strangers as often as from colleagues, so reading one never runs anything, never fails
-//! the others and never follows a link out of the project. One that cannot be used is listed with the
-//! reason.
+//! Skills come from strangers as often as from colleagues. So reading one never runs anything, never makes another
+//! one fail, and never follows a link out of the project. An unusable skill is listed with the reason.
 
 mod front_matter;
 mod parse;
@@ -14,29 +13,29 @@ use std::path::PathBuf;
 
 pub use scan::scan_skills;
 
-/// A skill that was found, be it usable or not.
+/// A skill that was found, usable or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// What it is called: its front matter's `name`, else its folder's.
+    /// The name: from its front matter, or else the name of its folder.
     pub name: String,
-    /// What it is for, on one line.
+    /// The purpose, on one line.
     pub description: String,
-    /// The tools it may use; `None` when it does not say.
+    /// The tools that it may use; `None` if it does not say.
     pub allowed_tools: Option<Vec<String>>,
-    /// Its folder.
+    /// The folder of the skill.
     pub folder: PathBuf,
-    /// Where it was found.
+    /// The place where it was found.
     pub source: SkillSource,
-    /// Whether it can be loaded.
+    /// Whether the skill can be loaded.
     pub state: SkillState,
 }
 
-/// Where a skill was found.
+/// The place where a skill was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillSource {
-    /// `.claude/skills`
+    /// The folder `.claude/skills`.
     Claude,
-    /// `.ship/skills`
+    /// The folder `.ship/skills`.
     Ship,
     /// A folder of `skills.paths`, as it is written there.
     Path(String),
@@ -45,19 +44,19 @@ pub enum SkillSource {
 /// Whether a skill can be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillState {
-    /// It can.
+    /// The skill can be loaded.
     Usable {
-        /// What it tells the agent.
+        /// The instructions for the agent.
         body: String,
     },
-    /// Another one of the same name is used.
+    /// Another skill of the same name is used.
     Shadowed {
-        /// The folder of the other one.
+        /// The folder of the other skill.
         by: PathBuf,
     },
-    /// It cannot.
+    /// The skill cannot be loaded.
     Unusable {
-        /// Why, and what to do about it.
+        /// The reason and the remedy.
         reason: String,
     },
 }

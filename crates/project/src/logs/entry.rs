@@ -1,4 +1,4 @@
-//! One line of a log, and what of it may be written.
+//! Describes one line of a log, and decides which of its fields are written.
 
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, Timestamp};
@@ -6,20 +6,20 @@ use ship_store::{ChatKey, Timestamp};
 use super::LogOptions;
 use crate::Secrets;
 
-/// Values nested deeper than this are written as the text of their JSON. Nobody reads deeper, and a
-/// hostile body must not cost the stack.
+/// The depth below which values are written as the text of their JSON. No person reads deeper, and a hostile body
+/// must not exhaust the stack.
 const DEPTH_MAX: usize = 32;
 
-/// How much a line matters.
+/// The importance of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// For whoever mends the program.
+    /// Details for developers of the program.
     Debug,
-    /// What happened.
+    /// A normal event of the program.
     Info,
-    /// Something is odd, and work goes on.
+    /// A problem after which work goes on.
     Warn,
-    /// Something failed.
+    /// A failure of an operation.
     Error,
 }
 
@@ -34,10 +34,10 @@ impl Level {
     }
 }
 
-/// A line to be written.
+/// A line that is to be written.
 ///
-/// A field is plain, message text or payload. What a person or a model said is message text, and so is
-/// anything that may quote it: a provider's error, a tool's input and output.
+/// A field is plain, message text or payload. The words of a person or a model are message text, and so is anything
+/// that may quote them: a provider's error, a tool's input and output.
 ///
 /// ```
 /// use ship_project::{Level, LogEntry};
@@ -63,55 +63,55 @@ enum LogField {
 }
 
 impl LogEntry {
-    /// Begins a line.
+    /// Begins a line of a kind.
     pub fn new(level: Level, kind: &'static str) -> Self {
         let ids = [("chatKey", None), ("requestId", None), ("runId", None)];
         Self { level, kind, ids, fields: Vec::new() }
     }
 
-    /// Says which chat it belongs to.
+    /// Sets the chat that the line belongs to.
     #[must_use]
     pub fn chat(mut self, key: &ChatKey) -> Self {
         self.ids[0].1 = Some(key.as_str().to_owned());
         self
     }
 
-    /// Says which request it belongs to.
+    /// Sets the request that the line belongs to.
     #[must_use]
     pub fn request(mut self, id: impl Into<String>) -> Self {
         self.ids[1].1 = Some(id.into());
         self
     }
 
-    /// Says which run it belongs to.
+    /// Sets the run that the line belongs to.
     #[must_use]
     pub fn run(mut self, id: impl Into<String>) -> Self {
         self.ids[2].1 = Some(id.into());
         self
     }
 
-    /// Adds a field that holds nothing anyone said.
+    /// Adds a field that contains no message text.
     #[must_use]
     pub fn plain(mut self, name: &'static str, value: impl Into<Json>) -> Self {
         self.fields.push((name, LogField::Plain(value.into())));
         self
     }
 
-    /// Adds a field that holds, or may quote, what somebody said. Left out when that is not wanted.
+    /// Adds a field that contains, or may quote, message text. It is left out if message text is not wanted.
     #[must_use]
     pub fn message(mut self, name: &'static str, value: impl Into<Json>) -> Self {
         self.fields.push((name, LogField::Message(value.into())));
         self
     }
 
-    /// Adds a raw body. Left out unless it is asked for, and whenever message text is.
+    /// Adds a raw body. It is left out unless it is wanted, and always if message text is not wanted.
     #[must_use]
     pub fn payload(mut self, name: &'static str, value: impl Into<Json>) -> Self {
         self.fields.push((name, LogField::Payload(value.into())));
         self
     }
 
-    /// The line, with what is wanted and without secrets.
+    /// Returns the line with the wanted fields and without secrets.
     pub(super) fn into_line(
         self,
         now: Timestamp,
@@ -133,7 +133,7 @@ impl LogEntry {
                 LogField::Message(value) => options.messages.then_some(value),
                 LogField::Payload(value) => (options.messages && options.payload).then_some(value),
             };
-            // A field cannot pose as what every line has.
+            // A field must not replace one that every line has.
             if let (Some(value), false) = (value, line.has(name)) {
                 line.set(name, masked(value, secrets, DEPTH_MAX));
             }
@@ -145,8 +145,8 @@ impl LogEntry {
     }
 }
 
-/// The value without secrets. Strings are masked as they are meant, not as JSON writes them, so that a
-/// mask can never break the line.
+/// Returns the value without secrets. Strings are masked before they are written as JSON, so that a mask can
+/// never break the line.
 fn masked(value: Json, secrets: &Secrets, depth: usize) -> Json {
     let below = |value| masked(value, secrets, depth - 1);
     match value {

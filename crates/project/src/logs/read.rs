@@ -1,4 +1,4 @@
-//! Reading lines, and following what is added.
+//! Reads the lines of the logs, and follows new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -10,32 +10,33 @@ use ship_message::json::{Json, Object};
 use super::{FOLDER, SUFFIX};
 use crate::files::is_missing;
 
-/// About this much is handed out at a time, so that a year of logs is never in memory at once.
+/// The approximate size of a batch, so that a year of logs is never in memory at once.
 const BATCH_BYTES: u64 = 1024 * 1024;
 
-/// Reads the logs of a project from one place on, across days, as far as they go by now.
+/// Reads the logs of a project across days, up to their present end.
 ///
-/// Only whole lines are handed out; one that is being written comes with the next [`poll`](Self::poll).
+/// Only whole lines are returned; a line that is being written comes with the next [`poll`](Self::poll).
 #[derive(Debug)]
 pub struct LogReader {
     folder: PathBuf,
     requests: Option<BTreeSet<String>>,
-    /// How far each file has been read. Any may still grow: a clock that was set back writes to an earlier day.
+    /// The offset up to which each file was read. Any file may still grow: a clock that was set back writes
+    /// to an earlier day.
     read: BTreeMap<String, u64>,
     unreadable: u64,
 }
 
 impl LogReader {
-    /// Reads from the first line of the first day on.
+    /// Begins with the first line of the first day.
     pub fn from_start(root: &Path) -> Self {
         let folder = root.join(FOLDER[0]).join(FOLDER[1]);
         Self { folder, requests: None, read: BTreeMap::new(), unreadable: 0 }
     }
 
-    /// Reads only what is added from now on.
+    /// Begins after the last line, so that only new lines are read.
     ///
     /// # Errors
-    /// When the folder is there and cannot be read.
+    /// Fails if the folder exists and cannot be read.
     pub fn from_end(root: &Path) -> io::Result<Self> {
         let mut reader = Self::from_start(root);
         for name in reader.days()? {
@@ -45,17 +46,17 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// Hands out only lines of these requests.
+    /// Limits the lines to those of these requests.
     #[must_use]
     pub fn of_requests(mut self, ids: impl IntoIterator<Item = String>) -> Self {
         self.requests = Some(ids.into_iter().collect());
         self
     }
 
-    /// Returns the next lines; none when all have been read, for now.
+    /// Returns the next lines, or none if all were read for now.
     ///
     /// # Errors
-    /// When a file cannot be read. What was read before is not handed out again.
+    /// Fails if a file cannot be read. Lines that were read before are not returned again.
     pub fn poll(&mut self) -> io::Result<Vec<Object>> {
         loop {
             let mut lines = Vec::new();
@@ -68,19 +69,19 @@ impl LogReader {
                 }
             }
             let at_end = left > 0;
-            // A batch that held nothing of what was asked for is not the end.
+            // A batch without matching lines is not the end.
             if at_end || !lines.is_empty() {
                 return Ok(lines);
             }
         }
     }
 
-    /// Returns how many lines were passed over because they are no lines of a log.
+    /// Returns the number of lines that were skipped because they are not log lines.
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
 
-    /// The files of all days, oldest first.
+    /// Returns the names of all days' files, oldest first.
     fn days(&self) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -94,7 +95,7 @@ impl LogReader {
         Ok(days)
     }
 
-    /// Reads whole lines of one file until it ends or `bytes_max` is passed, and returns how much was read.
+    /// Reads whole lines of one file until it ends or `bytes_max` is passed, and returns the number of bytes read.
     fn read_day(
         &mut self,
         name: String,
@@ -110,7 +111,7 @@ impl LogReader {
             Err(error) => return Err(error),
         };
         if length < *begin {
-            // Somebody emptied or replaced it.
+            // The file was emptied or replaced.
             *begin = 0;
         }
         if length == *begin {
@@ -143,7 +144,7 @@ fn wanted(line: &Object, requests: Option<&BTreeSet<String>>) -> bool {
     requests.is_none_or(|ids| line.str("requestId").is_some_and(|id| ids.contains(id)))
 }
 
-/// Whether a file is that of a day: `2026-02-05.jsonl`.
+/// Whether a name is that of a day's file, such as `2026-02-05.jsonl`.
 fn is_day(name: &str) -> bool {
     let Some(day) = name.strip_suffix(SUFFIX) else { return false };
     let digit_or_hyphen = |(at, byte): (usize, u8)| match at {

@@ -1,8 +1,7 @@
-//! Appending lines.
+//! Appends lines to the logs.
 //!
-//! A line is one write to a file opened for appending, so lines of several processes never mix. The file is
-//! opened anew each time: that costs a few microseconds, and a log that somebody moved away or a new day
-//! needs no further thought.
+//! A line is one write to a file opened for appending, so lines of several processes never mix. The file is opened
+//! for each line. That costs a few microseconds, and a new day or a log that was moved away needs no special care.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,28 +22,28 @@ use crate::{Project, Secrets};
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o700);
 
-/// What of a line may be written.
+/// Says which fields of a line may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogOptions {
-    /// What people and models said.
+    /// Whether the words of people and models are written.
     pub messages: bool,
-    /// Raw bodies; never without `messages`, as they hold them.
+    /// Whether raw bodies are written; never without `messages`, because they contain them.
     pub payload: bool,
 }
 
-/// The logs of a project, to write to. Shared by all that work on it.
+/// Writes the logs of a project. All parts of the program share one.
 pub struct LogWriter {
     root: PathBuf,
     clock: Arc<dyn Clock>,
     secrets: Arc<Secrets>,
     options: LogOptions,
     failures: AtomicU64,
-    /// Whether the last line may have been written in part.
+    /// Whether the last line may be only partly written.
     torn: AtomicBool,
 }
 
 impl LogWriter {
-    /// Makes the logs of a project, as its settings want them. Nothing is written yet.
+    /// Makes a writer with the settings of a project. It writes nothing yet.
     pub fn new(project: &Project, clock: Arc<dyn Clock>) -> Self {
         let options = LogOptions {
             messages: project.settings().llm.log_messages,
@@ -60,7 +59,7 @@ impl LogWriter {
         }
     }
 
-    /// Writes a line. When that fails, the line is lost and counted, and nobody is bothered.
+    /// Writes a line. If that fails, the line is lost and counted, and the caller is not disturbed.
     pub fn write(&self, entry: LogEntry) {
         let now = self.clock.now();
         let line = entry.into_line(now, self.options, &self.secrets);
@@ -69,12 +68,12 @@ impl LogWriter {
         }
     }
 
-    /// Returns how many lines could not be written.
+    /// Returns the number of lines that could not be written.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Returns what of a line is written.
+    /// Returns which fields of a line are written.
     pub fn options(&self) -> LogOptions {
         self.options
     }
@@ -86,7 +85,7 @@ impl LogWriter {
         if !file.metadata()?.is_file() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // What follows half a line would be lost with it.
+        // A newline ends the partial line, or the new line would be lost with it.
         let line = match self.torn.swap(false, Ordering::Relaxed) {
             true => Cow::Owned(format!("\n{line}")),
             false => Cow::Borrowed(line),
@@ -117,7 +116,7 @@ impl fmt::Debug for LogWriter {
 /// No link is followed below the project folder.
 const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 
-/// Opens the folder of logs, and makes it when it is not there.
+/// Opens the folder of logs, and creates it if it is missing.
 fn folder(root: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let mut folder = open(root, flags | OFlags::CLOEXEC, Mode::empty())?;
@@ -125,7 +124,7 @@ fn folder(root: &Path) -> io::Result<OwnedFd> {
         folder = match openat(&folder, name, flags | PLAIN, Mode::empty()) {
             Err(Errno::NOENT) => {
                 match mkdirat(&folder, name, FOLDER_MODE) {
-                    // Another process was faster.
+                    // Another process may have created it meanwhile.
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
@@ -137,7 +136,7 @@ fn folder(root: &Path) -> io::Result<OwnedFd> {
     Ok(folder)
 }
 
-/// The file of a day, by universal time: `2026-02-05.jsonl`.
+/// Returns the name of a day's file, in universal time: `2026-02-05.jsonl`.
 fn file_name(now: Timestamp) -> String {
     let moment = now.to_string();
     let day = moment.split_once('T').map_or(moment.as_str(), |(day, _)| day);

@@ -1,13 +1,13 @@
-//! How a secret may be spelled.
+//! Lists the spellings of a secret.
 //!
-//! A secret travels in JSON bodies, in JSON quoted inside JSON, in URLs and in forms. Most keys are plain
-//! letters and look the same everywhere; those with a quote, a slash or a letter outside ASCII do not.
+//! A secret travels in JSON bodies, in JSON quoted inside JSON, in URLs and in forms. Most keys are plain letters
+//! and look the same everywhere, but those with a quote, a slash or a letter outside ASCII do not.
 
 use std::fmt::Write as _;
 
 use ship_message::json::Json;
 
-/// All spellings of a secret, itself first.
+/// Returns all spellings of a secret, the plain one first.
 pub(super) fn of(secret: &str) -> Vec<String> {
     let json = in_json(secret);
     let mut forms = vec![
@@ -20,7 +20,7 @@ pub(super) fn of(secret: &str) -> Vec<String> {
         secret.escape_debug().to_string(),
     ];
     for upper in [true, false] {
-        // What `encodeURIComponent`, a strict encoder and a form leave as it is.
+        // The characters that `encodeURIComponent`, a strict encoder and a form leave unchanged.
         for (plain, space) in [("-_.!~*'()", "%20"), ("-_.~", "%20"), ("-_.*", "+")] {
             forms.push(in_url(secret, plain, space, upper));
         }
@@ -28,13 +28,13 @@ pub(super) fn of(secret: &str) -> Vec<String> {
     forms
 }
 
-/// The inside of the JSON string.
+/// Returns the text inside the quotes of a JSON string.
 fn in_json(text: &str) -> String {
     let quoted = Json::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// JSON as programs write it that keep to ASCII.
+/// Returns JSON in the spelling of programs that write only ASCII.
 fn ascii_json(json: &str, upper: bool) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
@@ -43,7 +43,7 @@ fn ascii_json(json: &str, upper: bool) -> String {
             continue;
         }
         for unit in c.encode_utf16(&mut [0; 2]) {
-            // Cannot fail: writing to a `String`.
+            // Writing to a `String` cannot fail.
             let _ = if upper { write!(out, "\\u{unit:04X}") } else { write!(out, "\\u{unit:04x}") };
         }
     }

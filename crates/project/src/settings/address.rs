@@ -1,16 +1,15 @@
-//! Addresses, which may hold a password.
+//! Addresses, which may contain a password.
 
 use std::fmt;
 
 use crate::secrets::says_secret;
 
-/// An address with its scheme. A password in it, or a key in its query, is shown only by
-/// [`expose`](Self::expose).
+/// An address with its scheme. A password in it, or a key in its query, is only shown by [`expose`](Self::expose).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address(String);
 
 impl Address {
-    /// Takes a text with a scheme, `://` and something behind it; `None` for anything else.
+    /// Accepts a text with a scheme, `://` and at least one more character; `None` for any other text.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         let (scheme, rest) = text.split_once("://")?;
@@ -21,17 +20,17 @@ impl Address {
         (scheme_is_one && plain).then(|| Self(text.to_owned()))
     }
 
-    /// Returns the whole address, for the one who connects to it.
+    /// Returns the whole address, for the code that connects to it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Returns the address with `****` in place of its secrets.
+    /// Returns the address with `****` in the place of its secrets.
     pub fn masked(&self) -> String {
         let mut masked = String::new();
         let mut end = 0;
         for secret in self.parts() {
-            // A part is a slice of the address, so its place is known and not searched for.
+            // Each part is a slice of the address, so its offset is known and need not be searched for.
             let start = secret.as_ptr().addr() - self.0.as_ptr().addr();
             masked.push_str(&self.0[end..start]);
             masked.push_str("****");
@@ -40,17 +39,17 @@ impl Address {
         masked + &self.0[end..]
     }
 
-    /// The secrets in it, as they stand there and as they are meant.
+    /// Returns the secrets in the address, as they are written and with percent codes decoded.
     pub(super) fn secrets(&self) -> Vec<String> {
         self.parts().flat_map(|part| [part.to_owned(), percent_decoded(part)]).collect()
     }
 
-    /// The secrets of a text that is an address; none of one that is not.
+    /// Returns the secrets of a text that is an address; none of any other text.
     pub(crate) fn secrets_in(text: &str) -> Vec<String> {
         Self::new(text).map(|address| address.secrets()).unwrap_or_default()
     }
 
-    /// The password, and what a key in the query is set to; in the order in which they stand.
+    /// Returns the password and the values of secret keys in the query, in their order.
     fn parts(&self) -> impl Iterator<Item = &str> {
         let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

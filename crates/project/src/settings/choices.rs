@@ -1,4 +1,4 @@
-//! Settings that are one word of a few.
+//! Settings with a fixed choice of words.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -8,16 +8,16 @@ use ship_store::Durability;
 
 use super::value::SettingValue;
 
-/// When the history is summarised.
+/// The size of a request above which the history is summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenBudget {
-    /// As the model's window allows.
+    /// The budget follows from the model's window.
     Auto,
-    /// Above this many tokens of one request.
+    /// The budget is this number of tokens.
     Tokens(u64),
 }
 
-/// Makes an enum of words.
+/// Defines an enum of words.
 macro_rules! choice {
     ($(#[doc = $about:literal])+ $type:ident { $($(#[doc = $case_about:literal])+ $case:ident $word:literal,)+ }) => {
         $(#[doc = $about])+
@@ -43,7 +43,7 @@ macro_rules! choice {
     };
 }
 
-/// Makes a value of an enum whose cases are words.
+/// Implements `SettingValue` for an enum of words.
 macro_rules! words {
     ($type:ty, $($case:ident $word:literal,)+) => {
         impl SettingValue for $type {
@@ -65,7 +65,7 @@ macro_rules! words {
     };
 }
 
-/// `"a", "b" or "c"`.
+/// Joins words as in `"a", "b" or "c"`.
 fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
@@ -75,59 +75,59 @@ fn one_of(words: &[&str]) -> String {
 }
 
 choice! {
-    /// Who answers.
+    /// The provider that answers.
     ProviderName {
-        /// Anything that speaks OpenAI's chat completions.
+        /// Any server with OpenAI's chat completions.
         OpenAi "openai",
-        /// Anthropic's messages.
+        /// Any server with Anthropic's messages.
         Anthropic "anthropic",
-        /// The built-in stand-in, which needs no key and no network.
+        /// The built-in substitute, which needs no key and no network.
         Offline "offline",
     }
 }
 
 choice! {
-    /// What a message does that arrives while its chat runs.
+    /// The effect of a message that arrives while its chat runs.
     QueueMode {
-        /// Joins the run at the next step.
+        /// The message joins the run at the next step.
         Steer "steer",
-        /// Waits for the next run.
+        /// The message waits for the next run.
         Followup "followup",
-        /// Waits until no more come, then joins together with them.
+        /// The message waits until no more arrive, then joins together with them.
         Collect "collect",
-        /// Joins at once, and the step in progress is given up.
+        /// The message joins at once, and the current step is abandoned.
         Interrupt "interrupt",
     }
 }
 
 choice! {
-    /// What to do with a message of which nobody knows whether it was delivered.
+    /// The treatment of a message with an unknown delivery.
     OnUncertain {
-        /// Send it again: perhaps twice, never lost.
+        /// The message is sent again: perhaps twice, never lost.
         Resend "resend",
-        /// Keep it until a person decides.
+        /// The message is kept until a person decides.
         Hold "hold",
     }
 }
 
 choice! {
-    /// How messages come from Telegram.
+    /// The way in which messages arrive from Telegram.
     TelegramMode {
-        /// We ask for them.
+        /// We ask Telegram for messages.
         Poll "poll",
-        /// Telegram sends them.
+        /// Telegram sends messages to us.
         Webhook "webhook",
     }
 }
 
 choice! {
-    /// Which messages of a group the agent answers.
+    /// The messages of a group that the agent answers.
     GroupAccess {
-        /// Those that speak to it.
+        /// The agent answers messages that mention it.
         Mention "mention",
-        /// All.
+        /// The agent answers all messages.
         All "all",
-        /// None.
+        /// The agent answers no messages.
         Off "off",
     }
 }

@@ -1,12 +1,12 @@
-//! The shape of a row, and the macro that makes everything of the rows.
+//! The form of a row in the catalogue, and the macro that makes everything from the rows.
 
 use ship_message::json::Json;
 
 use super::{GROUPS, Settings};
 
-/// Keys that belong together.
+/// A group of keys that belong together.
 pub(crate) struct SettingGroup {
-    /// What they are about.
+    /// The topic of the group.
     pub(crate) about: &'static str,
     /// The keys, in the order in which they are shown.
     pub(crate) keys: &'static [SettingKey],
@@ -16,21 +16,21 @@ pub(crate) struct SettingGroup {
 pub(crate) struct SettingKey {
     /// The full name, such as `llm.maxTokens`.
     pub(crate) name: &'static str,
-    /// What it is for, in a sentence or two.
+    /// The purpose, in a sentence or two.
     pub(crate) about: &'static str,
-    /// What a value must be, as a phrase behind "must be".
+    /// A description of valid values, as a phrase after "must be".
     pub(crate) expected: fn() -> String,
     /// Whether a wrong value may be a secret, so that no error shows it.
     pub(crate) hidden: bool,
-    /// Sets the value; false when it is not what is expected.
+    /// Sets the value. Returns false if the value is invalid.
     pub(crate) put: fn(&mut Settings, &Json) -> bool,
-    /// The value as it may be shown.
+    /// Returns the value in a form that may be shown.
     pub(crate) show: fn(&Settings) -> Json,
-    /// The secrets in the value.
+    /// Returns the secrets in the value.
     pub(crate) secrets: fn(&Settings) -> Vec<String>,
 }
 
-/// All keys, in the order in which they are shown.
+/// Returns all keys in the order in which they are shown.
 pub(crate) fn keys() -> impl Iterator<Item = &'static SettingKey> {
     GROUPS.iter().flat_map(|group| group.keys)
 }
@@ -40,12 +40,12 @@ pub(crate) fn key(name: &str) -> Option<&'static SettingKey> {
     keys().find(|key| key.name == name)
 }
 
-/// Whether keys stand below `name`.
+/// Whether there are keys below `name`.
 pub(crate) fn is_group(name: &str) -> bool {
     keys().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }
 
-/// Makes a struct with its defaults of each group, and the catalogue of all.
+/// Makes a struct with defaults for each group, and the catalogue of all groups.
 ///
 /// A group is `Type at (place.in.settings) { rows }`, a row is `"full.name" field: Type = default, bounds;`
 /// with its purpose as documentation.
@@ -77,7 +77,7 @@ macro_rules! settings {
             }
         )+
 
-        /// The catalogue.
+        /// The catalogue of all settings, group by group.
         pub(crate) const GROUPS: &[$crate::settings::SettingGroup] = &[$(
             $crate::settings::SettingGroup {
                 about: concat!($($group_about),+),
@@ -113,12 +113,12 @@ macro_rules! settings {
     };
 }
 
-/// A field of the settings, by the place of its group.
+/// Names a field of the settings by the place of its group.
 macro_rules! at {
     ($settings:ident, ($($place:ident).+), $field:ident) => { $settings.$($place).+.$field };
 }
 
-/// The bounds of a number; any whole one that a double holds exactly when none are given.
+/// Gives the bounds of a number; by default, every whole number that a double holds exactly.
 macro_rules! bounds {
     () => {
         0..=9_007_199_254_740_992

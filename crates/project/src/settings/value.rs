@@ -1,4 +1,4 @@
-//! Reading a value of each type, and showing it.
+//! Reads and shows a value of each type.
 
 use std::ops::RangeInclusive;
 
@@ -12,16 +12,16 @@ pub(super) trait SettingValue: Sized {
     /// Whether a wrong value may be a secret.
     const HIDDEN: bool = false;
 
-    /// Reads the value; `None` when it is not what is expected.
+    /// Reads the value; `None` if it is invalid.
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self>;
 
-    /// The value as it may be shown to anyone.
+    /// Returns the value in a form that may be shown to every reader.
     fn show(&self) -> Json;
 
-    /// What is expected, as a phrase behind "must be".
+    /// Describes valid values, as a phrase after "must be".
     fn expected(bounds: &RangeInclusive<u64>) -> String;
 
-    /// The secrets in the value.
+    /// Returns the secrets in the value.
     fn secrets(&self) -> Vec<String> {
         Vec::new()
     }
@@ -87,7 +87,7 @@ impl SettingValue for String {
 impl SettingValue for Secret {
     const HIDDEN: bool = true;
 
-    /// Without the white space around it, which comes from copying and is in no key.
+    /// Removes surrounding white space, which comes from copying; no key contains any.
     fn read(json: &Json, bounds: &RangeInclusive<u64>) -> Option<Self> {
         String::read(json, bounds).map(|text| Self::new(text.trim()))
     }

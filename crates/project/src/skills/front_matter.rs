@@ -1,20 +1,20 @@
-//! The lines between `---` and `---`, read as people write them.
+//! Reads the lines between `---` and `---` as people write them.
 //!
-//! They should be YAML, and many are not: a description with a colon in it is the most common mistake. We
-//! need three flat fields, so we read just the forms that fields have in skills: a line, quotes, a block of
-//! lines (`|` or `>`), a list in brackets or with dashes. Whatever else a field holds is passed over. There
-//! are no references to expand, so no file can be larger than it is.
+//! They should be YAML, and often are not: a description with a colon is the most common mistake. We need three
+//! flat fields, so we read only the forms that fields of skills have: a line, quotes, a block of lines (`|` or
+//! `>`), a list in brackets or with dashes. Other values are skipped. There are no references to expand, so the
+//! result is never larger than the file.
 
-/// A text that has been taken apart.
+/// A text divided into front matter and body.
 #[derive(Debug, PartialEq)]
 pub(super) struct Parts<'a> {
     /// The lines of the front matter, if there is one.
     pub(super) front: Option<Vec<&'a str>>,
-    /// What follows it.
+    /// The text after the front matter.
     pub(super) body: &'a str,
 }
 
-/// Why a front matter cannot be read.
+/// The reason why a front matter cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FrontMatterError {
     #[error("its front matter begins with `---` and never ends; close it with another line `---`")]
@@ -23,7 +23,7 @@ pub(super) enum FrontMatterError {
     NotAField { line: usize },
 }
 
-/// Takes a text apart; its lines end with `\n` alone.
+/// Divides a text with `\n` line ends into front matter and body.
 pub(super) fn split(text: &str) -> Result<Parts<'_>, FrontMatterError> {
     let begin = text.trim_start();
     let Some((first, rest)) = begin.split_once('\n') else {
@@ -45,14 +45,14 @@ pub(super) fn split(text: &str) -> Result<Parts<'_>, FrontMatterError> {
     Err(FrontMatterError::Open)
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FrontMatterField {
     Text(String),
     List(Vec<String>),
 }
 
-/// Reads the fields in order, names in lower case. `first_line` is the line of the file they begin on.
+/// Reads the fields in order, with names in lower case. `first_line` is the number of their first line in the file.
 pub(super) fn fields(
     lines: &[&str],
     first_line: usize,
@@ -80,7 +80,7 @@ fn is_field_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(char::is_whitespace) && !name.starts_with('-')
 }
 
-/// Whether a line goes on with the field before it: it is set in, empty, or an item or the end of a list.
+/// Whether a line continues the field before it: it is indented, empty, or an item or the end of a list.
 fn belongs_above(line: &str) -> bool {
     line.starts_with([' ', '\t', ']'])
         || line.trim().is_empty()
@@ -118,7 +118,7 @@ fn read(value: &str, below: &[&str]) -> FrontMatterField {
     }
 }
 
-/// The lines of a block without what they are all set in by.
+/// Returns the lines of a block without their common indentation.
 fn block<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let indent = |line: &&str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let filled = lines.iter().filter(|line| !line.trim().is_empty());
@@ -126,7 +126,7 @@ fn block<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     lines.iter().map(|line| line.get(common..).unwrap_or_default()).collect()
 }
 
-/// Lines as one, with a break where an empty line is.
+/// Joins lines into one, with a break for each empty line.
 fn folded(lines: &[&str]) -> String {
     let mut text = String::new();
     for line in lines.iter().map(|line| line.trim()) {
@@ -144,7 +144,7 @@ fn folded(lines: &[&str]) -> String {
     text.trim().to_owned()
 }
 
-/// A value without its quotes or the comment behind it. A quote that is never closed is a letter.
+/// Returns a value without its quotes or the comment after it. A quote that is never closed counts as a letter.
 fn plain(value: &str) -> String {
     let value = value.trim();
     for quote in ['"', '\''] {
@@ -162,7 +162,7 @@ fn plain(value: &str) -> String {
     }
 }
 
-/// What stands before the closing quote; `None` when there is none, or more than a comment follows it.
+/// Returns the text before the closing quote; `None` if there is none, or if more than a comment follows it.
 fn closed(text: &str, quote: char) -> Option<String> {
     let mut inside = String::new();
     let mut chars = text.chars();
@@ -187,7 +187,7 @@ fn closed(text: &str, quote: char) -> Option<String> {
     None
 }
 
-/// Takes a text apart where `separates` says so, but not inside parentheses or double quotes.
+/// Divides a text at separators, except inside parentheses or double quotes.
 pub(super) fn separated(text: &str, separates: impl Fn(char) -> bool) -> Vec<String> {
     let mut items = vec![String::new()];
     let (mut depth, mut quoted) = (0_usize, false);

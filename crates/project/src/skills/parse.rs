@@ -1,25 +1,25 @@
-//! The text of a `SKILL.md`, as a skill.
+//! Parses the text of a `SKILL.md`.
 
 use super::front_matter::{FrontMatterError, FrontMatterField, fields, separated, split};
 use super::visible::visible;
 
-/// A name is at most this long, as the Agent Skills convention has it; the model must write it exactly.
+/// The maximal length of a name, from the Agent Skills convention; the model must write the name exactly.
 const NAME_CHARS_MAX: usize = 64;
 
-/// A description is at most this long, as the convention has it: every request carries all of them.
+/// The maximal length of a description, from the convention: every request carries all of them.
 const DESCRIPTION_CHARS_MAX: usize = 1024;
 
-/// What a `SKILL.md` says.
+/// The content of a `SKILL.md`.
 #[derive(Debug, PartialEq)]
 pub(super) struct Parsed {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) allowed_tools: Option<Vec<String>>,
-    /// What it tells the agent, or why it cannot be used.
+    /// The instructions for the agent, or the reason why the skill is unusable.
     pub(super) body: Result<String, SkillError>,
 }
 
-/// Why a skill cannot be used.
+/// The reason why a skill cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SkillError {
     #[error(transparent)]
@@ -32,7 +32,7 @@ pub(super) enum SkillError {
     Empty,
 }
 
-/// Reads a skill. `folder` is the name of its folder, which is its own when it gives none.
+/// Parses a skill. `folder` is the name of its folder, which is used if the skill gives no name.
 pub(super) fn parse(text: &str, folder: &str) -> Parsed {
     let text = text.trim_start_matches('\u{FEFF}').replace("\r\n", "\n").replace('\r', "\n");
     let unnamed = |body| Parsed {
@@ -70,12 +70,12 @@ pub(super) fn parse(text: &str, folder: &str) -> Parsed {
     Parsed { name, description: shortened(description), allowed_tools, body }
 }
 
-/// A text with its white space as single spaces and nothing hidden in it.
+/// Returns a text with single spaces between words and with hidden characters made visible.
 fn one_line(text: &str) -> String {
     visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
-/// Any name that is a name in every place it stands: in a list, a command, a path.
+/// Whether a name can stand everywhere a name is needed: in a list, a command and a path.
 fn is_name(name: &str) -> bool {
     let bad =
         |c: char| c.is_control() || matches!(c, '/' | '\\' | '`' | '"' | '<' | '>' | '[' | ']');
@@ -84,7 +84,7 @@ fn is_name(name: &str) -> bool {
         && !matches!(name, "" | "." | "..")
 }
 
-/// The first line that says something, for a skill that does not describe itself.
+/// Returns the first line with text, for a skill without a description.
 fn first_words(body: &str) -> String {
     let lines = body.lines().map(|line| line.trim_start_matches(['#', ' ']).trim());
     lines.map(one_line).find(|line| !line.is_empty()).unwrap_or_default()
@@ -97,7 +97,7 @@ fn shortened(text: String) -> String {
     }
 }
 
-/// Tools as a list, or as a text with commas or else spaces between them: `Read, Bash(git add:*)`.
+/// Reads tools from a list, or from a text with commas or else spaces: `Read, Bash(git add:*)`.
 fn tools(field: &FrontMatterField) -> Vec<String> {
     let items = match field {
         FrontMatterField::List(items) => items.clone(),

@@ -1,4 +1,4 @@
-//! Looking for skills.
+//! Searches the project for skills.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -11,10 +11,10 @@ use crate::files::{FileBytes, FileError, Links, TEXT_BYTES_MAX, is_missing, read
 use crate::settings::SkillSettings;
 
 /// Finds all skills of a project: in `.claude/skills`, in `.ship/skills`, then in the folders of
-/// `skills.paths`; in each by name. Of the usable ones of a name the first wins whose folder is called so
-/// too, else the first.
+/// `skills.paths`, each sorted by name. If several usable skills have one name, the first with that folder name
+/// wins, or else the first.
 ///
-/// Never fails: what cannot be used is listed with the reason.
+/// It never fails: an unusable skill is listed with the reason.
 pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
     let links = if settings.allow_external_paths { Links::Anywhere } else { Links::Inside };
     let mut scan = SkillScan { root, links, seen: HashSet::new(), found: Vec::new() };
@@ -27,8 +27,8 @@ pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
     scan.found
 }
 
-/// Of the usable ones of a name, only one stays so. A folder that is called like its skill is where people
-/// look for it; a skill that only says it is called so must not take its place.
+/// Leaves one usable skill of each name. People look for a skill in the folder of its name, so a skill that only
+/// claims the name must not take its place.
 fn shadow(skills: &mut [Skill]) {
     let is_usable = |skill: &Skill| matches!(skill.state, SkillState::Usable { .. });
     let is_at_home = |skill: &Skill| skill.folder.file_name() == Some(skill.name.as_ref());
@@ -50,13 +50,14 @@ fn shadow(skills: &mut [Skill]) {
 struct SkillScan<'a> {
     root: &'a Path,
     links: Links,
-    /// Files that were read, so that a folder which is named twice is listed once.
+    /// The files that were read, so that a folder that is named twice is listed once.
     seen: HashSet<PathBuf>,
     found: Vec<Skill>,
 }
 
 impl SkillScan<'_> {
-    /// A folder of `skills.paths`: of skills, or a skill itself. It is the user's wish, so it must be there.
+    /// Reads a folder of `skills.paths`: a folder of skills, or a skill itself. The user has asked for it,
+    /// so it must exist.
     fn path(&mut self, path: &str) {
         let source = SkillSource::Path(path.to_owned());
         let folder = self.root.join(path);
@@ -94,7 +95,7 @@ impl SkillScan<'_> {
         }
     }
 
-    /// A folder without a `SKILL.md` is no skill.
+    /// Reads one skill. A folder without a `SKILL.md` is not a skill.
     fn skill(&mut self, folder: &Path, source: SkillSource) {
         let file = folder.join("SKILL.md");
         let FileBytes { bytes, cut } = match read_below(self.root, &file, self.links) {
@@ -174,7 +175,7 @@ mod tests {
         folder
     }
 
-    /// One line a skill: `name (source): state`.
+    /// Lists the skills, one line each: `name (source): state`.
     fn listed(root: &Path, paths: &[&str], allow_external_paths: bool) -> Vec<String> {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
         let skills = scan_skills(root, &SkillSettings { paths, allow_external_paths });
@@ -270,7 +271,7 @@ mod tests {
         let far = outside.path().join("skills");
         let far = far.to_str().unwrap();
 
-        // Beside the project is a folder that others use too: only a name from our own is surely free.
+        // Other programs use the folder beside the project too, so only a name derived from ours is surely free.
         let missing = format!("{far}/missing");
         let refused = listed(project.path(), &[far, &missing], false);
         assert!(

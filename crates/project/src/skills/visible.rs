@@ -1,14 +1,14 @@
-//! Characters that people do not see and models read.
+//! Makes characters visible that models read and people do not see.
 //!
-//! Tag characters spell out whole sentences invisibly; controls of direction show a text in another order
-//! than it has. In a skill they are written as what they are.
+//! Tag characters can spell whole invisible sentences, and direction controls show a text in another order than it
+//! has. In a skill each is replaced by its code.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Writes invisible characters as `[U+E0041]`.
+/// Replaces invisible characters by their codes, such as `[U+E0041]`.
 ///
-/// Joiners, marks of direction and the selectors of emoji stay: words are written with them.
+/// Joiners, direction marks and emoji selectors stay, because words are written with them.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -16,7 +16,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if is_hidden(c) {
-            // Cannot fail: writing to a `String`.
+            // Writing to a `String` cannot fail.
             let _ = write!(shown, "[U+{:04X}]", u32::from(c));
         } else {
             shown.push(c);
@@ -28,7 +28,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
-        // Zero width, invisible operators, embedding and isolating of direction.
+        // These are zero-width characters, invisible operators, and direction embeddings and isolates.
         '\u{200B}'
         | '\u{2060}'..='\u{2064}'
         | '\u{202A}'..='\u{202E}'
@@ -39,7 +39,7 @@ fn is_hidden(c: char) -> bool {
         | '\u{115F}'
         | '\u{1160}'
         | '\u{3164}' => true,
-        // Tags, and selectors by which any byte can be hidden behind a character.
+        // These are tags, and selectors that can hide any byte behind a character.
         '\u{E0000}'..='\u{E0FFF}' => true,
         _ => c.is_control(),
     }
