@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, one file for each.
 
 pub(crate) mod chat;
 pub(crate) mod chats;

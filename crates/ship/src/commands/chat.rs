@@ -1,4 +1,4 @@
-//! `ship chat`: a person types, the message is on disk, the agent answers.
+//! `ship chat`: a person types a message, the message is on disk, the agent answers.
 
 mod complete;
 mod input;
@@ -38,7 +38,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     if chat.input.is_interactive() && !session.json {
         chat.greet()?;
     }
-    // What a run that was cut off left to do comes first.
+    // The unfinished work of an interrupted run comes first.
     let mut next = if session.json { ChatAction::Listen } else { ChatAction::Resume };
     loop {
         next = match next {
@@ -49,21 +49,21 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     }
 }
 
-/// How often is looked for what others have done to the contexts.
+/// The interval at which changes of other processes to the contexts are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// What comes next.
+/// The next action of the chat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChatAction {
-    /// What the person says.
+    /// Read what the person types.
     Listen,
-    /// What is left to do in the chat, if anything is.
+    /// Do the work that is left in the chat, if any.
     Resume,
-    /// Nothing.
+    /// Leave the chat.
     Leave,
 }
 
-/// A person and an agent, talking.
+/// A person and an agent in a conversation.
 struct ChatScreen<'a> {
     session: &'a Session,
     agent: &'a Agent,
@@ -86,12 +86,12 @@ impl ChatScreen<'_> {
         output::line(&lines.join("\n"))
     }
 
-    /// A word from the program itself, told apart from what the agent says.
+    /// Prints a note of the program itself, dimmed to differ from the agent's text.
     fn note(&self, text: &str) -> Result<(), Failure> {
         output::line(&Style::of_stdout().dim(&table::wrapped(text, 0)))
     }
 
-    /// Tells of a failure that ends nothing, unless nobody reads us any more.
+    /// Reports a failure that does not end the chat, unless the reader of the output is gone.
     fn tell(&self, failure: Failure) -> Result<(), Failure> {
         if failure.is_reader_gone() {
             return Err(failure);
@@ -100,7 +100,7 @@ impl ChatScreen<'_> {
         Ok(())
     }
 
-    /// Reads one line, and does what it means.
+    /// Reads one line and acts on it.
     async fn turn(&mut self) -> Result<ChatAction, Failure> {
         match self.typed().await? {
             Typed::End => return Ok(ChatAction::Leave),
@@ -113,7 +113,7 @@ impl ChatScreen<'_> {
                 Meant::Command(command) => return self.obey(command).await,
                 Meant::Usage(usage) => self.note(usage)?,
                 Meant::NoCommand => self.no_command(&line)?,
-                // As it was typed: spaces at its ends are the person's too.
+                // The message is sent as it was typed, with the spaces at its ends.
                 Meant::Message if self.session.json => self.answer_json(&line).await?,
                 Meant::Message => return self.say(&line).await,
             },
@@ -121,7 +121,7 @@ impl ChatScreen<'_> {
         Ok(ChatAction::Listen)
     }
 
-    /// Waits for a line, and tells meanwhile what others do to the contexts.
+    /// Waits for a line, and meanwhile reports changes of other processes to the contexts.
     async fn typed(&mut self) -> Result<Typed, Failure> {
         if self.session.json {
             return self.input.line().await;
@@ -146,14 +146,14 @@ impl ChatScreen<'_> {
                             self.completions.learn(&contexts);
                         }
                     }
-                    // It is told once the line is typed, if it is wrong still.
+                    // The failure is reported after the line is typed, if it persists.
                     Err(_) => looks = false,
                 },
             }
         }
     }
 
-    /// Tells what others have done to the contexts, and learns what there is to choose from.
+    /// Reports changes of other processes to the contexts, and updates the completions.
     async fn tell_news(&mut self) -> Result<(), Failure> {
         for told in self.news.read().await? {
             output::line(&context::dim_line(&told))?;
@@ -171,7 +171,7 @@ impl ChatScreen<'_> {
         self.note(&format!("There is no command {name}; /help lists them."))
     }
 
-    /// Does a command. One that fails says so and ends nothing.
+    /// Performs a command. A failure is reported and does not end the chat.
     async fn obey(&self, command: Slash) -> Result<ChatAction, Failure> {
         let session = self.session;
         let done = match command {
@@ -197,7 +197,7 @@ impl ChatScreen<'_> {
         Ok(ChatAction::Listen)
     }
 
-    /// Does something to the contexts. What waited for an answer may be left to do then.
+    /// Performs an operation on the contexts. After it, a waiting message may be left to answer.
     async fn operate(&self, operation: ContextOperation) -> Result<ChatAction, Failure> {
         let (session, agent) = (self.session, self.agent);
         let operating = agent.operate(&session.chat, operation.clone(), "terminal");
@@ -219,7 +219,7 @@ impl ChatScreen<'_> {
         Ok(if is_done && !session.json { ChatAction::Resume } else { ChatAction::Listen })
     }
 
-    /// For programs: each answer is a line, as `ship send --json` prints it.
+    /// For programs: prints each answer on a line, like `ship send --json`.
     async fn answer_json(&self, text: &str) -> Result<(), Failure> {
         let answered = super::send::answer(self.session, self.agent, text).await;
         match answered.and_then(|answer| super::send::print(self.session, &answer)) {
@@ -237,7 +237,7 @@ impl ChatScreen<'_> {
         self.settle(outcome).await
     }
 
-    /// Does what is left to do, unless somebody else is at it: the person need not wait for that.
+    /// Does the work that is left, unless another process is doing it: the person need not wait for that.
     async fn left_to_do(&self) -> Result<Option<Outcome>, Failure> {
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let mut waiting = Waiting::new(self.session, self.agent.listen(&self.session.chat));
@@ -247,7 +247,7 @@ impl ChatScreen<'_> {
                 screen.cut()?;
                 self.note("(what was left to do is left for the next time)")?;
             }
-            // What is typed here is accepted all the same.
+            // Lines typed here are accepted all the same.
             Some(Err(error)) if is_elsewhere(&error) => {
                 match FrozenHolder::of(self.session).await? {
                     Some(frozen) => self.tell(frozen.failure("what you say is kept"))?,
@@ -272,7 +272,7 @@ impl ChatScreen<'_> {
                 self.tell(super::send::not_known_to_be_kept())?;
                 return Ok(ChatAction::Listen);
             }
-            // The message is at fault, not the chat: the person can say it another way.
+            // The message is at fault, not the chat: the person can write another one.
             Err(failure) if failure.is_refusal() => {
                 self.tell(failure)?;
                 return Ok(ChatAction::Listen);
@@ -282,7 +282,7 @@ impl ChatScreen<'_> {
         let running = turn.run(&accepted, &interrupt);
         let ended = interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()?;
         let ended = match ended.transpose() {
-            // A person can see to the other process and go on here; a pipe would only wait at each line.
+            // A person can deal with the other process and continue here; a pipe would only wait at each line.
             Err(failure) if failure.is_frozen() && self.input.is_interactive() => {
                 self.tell(failure)?;
                 return Ok(ChatAction::Listen);
@@ -297,7 +297,7 @@ impl ChatScreen<'_> {
             Some(Ended::Left) => self.note("(your message is kept)")?,
             Some(Ended::Here(outcome)) => return self.settle(outcome).await,
             Some(Ended::Elsewhere(message)) => {
-                // Where the answer was given is told before it.
+                // The context of the answer is reported before the answer.
                 self.tell_news().await?;
                 for message in turn.said_before(&accepted).await?.iter().chain([&message]) {
                     for text in told(message, self.session.project.settings()) {
@@ -309,7 +309,7 @@ impl ChatScreen<'_> {
         Ok(ChatAction::Listen)
     }
 
-    /// Tells how a run ended, and asks what it waits for.
+    /// Reports the end of a run, and asks the question that it waits for.
     async fn settle(&mut self, mut outcome: Option<Outcome>) -> Result<ChatAction, Failure> {
         while outcome == Some(Outcome::Parked) {
             let Some(question) = Question::of(self.session).await? else {
@@ -324,7 +324,7 @@ impl ChatScreen<'_> {
                 QuestionReply::Again => {}
                 QuestionReply::Help(lines) => {
                     self.obey(Slash::Help).await?;
-                    // A person at a terminal reads it with the question, which comes again.
+                    // At a terminal, the person reads it with the question, which is asked again.
                     if !self.input.is_interactive() {
                         output::line(&lines)?;
                     }
@@ -345,7 +345,7 @@ impl ChatScreen<'_> {
         Ok(ChatAction::Listen)
     }
 
-    /// Keeps what was said instead of an answer.
+    /// Keeps a message that was typed instead of an answer.
     async fn keep(&self, text: &str) -> Result<(), Failure> {
         match MessageExchange::new(self.session, self.agent)
             .accept(text, &Interrupt::default())
@@ -358,7 +358,7 @@ impl ChatScreen<'_> {
         }
     }
 
-    /// Hands an answer to the run that waits for it, and follows it further.
+    /// Gives an answer to the waiting run, and follows the run.
     async fn answer(&self, answer: CallAnswer) -> Result<Option<Outcome>, Failure> {
         if matches!(answer, CallAnswer::Approval { approved: false, .. }) {
             self.note("Not allowed; the agent is told.")?;

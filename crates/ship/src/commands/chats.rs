@@ -1,4 +1,4 @@
-//! `ship chats`: the chats of the project.
+//! `ship chats`: lists the chats of the project.
 
 use std::process::ExitCode;
 
@@ -24,7 +24,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         };
         match overview.content {
             Ok(content) => rows.extend(content.map(|content| row(&key, &content))),
-            // One that cannot be read hides none of the others.
+            // An unreadable chat does not hide the others.
             Err(error) => {
                 let failure = Failure::from(error).without(session.project.secrets());
                 output::warning(&format!("chat `{key}`: {}", failure.sentence()));
@@ -71,7 +71,7 @@ fn print(rows: &[Object]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A chat of which nothing more than its name can be told, and why.
+/// Makes the row of a chat that cannot be read: its key and the problem.
 fn unread_row(key: &ChatKey, problem: &str) -> Object {
     let mut row = Object::from([("chatKey", key.as_str())]);
     for name in ["channel", "contextId", "title", "messageCount", "queued", "updatedAt"] {
@@ -101,7 +101,7 @@ fn waits(line: &LedgerLine) -> bool {
     matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
 }
 
-/// Everything in the ledger behind the inbox cursor.
+/// Returns every line of the ledger after the inbox cursor.
 pub(super) async fn unread(
     chat: &dyn Chat,
     inbox: Option<LedgerSeq>,

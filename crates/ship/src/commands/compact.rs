@@ -1,4 +1,4 @@
-//! `ship compact`: make room in the active context, look at what that would do, or take it back.
+//! `ship compact`: compacts the active context, previews a compaction, or undoes one.
 
 use std::pin::pin;
 use std::process::ExitCode;
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 
-/// How long a compaction may take before the person is told how far it is.
+/// The time after which the person is told how far a compaction is.
 const UNTOLD: Duration = Duration::from_secs(1);
 
-/// What is asked for.
+/// The flags of the command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CompactFlags {
     pub(crate) dry_run: bool,
@@ -67,7 +67,7 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
     ))
 }
 
-/// Waits for a compaction. One that takes long tells on standard error how far it is.
+/// Waits for a compaction. A long one reports its progress on standard error.
 async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
     let mut running = pin!(running);
     let mut untold = pin!(tokio::time::sleep(UNTOLD));
@@ -141,7 +141,7 @@ fn what_would_go(planned: &CompactionPreview) -> String {
     }
 }
 
-/// When the context was compacted last, and what became of it.
+/// Describes the last compaction and its effect.
 fn when_last(last: &Json) -> Option<String> {
     let number = |key: &str| last.get(key)?.as_u64();
     Some(format!(

@@ -1,4 +1,4 @@
-//! `ship config`: every setting in force, and where it came from.
+//! `ship config`: prints every setting in force and its source.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-/// Most values are shorter.
+/// The width of the value column; most values are shorter.
 const VALUE_COLUMNS: usize = 24;
 
 pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
@@ -35,8 +35,8 @@ pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for each setting; in a narrow terminal its group stands above it, and only what is not a default says
-/// where it came from.
+/// Returns a line for each setting. In a narrow terminal its group stands above it, and only a value that is not
+/// the default shows its source.
 fn lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String> {
     let width = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
     let source = |row: &Effective| style.dim(&row.source.to_string());

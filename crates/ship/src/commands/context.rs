@@ -1,5 +1,5 @@
-//! `ship context …`, `checkpoint`, `fork`, `rewind` and `undo`, and the same in `ship chat`: what is asked of the
-//! contexts of a chat, done and told.
+//! `ship context …`, `checkpoint`, `fork`, `rewind` and `undo`, and the same in `ship chat`: performs a request
+//! about the contexts of a chat and prints the result.
 
 mod hints;
 mod list;
@@ -23,24 +23,24 @@ use crate::table;
 
 pub(super) use hints::in_shell;
 
-/// What is asked of the contexts of a chat.
+/// A request about the contexts of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ContextRequest {
-    /// Which there are.
+    /// List the contexts of the chat.
     List {
-        /// How many of those that were left.
+        /// The maximal number of archived contexts.
         limit: Option<u64>,
     },
-    /// What is in one.
+    /// Show the content of one context.
     Show {
-        /// Its id or words of it; the active one when there are none.
+        /// The id or words of the context; the active one if there are none.
         which: Option<String>,
     },
-    /// That something is done to them.
+    /// Perform an operation on the contexts.
     Do(ContextOperation),
 }
 
-/// What is told when somebody else does it later.
+/// The note for an operation that another process performs later.
 const QUEUED: &str = "The chat is at work; this is done at its next step.";
 
 pub(crate) async fn run(session: &Session, asked: &ContextRequest) -> Result<ExitCode, Failure> {
@@ -56,7 +56,7 @@ pub(crate) async fn run(session: &Session, asked: &ContextRequest) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows what is asked for, or nothing if something is to be done.
+/// Shows the requested list or context; does nothing for an operation.
 pub(super) async fn look_at(
     session: &Session,
     agent: &Agent,
@@ -69,7 +69,7 @@ pub(super) async fn look_at(
     }
 }
 
-/// The contexts of the chat; none before anything is said in the chat that everybody begins in.
+/// Returns the contexts of the chat; `None` before anything is said in the default chat.
 async fn contexts(session: &Session, agent: &Agent) -> Result<Option<ContextList>, Failure> {
     let contexts = agent.contexts(&session.chat).await?;
     if contexts.is_none() && session.chat.as_str() != DEFAULT_CHAT {
@@ -79,7 +79,7 @@ async fn contexts(session: &Session, agent: &Agent) -> Result<Option<ContextList
     Ok(contexts)
 }
 
-/// Fails if an operation waits for a process that is frozen.
+/// Fails if an operation waits for a frozen process.
 async fn refuse_frozen(session: &Session, operated: &OperationOutcome) -> Result<(), Failure> {
     if !matches!(operated, OperationOutcome::Queued) {
         return Ok(());
@@ -90,7 +90,7 @@ async fn refuse_frozen(session: &Session, operated: &OperationOutcome) -> Result
     }
 }
 
-/// Tells what came of an operation, to somebody at a shell or to a program.
+/// Prints the result of an operation, for a person at a shell or for a program.
 pub(super) async fn tell(
     session: &Session,
     agent: &Agent,
@@ -117,12 +117,12 @@ pub(super) async fn tell(
     }
 }
 
-/// A line that tells of contexts among what the agent says.
+/// Formats a line about contexts that appears among the agent's answers.
 pub(super) fn dim_line(line: &str) -> String {
     Style::of_stdout().dim(&table::wrapped(&output::visible(line), 2))
 }
 
-/// The same, to somebody who talks to the agent.
+/// Prints the result of an operation for a person in `ship chat`.
 pub(super) async fn tell_in_chat(
     session: &Session,
     agent: &Agent,
@@ -154,12 +154,12 @@ async fn recalled(
     let ContextOperation::Recall { which, mode } = done else { return Ok(()) };
     match agent.look_at_context(&session.chat, which).await? {
         Ok(snapshot) => show::recalled(session, &snapshot, *mode),
-        // Somebody has loaded it in this moment; it was shown to the model all the same.
+        // Another process has just loaded it; the model was shown it all the same.
         Err(_) => Ok(()),
     }
 }
 
-/// Why nothing was done, and what may have been meant.
+/// Makes the failure of a refused operation, with the contexts that may have been meant.
 fn failure(session: &Session, not_done: OperationRefusal) -> Failure {
     let line = in_shell(&not_done.line, &session.same);
     let (message, remedy) = without_remedy(&line);
@@ -173,7 +173,7 @@ fn failure(session: &Session, not_done: OperationRefusal) -> Failure {
     }
 }
 
-/// Takes the remedy out of a line, which is kept in the ledger as "what is wrong; what to do. Nothing has changed."
+/// Separates the remedy from a line, which the ledger keeps as "what is wrong; what to do. Nothing has changed."
 fn without_remedy(line: &str) -> (String, Option<&str>) {
     const UNCHANGED: &str = " Nothing has changed.";
     let (told, unchanged) = match line.strip_suffix(UNCHANGED) {
@@ -181,7 +181,7 @@ fn without_remedy(line: &str) -> (String, Option<&str>) {
         None => (line, ""),
     };
     match told.rsplit_once("; ") {
-        // What a person wrote stands between backticks, and may hold anything.
+        // Text of a person stands between backticks, and may contain a semicolon.
         Some((what, remedy)) if remedy.matches('`').count() % 2 == 0 => {
             (format!("{what}.{unchanged}"), Some(remedy.trim_end_matches('.')))
         }

@@ -1,4 +1,4 @@
-//! A process that holds a chat and will not let go of it by itself.
+//! Detects a process that holds a chat and will not release it by itself.
 
 use ship_agent::RunError;
 use ship_store::{Busy, Holder, LaneError, Right, StorageError};
@@ -6,7 +6,7 @@ use ship_store::{Busy, Holder, LaneError, Right, StorageError};
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// A holder of the lane or of the write right for which it makes no sense to wait.
+/// A holder of the lane or of the write right for which waiting is useless.
 pub(crate) struct FrozenHolder {
     holder: Holder,
     is_stopped: bool,
@@ -14,7 +14,7 @@ pub(crate) struct FrozenHolder {
 }
 
 impl FrozenHolder {
-    /// Looks at the holder of the chat's lane; `None` unless it is frozen.
+    /// Returns the holder of the chat's lane if it is frozen.
     pub(crate) async fn of(session: &Session) -> Result<Option<Self>, Failure> {
         let Some(chat) = session.store()?.open(&session.chat).await? else { return Ok(None) };
         let Some(found) = chat.lane_holder().await? else { return Ok(None) };
@@ -27,13 +27,13 @@ impl FrozenHolder {
         Ok(frozen.then_some(Self { holder: found.holder, is_stopped, quiet_ms }))
     }
 
-    /// Returns the stopped process that an error tells of.
+    /// Returns the stopped process that an error names.
     pub(crate) fn in_error(error: &RunError) -> Option<Self> {
         let busy = busy(error).filter(|busy| busy.is_stopped)?;
         Some(Self { holder: busy.holder.clone()?, is_stopped: true, quiet_ms: 0 })
     }
 
-    /// Says who holds the chat, and why that one is not waited for.
+    /// Names the holder of the chat, and says why the command does not wait for it.
     pub(crate) fn sentence(&self) -> String {
         let holder = &self.holder;
         let state = match self.is_stopped {
@@ -46,7 +46,7 @@ impl FrozenHolder {
         )
     }
 
-    /// The failure of a command that does not wait any longer. `kept` tells what is kept of it.
+    /// Makes the failure of a command that does not wait any longer. `kept` says what is kept of it.
     pub(crate) fn failure(&self, kept: &str) -> Failure {
         Failure::frozen(format!("{}; {kept}", self.sentence())).hint(format!(
             "{}: nothing is lost by that, and `ship chat` goes on with what is kept",
@@ -62,7 +62,7 @@ impl FrozenHolder {
     }
 }
 
-/// The failure to accept a message. One that found the ledger busy was not written.
+/// Makes the failure to accept a message. If the ledger was busy, the message was not written.
 pub(crate) fn not_accepted(error: RunError) -> Failure {
     match FrozenHolder::in_error(&error) {
         Some(frozen) => {
@@ -74,7 +74,7 @@ pub(crate) fn not_accepted(error: RunError) -> Failure {
     }
 }
 
-/// The failure to answer a message that was accepted.
+/// Makes the failure to answer an accepted message.
 pub(crate) fn not_answered(error: RunError) -> Failure {
     match FrozenHolder::in_error(&error) {
         Some(frozen) => frozen.failure(KEPT),
@@ -82,7 +82,7 @@ pub(crate) fn not_answered(error: RunError) -> Failure {
     }
 }
 
-/// The failure of a command.
+/// Makes the failure of a command.
 pub(crate) fn not_done(error: RunError) -> Failure {
     match FrozenHolder::in_error(&error) {
         Some(frozen) if matches!(error, RunError::Kept(_)) => {
@@ -93,10 +93,10 @@ pub(crate) fn not_done(error: RunError) -> Failure {
     }
 }
 
-/// What became of a message that a frozen process keeps from being answered.
+/// Says what happens to a message that a frozen process keeps from being answered.
 pub(crate) const KEPT: &str = "your message is kept, but there is no answer yet";
 
-/// Whether an error says only that another process runs the chat.
+/// Whether an error only says that another process runs the chat.
 pub(crate) fn is_elsewhere(error: &RunError) -> bool {
     let stopped_writer = busy(error).is_some_and(|it| it.right == Right::Write && it.is_stopped);
     matches!(error, RunError::Lane(LaneError::Storage(StorageError::Busy(_)))) && !stopped_writer
@@ -109,7 +109,7 @@ fn busy(error: &RunError) -> Option<&Busy> {
     }
 }
 
-/// Waits for what needs the lane. A frozen holder that is in the way is named.
+/// Waits for work that needs the lane. A frozen holder is named in the failure.
 pub(crate) async fn or_frozen<T>(
     session: &Session,
     running: impl Future<Output = Result<T, RunError>>,

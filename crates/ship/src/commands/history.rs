@@ -1,4 +1,4 @@
-//! `ship history`: what was said, from wherever it is kept.
+//! `ship history`: prints the messages of a chat, from the live log and sealed ones.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::told::{self, Deliveries};
 
 pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<ExitCode, Failure> {
     let Some(chat) = session.store()?.open(&session.chat).await? else {
-        // Before anything is said, there is nothing wrong with the chat that everybody begins in.
+        // Every project has the default chat, so it is not an error that nothing was said in it yet.
         if session.chat.as_str() == DEFAULT_CHAT {
             return nothing(session);
         }
@@ -34,7 +34,7 @@ pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<
         print_ledger(session, &*chat, last).await?;
         return Ok(ExitCode::SUCCESS);
     }
-    // What waits is read first: what is answered meanwhile is then seen twice, and shown once.
+    // Waiting messages are read first: one that is answered meanwhile is then found twice, and shown once.
     let waiting = waiting(&*chat).await?;
     let mut said = History::find(&*chat, last).await?;
     let waiting: Vec<Object> = waiting.into_iter().filter(|new| !said.has(id(new))).collect();
@@ -61,32 +61,33 @@ fn nothing(session: &Session) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The newest messages of a chat, oldest first, each once: of the live log, and of sealed ones as far as needed.
+/// The newest messages of a chat, oldest first, each once: from the live log, and from sealed ones
+/// as far as needed.
 ///
-/// A log that was come back to holds messages that are older than those of others, so all are put in the order of
-/// the ledger, which no clock has a say in. Only their places are in memory; a message is read when it is asked
-/// for, and of the sealed logs no more than one is held.
+/// A log that the chat came back to has messages older than those of other logs. So all are sorted in the order of
+/// the ledger, which does not depend on any clock. Only their places are in memory. A message is read when it is
+/// needed, and at most one sealed log is held at a time.
 struct History<'a> {
     chat: &'a dyn Chat,
     live: Option<View>,
     sealed: Vec<SealedLog>,
-    /// The sealed log that was read last, and which one it is.
+    /// The sealed log that was read last, with its index.
     open: Option<(usize, View)>,
     found: Found,
-    /// The messages in order.
+    /// The messages in their order.
     order: Vec<TimedMessages>,
 }
 
-/// Where a message is.
+/// The place of one message, with its position in the order.
 #[derive(Clone, Copy)]
 struct TimedMessages {
     place: HistoryPlace,
-    /// 0 is the live log, 1 the newest sealed one.
+    /// The index of the log: 0 is the live log, 1 the newest sealed one.
     log: usize,
     seq: Seq,
 }
 
-/// Where a message stands: at its own entry of the ledger, or behind that of the last question before it.
+/// The position of a message: at its own ledger entry, or after that of the last question before it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct HistoryPlace {
     entry: u64,
@@ -96,7 +97,7 @@ struct HistoryPlace {
 impl<'a> History<'a> {
     async fn find(chat: &'a dyn Chat, last: usize) -> Result<Self, Failure> {
         let mut found = Found::default();
-        // The live log first: one that is rotated meanwhile is then among the sealed ones.
+        // The live log goes first: if it is rotated meanwhile, it is then found among the sealed ones.
         let live = chat.view().await?;
         if let Some(view) = &live {
             found.take(view, 0);
@@ -105,13 +106,13 @@ impl<'a> History<'a> {
         let sealed = chat.sealed().await?;
         let mut open = None;
         for (nth, log) in sealed.iter().enumerate() {
-            // A head tells how far the ledger was read when the logs before it were sealed.
+            // A head says how far the ledger was read when the logs before it were sealed.
             let read = after.map_or(u64::MAX, |inbox| inbox.map_or(0, LedgerSeq::get));
             if found.said_behind(read) >= last {
                 break;
             }
             if log.purged.is_none() {
-                // The one before it is given back first.
+                // The log before it is dropped first, so that only one is in memory.
                 drop(open.take());
                 open = chat.sealed_view_if_left(&log.name).await?.map(|view| (nth + 1, view));
                 open.iter().for_each(|(_, view)| found.take(view, nth + 1));
@@ -119,7 +120,7 @@ impl<'a> History<'a> {
             after = Some(log.head.inbox);
         }
         let mut order: Vec<TimedMessages> = found.places.values().copied().collect();
-        // Of one place what is in older logs comes first.
+        // At one position, messages of older logs come first.
         order.sort_unstable_by_key(|said| (said.place, Reverse(said.log), said.seq));
         Ok(Self { chat, live, sealed, open, found, order })
     }
@@ -156,37 +157,37 @@ impl<'a> History<'a> {
     }
 }
 
-/// Which messages were found, and where.
+/// The messages that were found, with their places.
 #[derive(Default)]
 struct Found {
     places: HashMap<String, TimedMessages>,
 }
 
 impl Found {
-    /// Takes the messages of a log that are not here yet.
+    /// Adds the messages of a log that are not found yet.
     fn take(&mut self, view: &View, log: usize) {
         let mut place = HistoryPlace::default();
         for line in &view.lines {
             let ContextBody::Message(message) = &line.body else { continue };
-            // A summary or a reference was never said; what it stands for is in a sealed log.
+            // A summary or a reference was never said; the messages it covers are in a sealed log.
             if is_summary(message) || is_reference_line(message) {
                 continue;
             }
-            // The order of a log counts: what was said during an answer stands behind it, also where a later log
-            // has no more than the one.
+            // The order within a log counts: a message sent during an answer stands after it, even if a later log
+            // has only one of the two.
             let entry = line.inbox.map_or(0, LedgerSeq::get);
             place = HistoryPlace { entry: entry.max(place.entry), is_behind: entry <= place.entry };
             match self.places.entry(id(message).to_owned()) {
                 Entry::Vacant(known) => {
                     known.insert(TimedMessages { place, log, seq: line.seq });
                 }
-                // A log that begins with an answer does not tell what that answered; an older one does.
+                // A log that begins with an answer lacks its question; an older log has it.
                 Entry::Occupied(mut known) => known.get_mut().place = place.max(known.get().place),
             }
         }
     }
 
-    /// Counts the messages that were said for later entries of the ledger.
+    /// Counts the messages for ledger entries after `entry`.
     fn said_behind(&self, entry: u64) -> usize {
         self.places.values().filter(|said| said.place.entry > entry).count()
     }
@@ -200,7 +201,7 @@ fn is_summary(message: &Object) -> bool {
     message.get("metadata").and_then(|metadata| metadata.get("kind")?.as_str()) == Some("summary")
 }
 
-/// The messages that were accepted and are in no context yet, marked as queued.
+/// Returns the accepted messages that are in no context yet, marked as queued.
 async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
     let view = chat.view().await?;
     let inbox = view.as_ref().and_then(|view| view.inbox);
@@ -228,7 +229,7 @@ fn print_message(message: Object, style: Style, settings: &Settings) -> Result<(
     let Ok(message) = UiMessage::from_json(Json::Object(message)) else { return Ok(()) };
     let was_left = message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some());
     if was_left && told::told(&message, settings).is_empty() {
-        // Only the call that switched, with which the answer in the other context begins.
+        // The message has only the switching call, with which the answer in the other context begins.
         return Ok(());
     }
     let about = |key: &str| message.metadata().and_then(|metadata| metadata.get(key));
@@ -241,7 +242,7 @@ fn print_message(message: Object, style: Style, settings: &Settings) -> Result<(
         (role, _) => role.unwrap_or("?").to_owned(),
     };
     output::line(&format!("{} {}", style.bold(&who), style.dim(&when)))?;
-    // What a person typed is shown as it was typed; what an agent writes is Markdown.
+    // A person's text is shown as it was typed; an agent's text is Markdown.
     let shown = |text: &str| match message.role() {
         Role::Assistant => told::shown(text),
         _ => table::wrapped_lines(&output::visible(text)),
@@ -271,7 +272,7 @@ fn print_message(message: Object, style: Style, settings: &Settings) -> Result<(
     output::line("")
 }
 
-/// What became of a call, in a word.
+/// Describes the state of a call in a word or two.
 fn became(state: ToolState) -> &'static str {
     match state {
         ToolState::OutputAvailable => "done",
@@ -286,12 +287,12 @@ fn became(state: ToolState) -> &'static str {
 }
 
 async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result<(), Failure> {
-    /// How many lines are in memory at once.
+    /// The number of lines that are in memory at once.
     const PAGE: usize = 500;
     let Some(newest) = chat.ledger_before(None, 1).await?.first().map(|line| line.seq) else {
         return Ok(());
     };
-    // Numbers are given one by one, so the last lines are those behind a number.
+    // Numbers are given one by one, so the last lines are those after a number.
     let mut after = newest.get().saturating_sub(last as u64);
     loop {
         let page = chat.ledger_after(Some(LedgerSeq::new(after)), PAGE).await?;
@@ -315,7 +316,7 @@ fn print_entry(session: &Session, line: LedgerLine) -> Result<(), Failure> {
     }
     let role = table::pad(entry.entry.str("role").unwrap_or("?"), 9);
     let text = output::visible(entry.entry.str("text").unwrap_or_default());
-    // Further lines stand under the first, so that a text cannot pose as an entry.
+    // Further lines are indented, so that a text cannot pose as an entry.
     let text = text.replace('\n', &format!("\n{:17}", ""));
     output::line(&format!("{:>5}  {} {text}", line.seq.get(), Style::of_stdout().bold(&role)))
 }
@@ -333,7 +334,7 @@ mod tests {
 
     use super::*;
 
-    /// A chat whose clock may jump before each message.
+    /// A chat with a clock that may jump before each message.
     struct Chatter {
         begun: Begun,
         clock: ManualClock,
@@ -348,7 +349,7 @@ mod tests {
             Self { begun, clock, jump_ms }
         }
 
-        /// Asks something, and answers it.
+        /// Asks a question and answers it.
         async fn say(&mut self, text: &str) {
             self.clock.advance(1_000 + self.jump_ms);
             self.jump_ms = -self.jump_ms;
@@ -366,7 +367,7 @@ mod tests {
             self.begun.position = self.begun.lane.append(batch, self.begun.position).await.unwrap();
         }
 
-        /// Goes on in another context with the lines of a sealed log, the nth from the newest.
+        /// Continues in another context with the lines of a sealed log, the nth from the newest.
         async fn switch(&mut self, back_to: Option<usize>) {
             let Position { generation, .. } = self.begun.position;
             let sealed = self.begun.chat.sealed().await.unwrap();
@@ -382,7 +383,7 @@ mod tests {
             self.begun.position = self.begun.lane.rotate(rotation).await.unwrap().position;
         }
 
-        /// Goes on with what the live log has up to a message.
+        /// Continues with the lines of the live log up to a message.
         async fn rewind_to(&mut self, id: &str) {
             let view = self.begun.chat.view().await.unwrap().unwrap();
             let last = view.line_of(&MessageId::new(id).unwrap()).unwrap();
@@ -415,7 +416,7 @@ mod tests {
             chatter.say("soup").await;
             chatter.switch(Some(0)).await;
             chatter.say("mast").await;
-            // Back to the question alone: its answer is in the sealed log only.
+            // The rewind keeps the question alone, so its answer is only in the sealed log.
             chatter.rewind_to("mast").await;
             let all = ["trip", "trip!", "boat", "boat!", "soup", "soup!", "mast", "mast!"];
             for last in 0..=all.len() + 1 {

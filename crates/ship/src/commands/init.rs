@@ -1,4 +1,4 @@
-//! `ship init`: make a folder a project.
+//! `ship init`: makes a folder a project.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `ship inspect`: what the model would be sent now, or was sent once, and what each piece of it takes.
+//! `ship inspect`: shows the next or an earlier request, with the tokens of each piece.
 
 mod past;
 mod pieces;
@@ -45,7 +45,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What it is about, a line or a few each.
+/// Prints names with their values, on one or more lines each.
 fn print_about(about: &[(&str, String)]) -> Result<(), Failure> {
     for (name, about) in about {
         output::line(&table::wrapped(&format!("{name:<8} {about}"), 9))?;
@@ -53,7 +53,7 @@ fn print_about(about: &[(&str, String)]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a request has in common with the one before it.
+/// Describes what a request shares with the one before it.
 fn stable(stable: &SharedPrefix) -> String {
     let tokens = format!("{} tokens as in the request before", stable.tokens);
     match &stable.difference {
@@ -62,7 +62,7 @@ fn stable(stable: &SharedPrefix) -> String {
     }
 }
 
-/// Which context is active, since when, and by what.
+/// Describes the active context, the time of its activation, and the reason.
 fn context(began: Option<&Activation>) -> String {
     let Some(began) = began else { return "none yet: it begins with the first message".to_owned() };
     let mut about = began.context.to_string();

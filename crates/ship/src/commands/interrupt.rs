@@ -1,4 +1,4 @@
-//! The person's wish to stop, by Ctrl-C: the run ends and keeps what was said.
+//! Lets the person stop a run with Ctrl-C; the run ends and keeps what was said.
 
 use std::io::{IsTerminal, Write};
 use std::pin::pin;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ship_agent::Stop;
 
-/// One turn's.
+/// The interrupt of one turn.
 #[derive(Default)]
 pub(crate) struct Interrupt {
     pub(crate) stop: Stop,
@@ -18,13 +18,13 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Lets Ctrl-C stop what is running, and waits until it has kept what was said. A second Ctrl-C does
-    /// not wait: whatever is on its way then is gone on with the next time.
+    /// Lets Ctrl-C stop the running work, and waits until it has saved what was said. A second Ctrl-C does not
+    /// wait; the next command then continues the work.
     pub(crate) async fn heeded<T>(&self, running: impl Future<Output = T>) -> Option<T> {
         self.heeded_with(running, || {}).await
     }
 
-    /// The same, with something to be done at the first Ctrl-C.
+    /// Does the same, and calls `first` at the first Ctrl-C.
     pub(crate) async fn heeded_with<T>(
         &self,
         running: impl Future<Output = T>,
@@ -32,7 +32,7 @@ impl Interrupt {
     ) -> Option<T> {
         let mut running = pin!(running);
         tokio::select! {
-            // Listened to first, so that there is no moment in which Ctrl-C would end the program.
+            // Ctrl-C is polled first, so that there is no moment in which it would end the program.
             biased;
             _ = tokio::signal::ctrl_c() => {}
             result = &mut running => return Some(result),
@@ -47,7 +47,7 @@ impl Interrupt {
     }
 }
 
-/// Waits for something that cannot be stopped, unless the person presses Ctrl-C.
+/// Waits for work that cannot be stopped, unless the person presses Ctrl-C.
 pub(crate) async fn unless_left<T>(running: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
@@ -56,10 +56,10 @@ pub(crate) async fn unless_left<T>(running: impl Future<Output = T>) -> Option<T
     }
 }
 
-/// A terminal shows `^C` where the cursor is; what is told next begins on a line of its own.
+/// Begins a new line after the `^C` that a terminal shows at the cursor.
 pub(crate) fn break_line() {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        // Nobody is left to be told when standard error is gone.
+        // If standard error is gone, there is no reader to inform.
         let _ = writeln!(std::io::stderr());
     }
 }

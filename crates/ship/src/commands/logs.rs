@@ -1,6 +1,6 @@
-//! `ship logs`: what the agent did, line by line.
+//! `ship logs`: prints what the agent did, line by line.
 //!
-//! Programs get the lines as they are. People get one line each: when, how grave, what, where, and what about it.
+//! Programs get the lines unchanged. People get one line for each: time, level, kind, chat, and details.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-/// Below this many columns a line has room for little but what happened; from the other on, for whole dates.
+/// Below `NARROW` columns a line has only the most important fields; from `WIDE` on it has whole dates.
 const NARROW: usize = 60;
 const WIDE: usize = 100;
 
@@ -58,14 +58,14 @@ pub(crate) async fn run(
     }
 }
 
-/// A request and the one it was answered with: messages that came together are one run's, which has the name of
-/// the last.
+/// Returns a request and the request it was answered with: messages that arrived together have one run, which is
+/// named after the last.
 async fn answered_with(session: &Session, id: &str) -> Result<BTreeSet<String>, Failure> {
     let mut ids = BTreeSet::from([id.to_owned()]);
     let store = session.store()?;
     for look in store.chats().await? {
         let Ok(key) = look.key else { continue };
-        // A chat that cannot be read has nothing to add; its log may have.
+        // An unreadable chat adds nothing here, but its log may.
         let said = messages(&*store, &key).await.unwrap_or_default();
         let mut after = said.iter().skip_while(|message| request_of(message) != Some(id)).skip(1);
         let answer = after.find(|message| message.role() == ship_message::Role::Assistant);
@@ -85,7 +85,7 @@ fn print(session: &Session, line: &Object) -> Result<(), Failure> {
     output::line(&shown(line, table::columns(), Style::of_stdout()))
 }
 
-/// The line as a person reads it, in a terminal of this width.
+/// Formats a line for a person, in a terminal of this width.
 fn shown(line: &Object, columns: usize, style: Style) -> String {
     let text = |key: &str| output::visible(line.str(key).unwrap_or_default());
     let format = match columns {
@@ -106,14 +106,14 @@ fn shown(line: &Object, columns: usize, style: Style) -> String {
         pieces.push((text("chatKey"), Style::cyan));
     }
     let used: usize = pieces.iter().map(|(text, _)| table::width(text) + 1).sum();
-    // One line of the log is one line here.
+    // One line of the log stays one line here.
     let about = output::visible(&about(line)).replace('\n', " ");
     let about = table::fit(&about, columns.saturating_sub(used));
     let styled = pieces.iter().map(|(text, paint)| paint(style, text));
     styled.chain([about]).collect::<Vec<_>>().join(" ")
 }
 
-/// What a line says, what matters most first, without what every line has and nobody reads.
+/// Returns the details of a line, the most important first, without the fields that every line has.
 fn about(line: &Object) -> String {
     let (mut said, mut more): (Vec<String>, Vec<String>) = Default::default();
     for (key, value) in line.iter() {
@@ -136,7 +136,7 @@ fn about(line: &Object) -> String {
     said.join(", ")
 }
 
-/// What somebody said, in quotes.
+/// Quotes the text of a message.
 fn quoted(message: &Json) -> String {
     let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
     parts.iter().map(part).collect::<Vec<_>>().join(" ")

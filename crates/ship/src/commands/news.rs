@@ -1,7 +1,7 @@
-//! News of a chat's contexts: what another process has done to them while this one looks on.
+//! Reports what other processes do to the contexts of a chat.
 //!
-//! What this process does itself is told by its agent at once. The ledger has what all of them have done, so
-//! news is what is there and was not told.
+//! The agent reports the changes of this process at once. The ledger has the changes of all processes, so the news
+//! are the changes in the ledger that were not reported.
 
 use ship_agent::{Agent, Listener, RunEvent};
 use ship_message::Chunk;
@@ -12,16 +12,16 @@ use super::turn::{Notice, notice};
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// How much of the ledger is read at once.
+/// The number of ledger lines that are read at once.
 const PAGE: usize = 200;
 
-/// What has happened to the contexts of a chat, from when it was asked for.
+/// The changes to the contexts of a chat from a certain time on.
 pub(crate) struct News<'a> {
     session: &'a Session,
-    /// What this process's own agent tells.
+    /// Receives the events of this process's own agent.
     listener: Listener,
     told: Vec<String>,
-    /// How far the ledger was read.
+    /// The last ledger line that was read.
     seen: Option<LedgerSeq>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> News<'a> {
         Ok(Self { session, listener, told: Vec::new(), seen })
     }
 
-    /// What nobody was told here yet, in order.
+    /// Returns the changes that were not reported here yet, in order.
     pub(crate) async fn read(&mut self) -> Result<Vec<String>, Failure> {
         while let Some(event) = self.listener.try_next() {
             if let RunEvent::Chunk(Chunk::Data(part)) = &event
@@ -72,7 +72,7 @@ impl<'a> News<'a> {
     }
 }
 
-/// What an entry tells of contexts. Of what was not done, only whoever asked for it wants to know.
+/// Returns the text of an entry about contexts. A refused operation concerns only the person that asked for it.
 fn of_contexts(line: &LedgerLine) -> Option<&str> {
     let LedgerBody::Entry(entry) = &line.body else { return None };
     let meta = entry.entry.get("meta")?;

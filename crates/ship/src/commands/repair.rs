@@ -1,4 +1,4 @@
-//! `ship repair`: goes on with what can be read, and marks what cannot be healed as known.
+//! `ship repair`: heals what can be healed, and marks the rest as known.
 
 use std::process::ExitCode;
 
@@ -16,13 +16,13 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-/// What was wrong in all chats, and what still is.
+/// The problems of all chats, before and after the repair.
 #[derive(Default)]
 struct RepairReport {
     chats: usize,
-    /// What was not known before.
+    /// The problems that were not known before.
     found: Vec<StorageProblem>,
-    /// What only a person can do something about.
+    /// The problems that only a person can solve.
     left: Vec<StorageProblem>,
 }
 
@@ -71,14 +71,14 @@ async fn look_after(
     Ok(())
 }
 
-/// Heals what can be healed, and marks the rest as known. Nothing of a chat in which something runs is changed.
+/// Heals what can be healed and marks the rest as known. A chat with a run at work is not changed.
 async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[StorageProblem]) -> Result<(), RunError> {
     let lane = chat.lane_now("repair").await?;
     chat.repair().await?;
     let live = chat_folder(key).join("messages/history.jsonl").display().to_string();
     let is_damaged =
         found.iter().any(|found| found.file == live && found.kind == StorageProblemKind::Damage);
-    // The readable lines go on in a whole log, and the damaged one is kept in the archive.
+    // The readable lines continue in a whole log, and the damaged log is kept in the archive.
     if let Some(view) = chat.view().await?.filter(|view| is_damaged && !view.problems.is_empty()) {
         let (expected, pieces) =
             (Some(view.position.generation), vec![LogPiece::KeepFrom(Seq::new(0))]);

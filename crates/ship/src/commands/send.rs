@@ -1,4 +1,4 @@
-//! `ship send`: one message, one answer.
+//! `ship send`: sends one message and prints its answer.
 
 use std::io::Read;
 use std::pin::pin;
@@ -28,11 +28,11 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-/// An answer, and what was said before the run went on in another context.
+/// An answer, with what was said before the run moved to another context.
 pub(super) struct SendAnswer {
     before: Vec<UiMessage>,
     message: UiMessage,
-    /// The context that an answer was stopped in, if the chat has left it.
+    /// The context in which the answer was stopped, if the chat has left it.
     left: Option<ContextId>,
 }
 
@@ -50,7 +50,7 @@ impl SendAnswer {
     }
 }
 
-/// Says something and waits for the answer.
+/// Sends a message and waits for the answer.
 pub(super) async fn answer(
     session: &Session,
     agent: &Agent,
@@ -58,7 +58,7 @@ pub(super) async fn answer(
 ) -> Result<SendAnswer, Failure> {
     let turn = MessageExchange::new(session, agent);
     let interrupt = Interrupt::default();
-    // Before the message is accepted: behind that there must be no moment in which nobody heeds Ctrl-C.
+    // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
     let mut news = News::from_now(session, agent).await?;
     let AcceptResult::Yes(accepted) = turn.accept(text, &interrupt).await? else {
         break_line();
@@ -90,14 +90,14 @@ pub(super) async fn answer(
     }
 }
 
-/// The failure of somebody who did not wait for their own message to be written.
+/// Makes the failure of a person that left before the message was on disk.
 pub(super) fn not_known_to_be_kept() -> Failure {
     Failure::new("not_kept", "you left before your message was on disk; it may not be kept")
         .hint("`ship history` shows it if it is; else say it again")
 }
 
-/// Prints an answer. One that failed or was stopped is a failure here too, after what was said before that: half
-/// an answer must not pass for a whole one.
+/// Prints an answer. A failed or stopped answer is a failure here too, after its text is printed: half an answer
+/// must not pass for a whole one.
 pub(super) fn print(session: &Session, answer: &SendAnswer) -> Result<(), Failure> {
     let message = &answer.message;
     let end = End::of(message);
@@ -140,7 +140,7 @@ fn failed(message: &UiMessage, sentence: &str) -> Failure {
     Failure::new("failed", sentence).hint(format!("`ship logs --request {request}` tells more"))
 }
 
-/// Tells on standard error what the answer waits for, and where the chat goes on.
+/// Reports on standard error what the answer waits for, and where the chat continues.
 async fn tell_notices<T>(
     session: &Session,
     mut listener: Listener,
@@ -154,7 +154,7 @@ async fn tell_notices<T>(
                 let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
                 match notice(part) {
                     Some(Notice::Context(line)) => output::notice(&in_shell(line, &session.same)),
-                    // Making room is nothing to worry about; waiting for a provider may be.
+                    // A compaction is no reason to worry; waiting for a provider may be.
                     Some(Notice::MakingRoom(text) | Notice::MadeRoom(text)) => output::notice(text),
                     Some(Notice::Other(text)) => output::warning(text),
                     None => {}
@@ -164,7 +164,7 @@ async fn tell_notices<T>(
     }
 }
 
-/// Reads no more than a message may have, and one byte to know that there is more.
+/// Reads at most the length of a message, and one more byte to detect a longer input.
 fn read_stdin(session: &Session) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let limit = session.message_bytes_max();

@@ -1,4 +1,4 @@
-//! One turn: a message is accepted, and its answer followed.
+//! One turn: accepts a message and follows its answer.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 
-/// How often another process that runs the chat is looked at.
+/// The interval at which another process that runs the chat is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 
-/// A question that was answered a moment ago is in one of the logs that were left last.
+/// The number of sealed logs that are searched: a question that was just answered is in one of the newest.
 const LOGS_LOOKED_AT: usize = 4;
 
-/// A person who waits this long for a run to begin is told what for.
+/// The time after which a waiting person is told the reason.
 const WAIT_UNTOLD: Duration = Duration::from_secs(1);
 
 /// A message on its way into a chat.
@@ -31,18 +31,18 @@ pub(crate) struct MessageExchange<'a> {
     agent: &'a Agent,
 }
 
-/// What a turn came to.
+/// The result of a turn.
 pub(crate) enum Ended {
     /// The run ended in this process.
     Here(Option<Outcome>),
-    /// Another process answered with this.
+    /// Another process gave this answer.
     Elsewhere(UiMessage),
-    /// The message is kept, and the person does not wait for its answer.
+    /// The message is kept, and the person does not wait for the answer.
     Left,
 }
 
-/// The ledger entry of a message that was sent from here. A place alone may have been another's before a ledger
-/// was restored from a copy, so what the message is called counts too.
+/// The ledger entry of a message from this process. Its number alone is not enough: after a ledger is restored from
+/// a copy, another message may have had it. So the request id counts too.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnEntry {
     seq: LedgerSeq,
@@ -50,7 +50,7 @@ pub(crate) struct OwnEntry {
 }
 
 impl OwnEntry {
-    /// The place of the message in a context, if it is there.
+    /// Returns the index of the message in a context, if it is there.
     fn place_in(&self, view: &View) -> Option<usize> {
         view.lines.iter().position(|line| {
             let ContextBody::Message(message) = &line.body else { return false };
@@ -61,7 +61,7 @@ impl OwnEntry {
         })
     }
 
-    /// What was said behind the message, if it is in this context.
+    /// Returns the messages after the message, if it is in this context.
     fn behind(&self, view: &View) -> Option<Vec<UiMessage>> {
         let at = self.place_in(view)?;
         let messages = view.lines[at + 1..].iter().filter_map(|line| match &line.body {
@@ -71,7 +71,7 @@ impl OwnEntry {
         Some(messages.collect())
     }
 
-    /// What the message is called in this context, if it is there.
+    /// Returns the id of the message in this context, if it is there.
     fn id_in<'v>(&self, view: &'v View) -> Option<&'v str> {
         match &view.lines[self.place_in(view)?].body {
             ContextBody::Message(message) => message.str("id"),
@@ -80,11 +80,11 @@ impl OwnEntry {
     }
 }
 
-/// Whether a message is on disk.
+/// Says whether a message is on disk.
 pub(crate) enum AcceptResult {
-    /// It is, as this entry of the ledger.
+    /// The message is on disk as this ledger entry.
     Yes(OwnEntry),
-    /// The person did not wait for it: it may have been written, or not.
+    /// The person did not wait: the message may or may not be written.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ impl<'a> MessageExchange<'a> {
         &self.session.chat
     }
 
-    /// Makes a message durable. The person may leave before it is; nothing is promised then.
+    /// Makes a message durable. If the person leaves before that, nothing is promised.
     pub(crate) async fn accept(&self, text: &str, by: &Interrupt) -> Result<AcceptResult, Failure> {
         let request = new_id();
         let request_id = format!("req_{request}");
@@ -123,9 +123,9 @@ impl<'a> MessageExchange<'a> {
         }
     }
 
-    /// Runs the chat until nothing is to be done, or follows whoever runs it.
+    /// Runs the chat until nothing is left to do, or follows the process that runs it.
     pub(crate) async fn run(&self, accepted: &OwnEntry, by: &Interrupt) -> Result<Ended, Failure> {
-        // Who stopped while the message was written wants no answer now.
+        // A person that stopped during the write wants no answer now.
         if by.was_asked() {
             return Ok(Ended::Left);
         }
@@ -139,7 +139,7 @@ impl<'a> MessageExchange<'a> {
                     }
                     return Ok(if by.was_asked() { Ended::Left } else { Ended::Here(None) });
                 }
-                // Somebody else has the lane, and will find the message in the ledger.
+                // Another process holds the lane and will find the message in the ledger.
                 Err(error) if is_elsewhere(&error) => {
                     if let Some(message) = self.answered(accepted).await? {
                         return Ok(Ended::Elsewhere(message));
@@ -157,15 +157,15 @@ impl<'a> MessageExchange<'a> {
         }
     }
 
-    /// The answer to a message, once it is in a context. Others may have been answered since, so it is
-    /// not the newest one that counts but the first behind the question; and that context may have been left.
+    /// Returns the answer to a message once it is in a context. Other messages may have been answered since, so the
+    /// first answer after the question counts and not the newest. The context may have been left meanwhile.
     pub(crate) async fn answered(&self, accepted: &OwnEntry) -> Result<Option<UiMessage>, Failure> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else { return Ok(None) };
         let Some(view) = chat.view().await? else { return Ok(None) };
         if let Some(behind) = accepted.behind(&view) {
             return Ok(behind.into_iter().find(is_answer));
         }
-        // What was not read from the ledger yet is nowhere.
+        // A message that was not read from the ledger yet is in no context.
         if view.inbox < Some(accepted.seq) {
             return Ok(None);
         }
@@ -180,7 +180,7 @@ impl<'a> MessageExchange<'a> {
 }
 
 impl MessageExchange<'_> {
-    /// Returns the context in which a message was answered, if the chat is in another one by now.
+    /// Returns the context in which a message was answered, if the chat is in another one now.
     pub(crate) async fn context_left(
         &self,
         accepted: &OwnEntry,
@@ -193,20 +193,20 @@ impl MessageExchange<'_> {
         for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await? {
             let view = chat.sealed_view_if_left(&log.name).await?;
             if view.is_some_and(|view| accepted.place_in(&view).is_some()) {
-                // A compaction replaces the log of a context, which goes on.
+                // A compaction replaces the log of a context, but the context continues.
                 return Ok(Some(log.head.context).filter(|left| *left != live.head.context));
             }
         }
         Ok(None)
     }
 
-    /// What a run has said to a message before it took it to another context, in order.
+    /// Returns what a run said to a message before it moved to another context, in order.
     pub(crate) async fn said_before(&self, accepted: &OwnEntry) -> Result<Vec<UiMessage>, Failure> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else {
             return Ok(Vec::new());
         };
         let Some(view) = chat.view().await? else { return Ok(Vec::new()) };
-        // A question that the logs before this one had not read from the ledger is in none of them.
+        // The earlier logs cannot contain a question that was read from the ledger only after them.
         if view.head.inbox < Some(accepted.seq) {
             return Ok(Vec::new());
         }
@@ -223,13 +223,13 @@ impl MessageExchange<'_> {
     }
 }
 
-/// Whether a message is what a run has left behind when it took a question along.
+/// Whether a run left this message behind when it took a question to another context.
 fn has_moved(message: &Object, question: &str) -> bool {
     let moved = message.get("metadata").and_then(|metadata| metadata.get(MOVED)?.as_array());
     moved.unwrap_or_default().iter().any(|id| id.as_str() == Some(question))
 }
 
-/// Tells the person once, on standard error, what a run that does not begin waits for.
+/// Tells the person once, on standard error, what a delayed run waits for.
 pub(crate) struct Waiting<'a> {
     session: &'a Session,
     listener: Listener,
@@ -237,7 +237,7 @@ pub(crate) struct Waiting<'a> {
     told: HolderNotice,
 }
 
-/// What the person was told of the process that is waited for.
+/// What the person was told about the process that holds the chat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HolderNotice {
     Nothing,
@@ -250,7 +250,7 @@ impl<'a> Waiting<'a> {
         Self { session, listener, until: Instant::now() + WAIT_UNTOLD, told: HolderNotice::Nothing }
     }
 
-    /// Tells who has the chat after the time of one `lock.waitMs`. Gives a holder that was frozen all that time.
+    /// Names the holder of the chat after one `lock.waitMs`. Returns a holder that was frozen all that time.
     async fn tell_who_works(&mut self) -> Result<Option<FrozenHolder>, Failure> {
         let frozen = FrozenHolder::of(self.session).await?;
         if frozen.is_some() && self.told == HolderNotice::Frozen {
@@ -269,7 +269,7 @@ impl<'a> Waiting<'a> {
         self.told = if frozen.is_some() { HolderNotice::Frozen } else { HolderNotice::AtWork };
     }
 
-    /// Waits for a run. One that tells anything has begun, and needs no word from us.
+    /// Waits for a run. A run that sends events has begun and needs no note from us.
     pub(crate) async fn told<T>(&mut self, running: impl Future<Output = T>) -> T {
         let mut running = pin!(running);
         loop {
@@ -277,7 +277,7 @@ impl<'a> Waiting<'a> {
                 result = &mut running => return result,
                 Some(_) = self.listener.next() => self.told = HolderNotice::AtWork,
                 () = tokio::time::sleep_until(self.until), if self.told == HolderNotice::Nothing => {
-                    // What cannot be looked at is told by the run itself.
+                    // If the holder cannot be examined, the run itself reports the problem.
                     let frozen = FrozenHolder::of(self.session).await.ok().flatten();
                     self.tell(frozen, "waiting for this chat; another process may be at work in it");
                 }
@@ -286,8 +286,8 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Whether somebody is answered by a message: not by what was fetched for the answer, nor by what a run had said
-/// before it took the question to another context.
+/// Whether a message answers the person. A reference that was fetched for the answer does not, and neither does
+/// what a run said before it took the question to another context.
 fn is_answer(message: &UiMessage) -> bool {
     let was_moved = message.metadata().and_then(|metadata| metadata.get(MOVED)).is_some();
     message.role() == ship_message::Role::Assistant && !is_reference(message) && !was_moved
@@ -297,14 +297,14 @@ fn read(message: &Object) -> Option<UiMessage> {
     UiMessage::from_json(Json::Object(message.clone())).ok()
 }
 
-/// The messages of a chat's active context.
+/// Returns the messages of a chat's active context.
 pub(crate) async fn messages(store: &dyn Store, key: &ChatKey) -> Result<Vec<UiMessage>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
     let Some(view) = chat.view().await? else { return Ok(Vec::new()) };
     Ok(view.messages().filter_map(read).collect())
 }
 
-/// What a run waits for, as its last events tell.
+/// Returns the calls in a message that wait for a result.
 pub(crate) fn waits_for(message: &UiMessage) -> Vec<(String, String, Json)> {
     let wait = |part: &UiPart| match part {
         UiPart::Tool(tool) if !tool.state().is_terminal() => Some((
@@ -317,19 +317,19 @@ pub(crate) fn waits_for(message: &UiMessage) -> Vec<(String, String, Json)> {
     message.parts().iter().filter_map(wait).collect()
 }
 
-/// What the person should know while a run goes on.
+/// A notice for the person during a run.
 pub(crate) enum Notice<'a> {
-    /// The chat goes on in another context, or its contexts have changed.
+    /// The chat continues in another context, or its contexts have changed.
     Context(&'a str),
-    /// Room is being made in the context.
+    /// The context is being compacted.
     MakingRoom(&'a str),
-    /// Room was made.
+    /// The context was compacted.
     MadeRoom(&'a str),
-    /// Something else.
+    /// Any other notice.
     Other(&'a str),
 }
 
-/// What the person should know, if this part says it.
+/// Returns the notice if this part is one.
 pub(crate) fn notice(part: &Object) -> Option<Notice<'_>> {
     (part.str("type") == Some("data-notice")).then_some(())?;
     let data = part.get("data")?;
@@ -342,7 +342,7 @@ pub(crate) fn notice(part: &Object) -> Option<Notice<'_>> {
     })
 }
 
-/// Sixteen hex digits that nobody else has.
+/// Returns sixteen random hex digits.
 fn new_id() -> String {
     use ship_agent::IdSource;
     format!("{:016x}", ship_agent::RandomIds::default().next())

@@ -1,4 +1,4 @@
-//! `ship verify`: looks for damage, and changes nothing.
+//! `ship verify`: looks for damage and changes nothing.
 
 use std::process::ExitCode;
 
@@ -21,12 +21,12 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
             Err(problem) => problems.push(problem),
             Ok(key) => match problems_of(&*store, &key).await {
                 Ok(found) => problems.extend(found),
-                // A chat that cannot even be looked at is a problem like any other.
+                // A chat that cannot be opened is a problem like any other.
                 Err(failure) => problems.push(unreadable(&key, failure)),
             },
         }
     }
-    // What a person has seen and cannot be healed is no news.
+    // A problem that a person has seen and that cannot be healed is no failure.
     let ok = problems.iter().all(|problem| problem.known);
     if session.json {
         let problems: Vec<Json> = problems.iter().map(to_json).collect();
@@ -45,7 +45,7 @@ async fn problems_of(store: &dyn Store, key: &ChatKey) -> Result<Vec<StorageProb
     Ok(chat.verify().await?)
 }
 
-/// A chat that cannot even be looked at, as a problem.
+/// Turns the failure to open a chat into a problem.
 pub(super) fn unreadable(key: &ChatKey, failure: Failure) -> StorageProblem {
     let file = chat_folder(key).display().to_string();
     let remedy = failure.remedy().unwrap_or("restore it from a copy");
@@ -84,7 +84,7 @@ fn print(problems: &[StorageProblem], chats: usize) -> Result<(), Failure> {
     })
 }
 
-/// Prints a problem and what to do about it.
+/// Prints a problem and its remedy.
 pub(super) fn print_problem(problem: &StorageProblem, style: Style) -> Result<(), Failure> {
     if problem.known {
         let line = format!("{} {}", line(problem, style), style.dim("(known)"));
@@ -95,7 +95,7 @@ pub(super) fn print_problem(problem: &StorageProblem, style: Style) -> Result<()
     output::line(&table::wrapped(&hint, 8))
 }
 
-/// Where a problem is and what it is, in one line.
+/// Describes the place and the kind of a problem on one line.
 pub(super) fn line(problem: &StorageProblem, style: Style) -> String {
     let place = match problem.offset {
         0 => problem.file.clone(),

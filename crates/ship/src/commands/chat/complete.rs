@@ -1,4 +1,4 @@
-//! What Tab offers: commands, what stands behind them, contexts and checkpoints.
+//! Completes commands, their arguments, contexts and checkpoints with Tab.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,22 +13,22 @@ use super::slash::{COMMANDS, SUBCOMMANDS};
 use crate::output;
 use crate::table;
 
-/// What there is to choose from in the chat.
+/// The words to choose from in the chat.
 #[derive(Default)]
 struct CompletionWords {
-    /// The id and the title of each context that was left, the one left last first.
+    /// The id and the title of each archived context, the one left last first.
     contexts: Vec<(String, String)>,
     checkpoints: Vec<String>,
 }
 
-/// Completes what begins with a slash. Whoever learns of a change tells it.
+/// Completes lines that begin with a slash. The chat updates the words when they change.
 #[derive(Clone, Default)]
 pub(super) struct Completions {
     known: Arc<Mutex<CompletionWords>>,
 }
 
 impl Completions {
-    /// From now on there is this to choose from.
+    /// Replaces the words to choose from.
     pub(super) fn learn(&self, contexts: &ContextList) {
         let named = |item: &ship_context::contexts::IndexItem| {
             (item.context.as_str().to_owned(), item.title.clone())
@@ -40,7 +40,7 @@ impl Completions {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
-    /// Where what is completed begins, and what may stand there.
+    /// Returns the place where the completed word begins, and its candidates.
     fn offered(&self, typed: &str) -> (usize, Vec<Pair>) {
         let behind = |command: &str| {
             let rest = typed.strip_prefix(command)?.strip_prefix(' ')?.trim_start();
@@ -65,7 +65,7 @@ impl Completions {
         }
     }
 
-    /// Contexts by what their titles or their ids begin with.
+    /// Returns the contexts with a title or id that begins with the typed text.
     fn contexts(&self, typed: &str) -> Vec<Pair> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = |title: &str| title.to_lowercase().starts_with(&typed.to_lowercase());

@@ -1,4 +1,4 @@
-//! What the person types: with line editing on a terminal, as plain lines from a pipe.
+//! Reads what the person types: with line editing on a terminal, as plain lines from a pipe.
 
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::PathBuf;
@@ -13,30 +13,30 @@ use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 
-/// What was typed.
+/// The result of reading a line.
 pub(super) enum Typed {
     Line(String),
-    /// A line that is longer than a message may be. It was passed over.
+    /// The line is longer than a message may be, and was skipped.
     TooLong,
-    /// Ctrl-C at the prompt.
+    /// The person pressed Ctrl-C at the prompt.
     Interrupted,
     End,
 }
 
-/// Whether the Up key brings a line back.
+/// Says whether the Up key brings a line back.
 enum Remember {
     Yes,
     No,
 }
 
-/// Where lines come from.
+/// The source of lines.
 pub(super) enum LineSource {
     Terminal {
         editor: Option<Box<Editor<Completions, FileHistory>>>,
         history: PathBuf,
         aside: Aside,
     },
-    /// Lines of `limit` bytes at most, of which some were read that had `read` bytes.
+    /// Lines of at most `limit` bytes; `read` bytes were read so far.
     Pipe { limit: u64, read: u64 },
 }
 
@@ -49,13 +49,13 @@ impl LineSource {
         let mut editor: Editor<Completions, FileHistory> =
             Editor::with_config(config).map_err(|error| Failure::from_error("terminal", &error))?;
         editor.set_helper(Some(completions));
-        // A terminal that can only be read from has nothing beside its prompt.
+        // A terminal that can only be read has no place beside its prompt.
         let aside = match editor.create_external_printer() {
             Ok(printer) => Aside(Some(Arc::new(Mutex::new(printer)))),
             Err(_) => Aside(None),
         };
         let history = session.project.root().join(".ship/terminal_history");
-        // No history yet is an empty one.
+        // A missing history counts as an empty one.
         let _ = editor.load_history(&history);
         Ok(Self::Terminal { editor: Some(Box::new(editor)), history, aside })
     }
@@ -64,7 +64,7 @@ impl LineSource {
         matches!(self, Self::Terminal { .. })
     }
 
-    /// Where something can be told while the person types.
+    /// Returns the place where notes are shown while the person types.
     pub(super) fn aside(&self) -> Aside {
         match self {
             Self::Terminal { aside, .. } => aside.clone(),
@@ -72,7 +72,7 @@ impl LineSource {
         }
     }
 
-    /// Waits for something to be said, and remembers it for the Up key.
+    /// Waits for a line, and remembers it for the Up key.
     pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
         self.next("> ", Remember::Yes).await
     }
@@ -82,7 +82,7 @@ impl LineSource {
         self.next(question, Remember::No).await
     }
 
-    /// Editing blocks, so it has a thread of its own.
+    /// Waits for the next line. Editing blocks, so it has a thread of its own.
     async fn next(&mut self, prompt: &'static str, remember: Remember) -> Result<Typed, Failure> {
         match self {
             Self::Pipe { limit, read } => {
@@ -107,8 +107,8 @@ impl LineSource {
                 let Some(mut taken) = editor.take() else { return Ok(Typed::End) };
                 let path = history.clone();
                 let read = tokio::task::spawn_blocking(move || {
-                    // What was typed is kept once there is a folder for it, which the first message makes.
-                    // A history that cannot be kept is no reason to stop talking.
+                    // The history is saved once its folder exists, which the first message creates. A history that
+                    // cannot be saved is no reason to end the chat.
                     let _ = taken.save_history(&path);
                     let typed = match taken.readline(prompt) {
                         Ok(line) => {
@@ -133,7 +133,7 @@ impl LineSource {
     }
 }
 
-/// Tells something while the person types, above what they type.
+/// Shows notes above the line that the person types.
 #[derive(Clone)]
 pub(super) struct Aside(Option<Arc<Mutex<dyn ExternalPrinter + Send>>>);
 
@@ -141,7 +141,7 @@ impl Aside {
     pub(super) fn line(&self, text: &str) -> Result<(), Failure> {
         let Some(printer) = self.0.clone() else { return output::line(text) };
         let text = format!("{text}\n");
-        // The editor takes it when it comes to it, and nobody waits for that.
+        // The editor prints it when it can; the caller does not wait for that.
         tokio::task::spawn_blocking(move || {
             printer.lock().unwrap_or_else(PoisonError::into_inner).print(text)
         });
@@ -149,23 +149,23 @@ impl Aside {
     }
 }
 
-/// A line of a pipe.
+/// A line from a pipe.
 struct PipedLine {
     typed: Result<Typed, NotUtf8>,
-    /// How much was read, its end included.
+    /// The number of bytes read, with the line end.
     bytes: u64,
 }
 
-/// A line that is no text from this byte of it on.
+/// A line that is not UTF-8 from this byte on.
 #[derive(Debug)]
 struct NotUtf8 {
     offset: u64,
 }
 
-/// Reads a line, and keeps of one that is too long no more than shows that it is.
+/// Reads a line. Of one that is too long, it keeps only enough to show that.
 fn read_piped_line(input: &mut impl BufRead, limit: u64) -> io::Result<PipedLine> {
     let mut bytes = Vec::new();
-    // The end of a line is no part of it.
+    // The line end does not count towards the limit.
     input.take(limit + 2).read_until(b'\n', &mut bytes)?;
     let read = bytes.len() as u64;
     let line = |typed| Ok(PipedLine { typed, bytes: read });

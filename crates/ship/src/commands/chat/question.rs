@@ -1,4 +1,4 @@
-//! What a parked run waits for, put to the person.
+//! Asks the person what a parked run waits for.
 
 use ship_agent::CallAnswer;
 use ship_message::json::Json;
@@ -22,32 +22,32 @@ pub(super) struct Question {
 
 #[derive(Clone, Copy)]
 enum QuestionKind {
-    /// Whether the tool may run.
+    /// The question is whether the tool may run.
     Approval,
-    /// What the tool gave, which runs with the person.
+    /// The question is what the tool returned, which the person runs.
     Output,
 }
 
-/// What the person said to it.
+/// The reply of the person.
 #[derive(Debug, PartialEq)]
 pub(super) enum QuestionReply {
     Answer(CallAnswer),
-    /// Nothing yet.
+    /// The person will answer later.
     Later,
-    /// Nothing that means anything: ask again.
+    /// The reply has no meaning, so the question is asked again.
     Again,
-    /// What can be said here, besides what can be said anywhere.
+    /// The person asks for help with this question.
     Help(String),
     Command(Slash),
-    /// How a command is said.
+    /// The usage of a command that was written wrongly.
     Usage(&'static str),
     NoCommand(String),
-    /// Something that is no answer: a message, which must not be lost.
+    /// The reply is not an answer but a message, which must not be lost.
     Message(String),
 }
 
 impl Question {
-    /// The first thing that the chat's run waits for.
+    /// Returns the first call that the chat's run waits for.
     pub(super) async fn of(session: &Session) -> Result<Option<Self>, Failure> {
         let Some(chat) = session.store()?.open(&session.chat).await? else { return Ok(None) };
         let journal = ship_context::Journal::read(&chat.journal().await?);
@@ -60,7 +60,7 @@ impl Question {
         }))
     }
 
-    /// Asks. What a person agrees to is shown exactly: nothing in it is unseen or turned around.
+    /// Asks the question. The input of the call is shown exactly, with hidden and turning characters escaped.
     pub(super) async fn ask(self, input: &mut LineSource) -> Result<QuestionReply, Failure> {
         let style = Style::of_stdout();
         let tool = style.bold(&output::exact(&self.tool));
@@ -94,7 +94,7 @@ impl QuestionKind {
     }
 }
 
-/// Tells what was meant.
+/// Interprets the reply.
 fn understood(kind: QuestionKind, call_id: String, line: String) -> QuestionReply {
     let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
     let why = Some(rest.trim()).filter(|why| !why.is_empty());

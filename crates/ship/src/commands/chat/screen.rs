@@ -1,4 +1,4 @@
-//! What the person sees while the agent works.
+//! Shows the person what the agent does.
 
 use std::io::IsTerminal;
 use std::pin::pin;
@@ -20,7 +20,7 @@ pub(super) struct Screen {
     listener: Listener,
     style: Style,
     markdown: Markdown,
-    /// Whether the cursor stands behind something on its line.
+    /// Whether the cursor is not at the start of a line.
     mid_line: bool,
 }
 
@@ -30,14 +30,14 @@ impl Screen {
         Self { listener, style, markdown: Markdown::of_stdout(), mid_line: false }
     }
 
-    /// Shows what happens until `running` ends, and gives what it came to.
+    /// Shows events until `running` ends, and returns its result.
     pub(super) async fn follow<T>(
         &mut self,
         running: impl Future<Output = T>,
         by: &Interrupt,
     ) -> Result<T, Failure> {
         let mut running = pin!(running);
-        // Whoever looks on may go away; the run goes to its end all the same, and is kept.
+        // The reader of the output may go away; the run still continues to its end and is kept.
         let mut shown = Ok(());
         let result = loop {
             tokio::select! {
@@ -54,14 +54,14 @@ impl Screen {
         while let Some(event) = self.listener.try_next() {
             self.show(&event)?;
         }
-        // The terminal has shown `^C` where the cursor was.
+        // The terminal has shown `^C` at the cursor.
         self.mid_line |= by.was_asked() && std::io::stdout().is_terminal();
         output::part(&self.markdown.end())?;
         self.new_line()?;
         Ok(result)
     }
 
-    /// Ends what was shown of a run that nobody waits for.
+    /// Ends the output of a run that the person does not wait for.
     pub(super) fn cut(mut self) -> Result<(), Failure> {
         self.mid_line |= std::io::stdout().is_terminal();
         output::part(&self.markdown.end())?;
@@ -75,7 +75,7 @@ impl Screen {
                 self.mid_line = !delta.ends_with('\n');
                 output::part(&text)
             }
-            // A text that broke off has no end of its own, and what comes next is not its continuation.
+            // An interrupted text has no end of its own, and the next text does not continue it.
             RunEvent::Chunk(Chunk::TextStart(_) | Chunk::TextEnd(_)) => {
                 output::part(&self.markdown.end())?;
                 self.new_line()
@@ -95,7 +95,7 @@ impl Screen {
                     self.new_line()?;
                     output::line(&dim_line(line))
                 }
-                // Who reads standard output through a pipe reads the answers, and nothing else of this.
+                // A reader at the other end of a pipe gets only the answers.
                 Some(Notice::MakingRoom(text) | Notice::MadeRoom(text))
                     if !std::io::stdout().is_terminal() =>
                 {

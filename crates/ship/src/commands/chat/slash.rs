@@ -1,4 +1,4 @@
-//! What can be said to `ship chat` itself, with a slash before it.
+//! Parses the commands of `ship chat`, which begin with a slash.
 
 mod contexts;
 
@@ -9,15 +9,15 @@ use crate::table;
 
 pub(super) use contexts::SUBCOMMANDS;
 
-/// A command.
+/// A command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Slash {
     Help,
-    /// So many of the newest messages.
+    /// Shows this number of the newest messages.
     History(usize),
     Inspect,
     Compact(compact::CompactFlags),
-    /// Something about contexts.
+    /// Concerns the contexts of the chat.
     Context(ContextRequest),
     Chats,
     Config,
@@ -25,8 +25,7 @@ pub(super) enum Slash {
     Exit,
 }
 
-/// A command as it is listed: its name, what may stand behind it, and what it does. Help and completion follow
-/// from this.
+/// A listed command: its name, its arguments, and what it does. Help and completion are made from this.
 pub(super) struct Listed {
     pub(super) name: &'static str,
     takes: &'static str,
@@ -53,23 +52,23 @@ pub(super) const COMMANDS: [Listed; 13] = [
     listed("/exit", "", "leave, as Ctrl-D does"),
 ];
 
-/// What a line means.
+/// The meaning of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Meant {
-    /// Nothing.
+    /// The line is empty.
     Nothing,
-    /// Do this.
+    /// The line is a command.
     Command(Slash),
-    /// There is such a command, but it is said otherwise.
+    /// The command exists, but its arguments are wrong.
     Usage(&'static str),
-    /// There is no such command.
+    /// The command does not exist.
     NoCommand,
-    /// Say it to the agent.
+    /// The line is a message for the agent.
     Message,
 }
 
-/// Tells what a line means. A path such as `/etc/hosts` and a line for the offline model (`/tool …`) are
-/// messages: what cannot be a command is said to the agent, not thrown away.
+/// Interprets a line. A path such as `/etc/hosts` and a line for the offline model (`/tool …`) are messages: a line
+/// that cannot be a command is sent to the agent and not dropped.
 pub(super) fn meant(line: &str) -> Meant {
     let line = line.trim();
     if line.is_empty() {
@@ -95,7 +94,7 @@ pub(super) fn meant(line: &str) -> Meant {
     }
 }
 
-/// The commands that nothing stands behind.
+/// Returns a command that takes no arguments.
 fn plain(name: &str) -> Option<Slash> {
     Some(match name {
         "/help" => Slash::Help,
@@ -109,7 +108,7 @@ fn plain(name: &str) -> Option<Slash> {
     })
 }
 
-/// What stands behind `/compact`: as on the command line, or what the summary should heed.
+/// Parses the arguments of `/compact`: flags as on the command line, or instructions for the summary.
 fn compaction(rest: &str) -> Meant {
     let mut asked = compact::CompactFlags::default();
     match rest {

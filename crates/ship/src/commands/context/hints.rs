@@ -1,24 +1,24 @@
-//! The engine's hints are what one types in `ship chat`. At a shell the same is done by commands.
+//! Rewrites the hints of the engine, which are meant for `ship chat`, as commands for a shell.
 
 use crate::output;
 
-/// What stands before a hint that ends a line, and the command that it begins with.
+/// The words before a hint at the end of a line, the slash command, and the shell command.
 const AT_THE_END: [(&str, &str, &str); 2] = [
     ("to return: ", "/context load ", "ship context load "),
     ("To come back: ", "/rewind ", "ship rewind "),
 ];
 
-/// Hints in the middle of a line.
+/// The hints in the middle of a line, and the shell commands for them.
 const WITHIN: [(&str, &str); 3] = [
     ("`/checkpoint NAME`", "`ship checkpoint NAME`"),
     ("`/compact --undo`", "`ship compact --undo`"),
     ("`/context rename`", "`ship context rename`"),
 ];
 
-/// A line with its hints as somebody at a shell types them. `same` are the flags that choose the same chat.
+/// Returns a line with its hints as shell commands. `same` has the flags that choose the same chat.
 pub(crate) fn in_shell(line: &str, same: &str) -> String {
     for (before, typed, command) in AT_THE_END {
-        // The last one: a title may say anything.
+        // The last occurrence counts, because a title may contain the same words.
         if let Some((told, word)) = line.rsplit_once(&format!("{before}{typed}")) {
             return format!("{told}{before}{command}{}{same}", output::quoted(word));
         }

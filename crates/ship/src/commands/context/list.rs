@@ -1,4 +1,4 @@
-//! `ship context list`: the active context, and those that were left.
+//! `ship context list`: prints the active context and the archived ones.
 
 use ship_agent::{Agent, ContextList};
 use ship_context::contexts::IndexItem;
@@ -67,7 +67,7 @@ fn dim(text: &str) -> Result<(), Failure> {
     output::line(&Style::of_stdout().dim(&table::wrapped(text, 2)))
 }
 
-/// On one line, with nothing that moves the cursor.
+/// Returns a text on one line, with nothing that moves the cursor.
 fn shown(text: &str) -> String {
     output::visible(text).replace('\n', " ")
 }

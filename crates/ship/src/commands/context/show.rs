@@ -1,4 +1,4 @@
-//! `ship context show`: what is in a context, and which one it is.
+//! `ship context show`: prints the content of a context and its origin.
 
 use ship_agent::{Agent, ContextList};
 use ship_context::contexts::{RecallMode, Snapshot, Speaker, Status, Utterance, newest};
@@ -19,7 +19,7 @@ pub(super) async fn run(
     which: Option<&str>,
 ) -> Result<(), Failure> {
     let Some(which) = which else { return active(session, agent).await };
-    // Which chat it is about is told as everywhere.
+    // An unknown chat is reported in the same way as elsewhere.
     contexts(session, agent).await?;
     let snapshot = match agent.look_at_context(&session.chat, which).await? {
         Ok(snapshot) => snapshot,
@@ -62,7 +62,7 @@ async fn active(session: &Session, agent: &Agent) -> Result<(), Failure> {
     print_turns(&contexts.active.turns(), contexts.active.turns_left_out())
 }
 
-/// The active context as a file of it would be. What it says of its surroundings is in `meta`.
+/// Returns the active context in the form of its file. Facts about its surroundings are in `meta`.
 fn to_object(session: &Session, contexts: &ContextList) -> Object {
     let mut object = contexts.active.to_object().clone();
     let mut meta = object.get("meta").and_then(Json::as_object).cloned().unwrap_or_default();
@@ -77,7 +77,7 @@ fn to_object(session: &Session, contexts: &ContextList) -> Object {
     object
 }
 
-/// What the person sees of a context that the model was shown.
+/// Prints the part of a context that the model was shown.
 pub(super) fn recalled(
     session: &Session,
     snapshot: &Snapshot,
@@ -131,7 +131,7 @@ fn print_turns(turns: &[Utterance], left_out: u64) -> Result<(), Failure> {
     for turn in turns {
         let who = style.bold(turn.speaker.name());
         output::line(&format!("\n{who} {}", style.dim(&moment(turn.ts))))?;
-        // What a person typed is shown as it was typed; what an agent writes is Markdown.
+        // A person's text is shown as it was typed; an agent's text is Markdown.
         output::line(&match turn.speaker {
             Speaker::User => table::wrapped_lines(&output::visible(&turn.text)),
             Speaker::Assistant => told::shown(&turn.text),

@@ -1,4 +1,4 @@
-//! Requests that were made: a list of them, and one of them written again.
+//! Lists earlier requests, and shows one of them rebuilt.
 
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ pub(crate) async fn list(session: &Session, last: usize) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-/// The record, and what came of it.
+/// Returns the record of a request with its answer.
 fn to_object(call: &RecordedRequest) -> Object {
     let mut object = call.record.to_object();
     let answer = call.answer.as_ref().map(RequestAnswer::to_object);
@@ -52,7 +52,7 @@ fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
     ))
 }
 
-/// Shows one of them, or prints its body.
+/// Shows an earlier request, or prints its body.
 pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
     let Some(past) = agent.past_request(&session.chat, id).await? else {
@@ -71,13 +71,13 @@ pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Without a request there is no body that went out.
+/// Makes the failure of `--raw` without a request, which has no body to print.
 pub(crate) fn raw_of_nothing() -> Failure {
     Failure::new("no_request", "`--raw` prints the body of a request that was made".to_owned())
         .hint("name it with `--request ID`; `ship inspect --requests` lists the last ones")
 }
 
-/// Exactly the body, and nothing else on standard output.
+/// Prints exactly the body, and nothing else on standard output.
 fn print_raw(past: &PastRequest) -> Result<ExitCode, Failure> {
     let Some(body) = &past.body else {
         return Err(Failure::new("not_explained", verdict(past)));
@@ -156,7 +156,7 @@ fn named(record: &RequestRecord) -> String {
     }
 }
 
-/// Whether what is shown is what was sent.
+/// Says whether the rebuilt request equals the one that was sent.
 fn verdict(past: &PastRequest) -> String {
     let record = &past.call.record;
     let recorded = format!("{} bytes, sha256 {}", record.bytes, record.sha256);
@@ -190,7 +190,7 @@ fn outcome(answer: Option<&RequestAnswer>) -> String {
     }
 }
 
-/// A compaction as its event tells it.
+/// Describes a compaction from its event.
 fn compaction(ts: Timestamp, data: &Json) -> String {
     let number = |key: &str| data.get(key).and_then(Json::as_u64).unwrap_or_default();
     let rung = data.get("rung").and_then(Json::as_str).unwrap_or("?");

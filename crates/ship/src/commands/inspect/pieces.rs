@@ -1,4 +1,4 @@
-//! The pieces of a request, each with its tokens: as JSON, and as a person reads them.
+//! The pieces of a request with their tokens, as JSON or as a table for people.
 
 use ship_agent::PieceTokens;
 use ship_context::SystemBlock;
@@ -70,7 +70,7 @@ struct Sums {
     system: u64,
     tools: u64,
     messages: u64,
-    /// The size over which it is compacted; none when only the model's refusal says that it is too large.
+    /// The size above which the context is compacted; none if only the model's refusal shows that it is too large.
     budget: Option<u64>,
     window: Option<u64>,
 }
@@ -124,12 +124,12 @@ fn print(
     output::line(&format!("\nTotal {} tokens, {budget}", sums.total()))
 }
 
-/// Tokens, what it is, and what it says.
+/// The tokens, the name and the text of a piece.
 type Row = (u64, String, String);
 
 fn print_rows(rows: &[Row], style: Style) -> Result<(), Failure> {
     let width = rows.iter().map(|(_, name, _)| table::width(name)).max().unwrap_or_default();
-    // Six digits and the spaces between the columns; a narrow terminal still shows how a text begins.
+    // Six digits and the spaces between columns are reserved; a narrow terminal still shows the start of a text.
     let room = table::columns().saturating_sub(width + 12).clamp(8, 70);
     for (tokens, name, text) in rows {
         let first = output::visible(text.trim().lines().next().unwrap_or_default());
@@ -142,7 +142,7 @@ fn print_rows(rows: &[Row], style: Style) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The last text of a message; what stands before it tells only who wrote it and when.
+/// Returns the last text of a message; earlier parts only name the author and the time.
 fn said(message: &Json) -> String {
     let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
     let text = parts.iter().rev().find_map(|part| part.get("text")?.as_str());

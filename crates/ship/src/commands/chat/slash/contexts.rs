@@ -1,4 +1,4 @@
-//! `/context …`, `/checkpoint`, `/rewind`, `/fork` and `/undo`.
+//! Parses `/context …`, `/checkpoint`, `/rewind`, `/fork` and `/undo`.
 
 use ship_agent::ContextOperation;
 use ship_context::contexts::{LoadMode, RecallMode};
@@ -6,7 +6,7 @@ use ship_context::contexts::{LoadMode, RecallMode};
 use super::{Listed, Meant, Slash, listed};
 use crate::commands::context::ContextRequest;
 
-/// What stands behind `/context`.
+/// The subcommands of `/context`.
 pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
     listed("list", "", "which there are; /context alone does the same"),
     listed("show", "[X]", "what is in the active one, or in X"),
@@ -17,7 +17,7 @@ pub(in super::super) const SUBCOMMANDS: [Listed; 7] = [
     listed("rename", "TITLE", "call it something else"),
 ];
 
-/// What a command about contexts means; none when it is about something else.
+/// Interprets a command about contexts; `None` for any other command.
 pub(super) fn meant(name: &str, rest: &str) -> Option<Meant> {
     let given = (!rest.is_empty()).then(|| rest.to_owned());
     let operation = match name {
@@ -25,7 +25,7 @@ pub(super) fn meant(name: &str, rest: &str) -> Option<Meant> {
         "/checkpoint" => given.map(|name| ContextOperation::Checkpoint { name }),
         "/rewind" => given.map(|to| ContextOperation::Rewind { to }),
         "/fork" => return Some(fork(rest)),
-        // Whoever says more says it to the agent.
+        // With more words after it, the line is a message for the agent.
         "/undo" if given.is_some() => return None,
         "/undo" => Some(ContextOperation::Undo),
         _ => return None,
@@ -68,7 +68,7 @@ fn done(operation: ContextOperation) -> Meant {
     Meant::Command(Slash::Context(ContextRequest::Do(operation)))
 }
 
-/// `/fork [AT] [--at AT] [--to CHAT]`
+/// Parses `/fork [AT] [--at AT] [--to CHAT]`.
 fn fork(rest: &str) -> Meant {
     let (at, [flagged, to]) = with_flags(rest, ["--at", "--to"]);
     match to.as_deref().map(str::parse).transpose() {
@@ -77,13 +77,13 @@ fn fork(rest: &str) -> Meant {
     }
 }
 
-/// `/context new [TITLE] [--title TITLE] [--reason WHY]`
+/// Parses `/context new [TITLE] [--title TITLE] [--reason WHY]`.
 fn new(rest: &str) -> Meant {
     let (title, [flagged, reason]) = with_flags(rest, ["--title", "--reason"]);
     done(ContextOperation::New { title: flagged.or(title), reason })
 }
 
-/// What was said before the first flag, and what stands behind each: the words up to the next one.
+/// Returns the words before the first flag, and the words after each flag.
 fn with_flags<const N: usize>(
     said: &str,
     flags: [&str; N],
@@ -125,7 +125,7 @@ fn recall(which: String) -> Meant {
     }
 }
 
-/// Takes `--mode M` from the end of what was said.
+/// Takes `--mode M` from the end of the text.
 fn with_mode<M>(said: String, named: impl Fn(&str) -> Option<M>) -> (String, Option<Option<M>>) {
     match said.rsplit_once(" --mode ") {
         Some((which, mode)) => (which.trim().to_owned(), Some(named(mode.trim()))),
