@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Defines the command line.
 
 mod context;
 
@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 pub(crate) use context::ContextCommand;
 
-/// The chat that is meant when none is named.
+/// The chat that is used if none is named.
 pub(crate) const DEFAULT_CHAT: &str = "terminal:main";
 
 const EXAMPLES: &str = "Examples:
@@ -59,7 +59,7 @@ struct Early {
 }
 
 impl Arguments {
-    /// Reads the command line. Prints help and usage itself, and ends with 0 or 2.
+    /// Reads the command line. Prints help and usage itself, and then exits with 0 or 2.
     pub(crate) fn read() -> Self {
         let mut arguments = Self::parse();
         if let Err(flag) = arguments.command.take(&mut arguments.early) {
@@ -196,7 +196,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Takes the flags that stand before it, and names one that is not its own.
+    /// Takes the flags that stand before the command. Fails with a flag that is not its own.
     fn take(&mut self, early: &mut Early) -> Result<(), &'static str> {
         match self {
             Self::History { last, ledger } => {

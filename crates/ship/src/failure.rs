@@ -1,4 +1,4 @@
-//! What went wrong, for people and for programs.
+//! Describes failures to people and programs.
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -14,17 +14,17 @@ use crate::output;
 use crate::style::Style;
 use crate::table;
 
-/// Why a command did not do what it was asked: a stable code, and what is wrong.
+/// The reason why a command failed: a stable code, and the problems.
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: &'static str,
-    /// At least one.
+    /// The problems, at least one.
     wrongs: Vec<Wrong>,
-    /// The contexts that may have been meant instead.
+    /// The contexts that the person may have meant instead.
     offered: Vec<ContextName>,
 }
 
-/// One thing that is wrong, and what to do about it.
+/// One problem and its remedy.
 #[derive(Debug)]
 struct Wrong {
     message: String,
@@ -37,7 +37,7 @@ impl Failure {
         Self { code, wrongs, offered: Vec::new() }
     }
 
-    /// With contexts to choose from.
+    /// Adds contexts to choose from.
     pub(crate) fn offers(self, offered: Vec<ContextName>) -> Self {
         Self { offered, ..self }
     }
@@ -50,7 +50,8 @@ impl Failure {
         self
     }
 
-    /// An error with all that caused it, on one line. Errors are written "what is wrong; what to do".
+    /// Makes a failure from an error with all its causes, on one line. Errors are written "what is
+    /// wrong; what to do".
     pub(crate) fn from_error(
         code: &'static str,
         error: &(dyn std::error::Error + 'static),
@@ -76,14 +77,14 @@ impl Failure {
         }
     }
 
-    /// A message that is longer than it may be.
+    /// Makes the failure of a message that is too long.
     pub(crate) fn too_long(bytes: Option<usize>, max: u64) -> Self {
         let has = bytes.map_or("more".to_owned(), |bytes| format!("{bytes} bytes"));
         let message = format!("your message has {has}, and `limits.messageBytes` allows {max}");
         Self::new(REFUSED, message).hint("shorten it, or raise the limit in ship.json")
     }
 
-    /// Input that is no text. `unsent` names what of it was not sent for that.
+    /// Makes the failure of input that is not text. `unsent` names the part that was not sent.
     pub(crate) fn not_utf8(offset: u64, unsent: &str) -> Self {
         let message = format!(
             "standard input is not UTF-8: no character begins at byte {offset} (the first is 0); {unsent}"
@@ -92,12 +93,12 @@ impl Failure {
             .hint("convert it first, for example with `iconv -f latin1 -t utf-8`")
     }
 
-    /// A chat whose holder is frozen: the only failure that waiting or a signal to that process mends.
+    /// Makes the failure of a chat with a frozen holder, which only a signal to that process can end.
     pub(crate) fn frozen(message: String) -> Self {
         Self::new(FROZEN, message)
     }
 
-    /// What the process ends with.
+    /// Returns the exit code of the process.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.code {
             FROZEN => ExitCode::from(3),
@@ -105,7 +106,7 @@ impl Failure {
         }
     }
 
-    /// Says as well that what the person wrote is not lost.
+    /// Adds that the person's message is not lost.
     pub(crate) fn kept(mut self) -> Self {
         if let Some(wrong) = self.wrongs.last_mut() {
             let kept = "your message is kept, and `ship chat` goes on with it";
@@ -115,7 +116,7 @@ impl Failure {
         self
     }
 
-    /// The same failure without the project's secrets: a path or an answer from outside may quote one.
+    /// Returns the failure with secrets masked: a path or an answer of a provider may quote one.
     pub(crate) fn without(mut self, secrets: &Secrets) -> Self {
         for wrong in &mut self.wrongs {
             wrong.message = secrets.mask(&wrong.message).into_owned();
@@ -132,30 +133,30 @@ impl Failure {
         self.code == FROZEN
     }
 
-    /// Whether what was handed in is at fault, and everything else works.
+    /// Whether only the input is at fault, and everything else works.
     pub(crate) fn is_refusal(&self) -> bool {
         self.code == REFUSED
     }
 
-    /// Whether nothing failed but that nobody reads the output any more.
+    /// Whether the only failure is that the reader of the output is gone.
     pub(crate) fn is_reader_gone(&self) -> bool {
         self.code == READER_GONE
     }
 
-    /// What is wrong, on one line.
+    /// Returns the problems on one line.
     pub(crate) fn sentence(&self) -> String {
         let messages: Vec<&str> = self.wrongs.iter().map(|wrong| wrong.message.as_str()).collect();
         messages.join("; ")
     }
 
-    /// What to do about it.
+    /// Returns the first remedy.
     pub(crate) fn remedy(&self) -> Option<&str> {
         self.wrongs.iter().find_map(|wrong| wrong.hint.as_deref())
     }
 
-    /// Prints the failure: JSON on standard output, or words on standard error.
+    /// Prints the failure: JSON on standard output, or text on standard error.
     pub(crate) fn print(&self, json: bool) {
-        // Nobody is left to be told when the stream is gone.
+        // If the stream is gone, there is no reader to inform.
         let _ = if json { self.print_json() } else { self.print_words() };
     }
 
@@ -196,10 +197,10 @@ impl Failure {
     }
 }
 
-/// Standard output that is gone ends a command; it is no failure worth a sentence of its own.
+/// The code of a lost standard output, which ends a command but needs no message of its own.
 const READER_GONE: &str = "reader_gone";
 
-/// What is printed is all that we write ourselves; everything else has an error of its own.
+/// Turns an error of printing into a failure. All other writes have error types of their own.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
@@ -210,13 +211,13 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// A frozen process holds the chat.
+/// The code for a chat that a frozen process holds.
 const FROZEN: &str = "frozen";
 
-/// What a store refused that has no code of its own.
+/// The code for a refusal of the store without a code of its own.
 const STORAGE: &str = "storage";
 
-/// A message that cannot be accepted, because it is too long for example.
+/// The code for a message that cannot be accepted, for example because it is too long.
 const REFUSED: &str = "refused";
 
 impl From<RunError> for Failure {
@@ -300,7 +301,7 @@ impl From<InitError> for Failure {
     fn from(error: InitError) -> Self {
         let cause = std::error::Error::source(&error);
         let cause = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
-        // The same codes as for the files of a chat.
+        // The codes are the same as for the files of a chat.
         let code = match cause.map(std::io::Error::kind) {
             Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) => {
                 "storage_full"

@@ -1,4 +1,4 @@
-//! The `ship` command: argv, terminal and environment around the engine.
+//! The `ship` command: arguments, terminal and environment around the engine.
 
 mod arguments;
 mod commands;
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::read();
     match run(&arguments) {
         Ok(code) => code,
-        // Whoever read the output has seen enough, as in `ship history | head -1`.
+        // The reader of the output has seen enough, as in `ship history | head -1`.
         Err(failure) if failure.is_reader_gone() => ExitCode::SUCCESS,
         Err(failure) => {
             let code = failure.exit_code();
@@ -40,8 +40,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let session = Session::open(arguments)?;
     let result = runtime.block_on(command(&session, &arguments.command));
     session.tell_repairs();
-    // A thread that waits for a line nobody will type must not hold up the end. Everything that was
-    // accepted is on disk by now.
+    // A thread that waits for another line of input must not delay the exit. Everything that was accepted is
+    // on disk by now.
     runtime.shutdown_background();
     result.map_err(|failure| failure.without(session.project.secrets()))
 }

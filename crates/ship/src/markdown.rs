@@ -1,12 +1,12 @@
-//! Markdown on a terminal, while it is being written.
+//! Renders Markdown on a terminal while it is being written.
 //!
-//! An answer comes in pieces that may end anywhere, and what is printed cannot be taken back. So a word is
-//! shown once it is whole, and a mark such as `**` is held until its other half has come or the line ends:
-//! then it is a style, or it is what it is. Headings, lists, quotes, code blocks, bold, italics, inline code
-//! and links are shown; everything else is text. Lines break between words at the width of the terminal,
-//! except those of code and tables, which people copy.
+//! An answer comes in pieces that may end anywhere, and printed text cannot be withdrawn. So a word is shown when
+//! it is complete. A mark such as `**` is held back until its other half arrives, which makes it a style, or until
+//! the line ends, which makes it text. Headings, lists, quotes, code blocks, bold, italics, inline code and links
+//! are rendered; everything else is text. Lines break between words at the width of the terminal, except in code
+//! and tables, which people copy.
 //!
-//! Whoever is no terminal gets the text as it is.
+//! Output that is not a terminal gets the text unchanged.
 
 mod inline;
 mod line;
@@ -20,14 +20,14 @@ use inline::{Sgr, StyledText, Token};
 use line::{Begin, Fence};
 use wrap::{Wrap, may_break};
 
-/// A line is held back no further than this for a mark whose other half does not come.
+/// The number of characters after which a mark without its other half is no longer held back.
 const HELD_CHARS_MAX: usize = 1000;
 
-/// Shows a text as it comes.
+/// Renders a text piece by piece.
 pub(crate) struct Markdown {
     look: LineStyle,
     wrap: Wrap,
-    /// What of the line is not shown yet, and what stands before it.
+    /// The part of the line that is not shown yet, and the character before it.
     held: Vec<char>,
     before: Option<char>,
     place: LinePlace,
@@ -36,27 +36,27 @@ pub(crate) struct Markdown {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineStyle {
-    /// As it is.
+    /// The text is unchanged.
     Verbatim,
-    /// In lines of a width, with marks as they are.
+    /// Lines have a width, and marks stay as they are.
     Plain,
-    /// In lines of a width, with styles for marks.
+    /// Lines have a width, and marks become styles.
     Styled,
 }
 
-/// Where in a line we are.
+/// The position within a line.
 #[derive(Clone, Copy)]
 enum LinePlace {
-    /// At its beginning, which is not understood yet.
+    /// The beginning of the line, whose kind is not known yet.
     Start,
-    /// In text that looks like this.
+    /// Text with this style.
     Text(Sgr),
-    /// In what is shown as it is.
+    /// Text that is shown unchanged.
     AsItIs(Sgr),
 }
 
 impl Markdown {
-    /// One for standard output.
+    /// Makes a renderer for standard output.
     pub(crate) fn of_stdout() -> Self {
         let look = match (std::io::stdout().is_terminal(), Style::of_stdout().is_coloured()) {
             (false, _) => LineStyle::Verbatim,
@@ -72,7 +72,7 @@ impl Markdown {
         Self { look, wrap, held, before, place, fence }
     }
 
-    /// Gives what to print for the next piece.
+    /// Returns the text to print after the next piece.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         if self.look == LineStyle::Verbatim {
             return piece.to_owned();
@@ -95,7 +95,7 @@ impl Markdown {
         out
     }
 
-    /// Gives what is left to print at the end of the text. What comes next begins anew.
+    /// Returns the text to print at the end. The next piece begins a new text.
     pub(crate) fn end(&mut self) -> String {
         let mut out = String::new();
         self.show(Until::End, &mut out);
@@ -105,7 +105,7 @@ impl Markdown {
         out
     }
 
-    /// A whole text.
+    /// Renders a whole text.
     pub(crate) fn whole(mut self, text: &str) -> String {
         let mut out = self.push(text);
         out.push_str(&self.end());
@@ -118,7 +118,7 @@ impl Markdown {
         (self.place, self.before) = (LinePlace::Start, None);
     }
 
-    /// Shows what is held, as far as it is understood.
+    /// Shows the held text as far as its meaning is certain.
     fn show(&mut self, until: Until, out: &mut String) {
         if matches!(self.place, LinePlace::Start) && !self.begin_line(until, out) {
             return;
@@ -133,7 +133,7 @@ impl Markdown {
         }
     }
 
-    /// Finds out what the line is; false when that is not known yet.
+    /// Determines the kind of the line. Returns false if that is not certain yet.
     fn begin_line(&mut self, until: Until, out: &mut String) -> bool {
         let is_whole = until == Until::End;
         let Some(begin) = line::begin(&self.held, is_whole, self.fence) else { return false };
@@ -178,7 +178,7 @@ impl Markdown {
         true
     }
 
-    /// Shows the words that are whole and whose marks are settled.
+    /// Shows the words that are complete and whose marks are certain.
     fn show_text(&mut self, sgr: Sgr, until: Until, out: &mut String) {
         let tokens = match self.look {
             LineStyle::Styled => inline::tokens(&self.held, self.before, sgr),
@@ -193,12 +193,12 @@ impl Markdown {
     }
 }
 
-/// The last place before anything open where a line may break, with what stands on both sides being known.
+/// Returns the last possible line break before an open mark, where both sides are known.
 fn last_break(tokens: &[Token], line: &[char]) -> usize {
     let may_cut = |at: &usize| *at < line.len() && may_break(line[*at - 1], line[*at]);
     let (mut last, mut end) = (0, 0);
     for token in tokens.iter().take_while(|token| !token.open) {
-        // What has marks is shown whole or not at all.
+        // A token with marks is shown whole or not at all.
         let first = if token.plain { end + 1 } else { end + token.chars };
         end += token.chars;
         last = (first..=end).rev().find(may_cut).unwrap_or(last);
@@ -206,7 +206,7 @@ fn last_break(tokens: &[Token], line: &[char]) -> usize {
     last
 }
 
-/// What is shown for the first characters of a line.
+/// Returns the styled text of the first characters of a line.
 fn first_chars(tokens: Vec<Token>, mut count: usize) -> Vec<StyledText> {
     let mut pieces = Vec::new();
     for token in tokens {
@@ -225,12 +225,12 @@ fn first_chars(tokens: Vec<Token>, mut count: usize) -> Vec<StyledText> {
     pieces
 }
 
-/// How far a line is to be shown.
+/// Says how far a line is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Until {
-    /// As far as nothing that follows can change it.
+    /// As far as no later text can change it.
     Settled,
-    /// To its end.
+    /// To the end of the line.
     End,
 }
 

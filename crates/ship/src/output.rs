@@ -1,4 +1,4 @@
-//! Printing, to people and programs that may go away.
+//! Prints to people and programs, either of which may go away.
 
 use std::io::Write;
 
@@ -18,39 +18,39 @@ pub(crate) fn json(value: &Json) -> Result<(), Failure> {
     line(&value.to_string())
 }
 
-/// Prints without a newline, at once.
+/// Prints without a newline, and flushes.
 pub(crate) fn part(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
 
-/// Tells the person something that does not stop the command, on standard error.
+/// Prints a warning that does not stop the command, on standard error.
 pub(crate) fn warning(text: &str) {
     let line = format!("{} {}", Style::of_stderr().dim("warning:"), visible(text));
-    // Nobody is left to be told when standard error is gone.
+    // If standard error is gone, there is no reader to inform.
     let _ = writeln!(std::io::stderr(), "{}", table::wrapped_on_stderr(&line, 9));
 }
 
-/// Tells the person what goes on, on standard error.
+/// Prints a progress note on standard error.
 pub(crate) fn notice(text: &str) {
     let line = table::wrapped_on_stderr(&format!("({})", visible(text)), 1);
     let _ = writeln!(std::io::stderr(), "{}", Style::of_stderr().dim(&line));
 }
 
-/// A time in milliseconds, as people read it: on their clock, `2026-02-05 09:30:00 CET`.
+/// Formats a time in milliseconds for people, in local time: `2026-02-05 09:30:00 CET`.
 pub(crate) fn moment(millis: f64) -> String {
     local(millis, "%Y-%m-%d %H:%M:%S %Z")
 }
 
-/// A time on the clock of whoever looks; UTC where no time zone is known.
+/// Formats a time in the reader's time zone; in UTC where none is known.
 pub(crate) fn local(millis: f64, format: &str) -> String {
     let Ok(time) = jiff::Timestamp::from_millisecond(millis as i64) else { return "?".to_owned() };
     let zone = jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC);
     time.to_zoned(zone).strftime(format).to_string()
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -59,13 +59,13 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// What is not printable in a terminal, made visible: text that people and models wrote must not move the
-/// cursor, change the title, or turn the direction of what stands beside it.
+/// Escapes characters that are not printable in a terminal: text of people and models must not move the cursor,
+/// change the title, or turn the direction of the text beside it.
 pub(crate) fn visible(text: &str) -> String {
     escaped(text, |c| c.is_control() || turns(c))
 }
 
-/// The same, with everything escaped that the eye cannot see: for what a person is to agree to.
+/// Escapes every character that the eye cannot see, for text that a person must approve.
 pub(crate) fn exact(text: &str) -> String {
     escaped(text, |c| c.is_control() || turns(c) || is_unseen(c))
 }
@@ -82,12 +82,12 @@ fn escaped(text: &str, hide: impl Fn(char) -> bool) -> String {
     out
 }
 
-/// Characters that turn the direction of a text, or break a line where nobody sees why.
+/// Whether a character turns the direction of a text, or breaks a line invisibly.
 fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Characters that take no room and say nothing.
+/// Whether a character takes no room and has no meaning.
 fn is_unseen(c: char) -> bool {
     matches!(
         c,

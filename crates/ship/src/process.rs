@@ -1,4 +1,4 @@
-//! What the program asks of the system before it does anything else.
+//! Prepares the process before a command begins.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,21 +9,21 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// The files that a command may have open at once, besides the three that it was started with.
+/// The number of files that a command may have open at once, besides the three standard streams.
 const OPEN_FILES: usize = 16;
 
-/// Builds the runtime of a command, in a process that can do its work.
+/// Builds the runtime of a command, in a process that has the resources for it.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     check_open_files()?;
-    // One thread is enough: what blocks is done on threads of its own.
+    // One thread is enough, because blocking work has threads of its own.
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::from_error("system", &error))?;
     survive_file_size_limit(&runtime)?;
     Ok(runtime)
 }
 
-/// Refuses to begin where a file more or less decides how far a command comes. The runtime would panic there, and
-/// an agent would be without those of its texts that could not be opened.
+/// Refuses to begin if too few files can be opened. The runtime would panic, and an agent would miss those of its
+/// texts that could not be opened.
 fn check_open_files() -> Result<(), Failure> {
     let stdin = io::stdin();
     let opened: Vec<OwnedFd> =
@@ -44,11 +44,11 @@ fn too_few_files(left: usize) -> Failure {
     Failure::new("open_files", message).hint("raise the limit with `ulimit -n 256`")
 }
 
-/// Lets a write beyond the limit on the size of files fail. Without a handler the signal ends the process.
+/// Makes a write beyond the file size limit fail. Without a handler, the signal would end the process.
 fn survive_file_size_limit(runtime: &Runtime) -> Result<(), Failure> {
     let _inside = runtime.enter();
     let kind = SignalKind::from_raw(Signal::XFSZ.as_raw());
-    // The handler stays when its stream is dropped.
+    // The handler stays installed when its stream is dropped.
     signal(kind).map(drop).map_err(|error| Failure::from_error("system", &error))
 }
 

@@ -1,4 +1,4 @@
-//! What every command but `init` begins with: the project, the chat, and the store.
+//! The start of every command except `init`: the project, the chat and the store.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub(crate) struct Session {
     pub(crate) project: Project,
     pub(crate) chat: ChatKey,
     pub(crate) json: bool,
-    /// What a command needs behind it to mean the same project and chat, with a space before it.
+    /// The flags that choose the same project and chat in another command, with a leading space.
     pub(crate) same: String,
     clock: Arc<dyn Clock>,
     /// The agent, once a command has asked for it.
@@ -52,7 +52,7 @@ impl Session {
         })
     }
 
-    /// The agent of the project. A text for it that is there and cannot be used is told.
+    /// Returns the agent of the project. Warns about texts that exist but cannot be used.
     pub(crate) fn agent(&self) -> Result<Agent, Failure> {
         let choice = self.project.provider();
         if choice.unused.is_some() {
@@ -69,10 +69,10 @@ impl Session {
         Ok(self.agent.get_or_init(|| agent).clone())
     }
 
-    /// Tells the person in one line what was repaired or found damaged on the way.
+    /// Prints one line about what was repaired or found damaged during the command.
     pub(crate) fn tell_repairs(&self) {
         let mut repairs = self.agent.get().map(Agent::take_repairs).unwrap_or_default();
-        // What a killed process left unfinished was promised to nobody.
+        // An unfinished write of a killed process was never promised, so it is not reported.
         repairs.retain(|problem| {
             !matches!(problem.kind, StorageProblemKind::TornTail | StorageProblemKind::Leftover)
         });
@@ -92,12 +92,12 @@ impl Session {
         self.clock.now()
     }
 
-    /// How long the text of a message may be.
+    /// Returns the maximal length of a message.
     pub(crate) fn message_bytes_max(&self) -> u64 {
         self.project.settings().limits.message_bytes
     }
 
-    /// How much of a context somebody looks at.
+    /// Returns how much of a context a person is shown.
     pub(crate) fn active_bounds(&self) -> UtteranceLimits {
         let contexts = &self.project.settings().context.contexts;
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
@@ -107,7 +107,7 @@ impl Session {
         }
     }
 
-    /// Who answers, in words for the person.
+    /// Describes the provider and the model to the person.
     pub(crate) fn who_answers(&self) -> String {
         let choice = self.project.provider();
         match (choice.provider, chosen_model(&self.project)) {
@@ -119,7 +119,7 @@ impl Session {
     }
 }
 
-/// The flags that the person has chosen project and chat with.
+/// Returns the flags with which the person chose project and chat.
 fn same(arguments: &Arguments) -> String {
     let mut flags = String::new();
     if arguments.chat != DEFAULT_CHAT {
@@ -131,7 +131,7 @@ fn same(arguments: &Arguments) -> String {
     flags
 }
 
-/// The folder that the person is in.
+/// Returns the current folder of the person.
 pub(crate) fn here() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
         Failure::new("no_project", format!("the folder that you are in cannot be used: {error}"))
@@ -139,13 +139,13 @@ pub(crate) fn here() -> Result<PathBuf, Failure> {
     })
 }
 
-/// The environment. Variables that are not UTF-8 cannot be ours.
+/// Returns the environment. Variables that are not UTF-8 cannot be ours.
 fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// The secrets that the environment alone holds, for failures from before there is a project.
+/// Returns the secrets in the environment, for failures before a project is loaded.
 pub(crate) fn environment_secrets() -> Secrets {
     let variables: Vec<(String, String)> = environment().collect();
     Secrets::collect(variables.iter().map(|(name, value)| (name.as_str(), value.as_str())), [])

@@ -1,8 +1,8 @@
-//! Colours, where somebody sees them.
+//! Writes colours to terminals that show them.
 
 use std::io::IsTerminal;
 
-/// Whether to write colours.
+/// Says whether colours are written.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
     coloured: bool,
@@ -42,7 +42,7 @@ impl Style {
     }
 }
 
-/// <https://no-color.org>, and terminals that cannot.
+/// Whether colours are wanted, by <https://no-color.org>, and the terminal can show them.
 fn wants_colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")

@@ -1,4 +1,4 @@
-//! Text in columns, for whatever width the terminal has.
+//! Arranges text in columns for the width of the terminal.
 //!
 //! A Chinese character takes two columns, so lengths in characters would not line up.
 
@@ -7,17 +7,17 @@ use std::os::fd::AsFd;
 use terminal_size::{Width, terminal_size_of};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How many columns a text takes.
+/// Returns the number of columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text with spaces behind it, up to `columns`.
+/// Pads a text with spaces up to `columns`.
 pub(crate) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The beginning of a text that fits `columns`, with an ellipsis when that is not all of it.
+/// Returns the part of a text that fits `columns`, with an ellipsis if it was cut.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -32,17 +32,17 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// A text broken between words where the terminal ends; further lines begin with `indent` spaces.
+/// Breaks a text between words at the width of the terminal; further lines begin with `indent` spaces.
 pub(crate) fn wrapped(text: &str, indent: usize) -> String {
     wrap(text, indent, columns())
 }
 
-/// Each line of a text, broken likewise.
+/// Breaks each line of a text in the same way.
 pub(crate) fn wrapped_lines(text: &str) -> String {
     text.split('\n').map(|line| wrapped(line, 0)).collect::<Vec<_>>().join("\n")
 }
 
-/// The same for standard error.
+/// Breaks a text in the same way for standard error.
 pub(crate) fn wrapped_on_stderr(text: &str, indent: usize) -> String {
     wrap(text, indent, columns_of(std::io::stderr()))
 }
@@ -63,14 +63,14 @@ fn wrap(text: &str, indent: usize, columns: usize) -> String {
     out
 }
 
-/// A text without its styles.
+/// Removes the styles from a text.
 fn plain(text: &str) -> String {
     let mut pieces = text.split("\x1b[");
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |plain, piece| plain + piece.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-/// The columns of the terminal on standard output. Programs that read our output get whole lines.
+/// Returns the columns of the terminal on standard output. Other programs get whole lines.
 pub(crate) fn columns() -> usize {
     columns_of(std::io::stdout())
 }

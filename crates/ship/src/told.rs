@@ -1,4 +1,4 @@
-//! What a message told the person: the agent's texts, and what it delivered by `chat_send`, in their order.
+//! Finds what a message told the person: the agent's texts and the deliveries of `chat_send`, in order.
 
 use ship_message::json::Json;
 use ship_message::{ToolPart, ToolState, UiMessage, UiPart};
@@ -7,7 +7,7 @@ use ship_project::Settings;
 use crate::markdown::Markdown;
 use crate::output;
 
-/// The texts that a person was told by a message, in a project of these settings.
+/// Returns the texts that a message told the person, under these settings.
 pub(crate) fn told(message: &UiMessage, settings: &Settings) -> Vec<String> {
     let mut deliveries = Deliveries::new(settings);
     let text = |part: &UiPart| match part {
@@ -18,9 +18,9 @@ pub(crate) fn told(message: &UiMessage, settings: &Settings) -> Vec<String> {
     message.parts().iter().filter_map(text).collect()
 }
 
-/// What `chat_send` has delivered in one message, call by call.
+/// The deliveries of `chat_send` in one message, call by call.
 pub(crate) struct Deliveries {
-    /// Whether the same text again delivers nothing.
+    /// Whether a repeated text delivers nothing.
     once: bool,
     before: Vec<String>,
 }
@@ -31,7 +31,7 @@ impl Deliveries {
         Self { once, before: Vec::new() }
     }
 
-    /// What this call delivered, with what was attached listed below it.
+    /// Returns the text that this call delivered, with its attachments listed below it.
     pub(crate) fn of(&mut self, tool: &ToolPart) -> Option<String> {
         let is_it = tool.name() == Some("chat_send") && tool.state() == ToolState::OutputAvailable;
         let input = tool.input().filter(|_| is_it)?;
@@ -49,19 +49,19 @@ impl Deliveries {
     }
 }
 
-/// A text that somebody wrote, as it is shown: nothing in it moves the cursor.
+/// Renders a text for the terminal, where nothing in it may move the cursor.
 pub(crate) fn shown(text: &str) -> String {
     Markdown::of_stdout().whole(&output::visible(text))
 }
 
-/// How the run ended that wrote a message.
+/// The end of the run that wrote a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End<'a> {
-    /// It said what it had to say.
+    /// The run ended normally.
     Whole,
-    /// Somebody stopped it.
+    /// The person stopped the run.
     Stopped,
-    /// It failed, with this sentence.
+    /// The run failed, with this sentence.
     Failed(&'a str),
 }
 
@@ -77,7 +77,7 @@ impl<'a> End<'a> {
         }
     }
 
-    /// What the message itself says of it, behind what was said.
+    /// Returns the words about the end that the message itself carries after its text.
     pub(crate) fn words(self) -> Option<&'a str> {
         match self {
             Self::Whole => None,

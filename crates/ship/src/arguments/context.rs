@@ -1,4 +1,4 @@
-//! What can be said on the command line about contexts.
+//! Defines the command line of `ship context`.
 
 use clap::Subcommand;
 use ship_agent::ContextOperation;
@@ -86,7 +86,7 @@ impl ContextCommand {
             }),
             Self::Load { which, mode } => {
                 let which = which.join(" ");
-                // The command line has let no other through.
+                // The command line has let no other value through.
                 ContextRequest::Do(match LoadMode::named(mode).and_then(LoadMode::looks) {
                     None => ContextOperation::Load { which },
                     Some(mode) => ContextOperation::Recall { which, mode },

@@ -1,18 +1,18 @@
-//! What stands inside a line: bold, italics, code and links.
+//! Parses the marks inside a line: bold, italics, code and links.
 //!
-//! Nothing is eaten. A mark counts only when its other half is there, and when the two stand where people put
-//! them: `src/**/*.rs`, `5 ** 2`, `f(**kwargs)` and `snake_case_name` are what they are. This is stricter than
-//! CommonMark, which takes `/*.rs and lib/` of two globs for bold text; and more lenient in Chinese, where it
-//! wants spaces that nobody writes.
+//! No character is lost. A mark counts only if its other half exists and both stand where people put them:
+//! `src/**/*.rs`, `5 ** 2`, `f(**kwargs)` and `snake_case_name` stay text. This is stricter than CommonMark, which
+//! takes `/*.rs and lib/` between two globs for bold text. It is more lenient in Chinese, where CommonMark wants
+//! spaces that people do not write.
 
-/// A text and how it looks.
+/// A text and its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StyledText {
     pub(super) text: String,
     pub(super) sgr: Sgr,
 }
 
-/// How a text looks.
+/// The style of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sgr {
     pub(super) bold: bool,
@@ -23,7 +23,7 @@ pub(super) struct Sgr {
 }
 
 impl Sgr {
-    /// What both have.
+    /// Returns the properties that both styles have.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             bold: self.bold && other.bold,
@@ -34,7 +34,7 @@ impl Sgr {
         }
     }
 
-    /// The escape sequence that sets this and nothing else.
+    /// Returns the escape sequence that sets exactly this style.
     pub(super) fn codes(self) -> String {
         let codes = [
             (self.bold, "1"),
@@ -53,18 +53,18 @@ impl Sgr {
     }
 }
 
-/// A stretch of a line: how many characters of it, and what is shown for them.
+/// A stretch of a line: its length in characters, and the styled text for it.
 pub(super) struct Token {
     pub(super) chars: usize,
     pub(super) pieces: Vec<StyledText>,
-    /// Whether what follows may still change what this means.
+    /// Whether later text may still change its meaning.
     pub(super) open: bool,
-    /// Whether it is shown as it stands there.
+    /// Whether it is shown unchanged.
     pub(super) plain: bool,
 }
 
-/// Takes a line apart. `before` is the character before it, `sgr` how it looks without any mark. A token that
-/// is open begins with a mark whose other half is not there, or would be the last character.
+/// Divides a line into tokens. `before` is the character before it, and `sgr` is its style without any mark. An
+/// open token begins with a mark whose other half is missing or would be the last character.
 pub(super) fn tokens(line: &[char], before: Option<char>, sgr: Sgr) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut at = 0;
@@ -83,7 +83,7 @@ pub(super) fn tokens(line: &[char], before: Option<char>, sgr: Sgr) -> Vec<Token
     tokens
 }
 
-/// A line in which nothing is a mark.
+/// Returns a line without any marks as one token.
 pub(super) fn plain(line: &[char], sgr: Sgr) -> Vec<Token> {
     vec![Token { chars: line.len(), pieces: vec![text(line, sgr)], open: false, plain: true }]
 }
@@ -92,8 +92,8 @@ fn text(chars: &[char], sgr: Sgr) -> StyledText {
     StyledText { text: chars.iter().collect(), sgr }
 }
 
-/// How many characters belong together: a run of one mark, which is one thing (`**` is not `*` twice), or all
-/// up to the next mark.
+/// Returns the number of characters that belong together: a run of one mark, which counts as one (`**` is not `*`
+/// twice), or all characters up to the next mark.
 fn run_len(rest: &[char]) -> usize {
     match rest[0] {
         mark @ ('*' | '_' | '`') => rest.iter().take_while(|c| **c == mark).count(),
@@ -101,7 +101,7 @@ fn run_len(rest: &[char]) -> usize {
     }
 }
 
-/// What begins with a mark here; else whether it could still become that.
+/// Returns the token that a mark begins here; otherwise whether it could still become one.
 fn marked(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool> {
     match rest[0] {
         '`' => code(rest, sgr),
@@ -113,7 +113,7 @@ fn marked(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool> 
     }
 }
 
-/// A mark that is meant as a character. Only before marks that we read: a backslash elsewhere is its own.
+/// Parses an escaped mark. A backslash before any other character is text.
 fn escaped(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     match rest.get(1) {
         Some('*' | '_' | '`') => Ok(Token {
@@ -126,7 +126,7 @@ fn escaped(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     }
 }
 
-/// Code ends with as many backticks as it began with.
+/// Parses code, which ends with as many backticks as it began with.
 fn code(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     let marks = run_len(rest);
     let mut at = marks;
@@ -134,7 +134,7 @@ fn code(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
         let run = run_len(&rest[at..]);
         if rest[at] == '`' && run == marks {
             let inside = &rest[marks..at];
-            // A space keeps a backtick of the code apart from those around it.
+            // The spaces only separate a backtick of the code from those around it.
             let inside = match inside {
                 [' ', middle @ .., ' '] if middle.contains(&'`') => middle,
                 _ => inside,
@@ -158,7 +158,7 @@ fn emphasis(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool
         ('*', 1) | ('_', 1) if !sgr.italic => Sgr { italic: true, ..sgr },
         ('*', 2) if !sgr.bold => Sgr { bold: true, ..sgr },
         ('*', 3) if !sgr.bold && !sgr.italic => Sgr { bold: true, italic: true, ..sgr },
-        // `__init__` is a name.
+        // `__init__` is a name and not bold text.
         _ => return Err(marks == rest.len()),
     };
     let Some(first) = rest.get(marks) else { return Err(may_open_behind(mark, before)) };
@@ -169,7 +169,7 @@ fn emphasis(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool
     while at < rest.len() {
         let run = run_len(&rest[at..]);
         match rest[at] {
-            // Marks inside code are code.
+            // Marks inside code belong to the code.
             '`' => at += code(&rest[at..], sgr).map_or(run, |token| token.chars),
             '\\' => at += 2,
             c if c == mark
@@ -191,8 +191,8 @@ fn emphasis(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool
     Err(true)
 }
 
-/// Whether what stands before a mark lets it begin something: a space, an opening bracket or quote, or a
-/// script without spaces. Not a letter, a number or a path before it.
+/// Whether a mark may open after this character: a space, an opening bracket or quote, or a script without spaces,
+/// but not a letter, a number or a path.
 fn may_open_behind(mark: char, before: Option<char>) -> bool {
     before.is_none_or(|c| {
         c.is_whitespace()
@@ -203,7 +203,7 @@ fn may_open_behind(mark: char, before: Option<char>) -> bool {
 
 fn may_open_before(mark: char, marks: usize, first: char) -> bool {
     match (mark, marks) {
-        // `*.rs` is no text in italics, nor is a line of `*` alone.
+        // `*.rs` is not italic text, and neither is a line of single `*`.
         ('*', 1) | ('_', _) => {
             first.is_alphanumeric() || "([{\"'“‘（「『【《`*_#$@".contains(first)
         }
@@ -211,7 +211,7 @@ fn may_open_before(mark: char, marks: usize, first: char) -> bool {
     }
 }
 
-/// Whether a mark ends what is inside, by what stands on its two sides.
+/// Whether a mark may close here, judged by the characters on both sides.
 fn may_close(mark: char, inside: &[char], after: Option<&char>) -> bool {
     let Some(last) = inside.last() else { return false };
     if last.is_whitespace() || "([{/“‘（「『【《".contains(*last) {
@@ -219,7 +219,7 @@ fn may_close(mark: char, inside: &[char], after: Option<&char>) -> bool {
     }
     match after {
         Some(c) if mark == '_' => !c.is_alphanumeric(),
-        // `**API**s` is one word; `**kwargs and 2**3` is none.
+        // `**API**s` is one word, but `**kwargs and 2**3` is not.
         Some(c) if c.is_ascii_alphanumeric() => {
             last.is_alphanumeric() && !inside.iter().any(|c| c.is_whitespace())
         }
@@ -228,7 +228,7 @@ fn may_close(mark: char, inside: &[char], after: Option<&char>) -> bool {
     }
 }
 
-/// `[text](address)` is shown as the text, underlined, with the address behind it.
+/// Parses `[text](address)`, which is shown as the underlined text followed by the address.
 fn link(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     let Some(close) = matching(rest, '[', ']') else { return Err(true) };
     match rest.get(close + 1) {
@@ -252,7 +252,7 @@ fn link(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     Ok(Token { chars, pieces, open: chars == rest.len(), plain: false })
 }
 
-/// An image cannot be shown; what it is of, and where it is, can.
+/// Parses an image, of which only the description and the address can be shown.
 fn image(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     if rest.len() == 1 {
         return Err(true);
@@ -260,7 +260,7 @@ fn image(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     link(&rest[1..], sgr).map(|token| Token { chars: token.chars + 1, ..token })
 }
 
-/// Where the bracket closes that stands first.
+/// Returns the index of the bracket that closes the first one.
 fn matching(rest: &[char], open: char, close: char) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in rest.iter().enumerate() {

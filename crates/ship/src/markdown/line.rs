@@ -1,20 +1,20 @@
-//! What a line is, by how it begins.
+//! Determines the kind of a line by its beginning.
 
-/// A code block that is open: what closes it.
+/// An open code block, described by the mark that closes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fence {
     mark: char,
     len: usize,
 }
 
-/// White space at the beginning of a line.
+/// The white space at the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Indent {
     pub(super) chars: usize,
     pub(super) columns: usize,
 }
 
-/// What a line is. `chars` is how much of it was only there to say so.
+/// The kind of a line. `chars` is the length of the marks that only say so.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Begin {
     Text {
@@ -24,7 +24,7 @@ pub(super) enum Begin {
         level: usize,
         chars: usize,
     },
-    /// A list's, with the mark that is shown.
+    /// An item of a list, with the mark that is shown.
     Item {
         indent: Indent,
         mark: String,
@@ -33,17 +33,17 @@ pub(super) enum Begin {
     Quote {
         chars: usize,
     },
-    /// A line across.
+    /// A horizontal line.
     Rule,
-    /// A table's.
+    /// A row of a table.
     Row,
-    /// Inside a code block.
+    /// A line inside a code block.
     Code,
-    /// The edge of a code block, with what is open behind it.
+    /// The first or last line of a code block, with the block that is open after it.
     Fence(Option<Fence>),
 }
 
-/// Tells what a line is, from as much of it as is there; `None` while that can be several things.
+/// Determines the kind of a line from the part that has arrived; `None` while several kinds are possible.
 pub(super) fn begin(line: &[char], is_whole: bool, open: Option<Fence>) -> Option<Begin> {
     let chars = line.iter().take_while(|c| matches!(c, ' ' | '\t')).count();
     let columns = line[..chars].iter().map(|c| if *c == '\t' { 4 } else { 1 }).sum();
@@ -54,7 +54,7 @@ pub(super) fn begin(line: &[char], is_whole: bool, open: Option<Fence>) -> Optio
     }
     let Some(&first) = rest.first() else { return text.filter(|_| is_whole) };
     let run = rest.iter().take_while(|c| **c == first).count();
-    // A mark alone may go on.
+    // More of the same mark may follow.
     if run == rest.len() && !is_whole && "`~#-+*_>".contains(first) {
         return None;
     }
@@ -77,12 +77,12 @@ pub(super) fn begin(line: &[char], is_whole: bool, open: Option<Fence>) -> Optio
     }
 }
 
-/// The space behind a mark; more of them are the person's.
+/// Counts the one space after a mark; further spaces belong to the text.
 fn spaces(rest: &[char]) -> usize {
     usize::from(rest.first() == Some(&' '))
 }
 
-/// Inside a code block only its end is anything but code.
+/// Inside a code block, every line except its end is code.
 fn in_code(rest: &[char], is_whole: bool, fence: Fence) -> Option<Begin> {
     let run = rest.iter().take_while(|c| **c == fence.mark).count();
     let may_close = rest[run..].iter().all(|c| c.is_whitespace());
@@ -93,7 +93,7 @@ fn in_code(rest: &[char], is_whole: bool, fence: Fence) -> Option<Begin> {
     }
 }
 
-/// A code block begins, unless what looks like its mark is code inside a line.
+/// Begins a code block, unless the mark is inline code.
 fn fence(rest: &[char], len: usize, is_whole: bool, indent: Indent) -> Option<Begin> {
     let mark = rest[0];
     if mark == '`' && rest[len..].contains(&'`') {
@@ -102,7 +102,7 @@ fn fence(rest: &[char], len: usize, is_whole: bool, indent: Indent) -> Option<Be
     is_whole.then_some(Begin::Fence(Some(Fence { mark, len })))
 }
 
-/// `1. ` or `1) `, with the number as it is.
+/// Parses `1. ` or `1) ` and keeps the number.
 fn numbered(rest: &[char], is_whole: bool, indent: Indent) -> Option<Begin> {
     let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
     match (rest.get(digits), rest.get(digits + 1)) {

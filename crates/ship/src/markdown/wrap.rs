@@ -1,23 +1,23 @@
-//! Words into lines: text breaks between words at the width of the terminal.
+//! Fills lines with words: text breaks between words at the width of the terminal.
 //!
-//! What is printed cannot be taken back, so whoever writes here hands over whole words: each call ends where a
-//! line may be broken. Chinese and its neighbours have no spaces; there a line may break between any two
-//! characters, unless the second one closes something or the first one opens it.
+//! Printed text cannot be withdrawn, so the caller hands over whole words: each call ends where a line may break.
+//! Chinese and related scripts have no spaces. There a line may break between any two characters, unless the second
+//! is a closing mark or the first an opening one.
 
 use unicode_width::UnicodeWidthChar;
 
 use super::inline::{Sgr, StyledText};
 use crate::table;
 
-/// Lines of a certain width, as they are being filled.
+/// Lines of a certain width that are being filled.
 pub(super) struct Wrap {
     width: usize,
     column: usize,
-    /// Spaces that stand before the next word, unless a line begins with it.
+    /// The number of spaces before the next word, unless that begins a line.
     gap: usize,
-    /// What a further line of this paragraph begins with, and how many columns that takes.
+    /// The text with which further lines of this paragraph begin, and the columns it takes.
     indent: (String, usize),
-    /// The style that holds now; none are written where nobody would see them.
+    /// The current style; none are written where they would not be seen.
     sgr: Sgr,
     styled: bool,
 }
@@ -32,8 +32,8 @@ impl Wrap {
         self.width
     }
 
-    /// Begins a line with what is not text, such as the dot of a list. Further lines of the paragraph begin
-    /// with `indent`, which takes as many columns.
+    /// Begins a line with a mark, such as the dot of a list. Further lines of the paragraph begin with `indent`,
+    /// which takes as many columns.
     pub(super) fn begin(&mut self, shown: &str, indent: String, columns: usize, out: &mut String) {
         out.push_str(shown);
         self.column = columns;
@@ -54,7 +54,7 @@ impl Wrap {
         }
     }
 
-    /// Writes one word with the spaces behind it, on the next line if it does not fit here.
+    /// Writes one word with the spaces after it, on the next line if it does not fit here.
     fn word(&mut self, word: &[(char, Sgr)], out: &mut String) {
         let text: String = word.iter().map(|(c, _)| c).collect();
         let spaces = text.chars().rev().take_while(|c| c.is_whitespace());
@@ -69,7 +69,7 @@ impl Wrap {
                 out.push_str(&self.indent.0);
                 self.column = self.indent.1;
             } else {
-                // A gap belongs to what stands on both its sides: no underline runs ahead of its word.
+                // A gap has only the style of both its neighbours, so that no underline runs ahead of its word.
                 self.set(self.sgr.and(word[0].1), out);
                 out.push_str(&" ".repeat(self.gap));
                 self.column += self.gap;
@@ -96,7 +96,7 @@ impl Wrap {
         self.set(Sgr::default(), out);
     }
 
-    /// Writes as it is, without breaking it.
+    /// Writes a text unchanged, without breaking it.
     pub(super) fn verbatim(&mut self, text: &str, sgr: Sgr, out: &mut String) {
         self.set(sgr, out);
         out.push_str(text);
@@ -111,7 +111,7 @@ impl Wrap {
     }
 }
 
-/// Whether a line may be broken between two characters.
+/// Whether a line may break between two characters.
 pub(super) fn may_break(before: char, after: char) -> bool {
     if after.is_whitespace() {
         return false;
@@ -132,7 +132,7 @@ fn closes(c: char) -> bool {
     ")]}”’.,;:!?%…）］｝」』】》〉〕、。，．；：！？％ー々".contains(c)
 }
 
-/// Whether two characters are one to the eye: a mark that combines, a joiner, a choice of form.
+/// Whether two characters look like one: a combining mark, a joiner, or a variation selector.
 fn joins(before: char, after: char) -> bool {
     before == '\u{200d}' || after.width() == Some(0)
 }
