@@ -1,12 +1,12 @@
 //! JSON as JavaScript reads and writes it.
 //!
-//! Everything we keep is JSON that some JavaScript program wrote or will read, so its rules are ours:
-//! every number is a double, the last of two equal keys wins, and the text is written exactly as
-//! `JSON.stringify` writes it. Three things are better than a plain parser gives:
+//! Everything we store is JSON that a JavaScript program wrote or will read, so we follow its rules: every number
+//! is a double, the last of two equal keys wins, and the text is written exactly as `JSON.stringify` writes it.
+//! Three things go beyond a plain parser:
 //!
 //! - Key order is kept. A message that is read and written again has the same bytes in the same places.
-//! - A string may begin or end with half a surrogate pair, because streams cut text anywhere
-//!   ([`JsString`]).
+//! - A string may begin or end with half a surrogate pair, because
+//!   streams cut text anywhere ([`JsString`]).
 //! - Nothing recurses. A hundred thousand nested brackets cost memory, never the stack, and every
 //!   operation is linear in the text.
 

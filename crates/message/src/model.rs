@@ -1,10 +1,9 @@
-//! `ModelMessage`: the message as a model is given it.
+//! `ModelMessage`: the message as a model receives it.
 //!
-//! Conversion makes these for every request, so they copy nothing: a part that came out of a `UIMessage`
-//! is a reference to the part it came from, and its fields are read when somebody asks. A part that was
-//! read from a caller's JSON keeps that object, known fields and unknown ones. Nothing here is checked.
-//! The AI SDK's conversion passes values through whatever their type, so every field is a [`ModelValue`] that
-//! may be absent; who sends the messages validates them.
+//! The conversion makes these for every request, so they copy nothing: a part of a `UIMessage` is a reference, and
+//! its fields are read on demand. A part that was read from a caller's JSON keeps that object with all its fields.
+//! Nothing is checked here. The AI SDK's conversion passes values of any type through, so every field is a
+//! [`ModelValue`] that may be absent; the sender of the messages validates them.
 
 mod part;
 mod tool;
@@ -23,7 +22,7 @@ use smallvec::SmallVec;
 use crate::json::{Json, Object};
 use value::ObjectWriter;
 
-/// Who a model message is from.
+/// The author of a model message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the roles' own names")]
 pub enum ModelRole {
@@ -34,7 +33,7 @@ pub enum ModelRole {
 }
 
 impl ModelRole {
-    /// Reads the role's name.
+    /// Returns the role with this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "system" => Some(Self::System),
@@ -45,7 +44,7 @@ impl ModelRole {
         }
     }
 
-    /// The role's name.
+    /// Returns the name of the role.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -59,48 +58,48 @@ impl ModelRole {
 /// The parts of one model message. Most messages have one or two, which then need no allocation.
 pub type ModelParts<'a> = SmallVec<[ModelPart<'a>; 2]>;
 
-/// What a model message says.
+/// The content of a model message.
 #[derive(Clone, Debug)]
 pub enum ModelContent<'a> {
-    /// Plain text.
+    /// The content is plain text.
     Text(Box<str>),
-    /// A list of parts.
+    /// The content is a list of parts.
     Parts(ModelParts<'a>),
 }
 
-/// A message as the AI SDK's `ModelMessage`.
+/// A message in the form of the AI SDK's `ModelMessage`.
 #[derive(Clone, Debug)]
 pub struct ModelMessage<'a> {
-    /// Who it is from.
+    /// The author of the message.
     pub role: ModelRole,
-    /// What it says.
+    /// The content of the message.
     pub content: ModelContent<'a>,
-    /// Everything else: `providerOptions`, meant for one provider alone, and fields we do not know. Most
-    /// messages have none.
+    /// All other fields: `providerOptions`, which is meant for one provider, and unknown fields.
+    /// Most messages have none.
     other: Option<Box<Object>>,
 }
 
-/// Why a value is not a model message.
+/// The reason why a value is not a model message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAModelMessage {
-    /// It is not an object.
+    /// The value is not an object.
     #[error("a model message must be a JSON object")]
     NotAnObject,
-    /// It has no role that models know.
+    /// The role is unknown to models.
     #[error("a model message must have the role system, user, assistant or tool")]
     Role,
-    /// Its content is neither a string nor a list.
+    /// The content is neither a string nor a list.
     #[error("a model message must have a string or a list as its content")]
     Content,
 }
 
 impl<'a> ModelMessage<'a> {
-    /// Makes a message.
+    /// Makes a message with a role and content.
     pub fn new(role: ModelRole, content: ModelContent<'a>) -> Self {
         Self { role, content, other: None }
     }
 
-    /// Sets what is meant for one provider alone.
+    /// Sets the options for one provider.
     pub fn with_provider_options(mut self, options: Json) -> Self {
         self.other.get_or_insert_default().set("providerOptions", options);
         self
@@ -109,7 +108,7 @@ impl<'a> ModelMessage<'a> {
     /// Reads a model message from JSON.
     ///
     /// # Errors
-    /// When role or content are not those of a model message. The parts are not checked.
+    /// Fails if the role or the content is not that of a model message. The parts are not checked.
     pub fn from_json(json: Json) -> Result<Self, NotAModelMessage> {
         let Json::Object(mut other) = json else { return Err(NotAModelMessage::NotAnObject) };
         let role = other.str("role").and_then(ModelRole::named).ok_or(NotAModelMessage::Role)?;
@@ -125,12 +124,12 @@ impl<'a> ModelMessage<'a> {
         Ok(Self { role, content, other })
     }
 
-    /// What is meant for one provider alone.
+    /// Returns the options for one provider.
     pub fn provider_options(&self) -> Option<&Json> {
         self.other.as_ref()?.get("providerOptions")
     }
 
-    /// The parts; none when the content is plain text.
+    /// Returns the parts; none if the content is plain text.
     pub fn parts(&self) -> &[ModelPart<'a>] {
         match &self.content {
             ModelContent::Text(_) => &[],
@@ -146,7 +145,7 @@ impl<'a> ModelMessage<'a> {
         }
     }
 
-    /// Appends the message's JSON text.
+    /// Appends the message as JSON text.
     pub fn write_to(&self, out: &mut String) {
         let mut object = ObjectWriter::open(out);
         object.value("role", ModelValue::Str(self.role.name()));

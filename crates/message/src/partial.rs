@@ -1,17 +1,17 @@
-//! Reading JSON that has not arrived whole.
+//! Parses JSON that has not arrived completely.
 //!
-//! While a model writes the input of a tool, what is there so far is shown. A cut text is completed:
-//! open strings, lists and objects are closed, a begun literal is finished, and a key without a value, a
-//! dangling comma or the beginning of an escape is left out. Text that is wrong rather than cut gives
-//! nothing. One pass, the states of the AI SDK's own repair.
+//! While a model writes the input of a tool, the part received so far is shown. A cut text is completed: open
+//! strings, lists and objects are closed, a literal is finished, and a key without a value, a dangling comma or the
+//! start of an escape is left out. Text that is wrong and not only cut gives nothing. It takes one pass, with the
+//! states of the AI SDK's own repair.
 
 use crate::chunk::has_prototype_key;
 use crate::json::Json;
 
-/// Reads as much of a JSON text as is there; nothing when it cannot become JSON.
+/// Parses the received part of a JSON text; `None` if it cannot become JSON.
 pub(crate) fn parse_partial(text: &str) -> Option<Json> {
     let value = Json::parse(text).or_else(|_| Json::parse(&complete(text))).ok()?;
-    // The AI SDK reads tool input with the same guard as chunks.
+    // The AI SDK applies the same guard to tool input as to chunks.
     (!has_prototype_key(&value)).then_some(value)
 }
 
@@ -127,7 +127,7 @@ impl PartialScan<'_> {
         }
     }
 
-    /// What ends here is whole.
+    /// Ends a value that is complete.
     fn close(&mut self, end: usize) {
         self.valid = end;
         self.stack.pop();
@@ -233,7 +233,7 @@ impl PartialScan<'_> {
     }
 }
 
-/// The literal that begins like this.
+/// Returns the literal that begins with this text.
 fn literal_of(begun: &str) -> Option<&'static str> {
     ["true", "false", "null"].into_iter().find(|whole| whole.starts_with(begun))
 }

@@ -1,63 +1,63 @@
-//! `pruneMessages`: leaving out reasoning and tool calls that a model need not see again.
+//! `pruneMessages`: leaves out reasoning and tool calls that a model need not see again.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::json::Json;
 use crate::model::{ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue};
 
-/// Which reasoning is left out.
+/// Says which reasoning is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PruneReasoning {
-    /// None.
+    /// No reasoning is left out.
     #[default]
     None,
-    /// All of it.
+    /// All reasoning is left out.
     All,
-    /// All but that of the last message.
+    /// All reasoning is left out, except that of the last message.
     BeforeLastMessage,
 }
 
-/// How far back a rule reaches.
+/// Says how far back a rule reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PruneScope {
-    /// Every message.
+    /// The rule reaches every message.
     All,
-    /// Every message but the last so many. The AI SDK's reading of zero is kept: nothing is left out.
+    /// The rule spares this number of last messages. As in the AI SDK, zero means that nothing is left out.
     BeforeLast(usize),
 }
 
 /// A rule by which tool calls, their results and approvals are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PruneToolCalls {
-    /// How far back it reaches.
+    /// The messages that it reaches.
     pub scope: PruneScope,
-    /// The tools it is about; all of them when none are named.
+    /// The tools that it concerns; all if none are named.
     pub tools: Option<Vec<String>>,
 }
 
-/// What becomes of a message without content.
+/// Says what happens to a message without content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyMessages {
-    /// It goes, also if it was empty before.
+    /// The message is removed, even if it was empty before.
     #[default]
     Remove,
-    /// It stays.
+    /// The message stays in the list.
     Keep,
 }
 
-/// What [`prune_messages`] leaves out.
+/// The options of [`prune_messages`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PruneOptions {
-    /// Which reasoning.
+    /// The reasoning that is left out.
     pub reasoning: PruneReasoning,
-    /// Which tool calls, rule by rule.
+    /// The rules for tool calls, applied one after the other.
     pub tool_calls: Vec<PruneToolCalls>,
-    /// What becomes of messages that are empty then.
+    /// What happens to messages that become empty.
     pub empty_messages: EmptyMessages,
 }
 
-/// Leaves out what the options say. A call and its result go together, and so do a question for
-/// approval, its answer and its call.
+/// Leaves out parts by the options. A call and its result go together, and so do an approval request, its
+/// answer and its call.
 pub fn prune_messages<'a>(
     mut messages: Vec<ModelMessage<'a>>,
     options: &PruneOptions,
@@ -87,17 +87,17 @@ fn prune_reasoning(messages: &mut [ModelMessage<'_>], which: PruneReasoning) {
     }
 }
 
-/// What a part has to do with tools.
+/// The role of a part in tool calls.
 enum PrunedToolPart<'m> {
     None,
     /// A call or a result: call id and tool name.
     Call(Option<ModelValue<'m>>, Option<ModelValue<'m>>),
-    /// A question for approval or its answer: approval id.
+    /// An approval request or its answer: approval id.
     Approval(Option<ModelValue<'m>>),
 }
 
-/// What an id is compared by: its JSON, so that ids of any plain type do. Objects and lists are only
-/// equal to themselves in JavaScript, so they are equal to nothing here.
+/// Returns the key by which an id is compared: its JSON, so that ids of any plain type work. In JavaScript, objects
+/// and lists equal only themselves, so here they equal nothing.
 fn id_key(id: Option<&ModelValue<'_>>) -> Option<String> {
     match id {
         None => Some("undefined".to_owned()),
@@ -106,7 +106,7 @@ fn id_key(id: Option<&ModelValue<'_>>) -> Option<String> {
     }
 }
 
-/// The name of a tool, as its JSON; null is none.
+/// Returns the name of a tool as its JSON; null counts as none.
 fn name_key(name: Option<&ModelValue<'_>>) -> Option<String> {
     name.filter(|name| !matches!(name, ModelValue::Ref(Json::Null))).map(written)
 }
@@ -133,7 +133,7 @@ fn tool_use<'m>(part: &'m ModelPart<'_>) -> PrunedToolPart<'m> {
     }
 }
 
-/// The parts in which tools can be used.
+/// Returns the parts of messages that can have tool calls.
 fn tool_parts<'m, 'a>(messages: &'m [ModelMessage<'a>]) -> impl Iterator<Item = &'m ModelPart<'a>> {
     let has_tools = |message: &&ModelMessage<'_>| {
         matches!(message.role, ModelRole::Assistant | ModelRole::Tool)
@@ -141,13 +141,13 @@ fn tool_parts<'m, 'a>(messages: &'m [ModelMessage<'a>]) -> impl Iterator<Item = 
     messages.iter().filter(has_tools).flat_map(ModelMessage::parts)
 }
 
-/// What a rule must know of the whole list before it looks at a single part.
+/// The facts about the whole list that a rule needs before it judges a part.
 struct PrunePlan {
-    /// Messages from here on are not touched.
+    /// The index from which messages are not changed.
     end: usize,
     kept_calls: HashSet<String>,
     kept_approvals: HashSet<String>,
-    /// The tool that an approval is about, by approval id.
+    /// The tool of each approval, by approval id.
     approval_tools: HashMap<String, String>,
 }
 
@@ -155,7 +155,7 @@ impl PrunePlan {
     fn new(messages: &[ModelMessage<'_>], scope: PruneScope) -> Self {
         let (end, kept) = match scope {
             PruneScope::All => (messages.len(), &messages[messages.len()..]),
-            // `slice(-0)` is the whole list in JavaScript: every id is kept, no message is spared.
+            // In JavaScript `slice(-0)` is the whole list: every id is kept, but no message is spared.
             PruneScope::BeforeLast(0) => (messages.len(), messages),
             PruneScope::BeforeLast(count) => {
                 let end = messages.len().saturating_sub(count);
@@ -179,7 +179,8 @@ impl PrunePlan {
         plan
     }
 
-    /// An answer stands in another message than its question, and the question names the call.
+    /// Connects approval answers to their calls: an answer stands in another message, and only the
+    /// request names the call.
     fn trace_approvals(&mut self, messages: &[ModelMessage<'_>]) {
         let mut call_tools: HashMap<String, Option<String>> = HashMap::new();
         for part in tool_parts(messages) {
@@ -201,12 +202,12 @@ impl PrunePlan {
             approval_calls.insert(id, call_id);
         }
         let calls = self.kept_approvals.iter().filter_map(|id| approval_calls.get(id));
-        // A question that names no call keeps none, not even one that has no id either.
+        // A request without a call keeps none, not even a call without an id.
         let named = |id: &&String| !matches!(id.as_str(), "undefined" | "null");
         self.kept_calls.extend(calls.filter(named).cloned());
     }
 
-    /// Whether a part stays; `tools` are the keys of the names that the rule is about.
+    /// Whether a part stays; `tools` are the keys of the names that the rule concerns.
     fn keeps(&self, part: &ModelPart<'_>, tools: Option<&[String]>) -> bool {
         let (kept, name) = match tool_use(part) {
             PrunedToolPart::None => return true,
@@ -249,7 +250,7 @@ fn prune_tool_calls(messages: &mut [ModelMessage<'_>], rule: &PruneToolCalls) {
     }
 }
 
-/// Reasoning belongs to what follows it: a run of reasoning goes when all that it led to goes.
+/// Drops a run of reasoning if all parts up to the next reasoning, which it led to, are dropped.
 fn drop_reasoning_without_followers(parts: &[ModelPart<'_>], keep: &mut [bool]) {
     let is_reasoning = |at: &usize| matches!(parts[*at], ModelPart::Reasoning(_));
     let mut at = 0;

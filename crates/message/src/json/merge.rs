@@ -1,15 +1,15 @@
-//! Deep merging of objects, as the AI SDK merges message metadata.
+//! Merges objects deeply, as the AI SDK merges message metadata.
 
 use std::collections::HashMap;
 
 use super::{Json, Object};
 
-/// Whether a key would change the prototype of a JavaScript object, or reach it.
+/// Whether a key would change or reach the prototype of a JavaScript object.
 pub(crate) fn is_prototype_key(key: &str) -> bool {
     matches!(key, "__proto__" | "constructor" | "prototype")
 }
 
-/// Where the keys of an object are, for merging into it again and again.
+/// The indexes of an object's keys, for repeated merges into it.
 #[derive(Debug, Default)]
 pub(crate) struct KeyPlaces(HashMap<String, usize>);
 
@@ -20,8 +20,8 @@ impl KeyPlaces {
 }
 
 impl Object {
-    /// Merges `overrides` into this: objects deeply, everything else replaced. Keys that would change the
-    /// prototype of a JavaScript object are left out. `places` must be those of this object.
+    /// Merges `overrides` into this object: objects deeply, everything else by replacement. Keys that would change
+    /// the prototype of a JavaScript object are left out. `places` must be those of this object.
     pub(crate) fn merge_deep(&mut self, overrides: Self, places: &mut KeyPlaces) {
         let mut pending = self.merge_flat(overrides, places);
         while let Some((target, overrides)) = pending.pop() {
@@ -30,7 +30,7 @@ impl Object {
         }
     }
 
-    /// Merges one level. Returns the objects below that are still to be merged.
+    /// Merges one level. Returns the objects below it that still have to be merged.
     fn merge_flat(&mut self, overrides: Self, places: &mut KeyPlaces) -> Vec<(&mut Self, Self)> {
         let mut nested = Vec::new();
         for (key, value) in overrides.into_entries() {

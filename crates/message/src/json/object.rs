@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::Json;
 
-/// Up to this many keys, comparing each with each is cheaper than hashing.
+/// The number of keys up to which comparing each with each is cheaper than hashing.
 const SCAN_KEYS_MAX: usize = 16;
 
 /// The key of an object entry. The names that messages use are not allocated.
@@ -39,7 +39,7 @@ impl Object {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Returns the value of `key`, to change it.
+    /// Returns the value of `key` for changes.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Json> {
         self.0.iter_mut().find(|(name, _)| name == key).map(|(_, value)| value)
     }
@@ -49,12 +49,12 @@ impl Object {
         self.get(key).and_then(Json::as_str)
     }
 
-    /// Whether `key` is there, be its value `null`.
+    /// Whether `key` exists, even with the value `null`.
     pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Sets `key`: at its old place if it has one, else at the end.
+    /// Sets `key` at its old place, or else at the end.
     pub fn set(&mut self, key: impl Into<ObjectKey>, value: impl Into<Json>) {
         let key = key.into();
         match self.get_mut(&key) {
@@ -63,7 +63,7 @@ impl Object {
         }
     }
 
-    /// Sets `key`, or removes it when there is no value.
+    /// Sets `key`, or removes it if there is no value.
     pub fn set_or_remove(&mut self, key: impl Into<ObjectKey>, value: Option<Json>) {
         match value {
             Some(value) => self.set(key, value),
@@ -79,7 +79,7 @@ impl Object {
         Some(self.0.remove(at).1)
     }
 
-    /// Keeps only the entries for which `keep` says so.
+    /// Keeps only the entries that `keep` accepts.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &Json) -> bool) {
         self.0.retain(|(key, value)| keep(key, value));
     }
@@ -94,12 +94,12 @@ impl Object {
         self.0.iter().map(|(key, _)| key.as_ref())
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no entries.
+    /// Whether the object has no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -144,14 +144,14 @@ impl<K: Into<ObjectKey>, V: Into<Json>, const N: usize> From<[(K, V); N]> for Ob
 }
 
 impl Object {
-    /// Takes the object apart.
+    /// Returns the entries and consumes the object.
     pub fn into_entries(mut self) -> Vec<(ObjectKey, Json)> {
         std::mem::take(&mut self.0)
     }
 }
 
 impl Array {
-    /// Takes the array apart.
+    /// Returns the values and consumes the array.
     pub fn into_vec(mut self) -> Vec<Json> {
         std::mem::take(&mut self.0)
     }
@@ -183,8 +183,8 @@ impl DerefMut for Array {
     }
 }
 
-// Dropping a tree the ordinary way recurses, and a hostile message nests deeper than the stack. So a
-// container moves its children that are containers to a list of its own and drops them one by one.
+// The ordinary way to drop a tree recurses, and a hostile message nests deeper than the stack. So a container moves
+// its child containers to a list of its own and drops them one by one.
 
 impl Drop for Array {
     fn drop(&mut self) {

@@ -1,9 +1,9 @@
-//! Reading: one pass over the text with a stack of open containers.
+//! Parses JSON in one pass over the text, with a stack of open containers.
 
 use super::object::{Array, Object, ObjectKey};
 use super::{JsString, Json};
 
-/// Why a text is not JSON.
+/// The reason why a text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON: {expected} at byte {offset}")]
 pub struct JsonError {
@@ -12,7 +12,7 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    /// The byte at which the text stopped being JSON.
+    /// Returns the byte at which the text stopped being JSON.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -25,7 +25,7 @@ impl JsonError {
 /// A container that is not closed yet.
 enum OpenContainer {
     Array(Vec<Json>),
-    /// The entries so far, and the key whose value comes next.
+    /// The entries so far, and the key of the next value.
     Object(Vec<(ObjectKey, Json)>, ObjectKey),
 }
 
@@ -58,7 +58,7 @@ pub(super) fn parse(text: &str) -> Result<Json, JsonError> {
             }
             _ => reader.scalar()?,
         };
-        // Hand the value to its container, and close every container that ends here.
+        // The value goes to its container, and every container that ends here is closed.
         loop {
             reader.skip_white();
             match stack.last_mut() {
@@ -126,7 +126,7 @@ impl JsonReader<'_> {
         }
     }
 
-    /// Reads a key and the colon behind it.
+    /// Reads a key and the colon after it.
     fn key(&mut self) -> Result<ObjectKey, JsonError> {
         if self.peek() != Some(b'"') {
             return Err(self.error("expected a key in quotes"));
@@ -170,7 +170,7 @@ impl JsonReader<'_> {
     }
 
     fn number(&mut self) -> Result<Json, JsonError> {
-        /// A whole number of so few digits is exact in a double.
+        /// The number of digits up to which a whole number is exact in a double.
         const EXACT_DIGITS: usize = 15;
         let start = self.at;
         self.eat(b'-');
@@ -196,7 +196,7 @@ impl JsonReader<'_> {
         text.parse().map(Json::Number).map_err(|_| self.error("expected a number"))
     }
 
-    /// Reads a string without escapes, the usual case; `None`, and nowhere moved, if it has any.
+    /// Reads a string without escapes, the usual case. Returns `None`, without moving on, if it has any.
     fn plain_string(&mut self) -> Option<&str> {
         let start = self.at + 1;
         let run = plain_run(&self.bytes[start..]);
@@ -257,7 +257,7 @@ impl JsonReader<'_> {
     }
 }
 
-/// How many bytes stand before the next quote, backslash or control character.
+/// Returns the number of bytes before the next quote, backslash or control character.
 fn plain_run(bytes: &[u8]) -> usize {
     bytes.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(bytes.len())
 }
@@ -269,7 +269,7 @@ fn hex(digits: &[u8]) -> Option<u16> {
     })
 }
 
-/// The names that messages, chunks and log lines use, so that reading them allocates nothing.
+/// Returns the names that messages, chunks and log lines use, so that reading them allocates nothing.
 fn known_key(key: &str) -> Option<&'static str> {
     macro_rules! known {
         ($($name:literal)*) => { match key { $($name => Some($name),)* _ => None } };

@@ -1,9 +1,9 @@
-//! Serde for JSON: a type that derives `Serialize` becomes [`Json`], and one that derives `Deserialize` is
-//! made of it.
+//! Serde for JSON: converts types that derive `Serialize` into [`Json`], and [`Json`] into
+//! types that derive `Deserialize`.
 //!
-//! Serde recurses, and a hostile message nests deeper than the stack. What goes through serde may therefore
-//! nest [`DEPTH_MAX`] levels deep, the limit that `serde_json` has for text; more is an error. Reading and
-//! writing JSON text needs no serde and knows no such limit.
+//! Serde recurses, and a hostile message nests deeper than the stack. So values that pass through serde may nest
+//! [`DEPTH_MAX`] levels deep, the limit of `serde_json` for text; deeper ones are an error. Reading and writing
+//! JSON text needs no serde and has no such limit.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub const DEPTH_MAX: usize = 128;
 /// The largest number up to which every whole double is exact.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// Makes JSON of any value that can be serialised.
+/// Converts any serialisable value into JSON.
 ///
 /// ```
 /// #[derive(serde::Serialize)]
@@ -31,15 +31,15 @@ const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 /// ```
 ///
 /// # Errors
-/// When the value refuses, has a map with keys that are not strings, or nests too deep.
+/// Fails if the value refuses, has a map with keys that are not strings, or nests too deep.
 pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
     serde_json::to_value(value)?.try_into()
 }
 
-/// Makes a value of JSON.
+/// Converts JSON into a value.
 ///
 /// # Errors
-/// When the JSON does not fit the type, or nests too deep.
+/// Fails if the JSON does not fit the type, or nests too deep.
 pub fn from_json<T: DeserializeOwned>(json: &Json) -> Result<T, serde_json::Error> {
     serde_json::from_value(json.try_into()?)
 }
@@ -47,7 +47,7 @@ pub fn from_json<T: DeserializeOwned>(json: &Json) -> Result<T, serde_json::Erro
 impl TryFrom<&Json> for serde_json::Value {
     type Error = serde_json::Error;
 
-    /// Fails when the JSON nests too deep.
+    /// Fails if the JSON nests too deep.
     fn try_from(json: &Json) -> Result<Self, Self::Error> {
         serde_json::to_value(json)
     }
@@ -56,13 +56,13 @@ impl TryFrom<&Json> for serde_json::Value {
 impl TryFrom<serde_json::Value> for Json {
     type Error = serde_json::Error;
 
-    /// Fails when the value nests too deep.
+    /// Fails if the value nests too deep.
     fn try_from(value: serde_json::Value) -> Result<Self, Self::Error> {
         Self::deserialize(value)
     }
 }
 
-/// A value, and how many more levels it may nest.
+/// A value, and the number of levels it may still nest.
 struct Limited<T>(T, usize);
 
 impl<T> Limited<T> {
@@ -208,7 +208,7 @@ impl Serialize for Object {
 }
 
 impl Serialize for JsString {
-    /// Writes U+FFFD for half a surrogate pair, which serde has no word for.
+    /// Writes U+FFFD for half a surrogate pair, which serde cannot express.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }

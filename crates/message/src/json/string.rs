@@ -1,10 +1,9 @@
 //! A string that may have been cut inside a character.
 //!
-//! JavaScript strings are sequences of 16-bit units, so a stream of deltas may end one chunk with the
-//! first half of a surrogate pair and begin the next with the second. Rust strings cannot hold a half.
-//! A [`JsString`] shows U+FFFD where a half stands at one of its ends, remembers which half it was, and
-//! joins the two again when the other arrives. A half in the middle can never be completed, so it is
-//! U+FFFD for good.
+//! JavaScript strings are sequences of 16-bit units, so a stream may end one chunk with the first half of a
+//! surrogate pair and begin the next with the second. Rust strings cannot hold a half. A [`JsString`] shows U+FFFD
+//! for a half at one of its ends, remembers which half it was, and joins the two when the other arrives. A half in
+//! the middle can never be completed, so it stays U+FFFD.
 
 use std::fmt;
 use std::ops::Deref;
@@ -23,17 +22,17 @@ pub struct JsString {
 }
 
 impl JsString {
-    /// Returns the text, with U+FFFD in place of halves.
+    /// Returns the text, with U+FFFD in the place of halves.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the text, forgetting which halves it began or ended with.
+    /// Returns the text, and forgets the halves at its ends.
     pub fn into_string(self) -> String {
         self.text
     }
 
-    /// Appends `other`, joining the two halves of a pair where they meet.
+    /// Appends `other`, and joins the two halves of a pair where they meet.
     pub fn push(&mut self, other: &Self) {
         if self.text.is_empty() {
             self.clone_from(other);
@@ -49,11 +48,11 @@ impl JsString {
             rest = &rest[REPLACEMENT.len_utf8()..];
         }
         self.text.push_str(rest);
-        // A single half that was just joined leaves nothing open, and `other.trailing` says so.
+        // A half that was just joined leaves nothing open, and then `other.trailing` is 0.
         self.trailing = other.trailing;
     }
 
-    /// Appends text that came out of an escape or the plain run of a literal.
+    /// Appends text from an escape or from the plain run of a literal.
     pub(super) fn push_text(&mut self, text: &str) {
         if !text.is_empty() {
             self.text.push_str(text);
@@ -88,7 +87,7 @@ impl JsString {
     }
 }
 
-/// The character that two halves make.
+/// Returns the character of two halves.
 fn join(high: u16, low: u16) -> char {
     let code = 0x10000 + ((u32::from(high) - 0xD800) << 10) + (u32::from(low) - 0xDC00);
     char::from_u32(code).unwrap_or(REPLACEMENT)
@@ -114,7 +113,7 @@ impl From<&str> for JsString {
     }
 }
 
-/// Two strings are equal when they read the same.
+/// Compares the texts; halves at the ends do not count.
 impl PartialEq for JsString {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text

@@ -1,4 +1,4 @@
-//! The value itself, and what every value can do.
+//! The JSON value and its operations.
 
 use std::fmt;
 
@@ -17,26 +17,26 @@ use super::{Array, JsString, JsonError, Object, ObjectKey};
 /// ```
 #[derive(Default)]
 pub enum Json {
-    /// `null`
+    /// The value `null`.
     #[default]
     Null,
-    /// `true` or `false`
+    /// The value `true` or `false`.
     Bool(bool),
-    /// A double, as JavaScript reads every number. May be infinite (`1e400`); written as `null` then.
+    /// A double, as JavaScript reads every number. It may be infinite (`1e400`), and is then written as `null`.
     Number(f64),
-    /// A string.
+    /// A text, possibly cut inside a character.
     String(JsString),
     /// A list of values.
     Array(Array),
-    /// Keys with values, in order.
+    /// Keys with their values, in order.
     Object(Object),
 }
 
 impl Json {
-    /// Reads one JSON value, with nothing but white space around it.
+    /// Reads one JSON value with only white space around it.
     ///
     /// # Errors
-    /// When the text is not JSON. The error tells the byte at which that became clear.
+    /// Fails if the text is not JSON. The error has the byte at which that became clear.
     pub fn parse(text: &str) -> Result<Self, JsonError> {
         super::parse::parse(text)
     }
@@ -44,7 +44,7 @@ impl Json {
     /// Reads one JSON value from bytes that should be UTF-8.
     ///
     /// # Errors
-    /// As [`Json::parse`], and when the bytes are not UTF-8.
+    /// Fails like [`Json::parse`], and also if the bytes are not UTF-8.
     pub fn parse_bytes(bytes: &[u8]) -> Result<Self, JsonError> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::parse(text),
@@ -57,30 +57,30 @@ impl Json {
         write(self, KeyOrder::Kept, out);
     }
 
-    /// The text that `JSON.stringify` gives, with its order of keys: those that are array indexes come
-    /// first. For JSON inside a string that must equal JavaScript's.
+    /// Returns the text that `JSON.stringify` gives, with its order of keys: array indexes come first. It is meant
+    /// for JSON inside a string that must equal JavaScript's.
     pub fn stringify(&self) -> String {
         let mut text = String::new();
         write(self, KeyOrder::JavaScript, &mut text);
         text
     }
 
-    /// Returns the string, if it is one.
+    /// Returns the string, if the value is one.
     pub fn as_str(&self) -> Option<&str> {
         self.as_js_string().map(JsString::as_str)
     }
 
-    /// Returns the string with the halves at its ends, if it is a string.
+    /// Returns the string with the halves at its ends, if the value is one.
     pub fn as_js_string(&self) -> Option<&JsString> {
         if let Self::String(string) = self { Some(string) } else { None }
     }
 
-    /// Returns the number, if it is one.
+    /// Returns the number, if the value is one.
     pub fn as_number(&self) -> Option<f64> {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// Returns the number if it is a whole one from 0 to 2^53, where doubles are exact.
+    /// Returns the number if it is whole and from 0 to 2^53, where doubles are exact.
     pub fn as_u64(&self) -> Option<u64> {
         const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
         let number = self.as_number()?;
@@ -88,32 +88,32 @@ impl Json {
         whole.then_some(number as u64)
     }
 
-    /// Returns the boolean, if it is one.
+    /// Returns the boolean, if the value is one.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(bool) = self { Some(*bool) } else { None }
     }
 
-    /// Returns the values, if it is an array.
+    /// Returns the values, if the value is an array.
     pub fn as_array(&self) -> Option<&[Self]> {
         if let Self::Array(array) = self { Some(array) } else { None }
     }
 
-    /// Returns the object, if it is one.
+    /// Returns the object, if the value is one.
     pub fn as_object(&self) -> Option<&Object> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// Returns the object to change it, if it is one.
+    /// Returns the object for changes, if the value is one.
     pub fn as_object_mut(&mut self) -> Option<&mut Object> {
         if let Self::Object(object) = self { Some(object) } else { None }
     }
 
-    /// Returns the value of `key`, if this is an object that has it.
+    /// Returns the value of `key`, if this is an object with that key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.as_object()?.get(key)
     }
 
-    /// Whether it is `null`.
+    /// Whether the value is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
@@ -122,7 +122,7 @@ impl Json {
         matches!(self, Self::Array(_) | Self::Object(_))
     }
 
-    /// Puts each contained value where `visit` sees it once, without recursion.
+    /// Calls `visit` once for the value and each value in it, without recursion.
     pub fn for_each(&self, mut visit: impl FnMut(&Self)) {
         let mut pending = vec![self];
         while let Some(value) = pending.pop() {
@@ -167,7 +167,7 @@ impl fmt::Debug for Array {
 // Equality and copying do not recurse either, for the reason given at `Drop`.
 
 impl PartialEq for Json {
-    /// Equal values; the order of keys does not matter.
+    /// Compares values; the order of keys does not matter.
     fn eq(&self, other: &Self) -> bool {
         let mut pending = vec![(self, other)];
         while let Some((a, b)) = pending.pop() {
@@ -191,12 +191,12 @@ impl PartialEq for Json {
     }
 }
 
-/// Pairs the values of equal keys for comparison; false when the keys differ.
+/// Pairs the values of equal keys for comparison. Returns false if the keys differ.
 fn pair_up<'a>(a: &'a Object, b: &'a Object, pairs: &mut Vec<(&'a Json, &'a Json)>) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    // The usual case, and the one that keeps large objects linear: the same keys in the same order.
+    // The same keys in the same order are the usual case, and this path keeps large objects linear.
     if a.keys().eq(b.keys()) {
         pairs.extend(a.0.iter().map(|(_, v)| v).zip(b.0.iter().map(|(_, v)| v)));
         return true;
@@ -234,7 +234,7 @@ impl Clone for Json {
     }
 }
 
-/// A container being copied: what is left of it, and what is done.
+/// A container that is being copied: the rest of it, and the finished part.
 enum Copying<'a> {
     Array(std::slice::Iter<'a, Json>, Vec<Json>),
     Object(std::slice::Iter<'a, (ObjectKey, Json)>, Vec<(ObjectKey, Json)>),
@@ -255,7 +255,7 @@ fn copy_container(value: &Json) -> Json {
             }
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => Some(current.clone()),
         };
-        // Hand what is finished to its parent until a parent has another child to copy.
+        // A finished container goes to its parent, until a parent has another child to copy.
         current = loop {
             let next = match stack.last_mut() {
                 None => return done.unwrap_or_default(),
@@ -311,7 +311,7 @@ impl From<f64> for Json {
 }
 
 impl From<u64> for Json {
-    /// Exact up to 2^53, as every number is a double.
+    /// The number is exact up to 2^53, because every number is a double.
     fn from(number: u64) -> Self {
         Self::Number(number as f64)
     }

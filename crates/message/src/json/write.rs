@@ -1,21 +1,21 @@
-//! Writing: the bytes that `JSON.stringify` gives.
+//! Writes JSON with the bytes that `JSON.stringify` gives.
 //!
-//! With one difference, and a way to avoid it. JavaScript objects put keys that look like array indexes
-//! before all others, in ascending order; we keep the order of the text. Where our bytes end up inside a
-//! string that is compared with JavaScript's, the order must be JavaScript's too: [`KeyOrder::JavaScript`].
+//! There is one difference. JavaScript puts keys that look like array indexes before all others, in ascending
+//! order; we keep the order of the text. Where our bytes become part of a string that is compared with
+//! JavaScript's, the order must be JavaScript's too: [`KeyOrder::JavaScript`].
 
 use super::{Json, Object, ObjectKey};
 
 /// The order in which an object's keys are written.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum KeyOrder {
-    /// As they were read or set.
+    /// The order in which keys were read or set.
     Kept,
-    /// Array indexes first, ascending.
+    /// Array indexes first, in ascending order.
     JavaScript,
 }
 
-/// A container being written: what is left of it, and whether anything was written yet.
+/// A container that is being written: the rest of it, and whether it has an entry yet.
 struct Frame<'a> {
     rest: Rest<'a>,
     first: bool,
@@ -39,7 +39,7 @@ pub(crate) fn write_object(object: &Object, out: &mut String) {
     close_all(KeyOrder::Kept, &mut vec![frame], out);
 }
 
-/// Writes a value, or opens it when it is a container.
+/// Writes a value, or opens it if it is a container.
 fn open<'a>(value: &'a Json, order: KeyOrder, stack: &mut Vec<Frame<'a>>, out: &mut String) {
     match value {
         Json::Null => out.push_str("null"),
@@ -63,19 +63,19 @@ fn entries(object: &Object, order: KeyOrder) -> Rest<'_> {
         return Rest::Object(object.0.iter());
     }
     let mut entries: Vec<&(ObjectKey, Json)> = object.0.iter().collect();
-    // A stable sort: indexes ascending, everything else behind them as it was.
+    // The sort is stable: indexes ascend, and all other keys stay behind them in their order.
     entries.sort_by_key(|(key, _)| array_index(key).map_or(u64::MAX, u64::from));
     Rest::Sorted(entries.into_iter())
 }
 
-/// The array index that a key is, if JavaScript takes it for one: `"0"`, `"17"`, but not `"01"`.
+/// Returns the array index of a key that JavaScript takes for one: `"0"`, `"17"`, but not `"01"`.
 fn array_index(key: &str) -> Option<u32> {
     let canonical =
         key == "0" || (key.starts_with(|c: char| c.is_ascii_digit()) && !key.starts_with('0'));
     key.parse().ok().filter(|&index| canonical && index < u32::MAX)
 }
 
-/// Writes what is left of every open container.
+/// Writes the rest of every open container.
 fn close_all<'a>(order: KeyOrder, stack: &mut Vec<Frame<'a>>, out: &mut String) {
     while let Some(frame) = stack.last_mut() {
         let (next, close) = match &mut frame.rest {
@@ -99,14 +99,14 @@ fn close_all<'a>(order: KeyOrder, stack: &mut Vec<Frame<'a>>, out: &mut String) 
     }
 }
 
-/// Writes a number as JavaScript does; what is not finite is `null`.
+/// Writes a number as JavaScript does; a number that is not finite becomes `null`.
 pub(crate) fn write_number(number: f64, out: &mut String) {
     const EXACT: f64 = 1e15;
     if !number.is_finite() {
         out.push_str("null");
     } else if number.fract() == 0.0 && number.abs() < EXACT {
         use std::fmt::Write as _;
-        // Cannot fail: writing to a `String`.
+        // Writing to a `String` cannot fail.
         let _ = write!(out, "{}", number as i64);
     } else {
         out.push_str(ryu_js::Buffer::new().format_finite(number));
@@ -146,12 +146,12 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// How many bytes at the beginning need no escape, in steps of eight: most of a text needs none, and eight
-/// bytes are looked at as fast as one.
+/// Returns the number of bytes at the beginning that need no escape, in steps of eight: most of a text needs none,
+/// and eight bytes are checked as fast as one.
 fn plain_bytes(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
-    // The top bit of a byte is set in the result when that byte is smaller than `limit`.
+    // The top bit of a byte in the result is set if that byte is smaller than `limit`.
     let any_below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & TOPS != 0;
     let is_plain = |chunk: &&[u8; 8]| {
         let word = u64::from_ne_bytes(**chunk);

@@ -1,4 +1,4 @@
-//! The parts of a model message, told apart by their `type`.
+//! The parts of a model message, distinguished by their `type`.
 
 use super::tool::{
     ToolApprovalRequestModelPart, ToolApprovalResponseModelPart, ToolCallModelPart,
@@ -8,7 +8,7 @@ use super::value::{ModelValue, ObjectWriter};
 use crate::json::{Json, Object};
 use crate::ui::{FilePart, PartFields, ReasoningPart, TextPart};
 
-/// Where a part's fields are: in the UI part it was converted from, or in the object it was read from.
+/// The source of a part's fields: the UI part it was converted from, or the object it was read from.
 #[derive(Clone, Debug)]
 pub(super) enum PartSource<'a, P> {
     Ui(&'a P),
@@ -16,7 +16,7 @@ pub(super) enum PartSource<'a, P> {
 }
 
 impl<P: PartFields> PartSource<'_, P> {
-    /// A field that has one name here and there.
+    /// Returns a field that has the same name in both sources.
     pub(super) fn get(&self, key: &str) -> Option<&Json> {
         match self {
             Self::Ui(part) => part.object().get(key),
@@ -28,39 +28,39 @@ impl<P: PartFields> PartSource<'_, P> {
 /// One part of a model message.
 #[derive(Clone, Debug)]
 pub enum ModelPart<'a> {
-    /// `text`
+    /// A `text` part.
     Text(TextModelPart<'a>),
-    /// `reasoning`
+    /// A `reasoning` part.
     Reasoning(ReasoningModelPart<'a>),
-    /// `image`
+    /// An `image` part.
     Image(ImageModelPart),
-    /// `file`
+    /// A `file` part.
     File(FileModelPart<'a>),
-    /// `tool-call`
+    /// A `tool-call` part.
     ToolCall(ToolCallModelPart<'a>),
-    /// `tool-result`
+    /// A `tool-result` part.
     ToolResult(ToolResultModelPart<'a>),
-    /// `tool-approval-request`
+    /// A `tool-approval-request` part.
     ToolApprovalRequest(ToolApprovalRequestModelPart<'a>),
-    /// `tool-approval-response`
+    /// A `tool-approval-response` part.
     ToolApprovalResponse(ToolApprovalResponseModelPart<'a>),
-    /// A part of a type we do not know; kept as it was given.
+    /// A part of an unknown type, kept as it was given.
     Unknown(Box<Json>),
 }
 
-/// `text`
+/// A `text` part of a model message.
 #[derive(Clone, Debug)]
 pub struct TextModelPart<'a>(PartSource<'a, TextPart>);
 
-/// `reasoning`
+/// A `reasoning` part of a model message.
 #[derive(Clone, Debug)]
 pub struct ReasoningModelPart<'a>(PartSource<'a, ReasoningPart>);
 
-/// `file`; its data is a URL or base64.
+/// A `file` part, whose data is a URL or base64.
 #[derive(Clone, Debug)]
 pub struct FileModelPart<'a>(PartSource<'a, FilePart>);
 
-/// `image`; conversion never makes one, callers may.
+/// An `image` part. The conversion never makes one, but callers may.
 #[derive(Clone, Debug)]
 pub struct ImageModelPart(Box<Object>);
 
@@ -69,12 +69,12 @@ impl<'a> TextModelPart<'a> {
         Self(PartSource::Ui(part))
     }
 
-    /// `text`
+    /// Returns the field `text`.
     pub fn text(&self) -> Option<ModelValue<'_>> {
         self.0.get("text").map(ModelValue::Ref)
     }
 
-    /// `providerOptions`
+    /// Returns the field `providerOptions`.
     pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             PartSource::Ui(part) => part.provider_metadata().map(ModelValue::Ref),
@@ -88,12 +88,12 @@ impl<'a> ReasoningModelPart<'a> {
         Self(PartSource::Ui(part))
     }
 
-    /// `text`
+    /// Returns the field `text`.
     pub fn text(&self) -> Option<ModelValue<'_>> {
         self.0.get("text").map(ModelValue::Ref)
     }
 
-    /// `providerOptions`. Unlike other parts, reasoning passes a null on.
+    /// Returns `providerOptions`. Unlike other parts, reasoning passes a null on.
     pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             PartSource::Ui(part) => part.field("providerMetadata").map(ModelValue::Ref),
@@ -107,7 +107,7 @@ impl<'a> FileModelPart<'a> {
         Self(PartSource::Ui(part))
     }
 
-    /// `data`: a URL or base64.
+    /// Returns the field `data`: a URL or base64.
     pub fn data(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             PartSource::Ui(part) => part.field("url").map(ModelValue::Ref),
@@ -115,17 +115,17 @@ impl<'a> FileModelPart<'a> {
         }
     }
 
-    /// `mediaType`
+    /// Returns the field `mediaType`.
     pub fn media_type(&self) -> Option<ModelValue<'_>> {
         self.0.get("mediaType").map(ModelValue::Ref)
     }
 
-    /// `filename`
+    /// Returns the field `filename`.
     pub fn filename(&self) -> Option<ModelValue<'_>> {
         self.0.get("filename").map(ModelValue::Ref)
     }
 
-    /// `providerOptions`
+    /// Returns the field `providerOptions`.
     pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             PartSource::Ui(part) => part.provider_metadata().map(ModelValue::Ref),
@@ -135,23 +135,23 @@ impl<'a> FileModelPart<'a> {
 }
 
 impl ImageModelPart {
-    /// `image`: a URL or base64.
+    /// Returns the field `image`: a URL or base64.
     pub fn image(&self) -> Option<ModelValue<'_>> {
         self.0.get("image").map(ModelValue::Ref)
     }
 
-    /// `mediaType`
+    /// Returns the field `mediaType`.
     pub fn media_type(&self) -> Option<ModelValue<'_>> {
         self.0.get("mediaType").map(ModelValue::Ref)
     }
 
-    /// `providerOptions`
+    /// Returns the field `providerOptions`.
     pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         self.0.get("providerOptions").map(ModelValue::Ref)
     }
 }
 
-/// The object that a part was read from, if it was not converted.
+/// Gives the object that a part was read from, if it was not converted.
 pub(super) trait SourceObject {
     fn given(&self) -> Option<&Object>;
 }
@@ -166,7 +166,7 @@ impl<P> SourceObject for PartSource<'_, P> {
 }
 
 impl ModelPart<'_> {
-    /// Tells what part a value is. Everything is some part; see [`ModelPart::Unknown`].
+    /// Reads a part from a value. Every value is some part; see [`ModelPart::Unknown`].
     pub fn from_json(json: Json) -> Self {
         let Json::Object(object) = json else { return Self::Unknown(Box::new(json)) };
         let object = Box::new(object);
@@ -187,7 +187,7 @@ impl ModelPart<'_> {
         }
     }
 
-    /// The object that the part was read from, if it was not converted.
+    /// Returns the object that the part was read from, if it was not converted.
     fn given(&self) -> Option<&Object> {
         match self {
             Self::Text(part) => part.0.given(),
@@ -202,7 +202,7 @@ impl ModelPart<'_> {
         }
     }
 
-    /// Appends the part's JSON text.
+    /// Appends the part as JSON text.
     pub fn write_to(&self, out: &mut String) {
         if let Some(object) = self.given() {
             crate::json::write_object(object, out);

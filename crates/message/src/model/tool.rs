@@ -1,5 +1,4 @@
-//! The four parts that one tool call becomes: the call, its result, and the question whether it may run
-//! with its answer.
+//! The four parts that one tool call becomes: the call, its result, the approval request and its answer.
 
 use super::part::{PartSource, SourceObject};
 use super::value::{ModelValue, ObjectWriter, present};
@@ -10,23 +9,23 @@ const DENIED: &str = "Tool call execution denied.";
 const TOOL_IS_GONE: &str = "Tool output omitted because the tool is no longer available.";
 const UNKNOWN_ERROR: &str = "unknown error";
 
-/// Who ran a tool.
+/// Says where a tool ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunBy {
-    /// We did: the result is a message of its own, an error is text.
+    /// The tool ran here: its result is a message of its own, and an error is text.
     Us,
-    /// The provider did: the result stands behind the call, an error is JSON.
+    /// The provider ran the tool: its result follows the call, and an error is JSON.
     Provider,
 }
 
-/// How an output is shown to the model.
+/// The form in which the model is shown an output.
 #[derive(Clone, Debug)]
 pub(crate) enum OutputForm {
-    /// A string as text, anything else as JSON.
+    /// A string is shown as text, any other value as JSON.
     AsIs,
-    /// Not at all: the tool is gone.
+    /// The output is left out, because the tool no longer exists.
     Gone,
-    /// As the tool itself wants it.
+    /// The tool itself gives the form.
     AsTool(Box<Json>),
 }
 
@@ -61,7 +60,7 @@ tool_parts! {
     ToolApprovalResponseModelPart
 }
 
-/// A tool part's name is its own, or part of its type.
+/// Returns the name of a tool: a field of a dynamic part, or the end of the type.
 fn tool_name(part: &ToolPart) -> Option<ModelValue<'_>> {
     if part.is_dynamic() {
         part.field("toolName").map(ModelValue::Ref)
@@ -70,13 +69,13 @@ fn tool_name(part: &ToolPart) -> Option<ModelValue<'_>> {
     }
 }
 
-/// A field of the approval; of whatever stands there, JavaScript reads fields of objects only.
+/// Returns a field of the approval. As in JavaScript, only an object has fields.
 pub(crate) fn approval<'a>(part: &'a ToolPart, key: &str) -> Option<&'a Json> {
     part.field("approval").and_then(|approval| approval.get(key))
 }
 
 impl PartSource<'_, ToolPart> {
-    /// A field that the UI part keeps in its approval, under another name.
+    /// Returns a field that the UI part keeps in its approval, under another name.
     fn of_approval(&self, here: &str, in_approval: &str) -> Option<&Json> {
         match self {
             Self::Ui(part) => approval(part, in_approval),
@@ -86,12 +85,12 @@ impl PartSource<'_, ToolPart> {
 }
 
 impl ToolCallModelPart<'_> {
-    /// `toolCallId`
+    /// Returns the field `toolCallId`.
     pub fn call_id(&self) -> Option<ModelValue<'_>> {
         self.0.get("toolCallId").map(ModelValue::Ref)
     }
 
-    /// `toolName`
+    /// Returns the field `toolName`.
     pub fn tool_name(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             PartSource::Ui(part) => tool_name(part),
@@ -99,7 +98,7 @@ impl ToolCallModelPart<'_> {
         }
     }
 
-    /// `input`. A failed call shows the text that was not understood when it has no input.
+    /// Returns `input`. A failed call without an input shows the text that could not be parsed.
     pub fn input(&self) -> Option<ModelValue<'_>> {
         let input = match &self.0 {
             PartSource::Ui(part) if part.state() == ToolState::OutputError => {
@@ -110,12 +109,12 @@ impl ToolCallModelPart<'_> {
         input.map(ModelValue::Ref)
     }
 
-    /// `providerExecuted`
+    /// Returns the field `providerExecuted`.
     pub fn provider_executed(&self) -> Option<ModelValue<'_>> {
         self.0.get("providerExecuted").map(ModelValue::Ref)
     }
 
-    /// `providerOptions`. A failed call falls back to the metadata of its result.
+    /// Returns `providerOptions`. A failed call falls back to the metadata of its result.
     pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         let options = match &self.0 {
             PartSource::Ui(part) => present(part.field("callProviderMetadata")).or_else(|| {
@@ -139,17 +138,17 @@ impl ToolCallModelPart<'_> {
 }
 
 impl ToolApprovalRequestModelPart<'_> {
-    /// `approvalId`
+    /// Returns the field `approvalId`.
     pub fn approval_id(&self) -> Option<ModelValue<'_>> {
         self.0.of_approval("approvalId", "id").map(ModelValue::Ref)
     }
 
-    /// `toolCallId`
+    /// Returns the field `toolCallId`.
     pub fn call_id(&self) -> Option<ModelValue<'_>> {
         self.0.get("toolCallId").map(ModelValue::Ref)
     }
 
-    /// `signature`: what proves, when it is wanted, that the question was asked.
+    /// Returns `signature`, which can prove that the request was made.
     pub fn signature(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             PartSource::Ui(part) => present(approval(part, "signature")).map(ModelValue::Ref),
@@ -169,22 +168,22 @@ impl ToolApprovalRequestModelPart<'_> {
 }
 
 impl ToolApprovalResponseModelPart<'_> {
-    /// `approvalId`
+    /// Returns the field `approvalId`.
     pub fn approval_id(&self) -> Option<ModelValue<'_>> {
         self.0.of_approval("approvalId", "id").map(ModelValue::Ref)
     }
 
-    /// `approved`
+    /// Returns the field `approved`.
     pub fn approved(&self) -> Option<ModelValue<'_>> {
         self.0.of_approval("approved", "approved").map(ModelValue::Ref)
     }
 
-    /// `reason`
+    /// Returns the field `reason`.
     pub fn reason(&self) -> Option<ModelValue<'_>> {
         self.0.of_approval("reason", "reason").map(ModelValue::Ref)
     }
 
-    /// `providerExecuted`
+    /// Returns the field `providerExecuted`.
     pub fn provider_executed(&self) -> Option<ModelValue<'_>> {
         self.0.get("providerExecuted").map(ModelValue::Ref)
     }
@@ -199,7 +198,7 @@ impl ToolApprovalResponseModelPart<'_> {
     }
 }
 
-/// `tool-result`
+/// A `tool-result` part of a model message.
 #[derive(Clone, Debug)]
 pub struct ToolResultModelPart<'a>(ResultSource<'a>);
 
@@ -209,16 +208,16 @@ enum ResultSource<'a> {
     Given(Box<Object>),
 }
 
-/// What a tool answered: `{type, value}`.
+/// The output of a tool: `{type, value}`.
 #[derive(Clone, Debug)]
 pub enum ToolOutput<'v> {
-    /// One of the kinds that conversion makes.
+    /// One of the kinds that the conversion makes.
     Of(ToolOutputKind, ModelValue<'v>),
     /// Any other output, as the caller gave it.
     Other(&'v Json),
 }
 
-/// The kinds of output that conversion makes.
+/// The kinds of output that the conversion makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the kinds' own names")]
 pub enum ToolOutputKind {
@@ -239,7 +238,7 @@ impl ToolOutputKind {
         }
     }
 
-    /// The kind's name.
+    /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -266,7 +265,7 @@ impl<'a> ToolResultModelPart<'a> {
         }
     }
 
-    /// `toolCallId`: the call that this answers.
+    /// Returns `toolCallId`: the id of the answered call.
     pub fn call_id(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             ResultSource::Ui { part, .. } => part.field("toolCallId").map(ModelValue::Ref),
@@ -274,7 +273,7 @@ impl<'a> ToolResultModelPart<'a> {
         }
     }
 
-    /// `toolName`
+    /// Returns the field `toolName`.
     pub fn tool_name(&self) -> Option<ModelValue<'_>> {
         match &self.0 {
             ResultSource::Ui { part, .. } => tool_name(part),
@@ -282,7 +281,7 @@ impl<'a> ToolResultModelPart<'a> {
         }
     }
 
-    /// `output`: what the tool answered.
+    /// Returns `output`: the answer of the tool.
     pub fn output(&self) -> Option<ToolOutput<'_>> {
         match &self.0 {
             ResultSource::Ui { part, run_by, shown } => Some(output(part, *run_by, shown)),
@@ -298,7 +297,7 @@ impl<'a> ToolResultModelPart<'a> {
         }
     }
 
-    /// `output.providerOptions`, which conversion never makes.
+    /// Returns `output.providerOptions`, which the conversion never makes.
     pub fn output_options(&self) -> Option<&Json> {
         match &self.0 {
             ResultSource::Ui { shown: OutputForm::AsTool(output), .. } => {
@@ -309,7 +308,7 @@ impl<'a> ToolResultModelPart<'a> {
         }
     }
 
-    /// `providerOptions`
+    /// Returns the field `providerOptions`.
     pub fn provider_options(&self) -> Option<ModelValue<'_>> {
         let options = match &self.0 {
             ResultSource::Ui { part, run_by, .. } => {

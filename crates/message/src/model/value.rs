@@ -1,20 +1,20 @@
-//! A value that is borrowed where it can be.
+//! A JSON value that is borrowed where possible.
 
 use crate::json::Json;
 
 /// A JSON value inside a model message.
 #[derive(Clone, Debug)]
 pub enum ModelValue<'a> {
-    /// A value of the message that was converted, or of the JSON that was read.
+    /// A value of the converted message, or of the JSON that was read.
     Ref(&'a Json),
     /// A string of that message, or a constant.
     Str(&'a str),
-    /// A value of its own.
+    /// An owned value.
     Owned(Json),
 }
 
 impl ModelValue<'_> {
-    /// The string, if it is one.
+    /// Returns the string, if the value is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Ref(json) => json.as_str(),
@@ -23,7 +23,7 @@ impl ModelValue<'_> {
         }
     }
 
-    /// A copy of the value.
+    /// Returns a copy of the value.
     pub fn into_json(self) -> Json {
         match self {
             Self::Ref(json) => json.clone(),
@@ -32,7 +32,7 @@ impl ModelValue<'_> {
         }
     }
 
-    /// Appends the value's JSON text.
+    /// Appends the value as JSON text.
     pub fn write_to(&self, out: &mut String) {
         match self {
             Self::Ref(json) => json.write_to(out),
@@ -42,12 +42,12 @@ impl ModelValue<'_> {
     }
 }
 
-/// Absent and null are the same to JavaScript's `??` and `!= null`.
+/// Treats null as absent, like JavaScript's `??` and `!= null`.
 pub(crate) fn present(value: Option<&Json>) -> Option<&Json> {
     value.filter(|value| !value.is_null())
 }
 
-/// Writes one JSON object, field by field; it is closed when dropped.
+/// Writes one JSON object field by field, and closes it when dropped.
 pub(super) struct ObjectWriter<'o> {
     out: &'o mut String,
     first: bool,
@@ -59,7 +59,7 @@ impl<'o> ObjectWriter<'o> {
         Self { out, first: true }
     }
 
-    /// Writes a key, and gives the text to which its value must be appended.
+    /// Writes a key, and returns the text to which its value must be appended.
     pub(super) fn key(&mut self, key: &str) -> &mut String {
         if !std::mem::take(&mut self.first) {
             self.out.push(',');
