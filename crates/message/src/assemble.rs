@@ -1,11 +1,11 @@
-//! Putting the chunks of a streamed answer together to a message.
+//! Assembles the chunks of a streamed answer into a message.
 //!
-//! The stock AI SDK client does this in the browser; a server that keeps the message must come to the
-//! same one. An [`Assembler`] takes the chunks in their order. The first chunk that does not fit ends it
-//! with an error, and what was there before that chunk stays.
+//! The stock AI SDK client does this in the browser. A server that stores the message must produce the same one. An
+//! [`Assembler`] takes the chunks in order. The first chunk that does not fit ends it with an error, and the
+//! message before that chunk stays.
 //!
-//! The client reads a tool's input anew at every delta, which costs the square of its length. Here the
-//! text is collected and read when somebody looks.
+//! The client parses a tool's input again at every delta, which costs the square of its length. Here the text is
+//! collected, and parsed only when the message is read.
 
 mod metadata;
 mod tool;
@@ -21,34 +21,34 @@ use crate::ui::{
 use metadata::Merger;
 use tool::{CallParts, Partial};
 
-/// Why a stream could not be put together.
+/// The reason why a stream could not be assembled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssembleError {
-    /// A chunk is not one of the protocol.
+    /// A chunk is not part of the protocol.
     #[error(transparent)]
     Chunk(#[from] ChunkError),
-    /// The sender says that it failed.
+    /// The sender reports that it failed.
     #[error("{0}")]
     Sender(String),
-    /// Text grew or ended that had not begun.
+    /// A text grew or ended that had not begun.
     #[error("received {chunk} for a {what} that is not open, with ID {id:?}")]
     NotOpen {
         /// The type of the chunk.
         chunk: &'static str,
-        /// What it belongs to.
+        /// The kind of part that it belongs to.
         what: &'static str,
         /// The id that is not open.
         id: String,
     },
-    /// A tool answered that had not been called.
+    /// A tool answered a call that does not exist.
     #[error("no tool invocation found for tool call ID {0:?}")]
     NoCall(String),
-    /// The metadata cannot be merged with what is there.
+    /// The metadata cannot be merged with the existing metadata.
     #[error("the message's metadata is not an object, so nothing can be merged into it")]
     Metadata,
 }
 
-/// Puts chunks together to a message.
+/// Assembles chunks into a message.
 ///
 /// ```
 /// use ship_message::{Assembler, Chunk};
@@ -69,25 +69,25 @@ pub enum AssembleError {
 #[derive(Debug)]
 pub struct Assembler {
     message: UiMessage,
-    /// Open texts by their ids, as places among the parts.
+    /// The open texts by their ids, as indexes of parts.
     texts: HashMap<String, usize>,
     reasonings: HashMap<String, usize>,
-    /// Tool inputs on their way, by call id, and those whose parts are behind the text that has arrived.
+    /// The tool inputs on their way, by call id, and the ids of those whose parts lack the newest text.
     partials: HashMap<String, Partial>,
     behind: Vec<String>,
-    /// The places of tool parts by call id and of data parts by type and id, so that a chunk finds its
+    /// The indexes of tool parts by call id, and of data parts by type and id, so that a chunk finds its
     /// part without a search.
     calls: HashMap<String, CallParts>,
     data: HashMap<(String, String), usize>,
-    /// Where the current step begins: behind the last `step-start`.
+    /// The index at which the current step begins: after the last `step-start`.
     step_start: usize,
     finish_reason: Option<FinishReason>,
     merger: Merger,
 }
 
 impl Assembler {
-    /// Begins a message. When `last`, the last message of the chat, is the assistant's, it is continued;
-    /// else a new one begins, with `id` until the stream names another.
+    /// Begins a message. If `last`, the last message of the chat, is the assistant's, it is continued. Otherwise a
+    /// new message begins, with `id` until the stream names another.
     pub fn new(id: impl Into<String>, last: Option<UiMessage>) -> Self {
         let message = last
             .filter(|message| message.role() == Role::Assistant)
@@ -109,19 +109,19 @@ impl Assembler {
         assembler
     }
 
-    /// The message as it is now.
+    /// Returns the message assembled so far.
     pub fn message(&mut self) -> &UiMessage {
         self.settle_all();
         &self.message
     }
 
-    /// The message as it is now, and no more.
+    /// Returns the message assembled so far and ends the assembly.
     pub fn into_message(mut self) -> UiMessage {
         self.settle_all();
         self.message
     }
 
-    /// Why the answer ended, if the stream has said so.
+    /// Returns the reason why the answer ended, if the stream has given one.
     pub fn finish_reason(&self) -> Option<FinishReason> {
         self.finish_reason
     }
@@ -129,7 +129,7 @@ impl Assembler {
     /// Takes the next chunk.
     ///
     /// # Errors
-    /// When the chunk does not fit what came before, or says that the sender failed. What was put together
+    /// Fails if the chunk does not fit the chunks before it, or reports a failure of the sender. The message
     /// before this chunk stays.
     pub fn push(&mut self, chunk: Chunk) -> Result<(), AssembleError> {
         match chunk {
@@ -145,7 +145,7 @@ impl Assembler {
                 self.merge_metadata(message_metadata)?;
             }
             Chunk::StartStep => {
-                // A delta behind a new step belongs to a new part.
+                // A delta after a new step belongs to a new part.
                 self.settle_all();
                 self.add(UiPart::StepStart(StepStartPart::new()));
             }
@@ -202,7 +202,7 @@ impl Assembler {
         self.message.parts().len()
     }
 
-    /// Notes where the parts from `start` on are to be found.
+    /// Notes the indexes of the parts from `start` on.
     fn index_parts(&mut self, start: usize) {
         for (at, part) in self.message.parts().iter().enumerate().skip(start) {
             match part {
@@ -244,7 +244,7 @@ impl Assembler {
         self.add(UiPart::Reasoning(ReasoningPart(object)));
     }
 
-    /// The object of an open text or reasoning part.
+    /// Returns the object of an open text or reasoning part.
     fn text_object(&mut self, at: usize) -> Option<&mut Object> {
         match self.message.parts_mut().get_mut(at) {
             Some(UiPart::Text(text)) => Some(text.object_mut()),
@@ -268,6 +268,7 @@ impl Assembler {
     }
 
     fn add_data(&mut self, object: Object) {
+        // Listeners have seen a transient part; it is not stored.
         if object.get("transient").and_then(Json::as_bool) == Some(true) {
             return;
         }
@@ -281,13 +282,13 @@ impl Assembler {
         }
     }
 
-    /// Files and sources become the part they are; an object without our optional fields stays without.
+    /// Adds a file or a source as a part. An optional field that the chunk lacks stays absent.
     fn add_source(&mut self, chunk: Chunk) {
         let mut json = chunk.into_json();
         if let Some(object) = json.as_object_mut()
             && object.str("type") == Some("file")
         {
-            // The part names the media type before the URL.
+            // A part has the media type before the URL.
             let url = object.remove("url").unwrap_or_default();
             let metadata = object.remove("providerMetadata");
             object.set("url", url);
@@ -309,7 +310,7 @@ impl Assembler {
     }
 }
 
-/// A later chunk's metadata replaces what was there; none leaves it.
+/// Replaces the metadata by that of a later chunk, if it has any.
 fn replace_metadata(object: &mut Object, metadata: Option<Json>) {
     if let Some(metadata) = metadata {
         object.set("providerMetadata", metadata);
@@ -326,12 +327,12 @@ fn open(
     parts.get(id).copied().ok_or_else(missing)
 }
 
-/// Data parts of one type and id are one part; those without an id are each their own.
+/// Returns the key of a data part. Parts of one type and id are one part; a part without an id stands alone.
 fn data_key(object: &Object) -> Option<(String, String)> {
     Some((object.str("type")?.to_owned(), object.str("id")?.to_owned()))
 }
 
-/// Whether a state is one in which provider metadata is the result's.
+/// Whether provider metadata in this state belongs to the result.
 fn is_output(state: ToolState) -> bool {
     matches!(state, ToolState::OutputAvailable | ToolState::OutputError)
 }

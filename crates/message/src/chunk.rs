@@ -8,25 +8,25 @@ pub(crate) use read::has_prototype_key;
 
 use crate::json::{JsString, Json, Object};
 
-/// Why an answer ended.
+/// The reason why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishReason {
-    /// `stop`: it was complete.
+    /// `stop`: the answer is complete.
     Stop,
-    /// `length`: the model ran out of room.
+    /// `length`: the answer reached the limit of tokens.
     Length,
-    /// `content-filter`: the provider cut it off.
+    /// `content-filter`: the provider cut the answer off.
     ContentFilter,
     /// `tool-calls`: tools must answer first.
     ToolCalls,
-    /// `error`: it failed.
+    /// `error`: the answer failed.
     Error,
-    /// `other`
+    /// `other`: the provider gives another reason.
     Other,
 }
 
 impl FinishReason {
-    /// Reads the reason's name.
+    /// Returns the reason with this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "stop" => Some(Self::Stop),
@@ -39,7 +39,7 @@ impl FinishReason {
         }
     }
 
-    /// The reason's name.
+    /// Returns the name of the reason.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -52,70 +52,70 @@ impl FinishReason {
     }
 }
 
-/// How the text of a tool's input is written.
+/// The encoding of a tool's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputEncoding {
-    /// `json`, also when nothing is said.
+    /// `json`, which is also the default.
     Json,
-    /// `text`: the text is the input.
+    /// `text`: the text itself is the input.
     Text,
 }
 
-/// What the chunks about a tool call have in common.
+/// The fields that all chunks about a tool call share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolChunk {
-    /// Pairs everything about one call.
+    /// The id that connects everything about one call.
     pub call_id: String,
     /// Whether the provider runs the tool itself.
     pub provider_executed: Option<bool>,
-    /// Metadata of the provider.
+    /// The metadata of the provider.
     pub provider_metadata: Option<Json>,
-    /// Metadata of the tool.
+    /// The metadata of the tool.
     pub tool_metadata: Option<Json>,
     /// Whether the part is a `dynamic-tool`.
     pub dynamic: Option<bool>,
-    /// What to call the tool before people.
+    /// The title of the tool for people.
     pub title: Option<String>,
 }
 
-/// Where text or reasoning begins, grows or ends.
+/// The beginning, growth or end of a text or reasoning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextChunk {
-    /// Tells the texts of one step apart.
+    /// The id that tells the texts of one step apart.
     pub id: String,
-    /// Metadata of the provider; replaces what was there before.
+    /// The metadata of the provider, which replaces earlier metadata.
     pub provider_metadata: Option<Json>,
 }
 
-/// One chunk of a streamed answer. Fields we do not know are left behind, except in [`Chunk::Data`].
+/// One chunk of a streamed answer. Unknown fields are dropped, except in [`Chunk::Data`].
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the fields are the JSON keys of the same names")]
 pub enum Chunk {
-    /// `start`
+    /// `start`: the answer begins.
     Start { message_id: Option<String>, message_metadata: Option<Json> },
-    /// `start-step`
+    /// `start-step`: a step begins.
     StartStep,
-    /// `text-start`
+    /// `text-start`: a text begins.
     TextStart(TextChunk),
-    /// `text-delta`; may end inside a character.
+    /// `text-delta`: a text grows. The delta may end inside a character.
     TextDelta(TextChunk, JsString),
-    /// `text-end`
+    /// `text-end`: a text is complete.
     TextEnd(TextChunk),
-    /// `reasoning-start`
+    /// `reasoning-start`: reasoning begins.
     ReasoningStart(TextChunk),
-    /// `reasoning-delta`; may end inside a character.
+    /// `reasoning-delta`: reasoning grows. The delta may end inside a character.
     ReasoningDelta(TextChunk, JsString),
-    /// `reasoning-end`
+    /// `reasoning-end`: reasoning is complete.
     ReasoningEnd(TextChunk),
-    /// `tool-input-start`
+    /// `tool-input-start`: the input of a call begins.
     ToolInputStart { tool: ToolChunk, tool_name: String, input_encoding: Option<InputEncoding> },
-    /// `tool-input-delta`; may end inside a character.
+    /// `tool-input-delta`: the input grows. The delta may end inside a character.
     ToolInputDelta { call_id: String, delta: JsString },
-    /// `tool-input-available`
+    /// `tool-input-available`: the input is complete.
     ToolInputAvailable { tool: ToolChunk, tool_name: String, input: Json },
-    /// `tool-input-error`
+    /// `tool-input-error`: the input cannot be used.
     ToolInputError { tool: ToolChunk, tool_name: String, input: Json, error_text: String },
-    /// `tool-approval-request`
+    /// `tool-approval-request`: a person must allow the call.
     ToolApprovalRequest {
         call_id: String,
         approval_id: String,
@@ -123,20 +123,20 @@ pub enum Chunk {
         input_schema_input: Option<Json>,
         signature: Option<String>,
     },
-    /// `tool-output-available`
+    /// `tool-output-available`: the tool has answered.
     ToolOutputAvailable { tool: ToolChunk, output: Json, preliminary: Option<bool> },
-    /// `tool-output-error`
+    /// `tool-output-error`: the tool has failed.
     ToolOutputError { tool: ToolChunk, error_text: String },
-    /// `tool-output-denied`
+    /// `tool-output-denied`: the person has denied the call.
     ToolOutputDenied { call_id: String },
-    /// `source-url`
+    /// `source-url`: a page that the answer rests on.
     SourceUrl {
         source_id: String,
         url: String,
         title: Option<String>,
         provider_metadata: Option<Json>,
     },
-    /// `source-document`
+    /// `source-document`: a document that the answer rests on.
     SourceDocument {
         source_id: String,
         media_type: String,
@@ -144,18 +144,18 @@ pub enum Chunk {
         filename: Option<String>,
         provider_metadata: Option<Json>,
     },
-    /// `file`
+    /// `file`: a file that the model made.
     File { url: String, media_type: String, provider_metadata: Option<Json> },
     /// `data-<name>`: the whole chunk, which becomes the part.
     Data(Object),
-    /// `message-metadata`
+    /// `message-metadata`: metadata that is merged into the message's.
     MessageMetadata(Json),
-    /// `finish-step`
+    /// `finish-step`: a step is complete.
     FinishStep,
-    /// `finish`
+    /// `finish`: the answer is complete.
     Finish { finish_reason: Option<FinishReason>, message_metadata: Option<Json> },
-    /// `abort`
+    /// `abort`: the answer was stopped.
     Abort { reason: Option<String> },
-    /// `error`
+    /// `error`: the sender has failed.
     Error { error_text: String },
 }

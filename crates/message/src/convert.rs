@@ -1,9 +1,9 @@
-//! `convertToModelMessages`: from what is stored to what a model is given.
+//! `convertToModelMessages`: turns stored messages into messages for a model.
 //!
-//! Case for case what the AI SDK's function of that name gives, down to what it does with messages that
-//! no validator would let pass: values go through as they are, and what throws a `TypeError` there is
-//! an error with the same words here. One UI message can become several model messages, because every
-//! step of a run is an assistant message of its own, followed by the results of its tool calls.
+//! The result equals that of the AI SDK's function of this name, even for messages that no validator would accept:
+//! values pass through unchanged, and a `TypeError` there is an error with the same words here. One UI message can
+//! become several model messages: every step of a run is an assistant message of its own, followed by the results
+//! of its tool calls.
 
 mod assistant;
 mod coerce;
@@ -18,39 +18,39 @@ use crate::model::{
 };
 use crate::ui::{DataPart, PartFields, Role, ToolState, UiMessage, UiPart};
 
-/// Gives the model's form of a data part, if it should have one.
+/// Returns the model's form of a data part, if it should have one.
 pub type DataConverter<'a> = &'a dyn Fn(&DataPart) -> Option<ModelPart<'static>>;
 
-/// Gives the model's form of a tool's output: tool name, call id, input, output.
+/// Returns the model's form of a tool's output: tool name, call id, input, output.
 ///
-/// `None` means that the tool has no form of its own, and the output is taken as text or JSON.
+/// `None` means that the tool has no form of its own. The output is then taken as text or JSON.
 pub type OutputConverter<'a> =
     &'a dyn Fn(&str, Option<&Json>, Option<&Json>, Option<&Json>) -> Option<Result<Json, String>>;
 
-/// What [`convert_to_model_messages`] may be told.
+/// The options of [`convert_to_model_messages`].
 #[derive(Clone, Copy, Default)]
 pub struct ConvertOptions<'a> {
-    /// The names of the tools there are. A `dynamic-tool` part marked `dynamic: false` stands for a tool
-    /// that is gone; its output is left out unless the tool is among these.
+    /// The names of the existing tools. A `dynamic-tool` part marked `dynamic: false` stands for a tool that was
+    /// removed; its output is left out unless the tool is among these.
     pub tools: Option<&'a HashSet<String>>,
-    /// How a tool's output is shown to the model.
+    /// Converts a tool's output for the model.
     pub to_model_output: Option<OutputConverter<'a>>,
-    /// Leave out tool calls that have no result.
+    /// Whether tool calls without a result are left out.
     pub ignore_incomplete_tool_calls: bool,
-    /// How data parts are shown to the model. Without it they are left out.
+    /// Converts data parts for the model. Without it they are left out.
     pub convert_data_part: Option<DataConverter<'a>>,
 }
 
-/// Why messages could not be converted. The words are those of the AI SDK.
+/// The reason why messages could not be converted, in the words of the AI SDK.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
-    /// A message has a role that is not system, user or assistant.
+    /// A message has a role other than system, user or assistant.
     #[error("Unsupported role: {role}")]
     UnsupportedRole {
         /// The role as JavaScript would print it.
         role: String,
     },
-    /// A message or a part has not the shape that conversion relies on.
+    /// A message or a part lacks the form that the conversion needs.
     #[error("{0}")]
     Malformed(String),
     /// The caller's own function failed.
@@ -59,7 +59,7 @@ pub enum ConvertError {
 }
 
 impl ConvertError {
-    /// The name of the error in JavaScript.
+    /// Returns the name of the error in JavaScript.
     pub fn name(&self) -> &'static str {
         match self {
             Self::UnsupportedRole { .. } => "AI_MessageConversionError",
@@ -75,10 +75,10 @@ impl From<coerce::NoText> for ConvertError {
     }
 }
 
-/// Converts messages as stored into messages for a model.
+/// Converts stored messages into messages for a model.
 ///
 /// # Errors
-/// When a message has an unknown role, lacks its parts, or has a part without a `type`.
+/// Fails if a message has an unknown role, lacks its parts, or has a part without a `type`.
 ///
 /// ```
 /// use ship_message::{ConvertOptions, Role, UiMessage, UiPart, convert_to_model_messages};
@@ -110,7 +110,7 @@ pub fn convert_to_model_messages<'a>(
     Ok(converted)
 }
 
-/// Leaving out incomplete calls looks at every part of every message before anything is converted.
+/// Checks every part of every message first, as the AI SDK does when it leaves out incomplete calls.
 fn check_parts_can_be_filtered(messages: &[UiMessage]) -> Result<(), ConvertError> {
     for message in messages {
         list_of_parts(message, "filter")?.iter().try_for_each(check_has_type)?;
@@ -118,7 +118,7 @@ fn check_parts_can_be_filtered(messages: &[UiMessage]) -> Result<(), ConvertErro
     Ok(())
 }
 
-/// Whether a part goes into the conversion at all.
+/// Whether a part takes part in the conversion.
 fn is_wanted(part: &UiPart, options: &ConvertOptions<'_>) -> bool {
     let UiPart::Tool(tool) = part else { return true };
     if !options.ignore_incomplete_tool_calls {
@@ -136,7 +136,7 @@ fn is_wanted(part: &UiPart, options: &ConvertOptions<'_>) -> bool {
     }
 }
 
-/// The parts of a message on which JavaScript would call the array method `method`.
+/// Returns the parts of a message on which JavaScript would call the array method `method`.
 fn list_of_parts<'a>(message: &'a UiMessage, method: &str) -> Result<&'a [UiPart], ConvertError> {
     if message.has_parts() {
         return Ok(message.parts());
@@ -149,7 +149,7 @@ fn list_of_parts<'a>(message: &'a UiMessage, method: &str) -> Result<&'a [UiPart
     Err(ConvertError::Malformed(what))
 }
 
-/// Fails where JavaScript would fail to call `part.type.startsWith`.
+/// Fails where JavaScript's `part.type.startsWith` would fail.
 fn check_has_type(part: &UiPart) -> Result<(), ConvertError> {
     let UiPart::Unknown(json) = part else { return Ok(()) };
     let what = match (json, json.get("type")) {

@@ -1,8 +1,8 @@
 //! Messages as the AI SDK has them.
 //!
-//! Everything Shipmate keeps and sends is a message of the [AI SDK](https://ai-sdk.dev), version 6. This
-//! crate knows those messages and nothing else: it is data and pure functions, without files, network,
-//! clock or tasks.
+//! Everything that Shipmate stores and sends is a message of the [AI SDK](https://ai-sdk.dev), version 6.
+//! This crate knows those messages and nothing else. It has data and pure functions, without files,
+//! network, clock or tasks.
 //!
 //! - [`UiMessage`] is a message as it is stored and shown. [`validate_ui_messages`] tells whether JSON is one.
 //! - [`ModelMessage`] is a message as a model is given it. [`convert_to_model_messages`] makes them, and
@@ -13,7 +13,7 @@
 //! With the feature `serde`, which is on unless it is turned off, all of them implement `Serialize` and
 //! `Deserialize`, and [`json::to_json`] and [`json::from_json`] convert types that derive these.
 //!
-//! Each function gives, case for case, what the npm package's function of that name gives; a test runs
+//! Each function gives the same result as the function of that name in the npm package, case by case; a test runs
 //! both side by side.
 
 // A new kind of part or chunk must stop the build wherever it matters.

@@ -1,4 +1,4 @@
-//! Serde for messages, parts and chunks, which are their JSON.
+//! Serde for messages, parts and chunks, in the form of their JSON.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,9 +1,8 @@
 //! `UIMessage`: the message as it is stored and shown.
 //!
-//! A message and each of its parts stand on the JSON object they were read from. The enums tell what a
-//! part is; the object keeps everything else, known or not, in its order. So a message that is read and
-//! written again is the same JSON, whatever a newer program may have put into it, and changing a field
-//! leaves the others where they were.
+//! A message and each of its parts keep the JSON object they were read from. The enums give the kind of a part; the
+//! object keeps all fields, known or not, in their order. So reading and writing a message gives the same JSON,
+//! even with fields of a newer program, and changing one field leaves the others in place.
 
 mod part;
 mod tool;
@@ -16,21 +15,21 @@ pub use tool::{INTERRUPTED_CALL, ToolPart, ToolState};
 
 use crate::json::{Json, Object};
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Instructions. Never stored in a chat's history.
+    /// Instructions, which are never stored in a chat's history.
     System,
-    /// A person.
+    /// The person in the chat.
     User,
-    /// The agent.
+    /// The agent, or the model behind it.
     Assistant,
-    /// Anything else that was read.
+    /// Any other role that was read.
     Unknown,
 }
 
 impl Role {
-    /// Reads the role's name.
+    /// Returns the role with this name.
     pub fn named(name: &str) -> Self {
         match name {
             "system" => Self::System,
@@ -40,7 +39,7 @@ impl Role {
         }
     }
 
-    /// The role's name; an unknown one has none.
+    /// Returns the name of the role; an unknown role has none.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::System => Some("system"),
@@ -51,12 +50,12 @@ impl Role {
     }
 }
 
-/// A value that is not a JSON object cannot be a message.
+/// The value is not a JSON object, and so not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message must be a JSON object")]
 pub struct NotAMessage;
 
-/// A message as the AI SDK's `UIMessage`: `id`, `role`, `metadata?`, `parts`, and whatever else it had.
+/// A message as the AI SDK's `UIMessage`: `id`, `role`, `metadata?`, `parts`, and any other fields it had.
 ///
 /// ```
 /// use ship_message::{Role, UiMessage, UiPart};
@@ -70,14 +69,14 @@ pub struct NotAMessage;
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct UiMessage {
-    /// Every field in its order. The place of `parts` is held by a null while they are in `parts`.
+    /// All fields in order. While the parts are in `parts`, a null holds their place here.
     fields: Object,
-    /// The parts, if the message had a list of them.
+    /// The parts, if the message has a list of them.
     parts: Option<Vec<UiPart>>,
 }
 
 impl UiMessage {
-    /// Makes a message.
+    /// Makes a message with these parts.
     pub fn new(id: impl Into<String>, role: Role, parts: Vec<UiPart>) -> Self {
         let fields = Object::from([
             ("id", Json::from(id.into())),
@@ -90,16 +89,16 @@ impl UiMessage {
     /// Reads a message from its JSON text.
     ///
     /// # Errors
-    /// When the text is not JSON, or not an object.
+    /// Fails if the text is not JSON, or not an object.
     pub fn parse(text: &str) -> Result<Self, UiMessageError> {
         Ok(Self::from_json(Json::parse(text)?)?)
     }
 
-    /// Takes a JSON object as a message. What the fields hold is not checked; that is
-    /// [`validate_ui_messages`](crate::validate_ui_messages).
+    /// Reads a message from a JSON object. The fields are not checked;
+    /// [`validate_ui_messages`](crate::validate_ui_messages) does that.
     ///
     /// # Errors
-    /// When it is not an object.
+    /// Fails if the value is not an object.
     pub fn from_json(json: Json) -> Result<Self, NotAMessage> {
         let Json::Object(mut fields) = json else { return Err(NotAMessage) };
         let mut parts = None;
@@ -111,7 +110,7 @@ impl UiMessage {
         Ok(Self { fields, parts })
     }
 
-    /// Gives the message's JSON, without copying.
+    /// Returns the message as JSON, without copying.
     pub fn into_json(mut self) -> Json {
         if let Some(parts) = self.parts {
             let parts: Vec<Json> = parts.into_iter().map(UiPart::into_json).collect();
@@ -120,52 +119,52 @@ impl UiMessage {
         Json::Object(self.fields)
     }
 
-    /// Copies the message's JSON.
+    /// Returns a copy of the message as JSON.
     pub fn to_json(&self) -> Json {
         self.clone().into_json()
     }
 
-    /// The id, if it is a string.
+    /// Returns the id, if it is a string.
     pub fn id(&self) -> Option<&str> {
         self.fields.str("id")
     }
 
-    /// Sets the id.
+    /// Replaces the id of the message.
     pub fn set_id(&mut self, id: impl Into<String>) {
         self.fields.set("id", id.into());
     }
 
-    /// Who the message is from.
+    /// Returns the author of the message.
     pub fn role(&self) -> Role {
         self.fields.str("role").map_or(Role::Unknown, Role::named)
     }
 
-    /// The metadata, unless absent or null.
+    /// Returns the metadata, unless it is absent or null.
     pub fn metadata(&self) -> Option<&Json> {
         self.fields.get("metadata").filter(|metadata| !metadata.is_null())
     }
 
-    /// The metadata to change it, unless absent or null.
+    /// Returns the metadata for changes, unless it is absent or null.
     pub(crate) fn metadata_mut(&mut self) -> Option<&mut Json> {
         self.fields.get_mut("metadata").filter(|metadata| !metadata.is_null())
     }
 
-    /// Sets the metadata.
+    /// Replaces the metadata of the message.
     pub fn set_metadata(&mut self, metadata: Json) {
         self.fields.set("metadata", metadata);
     }
 
-    /// Sets the metadata, or removes it when there is none.
+    /// Sets the metadata, or removes it if there is none.
     pub(crate) fn set_metadata_or_remove(&mut self, metadata: Option<Json>) {
         self.fields.set_or_remove("metadata", metadata);
     }
 
-    /// The parts; empty when the message has no list of them.
+    /// Returns the parts; none if the message has no list of them.
     pub fn parts(&self) -> &[UiPart] {
         self.parts.as_deref().unwrap_or_default()
     }
 
-    /// The parts, to change them.
+    /// Returns the parts for changes. A message without a list of parts gets an empty one.
     pub fn parts_mut(&mut self) -> &mut Vec<UiPart> {
         if self.parts.is_none() {
             self.fields.set("parts", Json::Null);
@@ -173,27 +172,27 @@ impl UiMessage {
         self.parts.get_or_insert_default()
     }
 
-    /// Whether the message has a list of parts, be it empty.
+    /// Whether the message has a list of parts, even an empty one.
     pub fn has_parts(&self) -> bool {
         self.parts.is_some()
     }
 
-    /// Any field but `parts`, as it was read.
+    /// Returns any field except `parts`, as it was read.
     pub fn field(&self, key: &str) -> Option<&Json> {
         self.fields.get(key)
     }
 
-    /// Every field in its order; `parts` is null here when it is a list.
+    /// Returns all fields in order; `parts` is null here if it is a list.
     pub fn fields(&self) -> &Object {
         &self.fields
     }
 
-    /// Keeps only the fields that `keep` names.
+    /// Keeps only the fields that `keep` accepts.
     pub(crate) fn retain_fields(&mut self, keep: impl Fn(&str) -> bool) {
         self.fields.retain(|key, _| keep(key));
     }
 
-    /// The texts of the text parts, joined by newlines: what a person would read.
+    /// Returns the texts of the text parts, joined by newlines: what a person would read.
     pub fn text(&self) -> String {
         let texts = self.parts().iter().filter_map(|part| {
             if let UiPart::Text(text) = part { Some(text.text()) } else { None }
@@ -202,7 +201,7 @@ impl UiMessage {
     }
 }
 
-/// Why a text is not a message.
+/// The reason why a text is not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UiMessageError {
     /// The text is not JSON.

@@ -1,8 +1,8 @@
-//! `validateUIMessages`: whether messages are what the AI SDK takes for messages.
+//! `validateUIMessages`: checks that messages fit the schema of the AI SDK.
 //!
-//! The rules are the SDK's schema: which fields a part must and may have, of what type, and which are
-//! forbidden in which state of a tool call. A list is valid or not as a whole. What comes back has
-//! nothing in it that the schema does not know.
+//! The rules are the SDK's schema: the required and optional fields of each part, their types, and the fields
+//! that a state of a tool call forbids. A list is valid or not as a whole. The result has no field that the
+//! schema does not know.
 
 mod part;
 mod tools;
@@ -13,28 +13,28 @@ pub use tools::{ToolCheck, ToolChecks};
 use crate::json::Json;
 use crate::ui::{Role, UiMessage};
 
-/// Checks a message's metadata, which may be absent, and gives the value to keep.
+/// Checks a message's metadata, which may be absent, and returns the value to keep.
 pub type MetadataCheck<'a> = &'a dyn Fn(Option<&Json>) -> Result<Option<Json>, String>;
 
-/// Checks the data of a data part by the part's name, and gives the value to keep; `None` means that there
-/// is no schema of that name.
+/// Checks the data of a data part by the part's name, and returns the value to keep; `None` means that there is no
+/// schema of that name.
 pub type DataCheck<'a> = &'a dyn Fn(&str, &Json) -> Option<Result<Json, String>>;
 
-/// What [`validate_ui_messages`] checks beside the schema.
+/// The checks that [`validate_ui_messages`] makes besides the schema.
 #[derive(Clone, Copy, Default)]
 pub struct ValidateOptions<'a> {
     /// Checks the metadata of every message.
     pub metadata: Option<MetadataCheck<'a>>,
-    /// Checks the data of every data part; one without a schema is an error.
+    /// Checks the data of every data part; a part without a schema is an error.
     pub data: Option<DataCheck<'a>>,
-    /// The tools there are. Finished calls of other tools become dynamic parts; unfinished ones are errors.
+    /// The existing tools. Finished calls of other tools become dynamic parts; unfinished ones are errors.
     pub tools: Option<&'a dyn ToolChecks>,
 }
 
-/// Why messages are not valid.
+/// The reason why messages are not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValidateError {
-    /// There were none: the value was null or absent.
+    /// There are no messages: the value is null or absent.
     #[error("messages parameter must be provided")]
     Missing,
     /// The value is not a list, or an empty one.
@@ -43,35 +43,35 @@ pub enum ValidateError {
     /// A message breaks the schema.
     #[error("messages[{message}] is not valid: {reason}")]
     Message {
-        /// Its place in the list.
+        /// The index of the message in the list.
         message: usize,
-        /// What is wrong with it.
+        /// The rule that it breaks.
         reason: &'static str,
     },
     /// A part breaks the schema.
     #[error("messages[{message}].parts[{part}] is not valid: {reason}")]
     Part {
-        /// The message's place in the list.
+        /// The index of the message in the list.
         message: usize,
-        /// The part's place in the message.
+        /// The index of the part in the message.
         part: usize,
-        /// What is wrong with it.
+        /// The rule that it breaks.
         reason: String,
     },
     /// The caller's own check of the metadata failed.
     #[error("messages[{message}].metadata is not valid: {reason}")]
     Metadata {
-        /// The message's place in the list.
+        /// The index of the message in the list.
         message: usize,
-        /// What the check said.
+        /// The reason that the check gave.
         reason: String,
     },
 }
 
-/// Checks a JSON value that should be a list of messages, and gives the messages.
+/// Checks a JSON value that should be a list of messages, and returns the messages.
 ///
 /// # Errors
-/// When any message breaks any rule; the error names the first.
+/// Fails if any message breaks any rule; the error names the first.
 ///
 /// ```
 /// use ship_message::{ValidateOptions, json::Json, validate_ui_messages};
@@ -98,10 +98,10 @@ pub fn validate_ui_messages(
     validate_messages(messages, options)
 }
 
-/// As [`validate_ui_messages`], for messages that were read already.
+/// Does the same as [`validate_ui_messages`] for messages that were already read.
 ///
 /// # Errors
-/// When any message breaks any rule; the error names the first.
+/// Fails if any message breaks any rule; the error names the first.
 pub fn validate_messages(
     mut messages: Vec<UiMessage>,
     options: &ValidateOptions<'_>,
@@ -152,7 +152,7 @@ fn check_message(message: &mut UiMessage) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// The checks of the caller, made once every message has passed the schema.
+/// Makes the checks of the caller after every message has passed the schema.
 fn check_with_schemas(
     messages: &mut [UiMessage],
     options: &ValidateOptions<'_>,

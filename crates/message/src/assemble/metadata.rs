@@ -1,19 +1,19 @@
-//! Merging message metadata as the AI SDK does.
+//! Merges message metadata as the AI SDK does.
 
 use crate::convert::spread;
 use crate::json::{Json, KeyPlaces, Object, is_prototype_key};
 
-/// Where the keys of the metadata are, kept from one merge to the next: a stream may bring metadata with
-/// every chunk, and looking through all of it each time would cost the square of it.
+/// The indexes of the metadata's keys, kept between merges: a stream may bring metadata with every chunk, and a
+/// search through all of it each time would cost its square.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
     places: Option<KeyPlaces>,
 }
 
 impl Merger {
-    /// Merges `overrides` into `base`: objects deeply, everything else replaced. False, and nothing is
-    /// changed, when `base` is neither object nor list but `overrides` has keys, which is an error in
-    /// JavaScript.
+    /// Merges `overrides` into `base`: objects deeply, everything else by replacement. Returns false, and
+    /// changes nothing, if `base` is neither an object nor a list but `overrides` has keys; JavaScript
+    /// throws an error there.
     pub(super) fn merge(&mut self, base: &mut Json, overrides: Json) -> bool {
         let mut overrides = if let Json::Object(object) = overrides {
             object

@@ -1,4 +1,4 @@
-//! Tool calls in a stream.
+//! Assembles the tool calls of a stream.
 
 use super::{AssembleError, Assembler, is_output};
 use crate::chunk::{Chunk, InputEncoding, ToolChunk};
@@ -7,7 +7,7 @@ use crate::json::{JsString, Json, Object};
 use crate::partial::parse_partial;
 use crate::ui::{PartFields, ToolPart, ToolState, UiPart};
 
-/// The places of the parts that one call id has, static and dynamic ones apart, each in order.
+/// The indexes of the parts with one call id, static and dynamic ones apart, each in order.
 #[derive(Debug, Default)]
 pub(super) struct CallParts([Vec<usize>; 2]);
 
@@ -16,13 +16,13 @@ impl CallParts {
         self.0[usize::from(dynamic)].push(at);
     }
 
-    /// The first part of a kind from `start` on.
+    /// Returns the first part of a kind from `start` on.
     fn first_from(&self, start: usize, dynamic: bool) -> Option<usize> {
         let places = &self.0[usize::from(dynamic)];
         places.get(places.partition_point(|&at| at < start)).copied()
     }
 
-    /// The last part of either kind.
+    /// Returns the last part of either kind.
     fn last(&self) -> Option<usize> {
         self.0.iter().filter_map(|places| places.last().copied()).max()
     }
@@ -32,19 +32,19 @@ impl CallParts {
 #[derive(Debug)]
 pub(super) struct Partial {
     text: JsString,
-    /// `json`, `text`, or whatever a message that is continued says.
+    /// `json`, `text`, or the value in a message that is continued.
     input_encoding: Option<Json>,
     tool_name: Option<Json>,
     dynamic: bool,
     title: Option<String>,
     tool_metadata: Option<Json>,
-    /// The place of the part whose `input` is behind the text, if it is.
+    /// The index of the part whose `input` lacks the newest text, if there is one.
     behind: Option<usize>,
-    /// Whether the part shows the text. A dynamic part that a delta made does so only from the next on.
+    /// Whether the part shows the text. A dynamic part that a delta created does so only from the next delta on.
     shows_text: bool,
 }
 
-/// What a chunk makes of a tool part.
+/// The changes that a chunk makes to a tool part.
 struct Update {
     state: ToolState,
     tool_name: Option<Json>,
@@ -57,11 +57,11 @@ struct Update {
     chunk: ToolChunk,
 }
 
-/// What becomes of a part's input.
+/// The change to a part's input.
 enum InputUpdate {
     None,
     Is(Json),
-    /// It stays, without being copied.
+    /// The input stays, without being copied.
     Stays,
 }
 
@@ -82,7 +82,7 @@ impl Update {
 }
 
 impl Assembler {
-    /// A message that is continued may have calls whose input has not arrived whole.
+    /// Resumes the calls of a continued message whose input has not arrived completely.
     pub(super) fn resume_partials(&mut self) {
         for part in &self.message.parts()[self.step_start..] {
             let UiPart::Tool(tool) = part else { continue };
@@ -137,7 +137,7 @@ impl Assembler {
                 self.answer(tool, |update, part| {
                     update.state = ToolState::OutputError;
                     update.error_text = Some(error_text);
-                    // Only a static part keeps the text that was not understood.
+                    // Only a static part keeps the text that could not be parsed.
                     update.raw_input =
                         part.field("rawInput").filter(|_| !part.is_dynamic()).cloned();
                 })?;
@@ -187,7 +187,7 @@ impl Assembler {
         tool_name: String,
         input_encoding: Option<InputEncoding>,
     ) {
-        // Should the call have begun before, its part must show what came in until now.
+        // If the call has begun before, its part must first show the text received until now.
         self.settle(&tool.call_id);
         let dynamic = tool.dynamic == Some(true);
         let input_encoding = input_encoding.map(encoding_name);
@@ -221,8 +221,7 @@ impl Assembler {
             partial.shows_text = true;
             return Ok(());
         }
-        // The first delta since somebody looked brings the part to its state; the input follows when
-        // somebody looks again.
+        // The first delta after a read brings the part to its state; the input follows at the next read.
         let mut update = Update::new(
             ToolState::InputStreaming,
             partial.tool_name.clone(),
@@ -246,14 +245,14 @@ impl Assembler {
         Ok(())
     }
 
-    /// Brings every input up to the text that has arrived.
+    /// Brings every input up to the text received so far.
     pub(super) fn settle_all(&mut self) {
         for call_id in std::mem::take(&mut self.behind) {
             self.settle(&call_id);
         }
     }
 
-    /// Brings the input of one call up to the text that has arrived.
+    /// Brings the input of one call up to the text received so far.
     fn settle(&mut self, call_id: &str) {
         let Some(partial) = self.partials.get_mut(call_id) else { return };
         let Some(at) = partial.behind.take() else { return };
@@ -268,7 +267,7 @@ impl Assembler {
     }
 
     fn fail_input(&mut self, tool: ToolChunk, tool_name: String, input: Json, error_text: String) {
-        // A part that is there already keeps its kind, whatever the chunk says.
+        // An existing part keeps its kind, even if the chunk says otherwise.
         let here = [false, true].map(|dynamic| self.call_in_step(&tool.call_id, dynamic));
         let dynamic = match here {
             [Some(one), Some(other)] => other < one,
@@ -276,7 +275,7 @@ impl Assembler {
             [None, Some(_)] => true,
             [None, None] => tool.dynamic == Some(true),
         };
-        // The title of such a chunk is not taken over.
+        // The AI SDK ignores the title of such a chunk.
         let tool = ToolChunk { title: None, ..tool };
         let mut update = Update::new(ToolState::OutputError, Some(tool_name.into()), tool);
         update.error_text = Some(error_text);
@@ -288,12 +287,12 @@ impl Assembler {
         self.update_in_step(dynamic, update);
     }
 
-    /// The first part of a call and kind in the current step.
+    /// Returns the first part of a call and kind in the current step.
     fn call_in_step(&self, call_id: &str, dynamic: bool) -> Option<usize> {
         self.calls.get(call_id)?.first_from(self.step_start, dynamic)
     }
 
-    /// The place of a call: in the current step, else the latest before it.
+    /// Returns the index of a call: in the current step, or else the latest before it.
     fn find_call(&mut self, call_id: &str) -> Result<usize, AssembleError> {
         self.settle(call_id);
         let here = [false, true].into_iter().filter_map(|kind| self.call_in_step(call_id, kind));
@@ -311,7 +310,7 @@ impl Assembler {
         }
     }
 
-    /// Gives a call its result, wherever in the message the call is.
+    /// Gives a call its result, in any step of the message.
     fn answer(
         &mut self,
         chunk: ToolChunk,
@@ -326,7 +325,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Updates the call of that kind in the current step, or adds it. Returns its place.
+    /// Updates the call of this kind in the current step, or adds it. Returns its index.
     fn update_in_step(&mut self, dynamic: bool, update: Update) -> usize {
         self.settle(&update.chunk.call_id);
         match self.call_in_step(&update.chunk.call_id, dynamic) {
@@ -362,7 +361,7 @@ fn new_part(dynamic: bool, update: Update) -> ToolPart {
     }
     object.set_or_remove("inputEncoding", update.input_encoding);
     object.set_or_remove("output", update.output);
-    // A dynamic part is not told the text that was not understood; its input is that text.
+    // A dynamic part has no `rawInput`, because its input is already that text.
     object.set_or_remove("rawInput", update.raw_input.filter(|_| !dynamic));
     object.set_or_remove("errorText", update.error_text.map(Json::from));
     object.set_or_remove("providerExecuted", chunk.provider_executed.map(Json::from));
@@ -391,7 +390,7 @@ fn apply(part: &mut ToolPart, update: Update) {
     object.set_or_remove("rawInput", update.raw_input);
     object.set_or_remove("inputEncoding", update.input_encoding.filter(|e| !e.is_null()));
     object.set_or_remove("preliminary", update.preliminary.map(Json::from));
-    // These three stay once they are set.
+    // These three fields stay once they are set.
     for (key, value) in [
         ("title", chunk.title.map(Json::from)),
         ("toolMetadata", chunk.tool_metadata),
@@ -406,7 +405,7 @@ fn apply(part: &mut ToolPart, update: Update) {
     }
 }
 
-/// The name of a part's tool, as the part has it.
+/// Returns the name of a part's tool in the form that the part has.
 fn name_of(tool: &ToolPart) -> Option<Json> {
     if tool.is_dynamic() { tool.field("toolName").cloned() } else { tool.name().map(Json::from) }
 }

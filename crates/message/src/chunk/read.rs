@@ -1,27 +1,27 @@
-//! Reading a chunk: every required field is there and every field of its type, or the stream is broken.
+//! Reads a chunk: all required fields must exist, and every field must have its type.
 
 use super::{Chunk, FinishReason, InputEncoding, TextChunk, ToolChunk};
 use crate::json::{JsString, Json, JsonError, Object};
 use crate::validate::{is_provider_metadata, is_record};
 
-/// Why a text is not a chunk.
+/// The reason why a text is not a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
     /// The text is not JSON.
     #[error("a chunk of the stream is {0}")]
     Json(#[from] JsonError),
-    /// A key that JavaScript would take for the prototype of the object.
+    /// An object has a key that JavaScript would take for its prototype.
     #[error("a chunk of the stream has a `__proto__` or `constructor.prototype` key")]
     Prototype,
-    /// No chunk of the protocol has this type.
+    /// The protocol has no chunk of this type.
     #[error("a chunk of the stream has the unknown type `{0}`")]
     UnknownType(String),
-    /// A field is missing, or of the wrong type.
+    /// A field is missing or has the wrong type.
     #[error("a `{kind}` chunk of the stream has a bad or missing `{field}`")]
     Field {
-        /// The chunk's type.
+        /// The type of the chunk.
         kind: String,
-        /// The field's key.
+        /// The key of the field.
         field: &'static str,
     },
 }
@@ -30,15 +30,15 @@ impl Chunk {
     /// Reads the data of one event of the stream.
     ///
     /// # Errors
-    /// When it is not JSON, or not a chunk.
+    /// Fails if the text is not JSON, or not a chunk.
     pub fn parse(text: &str) -> Result<Self, ChunkError> {
         Self::from_json(Json::parse(text)?)
     }
 
-    /// Takes a JSON value as a chunk.
+    /// Reads a chunk from a JSON value.
     ///
     /// # Errors
-    /// When it is not a chunk.
+    /// Fails if the value is not a chunk.
     pub fn from_json(json: Json) -> Result<Self, ChunkError> {
         if has_prototype_key(&json) {
             return Err(ChunkError::Prototype);
@@ -142,7 +142,7 @@ fn read_tool(kind: &str, fields: &mut Fields) -> Result<Chunk, ChunkProblem> {
             signature: fields.optional_string("signature")?,
         },
         "tool-output-available" => Chunk::ToolOutputAvailable {
-            // A title is no field of an output; what stands under that key is not looked at.
+            // An output has no title; a value under that key is ignored.
             tool: fields.tool_without_title()?,
             output: fields.required("output")?,
             preliminary: fields.optional_bool("preliminary")?,
@@ -156,7 +156,7 @@ fn read_tool(kind: &str, fields: &mut Fields) -> Result<Chunk, ChunkProblem> {
     })
 }
 
-/// The fields of a chunk, taken out one by one.
+/// The fields of a chunk, which are taken out one by one.
 struct Fields {
     object: Object,
 }
@@ -252,8 +252,8 @@ impl Fields {
     }
 }
 
-/// Whether any object has a key by which JavaScript programs have been attacked. The AI SDK refuses such
-/// text, so a stream that carries it is broken for every client.
+/// Whether any object has a key that is known from attacks on JavaScript programs. The AI SDK refuses such text, so
+/// a stream with it is broken for every client.
 pub(crate) fn has_prototype_key(json: &Json) -> bool {
     let mut found = false;
     json.for_each(|value| {

@@ -1,10 +1,10 @@
-//! Writing a chunk.
+//! Writes a chunk as JSON.
 
 use super::{Chunk, InputEncoding, TextChunk, ToolChunk};
 use crate::json::{Json, Object};
 
 impl Chunk {
-    /// Gives the chunk's JSON.
+    /// Returns the chunk as JSON.
     pub fn into_json(self) -> Json {
         let object = match self {
             Self::Start { message_id, message_metadata } => chunk("start")

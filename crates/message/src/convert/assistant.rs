@@ -1,4 +1,4 @@
-//! Assistant messages: split into steps, each with the results of its tool calls.
+//! Converts assistant messages: splits them into steps, each with the results of its tool calls.
 
 use super::{ConvertError, ConvertOptions, check_has_type, is_wanted};
 use crate::json::Json;
@@ -9,8 +9,8 @@ use crate::model::{
 };
 use crate::ui::{PartFields, ToolPart, ToolState, UiMessage, UiPart};
 
-/// Appends what one assistant message becomes: per step an assistant message and a tool message, either
-/// of which may be missing.
+/// Appends the messages of one assistant message: for each step an assistant message and a tool message, either of
+/// which may be missing.
 pub(super) fn push_messages<'a>(
     message: &'a UiMessage,
     options: &ConvertOptions<'_>,
@@ -19,8 +19,8 @@ pub(super) fn push_messages<'a>(
     if !message.has_parts() {
         return check_iterable(message.field("parts"));
     }
-    // JavaScript converts a step when it meets the next one, and only then looks at the parts behind it;
-    // so an error in the first step wins over one in the second.
+    // JavaScript converts a step when it meets the next one, and checks the parts after it only then. So an error
+    // in the first step wins over one in the second.
     for step in message.parts().split(|part| matches!(part, UiPart::StepStart(_))) {
         step.iter().try_for_each(check_has_type)?;
         push_step(step, options, converted)?;
@@ -28,7 +28,7 @@ pub(super) fn push_messages<'a>(
     Ok(())
 }
 
-/// Parts that are not a list: absent ones are none, a string has its characters for parts.
+/// Checks parts that are not a list: absent parts count as none, and a string as its characters.
 fn check_iterable(parts: Option<&Json>) -> Result<(), ConvertError> {
     let what = match parts {
         None | Some(Json::Null) => return Ok(()),
@@ -70,8 +70,8 @@ fn push_step<'a>(
     Ok(())
 }
 
-/// Appends what a tool part becomes: to the assistant's message the call, the question whether it may run
-/// and the result if the provider ran it; to the tool message the answer to the question and our result.
+/// Appends the parts of a tool call. The assistant's message gets the call, the approval request, and the result if
+/// the provider ran the tool. The tool message gets the answer to the request, and our result.
 fn push_call<'a>(
     part: &'a ToolPart,
     options: &ConvertOptions<'_>,
@@ -114,12 +114,12 @@ fn result<'a>(
     Ok(ModelPart::ToolResult(ToolResultModelPart::of(part, run_by, shown)))
 }
 
-/// How the output of a successful call is shown.
+/// Chooses the form in which the output of a successful call is shown.
 fn shown(part: &ToolPart, options: &ConvertOptions<'_>) -> Result<OutputForm, ConvertError> {
     let name = part.name().unwrap_or_default();
     let known = options.tools.is_some_and(|tools| tools.contains(name));
     if !known {
-        // A static part whose tool was gone when it was validated is marked so.
+        // Validation marks a static part this way if its tool no longer exists.
         let gone = part.is_dynamic() && part.field("dynamic") == Some(&Json::Bool(false));
         return Ok(if gone { OutputForm::Gone } else { OutputForm::AsIs });
     }

@@ -1,12 +1,12 @@
-//! The few places where JavaScript turns a value into something else without being asked.
+//! Converts values where JavaScript does so implicitly.
 
 use crate::json::{JsString, Json, ObjectKey, write_number};
 
-/// A value that JavaScript cannot turn into text: an object that hides its own way of doing so.
+/// A value that JavaScript cannot turn into text, because the object hides its own `toString`.
 #[derive(Debug)]
 pub(crate) struct NoText;
 
-/// `String(value)`, where no value is `undefined`.
+/// Returns `String(value)`; an absent value is `undefined`.
 pub(crate) fn to_string(value: Option<&Json>) -> Result<String, NoText> {
     match value {
         None => Ok("undefined".to_owned()),
@@ -19,10 +19,10 @@ pub(crate) fn to_string(value: Option<&Json>) -> Result<String, NoText> {
     }
 }
 
-/// Appends an element as `Array.prototype.join` does: null and undefined are empty. Halves of a pair that
-/// meet are joined.
+/// Appends an element as `Array.prototype.join` does: null and undefined are empty. Two halves of a pair
+/// that meet are joined.
 pub(super) fn join(value: Option<&Json>, out: &mut JsString) -> Result<(), NoText> {
-    // An array's own text is its elements joined by commas, however deep they are nested.
+    // The text of an array is its elements joined by commas, at any depth.
     enum CoerceStep<'a> {
         Value(&'a Json),
         Comma,
@@ -61,8 +61,8 @@ fn number_to_string(number: f64) -> String {
     text
 }
 
-/// What `{...value}` takes from a value: objects give their entries, lists and strings their elements by
-/// index. Of several that are spread into one object, [`Object::from_iter`] lets the last of a key win.
+/// Returns the entries that `{...value}` takes from a value: those of an object, or the elements of a list or
+/// string by index. If several values are spread into one object, [`Object::from_iter`] lets the last of a key win.
 pub(crate) fn spread(value: &Json) -> Vec<(ObjectKey, Json)> {
     match value {
         Json::Object(object) => {
@@ -73,7 +73,7 @@ pub(crate) fn spread(value: &Json) -> Vec<(ObjectKey, Json)> {
             array.iter().enumerate().map(entry).collect()
         }
         Json::String(text) => {
-            // JavaScript counts 16-bit units, so a character beyond them falls into two halves.
+            // JavaScript counts 16-bit units, so a character beyond them becomes two halves.
             let entry = |(i, unit): (usize, u16)| {
                 (i.to_string().into(), Json::from(String::from_utf16_lossy(&[unit])))
             };

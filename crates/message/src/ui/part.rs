@@ -1,4 +1,4 @@
-//! The parts of a message, told apart by their `type`.
+//! The parts of a message, distinguished by their `type`.
 
 use super::ToolPart;
 use crate::json::{Json, Object};
@@ -6,37 +6,37 @@ use crate::json::{Json, Object};
 /// One part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UiPart {
-    /// `text`: what was said.
+    /// `text`: the words of the message.
     Text(TextPart),
-    /// `reasoning`: what the model thought.
+    /// `reasoning`: the thoughts of the model.
     Reasoning(ReasoningPart),
     /// `file`: an attachment, by URL.
     File(FilePart),
-    /// `source-url`: a page the answer rests on.
+    /// `source-url`: a page that the answer rests on.
     SourceUrl(SourceUrlPart),
-    /// `source-document`: a document the answer rests on.
+    /// `source-document`: a document that the answer rests on.
     SourceDocument(SourceDocumentPart),
-    /// `step-start`: where a step of the run begins.
+    /// `step-start`: the beginning of a step of the run.
     StepStart(StepStartPart),
-    /// `data-<name>`: anything an application adds.
+    /// `data-<name>`: data of an application.
     Data(DataPart),
     /// `tool-<name>` or `dynamic-tool`: a tool call with its result.
     Tool(ToolPart),
-    /// A part of a type we do not know, or no part at all; kept as it was read.
+    /// A part of an unknown type, or a value that is not a part; kept as it was read.
     Unknown(Json),
 }
 
-/// What every part can do, because it stands on the object it was read from.
+/// The operations of every part, which keeps the object it was read from.
 pub trait PartFields {
-    /// The object: every field, in its order.
+    /// Returns the object with all fields, in their order.
     fn object(&self) -> &Object;
 
-    /// Any field, as it was read.
+    /// Returns any field, as it was read.
     fn field(&self, key: &str) -> Option<&Json> {
         self.object().get(key)
     }
 
-    /// Metadata of the provider that made this part, unless absent or null.
+    /// Returns the metadata of the provider of this part, unless it is absent or null.
     fn provider_metadata(&self) -> Option<&Json> {
         self.field("providerMetadata").filter(|metadata| !metadata.is_null())
     }
@@ -55,7 +55,7 @@ macro_rules! parts {
         }
 
         impl $name {
-            /// The object, to change it. Its `type` must stay.
+            /// Returns the object for changes. Its `type` must stay.
             pub(crate) fn object_mut(&mut self) -> &mut Object {
                 &mut self.0
             }
@@ -64,30 +64,30 @@ macro_rules! parts {
 }
 
 parts! {
-    /// What was said: `text`, `state?`.
+    /// The words of the message: `text`, `state?`.
     TextPart
-    /// What the model thought: `text`, `id?`, `state?`.
+    /// The thoughts of the model: `text`, `id?`, `state?`.
     ReasoningPart
     /// An attachment: `mediaType`, `url`, `filename?`.
     FilePart
-    /// A page: `sourceId`, `url`, `title?`.
+    /// A page on the web: `sourceId`, `url`, `title?`.
     SourceUrlPart
     /// A document: `sourceId`, `mediaType`, `title`, `filename?`.
     SourceDocumentPart
-    /// The beginning of a step. It has no fields.
+    /// The beginning of a step, without fields.
     StepStartPart
     /// Application data: `data`, `id?`.
     DataPart
 }
 
-/// Whether a text is still growing.
+/// Says whether a text is still growing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextState {
-    /// More may come, or never came.
+    /// More text may come, or never came.
     Streaming,
-    /// Complete.
+    /// The text is complete.
     Done,
-    /// A state we do not know.
+    /// The state is unknown to this program.
     Unknown,
 }
 
@@ -100,36 +100,36 @@ fn text_state(object: &Object) -> Option<TextState> {
 }
 
 impl TextPart {
-    /// Makes a text part without a state, as a person's message has it.
+    /// Makes a text part without a state, as user messages have it.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Object::from([("type", Json::from("text")), ("text", text.into().into())]))
     }
 
-    /// The text; empty when it is not a string.
+    /// Returns the text; empty if it is not a string.
     pub fn text(&self) -> &str {
         self.0.str("text").unwrap_or_default()
     }
 
-    /// Whether the text is complete, if it says so.
+    /// Returns whether the text is complete, if the part says so.
     pub fn state(&self) -> Option<TextState> {
         text_state(&self.0)
     }
 }
 
 impl ReasoningPart {
-    /// The text; empty when it is not a string.
+    /// Returns the text; empty if it is not a string.
     pub fn text(&self) -> &str {
         self.0.str("text").unwrap_or_default()
     }
 
-    /// Whether the text is complete, if it says so.
+    /// Returns whether the text is complete, if the part says so.
     pub fn state(&self) -> Option<TextState> {
         text_state(&self.0)
     }
 }
 
 impl FilePart {
-    /// Makes a file part.
+    /// Makes a file part from a URL.
     pub fn new(media_type: impl Into<String>, url: impl Into<String>) -> Self {
         Self(Object::from([
             ("type", Json::from("file")),
@@ -138,24 +138,24 @@ impl FilePart {
         ]))
     }
 
-    /// The media type; empty when it is not a string.
+    /// Returns the media type; empty if it is not a string.
     pub fn media_type(&self) -> &str {
         self.0.str("mediaType").unwrap_or_default()
     }
 
-    /// Where the file is: http(s), `data:` or anything else.
+    /// Returns the URL of the file: http(s), `data:` or any other.
     pub fn url(&self) -> &str {
         self.0.str("url").unwrap_or_default()
     }
 
-    /// The file's name.
+    /// Returns the name of the file.
     pub fn filename(&self) -> Option<&str> {
         self.0.str("filename")
     }
 }
 
 impl StepStartPart {
-    /// Makes the mark that begins a step.
+    /// Makes the part that begins a step.
     pub fn new() -> Self {
         Self(Object::from([("type", Json::from("step-start"))]))
     }
@@ -168,25 +168,25 @@ impl Default for StepStartPart {
 }
 
 impl DataPart {
-    /// The name: what follows `data-`.
+    /// Returns the name: the text after `data-`.
     pub fn name(&self) -> &str {
         let kind = self.0.str("type").unwrap_or_default();
         kind.strip_prefix("data-").unwrap_or(kind)
     }
 
-    /// The data itself.
+    /// Returns the data itself.
     pub fn data(&self) -> Option<&Json> {
         self.0.get("data")
     }
 }
 
 impl UiPart {
-    /// Makes a text part, the part that is made most.
+    /// Makes a text part, the most frequent one.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextPart::new(text))
     }
 
-    /// Tells what part a value is. Everything is some part; see [`UiPart::Unknown`].
+    /// Reads a part from a value. Every value is some part; see [`UiPart::Unknown`].
     pub fn from_json(json: Json) -> Self {
         let Json::Object(object) = json else { return Self::Unknown(json) };
         match object.str("type") {
@@ -204,7 +204,7 @@ impl UiPart {
         }
     }
 
-    /// Gives the part's JSON.
+    /// Returns the part as JSON.
     pub fn into_json(self) -> Json {
         match self {
             Self::Text(TextPart(object))

@@ -3,32 +3,32 @@
 use super::PartFields;
 use crate::json::{Json, Object};
 
-/// The error of a call that was cut off. Logs, requests and providers are given the same words.
+/// The error of an interrupted call. Logs, requests and providers get the same words.
 pub const INTERRUPTED_CALL: &str = "interrupted, outcome unknown";
 
-/// How far a tool call has come.
+/// The progress of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolState {
     /// `input-streaming`: the model is writing the input.
     InputStreaming,
-    /// `input-available`: the input is there; the tool has not answered.
+    /// `input-available`: the input is complete; the tool has not answered.
     InputAvailable,
-    /// `approval-requested`: a person must allow it first.
+    /// `approval-requested`: a person must allow the call first.
     ApprovalRequested,
     /// `approval-responded`: the person has answered; the tool has not.
     ApprovalResponded,
-    /// `output-available`: done.
+    /// `output-available`: the tool has answered.
     OutputAvailable,
-    /// `output-error`: failed.
+    /// `output-error`: the tool has failed.
     OutputError,
-    /// `output-denied`: the person said no.
+    /// `output-denied`: the person has denied the call.
     OutputDenied,
-    /// No state, or one we do not know.
+    /// The state is missing or unknown to this program.
     Unknown,
 }
 
 impl ToolState {
-    /// Reads the state's name.
+    /// Returns the state with this name.
     pub fn named(name: &str) -> Self {
         match name {
             "input-streaming" => Self::InputStreaming,
@@ -42,7 +42,7 @@ impl ToolState {
         }
     }
 
-    /// The state's name; an unknown one has none.
+    /// Returns the name of the state; an unknown state has none.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::InputStreaming => Some("input-streaming"),
@@ -56,7 +56,7 @@ impl ToolState {
         }
     }
 
-    /// Whether nothing more will happen to the call.
+    /// Whether the call is over and its state final.
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::OutputAvailable | Self::OutputError | Self::OutputDenied)
     }
@@ -70,7 +70,7 @@ pub struct ToolPart {
 }
 
 impl ToolPart {
-    /// Makes a call of a tool whose input is complete.
+    /// Makes a call of a tool with a complete input.
     pub fn new(name: &str, call_id: impl Into<String>, input: Json) -> Self {
         Self::from_object(Object::from([
             ("type", Json::from(format!("tool-{name}"))),
@@ -80,7 +80,7 @@ impl ToolPart {
         ]))
     }
 
-    /// Takes an object whose `type` is that of a tool part.
+    /// Makes a part from an object with the `type` of a tool part.
     pub(crate) fn from_object(object: Object) -> Self {
         let dynamic = object.str("type") == Some("dynamic-tool");
         Self { object, dynamic }
@@ -90,17 +90,17 @@ impl ToolPart {
         self.object
     }
 
-    /// The object, to change it. A static part must stay static.
+    /// Returns the object for changes. A static part must stay static.
     pub(crate) fn object_mut(&mut self) -> &mut Object {
         &mut self.object
     }
 
-    /// Whether it is a `dynamic-tool`.
+    /// Whether the part is a `dynamic-tool`.
     pub fn is_dynamic(&self) -> bool {
         self.dynamic
     }
 
-    /// The tool's name; none when a dynamic part does not say.
+    /// Returns the name of the tool; `None` if a dynamic part has none.
     pub fn name(&self) -> Option<&str> {
         if self.dynamic {
             return self.object.str("toolName");
@@ -108,27 +108,27 @@ impl ToolPart {
         self.object.str("type").map(|kind| kind.strip_prefix("tool-").unwrap_or(kind))
     }
 
-    /// The id that pairs the call with its result; empty when there is none.
+    /// Returns the id that connects the call with its result; empty if there is none.
     pub fn call_id(&self) -> &str {
         self.object.str("toolCallId").unwrap_or_default()
     }
 
-    /// How far the call has come.
+    /// Returns the progress of the call.
     pub fn state(&self) -> ToolState {
         self.object.str("state").map_or(ToolState::Unknown, ToolState::named)
     }
 
-    /// The input, complete or not.
+    /// Returns the input, complete or not.
     pub fn input(&self) -> Option<&Json> {
         self.object.get("input")
     }
 
-    /// The output.
+    /// Returns the output of the tool.
     pub fn output(&self) -> Option<&Json> {
         self.object.get("output")
     }
 
-    /// Why the call failed.
+    /// Returns the reason why the call failed.
     pub fn error_text(&self) -> Option<&str> {
         self.object.str("errorText")
     }

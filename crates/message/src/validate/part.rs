@@ -1,15 +1,15 @@
-//! The schema of each part: one pass over its fields.
+//! Checks a part against the schema of its type, in one pass over its fields.
 
 use std::borrow::Cow;
 
 use crate::json::{Json, Object};
 use crate::ui::{ToolState, UiPart};
 
-/// What is wrong with a part; fixed words unless a field must be named.
+/// The rule that a part breaks; fixed words unless a field must be named.
 type PartReason = Cow<'static, str>;
 type PartCheck = Result<(), PartReason>;
 
-/// Checks a part against the schema of its type, and takes out what the schema does not know.
+/// Checks a part against the schema of its type, and removes fields that the schema does not know.
 pub(super) fn check(part: &mut UiPart) -> PartCheck {
     match part {
         UiPart::Text(text) => check_text(text.object_mut(), false),
@@ -45,7 +45,7 @@ fn is_one_of(value: &Json, names: &[&str]) -> bool {
     value.as_str().is_some_and(|text| names.contains(&text))
 }
 
-/// Keeps the known fields; most parts have no others, and then nothing moves.
+/// Keeps the known fields. Most parts have no others, and then nothing moves.
 fn strip(object: &mut Object, known: impl Fn(&str) -> bool) {
     if !object.keys().all(&known) {
         object.retain(|key, _| known(key));
@@ -85,7 +85,7 @@ fn check_text(object: &mut Object, reasoning: bool) -> PartCheck {
     Ok(())
 }
 
-/// Checks the fields that must be strings, those that may be, and the provider metadata.
+/// Checks the required strings, the optional strings and the provider metadata.
 fn check_strings(object: &mut Object, required: &[&str], optional: &[&str]) -> PartCheck {
     for key in required {
         if !object.get(key).is_some_and(is_string) {
@@ -125,7 +125,7 @@ fn check_data(object: &mut Object) -> PartCheck {
     Ok(())
 }
 
-/// What must be known of a tool part before its state can be judged.
+/// The facts about a tool part that are needed to judge its state.
 #[derive(Default)]
 struct ToolPartFacts<'a> {
     state: Option<ToolState>,
@@ -181,7 +181,7 @@ fn check_tool(object: &mut Object, dynamic: bool) -> PartCheck {
     Ok(())
 }
 
-/// The fields that each state demands, allows and forbids.
+/// Checks the fields that each state requires, allows and forbids.
 fn check_state(state: ToolState, seen: &ToolPartFacts<'_>) -> PartCheck {
     let output = "its `output` does not fit its `state`";
     let error = "its `errorText` does not fit its `state`";
@@ -221,7 +221,7 @@ fn check_state(state: ToolState, seen: &ToolPartFacts<'_>) -> PartCheck {
     }
 }
 
-/// Checks the approval that a state demands, allows or forbids. Tells whether all its fields are known.
+/// Checks the approval that a state requires, allows or forbids. Returns whether all its fields are known.
 fn check_approval(state: ToolState, approval: Option<&Json>) -> Result<bool, PartReason> {
     const WRONG: &str = "its `approval` does not fit its `state`";
     let answer = match state {
@@ -291,14 +291,14 @@ fn is_tool_field(key: &str, state: ToolState, dynamic: bool) -> bool {
     }
 }
 
-/// Provider metadata: per provider an object of JSON values.
+/// Whether a value is provider metadata: for each provider an object of JSON values.
 pub(crate) fn is_provider_metadata(value: &Json) -> bool {
     let Json::Object(providers) = value else { return false };
     providers.iter().all(|(key, value)| key == "__proto__" || is_record(value))
 }
 
-/// An object of JSON values. A number that JSON cannot write (`1e400` is read as infinity) is none; what
-/// hangs on `__proto__` is never looked at.
+/// Whether a value is an object of JSON values. A number that JSON cannot write (`1e400` is read as infinity) is
+/// not one; the value of `__proto__` is never examined.
 pub(crate) fn is_record(value: &Json) -> bool {
     if !matches!(value, Json::Object(_)) {
         return false;

@@ -1,4 +1,4 @@
-//! Tool calls and data parts against the schemas of the caller.
+//! Checks tool calls and data parts against the schemas of the caller.
 
 use super::ValidateOptions;
 use crate::json::{Json, Object};
@@ -6,26 +6,26 @@ use crate::ui::{PartFields, ToolPart, ToolState, UiPart};
 
 /// The schema of one tool.
 pub trait ToolCheck {
-    /// Checks an input, and gives it as the schema reads it.
+    /// Checks an input, and returns it as the schema reads it.
     ///
     /// # Errors
-    /// What is wrong with the input.
+    /// Fails with the reason why the input is invalid.
     fn input(&self, input: Option<&Json>) -> Result<Option<Json>, String>;
 
     /// Checks an output, if the tool has a schema for it.
     ///
     /// # Errors
-    /// What is wrong with the output.
+    /// Fails with the reason why the output is invalid.
     fn output(&self, output: Option<&Json>) -> Result<(), String>;
 }
 
-/// The tools there are.
+/// The existing tools, by name.
 pub trait ToolChecks {
-    /// The tool of that name.
+    /// Returns the tool of this name.
     fn get(&self, name: &str) -> Option<&dyn ToolCheck>;
 }
 
-/// Checks one part against what the caller knows; a tool part may become a dynamic one.
+/// Checks one part against the schemas of the caller; a tool part may become a dynamic one.
 pub(super) fn check_with_schemas(
     part: &mut UiPart,
     options: &ValidateOptions<'_>,
@@ -58,11 +58,11 @@ pub(super) fn check_with_schemas(
     Ok(())
 }
 
-/// What becomes of a tool part that may stay.
+/// The form in which an accepted tool part stays.
 #[derive(PartialEq)]
 enum ToolPartVerdict {
     AsIs,
-    /// It does not fit today's tools, but it is history, so it is kept without their types.
+    /// The part does not fit today's tools, but it is history, so it stays without their types.
     AsDynamic,
 }
 
@@ -92,7 +92,7 @@ fn check_tool(part: &ToolPart, tools: &dyn ToolChecks) -> Result<ToolPartVerdict
 }
 
 fn check_input(part: &ToolPart, state: ToolState, tool: &dyn ToolCheck) -> Result<(), String> {
-    // An approval may carry the input as the model wrote it; reading that must give the stored input.
+    // An approval may carry the input as the model wrote it; parsing that must give the stored input.
     let original = part.field("approval").and_then(|approval| approval.get("inputSchemaInput"));
     let input = part.input();
     let failed_without_input =
@@ -109,7 +109,8 @@ fn check_input(part: &ToolPart, state: ToolState, tool: &dyn ToolCheck) -> Resul
     Ok(())
 }
 
-/// JavaScript compares the constructors of two objects first, and an object in that place equals only itself.
+/// Whether a value has the key `constructor`. JavaScript compares constructors first, and an object in that
+/// place equals only itself.
 fn hides_constructor(value: &Json) -> bool {
     let mut found = false;
     value.for_each(|value| {

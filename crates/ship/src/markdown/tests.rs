@@ -174,7 +174,7 @@ fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(word, 0..40).prop_map(|words| words.concat())
 }
 
-/// Text that has no marks at all.
+/// Returns the characters that cannot be marks.
 fn said(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric() || ".,/{}。（".contains(*c)).collect()
 }
