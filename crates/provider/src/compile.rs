@@ -1,20 +1,20 @@
-//! The request compiler: from what was said to a body that no provider refuses.
+//! The request compiler: turns a history into a body that no provider refuses.
 //!
-//! A history may hold anything: runs that were cut off, calls without results, forks, summaries, parts of
-//! another provider's making, files that nobody takes. [`compile`] is one pure function over all of it. The
-//! log is never changed; what cannot be sent is mended or replaced by a note in the copy that is sent:
+//! A history may hold anything: interrupted runs, calls without results, forks, summaries, parts of another
+//! provider, files that no provider takes. [`compile`] is one pure function over all of it. The log is never
+//! changed; content that cannot be sent is mended or replaced by a note in the copy that is sent:
 //!
-//! 1. messages and parts that cannot be read become notes ([`readable`]), and the rest is converted as the
-//!    AI SDK converts it;
-//! 2. every call gets exactly one result, directly behind it, under an id and a name that all providers
-//!    take, with an object for its input ([`calls`]);
-//! 3. empty parts go, reasoning stays only where its own model reads it again ([`parts`]), files stay only
-//!    where they are taken ([`files`]);
-//! 4. the person speaks first and last, and nobody speaks twice in a row ([`turns`]).
+//! 1. messages and parts that cannot be read become notes ([`readable`]), and the rest is converted as the AI
+//!    SDK converts it;
+//! 2. every call gets exactly one result, directly after it, under an id and a name that all providers take, with
+//!    an object for its input ([`calls`]);
+//! 3. empty parts are removed, reasoning stays only where its own model reads it again ([`parts`]), and files
+//!    stay only where they are taken ([`files`]);
+//! 4. the person speaks first and last, and no side speaks twice in a row ([`turns`]).
 //!
-//! Every rule looks only at what came before, never at what comes after, wherever that is possible: so each
-//! request begins with the bytes of the one before it, and a provider's cache is hit. What breaks this is
-//! said where it happens.
+//! Wherever possible, a rule depends only on the messages before it and never on those after it. So each
+//! request begins with the bytes of the one before it, and the provider's cache is hit. Each exception is
+//! explained where it occurs.
 
 mod calls;
 mod files;
@@ -34,32 +34,32 @@ pub use names::ToolNames;
 use crate::wire::{self, Files, Format, Parameters, WireError};
 use crate::{Request, ToolSpec};
 
-/// What becomes of images and other files.
+/// Says what happens to images and other files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendFiles {
-    /// They are sent as far as the provider takes them.
+    /// Files are sent if the provider takes them.
     Yes,
-    /// Each is replaced by a note: the model has refused them.
+    /// Each file is replaced by a note, because the model has refused them.
     No,
 }
 
-/// Whom a request is for.
+/// The receiver of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct CompileTarget<'a> {
-    /// How it is written.
+    /// The format of the body.
     pub format: Format,
-    /// The provider's name, as reasoning parts name who made them.
+    /// The name of the provider, as reasoning parts name their author.
     pub provider: &'a str,
-    /// What becomes of files.
+    /// Whether files are sent.
     pub files: SendFiles,
-    /// The model, and how it is to answer.
+    /// The model and the parameters of its answer.
     pub parameters: Parameters<'a>,
 }
 
 /// Writes the body of a request.
 ///
 /// # Errors
-/// Never for what the stages before give; the last one has errors because the AI SDK's has.
+/// Never fails for the result of the earlier stages; the last stage has errors because the AI SDK's has.
 pub fn compile(request: &Request<'_>, target: &CompileTarget<'_>) -> Result<String, WireError> {
     let names = ToolNames::of(request.tools);
     let view = readable::readable(request.view);
@@ -77,16 +77,16 @@ pub fn compile(request: &Request<'_>, target: &CompileTarget<'_>) -> Result<Stri
     match target.format {
         Format::OpenAi => wire::openai(&messages, &tools, &target.parameters, &files),
         Format::Anthropic => {
-            // What it asks for in headers has long been open to everybody.
+            // The features that it asks for in headers have long been generally available.
             wire::anthropic(&messages, &tools, &target.parameters, &files).map(|sent| sent.body)
         }
     }
 }
 
-/// OpenAI takes no more.
+/// The number of tools that OpenAI takes at most.
 const TOOLS_MAX: usize = 128;
 
-/// Gives the messages in a form that every provider takes, without the system blocks.
+/// Returns the messages in a form that every provider takes, without the system blocks.
 fn sendable<'a>(
     view: &'a [UiMessage],
     target: &CompileTarget<'_>,
@@ -99,7 +99,7 @@ fn sendable<'a>(
     messages
 }
 
-/// Converts as the AI SDK does; a message that it cannot convert was made readable before.
+/// Converts messages as the AI SDK does. A message that it could not convert was made readable before.
 pub(crate) fn converted(view: &[UiMessage]) -> Vec<ModelMessage<'_>> {
     let one = |message| {
         let one = std::slice::from_ref(message);
@@ -108,8 +108,8 @@ pub(crate) fn converted(view: &[UiMessage]) -> Vec<ModelMessage<'_>> {
     view.iter().flat_map(one).collect()
 }
 
-/// Each block by itself where the format has blocks; else one text, because many hosts take only one system
-/// message.
+/// Makes one message for each block where the format has blocks; otherwise one text, because many hosts take
+/// only one system message.
 fn system<'a>(blocks: &[String], format: Format) -> Vec<ModelMessage<'a>> {
     let said = |text: &String| !parts::is_blank(text);
     let blocks: Vec<&str> = blocks.iter().filter(|text| said(text)).map(String::as_str).collect();

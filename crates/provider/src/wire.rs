@@ -1,18 +1,17 @@
-//! The last stage before the network: messages as the bytes that a provider is sent.
+//! Writes messages as the bytes that a provider receives; the last stage before the network.
 //!
-//! [`openai`] writes the body of an OpenAI-compatible chat completion, [`anthropic`] that of an Anthropic
-//! message. Both are pure functions, and both give what the AI SDK's `generateText` sends for the same
-//! messages and tools, key for key, so that a conversation can move between programs and find its cache
-//! again. What the SDK refuses is a [`WireError`] with the SDK's name and words.
+//! [`openai`] writes the body of an OpenAI-compatible chat completion, [`anthropic`] that of an Anthropic message.
+//! Both are pure functions. Both give what the AI SDK's `generateText` sends for the same messages and tools, key
+//! for key, so that a conversation can move between programs and still hit its cache. Input that the SDK refuses is
+//! a [`WireError`] with the SDK's name and words.
 //!
-//! Two things come before a format is written, and are the same for both. The messages are checked
-//! (`check`), and become a `prompt`: tool messages in a row are one, every call has its result, a file
-//! is either an address that the provider takes or its bytes. Bytes are not fetched here: [`addresses`]
-//! tells what to fetch, and [`Files`] brings it along. What only the SDK's own programs need of this stands
-//! in `sdk_compat`.
+//! Two steps come before the format, and are the same for both. The messages are checked (`check`), and become a
+//! `prompt`: consecutive tool messages are one, every call has its result, and a file is either an address that the
+//! provider takes or its bytes. Bytes are not fetched here: [`addresses`] lists what to fetch, and [`Files`] holds
+//! the result. The part that only the SDK's own programs need is in `sdk_compat`.
 //!
-//! A request is made for every step of a run, so texts and values are written from where they are.
-//! `docs/wire.md` tells in a page what is sent for what.
+//! A request is made for every step of a run, so texts and values are written without copying them first.
+//! `docs/wire.md` lists on one page what is sent for what.
 
 mod anthropic;
 mod data;
@@ -29,17 +28,17 @@ use ship_message::ModelMessage;
 
 use crate::ToolSpec;
 
-/// A provider's format.
+/// The format of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Chat completions, as OpenAI defined and many speak them.
+    /// OpenAI's chat completions, which many hosts offer.
     OpenAi,
-    /// Anthropic messages.
+    /// The messages API of Anthropic.
     Anthropic,
 }
 
 impl Format {
-    /// Its name, as settings and records have it.
+    /// Returns the name of the format, as settings and records have it.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -48,37 +47,37 @@ impl Format {
     }
 }
 
-/// What a request says beside messages and tools.
+/// The parameters of a request besides messages and tools.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
-    /// The model's name.
+    /// The name of the model.
     pub model: &'a str,
-    /// How many tokens the answer may have. Anthropic demands a number, and gets the model's own limit
-    /// when there is none here.
+    /// The number of tokens that the answer may have. Anthropic requires a number, and gets the model's own limit
+    /// if there is none here.
     pub max_tokens: Option<u64>,
-    /// Under which name that is sent; Anthropic knows only one.
+    /// The name of the field for it; Anthropic knows only one.
     pub max_tokens_field: MaxTokensField,
-    /// How freely the model chooses its words. Not sent to models that refuse it.
+    /// The randomness of the answer. It is not sent to models that refuse it.
     pub temperature: Option<f64>,
     /// Whether the answer is streamed.
     pub stream: bool,
-    /// Whether to mark, for Anthropic, where the cache of a next request may begin. Marks that messages
-    /// carry in their `providerOptions` are then left out, because four is the most that is allowed.
+    /// Whether the places are marked, for Anthropic, where the cache of a next request may begin. The marks in the
+    /// `providerOptions` of messages are then left out, because only four are allowed.
     pub cache_marks: bool,
 }
 
 /// The name of the field that limits the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaxTokensField {
-    /// `max_tokens`: everybody but the newest models of OpenAI.
+    /// `max_tokens`, for all but the newest models of OpenAI.
     #[default]
     MaxTokens,
-    /// `max_completion_tokens`
+    /// `max_completion_tokens`, for the newest models of OpenAI.
     MaxCompletionTokens,
 }
 
 impl MaxTokensField {
-    /// The field.
+    /// Returns the name of the field.
     pub fn name(self) -> &'static str {
         match self {
             Self::MaxTokens => "max_tokens",
@@ -88,7 +87,7 @@ impl MaxTokensField {
 }
 
 impl<'a> Parameters<'a> {
-    /// A request to a model with nothing but its name.
+    /// Makes parameters with only the name of the model.
     pub fn new(model: &'a str) -> Self {
         Self {
             model,
@@ -104,9 +103,9 @@ impl<'a> Parameters<'a> {
 /// A request to Anthropic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnthropicRequest {
-    /// The body.
+    /// The JSON text of the request.
     pub body: String,
-    /// What the body needs in the header `anthropic-beta`; with none, the header is not sent.
+    /// The values that the body needs in the header `anthropic-beta`; without any, the header is not sent.
     pub betas: Vec<&'static str>,
 }
 
@@ -123,7 +122,7 @@ pub struct AnthropicRequest {
 /// ```
 ///
 /// # Errors
-/// When the messages cannot be sent; see [`WireError`].
+/// Fails if the messages cannot be sent; see [`WireError`].
 pub fn openai(
     messages: &[ModelMessage<'_>],
     tools: &[ToolSpec],
@@ -136,7 +135,7 @@ pub fn openai(
 /// Writes the body of an Anthropic message.
 ///
 /// # Errors
-/// When the messages cannot be sent; see [`WireError`].
+/// Fails if the messages cannot be sent; see [`WireError`].
 pub fn anthropic(
     messages: &[ModelMessage<'_>],
     tools: &[ToolSpec],
@@ -146,7 +145,7 @@ pub fn anthropic(
     anthropic::request(&prompt::of(messages, Format::Anthropic, files)?, tools, parameters)
 }
 
-/// What a tool says of itself; nothing is not sent as an empty text.
+/// Returns the description of a tool, unless it is empty.
 fn description(tool: &ToolSpec) -> Option<&str> {
     Some(tool.description.as_str()).filter(|description| !description.is_empty())
 }

@@ -1,8 +1,8 @@
-//! Calls and results: each call is answered exactly once, directly behind it.
+//! Pairs calls and results: each call is answered exactly once, directly after it.
 //!
-//! A result belongs to the call of its id in the assistant's message before it. A call without one gets an
-//! error; a result without a call, or a second one, goes. Text that stands behind a call in the same message
-//! is said after its result: Anthropic takes calls only at the end of a message.
+//! A result belongs to the call with its id in the assistant's message before it. A call without a result gets an
+//! error; a result without a call, or a second result, is dropped. Text after a call in the same message moves
+//! behind the result, because Anthropic takes calls only at the end of a message.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,20 +15,20 @@ use ship_message::{
 use super::names::{CallIds, ToolNames};
 use super::{CompileTarget, parts};
 
-/// Providers want a word where there is none.
+/// The text for an empty place, where providers want at least a word.
 const EMPTY: &str = "(empty)";
 
-/// One thing that was said, and by whom.
+/// One contribution to the conversation and its author.
 pub(super) enum Exchange<'a> {
     Person(ModelParts<'a>),
-    /// Calls stand last in `said`; `results` has one for each, in their order.
+    /// The calls stand last in `said`; `results` has one for each, in their order.
     Assistant {
         said: ModelParts<'a>,
         results: ModelParts<'a>,
     },
 }
 
-/// Takes the messages apart into exchanges, calls together with their results.
+/// Divides the messages into exchanges, with calls and their results together.
 pub(super) fn exchanges<'a>(
     messages: Vec<ModelMessage<'a>>,
     target: &CompileTarget<'_>,
@@ -47,7 +47,7 @@ pub(super) fn exchanges<'a>(
                 }
                 exchanges.assistant(message.content, results);
             }
-            // Its calls are not there.
+            // The calls of these results do not exist.
             ModelRole::Tool => {}
         }
     }
@@ -61,7 +61,7 @@ struct Exchanges<'a, 't> {
     done: Vec<Exchange<'a>>,
 }
 
-/// The results behind one assistant's message, by the ids of their calls.
+/// The results after one assistant's message, by the ids of their calls.
 #[derive(Default)]
 struct Results<'a>(HashMap<String, VecDeque<ToolResultModelPart<'a>>>);
 
@@ -77,7 +77,7 @@ impl<'a> Results<'a> {
 }
 
 impl<'a> Exchanges<'a, '_> {
-    /// A system message inside a history is a note: the system's own place is before all messages.
+    /// Turns a system message inside a history into a note: system blocks stand before all messages.
     fn note(&mut self, content: ModelContent<'a>) {
         let ModelContent::Text(words) = content else { return };
         if !parts::is_blank(&words) {
@@ -95,7 +95,7 @@ impl<'a> Exchanges<'a, '_> {
                 for part in all {
                     match part {
                         ModelPart::Text(text) => said.extend(parts::said(text)),
-                        // Whether a file can be sent is seen when all of them are known.
+                        // Whether a file can be sent is decided when all of them are known.
                         ModelPart::File(_) | ModelPart::Image(_) => said.push(part),
                         _ => {}
                     }
@@ -144,20 +144,20 @@ impl<'a> Exchanges<'a, '_> {
     }
 
     fn say(&mut self, said: ModelParts<'a>, results: ModelParts<'a>) {
-        // Reasoning alone is no message.
+        // Reasoning alone is not a message.
         if said.iter().any(|part| !matches!(part, ModelPart::Reasoning(_))) {
             self.done.push(Exchange::Assistant { said, results });
         }
     }
 
-    /// A call and its result as they are sent.
+    /// Returns a call and its result in the form that is sent.
     fn call(
         &mut self,
         call: &ToolCallModelPart<'a>,
         results: &mut Results<'a>,
     ) -> (ModelPart<'a>, ModelPart<'a>) {
         let own_id = string(call.call_id());
-        // Of calls that share an id each has its own result, in their order.
+        // If calls share an id, each has its own result, in their order.
         let result = results.0.get_mut(&own_id).and_then(VecDeque::pop_front);
         let id = self.ids.take(&own_id);
         let name = string(call.tool_name());
@@ -168,7 +168,7 @@ impl<'a> Exchanges<'a, '_> {
             ("toolName", name.as_ref().into()),
             ("input", input(call.input())),
         ]);
-        // A signature that the model wants back with its call.
+        // The metadata may have a signature that the model wants back with its call.
         let options = call.provider_options().map(ModelValue::into_json);
         if let Some(options) = options.filter(|options| parts::is_own(options, self.target))
             && let Some(google) = options.get("google")
@@ -185,7 +185,7 @@ impl<'a> Exchanges<'a, '_> {
     }
 }
 
-/// An input must be an object.
+/// Returns the input as an object, which providers require.
 fn input(input: Option<ModelValue<'_>>) -> Json {
     match input.map(ModelValue::into_json) {
         Some(Json::Object(input)) => input.into(),
@@ -194,7 +194,7 @@ fn input(input: Option<ModelValue<'_>>) -> Json {
     }
 }
 
-/// What a tool answered; an error when nobody knows.
+/// Returns the answer of a tool, or an error if it is unknown.
 fn output(result: Option<&ToolResultModelPart<'_>>) -> Json {
     let of = |kind: &str, value: Json| {
         Object::from([("type", Json::from(kind)), ("value", value)]).into()
@@ -209,7 +209,7 @@ fn output(result: Option<&ToolResultModelPart<'_>>) -> Json {
     }
 }
 
-/// A tool that the provider has run: the call goes, and what came of it is told in a line.
+/// Describes a call that the provider ran itself in one line; the call itself is dropped.
 fn ran_elsewhere<'a>(result: &ToolResultModelPart<'_>) -> ModelPart<'a> {
     let output = output(Some(result));
     let value = output.get("value");
@@ -221,7 +221,8 @@ fn ran_elsewhere<'a>(result: &ToolResultModelPart<'_>) -> ModelPart<'a> {
     parts::text(format!("[{} was run by the provider: {words}]", string(result.tool_name())))
 }
 
-/// Pages that a provider has searched are long, and were used when they were new.
+/// The length to which such a result is cut: pages of a provider's search are long, and were used
+/// when they were new.
 const ELSEWHERE_CHARS_MAX: usize = 2000;
 
 fn is_true(value: Option<ModelValue<'_>>) -> bool {
@@ -241,7 +242,7 @@ mod tests {
     use crate::compile::converted;
     use crate::wire::{Format, Parameters};
 
-    /// Gives each call of an assistant's message with its result: ids, input and output, in order.
+    /// Returns each call of an assistant's message with its result: ids, input and output, in order.
     fn answered_calls(parts: &[&str]) -> Vec<(String, String, String, String)> {
         let message = format!(r#"{{"id":"a","role":"assistant","parts":[{}]}}"#, parts.join(","));
         let view = [UiMessage::parse(&message).unwrap()];

@@ -1,9 +1,9 @@
-//! Files: sent where the provider takes them, told of where it does not.
+//! Decides which files are sent, and describes the others in notes.
 //!
-//! One image that a provider refuses would make it refuse every later request of the chat. So each file is
-//! looked at as the provider will look at it: what it really is, how large, how many pixels. Text is put
-//! into the message as text, which every model reads. The newest files have precedence when there is not
-//! room for all; only then does an older part of a request change.
+//! If a provider refuses one image, it would refuse every later request of the chat. So each file is examined as
+//! the provider will examine it: its real type, its size, its pixels. Text files are put into the message as text,
+//! which every model reads. If there is not room for all, the newest files have precedence; only then does an older
+//! part of a request change.
 
 mod look;
 
@@ -17,14 +17,14 @@ use super::parts::text;
 use super::{CompileTarget, SendFiles};
 use crate::wire::Format;
 
-/// What a provider takes.
+/// The limits of a provider.
 struct FileLimits {
     image_bytes: usize,
     images: usize,
     side: usize,
-    /// With more images than this, each must be within [`MANY_SIDE`].
+    /// The number of images above which each must be within [`MANY_SIDE`].
     many: usize,
-    /// Bytes of base64 of all files together; a whole request may have 32 MB.
+    /// The bytes of base64 of all files together; a whole request may have 32 MB.
     total: usize,
 }
 
@@ -39,7 +39,7 @@ impl FileLimits {
                 let none = usize::MAX;
                 Self { image_bytes: 20 * MB, images: 500, side: none, many: none, total }
             }
-            // The image's own bytes: in base64 they are a third more.
+            // The limit counts the image's own bytes; base64 adds a third.
             Format::Anthropic => {
                 Self { image_bytes: 5 * MB * 3 / 4, images: 100, side: 8000, many: 20, total }
             }
@@ -82,7 +82,7 @@ pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &CompileTarget<'
     }
 }
 
-/// Whether a provider fetches from an address: it must be whole, and Anthropic wants it encrypted.
+/// Whether a provider fetches from an address: it must be complete, and Anthropic requires https.
 fn is_fetched(url: &str, format: Format) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let has_host = url.host_str().is_some_and(|host| host.contains('.'));
@@ -163,7 +163,7 @@ impl FileToSend {
         }
     }
 
-    /// What the file says it is, or what its data says.
+    /// Returns the media type that the data gives, or else the one that the file claims.
     fn media_type<'a>(&'a self, data: &'a FileSource<'_>) -> &'a str {
         match data.media_type() {
             Some(of_data) if self.media_type.is_empty() => of_data,
@@ -192,7 +192,7 @@ impl FileToSend {
         if image.width.max(image.height) > limits.side || image.width.min(image.height) == 0 {
             return Err("it has too many pixels, or none");
         }
-        // What it is counts, not what it is called.
+        // The real type counts, not the claimed one.
         Ok(self.file(image.media_type, data, true))
     }
 
@@ -219,7 +219,7 @@ impl FileToSend {
         format!("[a file, {name}, was sent here; it is not shown, because {reason}]")
     }
 
-    /// The name on one line.
+    /// Returns the name on one line.
     fn name(&self) -> Option<String> {
         let name: String =
             self.name.as_deref()?.chars().filter(|c| !c.is_control()).take(120).collect();

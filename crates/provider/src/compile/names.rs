@@ -1,8 +1,8 @@
-//! Names and ids in the alphabet of the providers.
+//! Gives tools and calls names and ids that every provider accepts.
 //!
-//! OpenAI takes names of 64 and ids of 40 characters, Anthropic longer ones; both only letters, digits, `_`
-//! and `-`. Tools of other servers are called `server:tool`, and calls of other providers have ids of any
-//! kind. Each gets a stand-in that depends only on itself and on what came before it.
+//! OpenAI takes names of 64 and ids of 40 characters, Anthropic longer ones; both allow only letters, digits, `_`
+//! and `-`. Tools of other servers are called `server:tool`, and calls of other providers have ids of any kind.
+//! Each gets a substitute that depends only on itself and on what came before it.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,10 +15,10 @@ use crate::ToolSpec;
 const NAME_CHARS_MAX: usize = 64;
 const ID_CHARS_MAX: usize = 40;
 
-/// What the tools are called in a request.
+/// The names of the tools in a request.
 #[derive(Clone, Debug, Default)]
 pub struct ToolNames {
-    /// Only tools that are called something else.
+    /// The tools with a substitute; all others keep their name.
     sent: HashMap<String, String>,
     own: HashMap<String, String>,
 }
@@ -43,7 +43,7 @@ impl ToolNames {
         names
     }
 
-    /// What a tool is called in the request, also one that is gone.
+    /// Returns the name of a tool in the request, also of one that no longer exists.
     pub(super) fn sent<'n>(&'n self, name: &'n str) -> Cow<'n, str> {
         match self.sent.get(name) {
             Some(sent) => Cow::Borrowed(sent),
@@ -52,12 +52,12 @@ impl ToolNames {
         }
     }
 
-    /// What a tool that the model calls is called here.
+    /// Returns our own name of a tool that the model calls.
     pub fn own<'n>(&'n self, sent: &'n str) -> &'n str {
         self.own.get(sent).map_or(sent, String::as_str)
     }
 
-    /// The tool as it is sent. A schema must be that of an object.
+    /// Returns the tool in the form that is sent. Its schema must be that of an object.
     pub(super) fn sendable(&self, tool: &ToolSpec) -> ToolSpec {
         let input_schema = match &tool.input_schema {
             Json::Object(schema) => {
@@ -65,7 +65,7 @@ impl ToolNames {
                 if schema.str("type") != Some("object") {
                     schema.set("type", "object");
                 }
-                // Anthropic takes no choice between schemas at the top; the tool itself judges its input.
+                // Anthropic refuses a choice between schemas at the top level; the tool itself checks its input.
                 for union in ["oneOf", "anyOf", "allOf"] {
                     schema.remove(union);
                 }
@@ -85,14 +85,14 @@ impl ToolNames {
     }
 }
 
-/// The ids of calls in one request: each is taken once.
+/// The ids of calls in one request, each of which is used once.
 #[derive(Default)]
 pub(super) struct CallIds {
     taken: HashSet<String>,
 }
 
 impl CallIds {
-    /// The id under which a call is sent.
+    /// Returns the id under which a call is sent.
     pub(super) fn take(&mut self, id: &str) -> String {
         let mut sent = id.to_owned();
         let mut nth = 0;

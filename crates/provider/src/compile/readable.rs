@@ -1,14 +1,14 @@
-//! Messages and parts that nobody can read become notes.
+//! Replaces unreadable messages and parts by notes.
 //!
-//! Conversion leaves unknown parts out without a word, and fails on messages that are none. The model should
-//! know that something was there.
+//! The conversion drops unknown parts silently, and fails on values that are not messages. The model should know
+//! that something was there.
 
 use std::borrow::Cow;
 
 use ship_message::json::Json;
 use ship_message::{ConvertOptions, Role, UiMessage, UiPart, convert_to_model_messages};
 
-/// The view with notes in place of what cannot be read; mostly it is just the view.
+/// Returns the view with notes in the place of unreadable parts; mostly it is the view itself.
 pub(super) fn readable(view: &[UiMessage]) -> Cow<'_, [UiMessage]> {
     if view.iter().all(is_readable) {
         return Cow::Borrowed(view);
@@ -23,7 +23,7 @@ fn is_readable(message: &UiMessage) -> bool {
         && can_be_converted(message)
 }
 
-/// Only system messages are put together from their parts, and can fail at it.
+/// Whether a message can be converted. Only system messages are joined from their parts, which can fail.
 fn can_be_converted(message: &UiMessage) -> bool {
     let one = std::slice::from_ref(message);
     message.role() != Role::System

@@ -1,24 +1,23 @@
-//! Turns: the person first and last, and nobody twice in a row.
+//! Orders the turns: the person speaks first and last, and no side speaks twice in a row.
 //!
-//! Anthropic wants a person's message first, its newer models one at the end, and many templates of local
-//! models want the two to take turns. So what a person says in a row is one message of several parts, and
-//! where an assistant's message would stand first, last or beside another one, a word in brackets takes the
-//! person's turn. It stays there in all later requests, but behind the last message it makes way for what the
-//! person says next.
+//! Anthropic wants a user message first, its newer models also last, and many templates of local models want strict
+//! alternation. So consecutive user messages become one message with several parts. Where an assistant's message
+//! would stand first, last or beside another one, a word in brackets takes the person's turn. It stays there in all
+//! later requests; only after the last message does it make way for the person's next words.
 
 use ship_message::{ModelContent, ModelMessage, ModelParts, ModelRole};
 
 use super::calls::Exchange;
 use super::parts::text;
 
-/// Before an assistant's message that nobody asked for: a summary, or what is left of an older chat.
+/// The text before an assistant's message without a question: a summary, or the rest of an older chat.
 const OPENING: &str = "(The conversation goes on from here.)";
-/// Between two messages of the assistant, and after the last.
+/// The text between two messages of the assistant, and after the last.
 const GO_ON: &str = "(Go on.)";
-/// For a chat in which nobody has said anything.
+/// The text for a chat without any messages.
 const NOTHING: &str = "(Nobody has said anything yet.)";
 
-/// Puts exchanges in an order that every provider takes.
+/// Puts exchanges into an order that every provider takes.
 pub(super) fn turns(exchanges: Vec<Exchange<'_>>) -> Vec<ModelMessage<'_>> {
     let mut turns: Vec<ModelMessage<'_>> = Vec::with_capacity(exchanges.len() + 1);
     for exchange in exchanges {

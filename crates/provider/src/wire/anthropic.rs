@@ -1,8 +1,8 @@
-//! Anthropic messages.
+//! Writes Anthropic messages.
 //!
-//! Messages of one side in a row become one, and the results of tools are the user's. The first system
-//! messages stand apart, in a field of their own; later ones stay where they were said. Everything is a
-//! [`Block`](block::Block), which may carry a mark that tells where a cache may end.
+//! Consecutive messages of one side become one, and the results of tools belong to the user. The first system
+//! messages have a field of their own; later ones stay in their place. Everything is a [`Block`](block::Block),
+//! which may carry a mark where a cache may end.
 
 pub(super) mod assistant;
 pub(super) mod block;
@@ -22,15 +22,15 @@ use super::text::ObjectText;
 use super::{AnthropicRequest, Parameters, description};
 use crate::ToolSpec;
 
-/// The name under which messages say something to Anthropic.
+/// The key of Anthropic's options in `providerOptions`.
 pub(super) const ANTHROPIC: &str = "anthropic";
 
-/// A message as it is sent.
+/// A message in the form that is sent.
 #[derive(Debug)]
 pub(super) struct AnthropicMessage<'p> {
     pub(super) role: &'static str,
     pub(super) blocks: Vec<Block<'p>>,
-    /// Only a system message has these.
+    /// The options of system messages only.
     clear_at: Option<&'p str>,
     effort: Option<&'p str>,
 }
@@ -53,13 +53,13 @@ impl<'p> AnthropicMessage<'p> {
     }
 }
 
-/// A conversation as it is sent, while it is put together.
+/// The messages of a request while they are being built.
 #[derive(Debug, Default)]
 pub(super) struct AnthropicMessages<'p> {
     system: Option<Vec<Block<'p>>>,
     pub(super) messages: Vec<AnthropicMessage<'p>>,
     betas: Vec<&'static str>,
-    /// The place of the last message in which a person said something.
+    /// The index of the last message with a person's words.
     pub(super) last_said: usize,
 }
 
@@ -165,7 +165,7 @@ fn write_tool(tool: &ToolSpec, parameters: &Parameters<'_>, mark: bool, out: &mu
     if mark {
         Cache::Mark.write_to(&mut object);
     }
-    // Without it, a streamed call's input comes in one piece at its end.
+    // Without it, the input of a streamed call comes in one piece at its end.
     if parameters.stream {
         object.json("eager_input_streaming", &Json::Bool(true));
     }

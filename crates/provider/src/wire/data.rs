@@ -1,4 +1,4 @@
-//! What a file is given as: an address, base64, or bytes that were fetched.
+//! The content of a file: an address, base64, or fetched bytes.
 
 use std::borrow::Cow;
 
@@ -9,18 +9,18 @@ use url::Url;
 
 use super::error::WireError;
 
-/// A file's data.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub(super) enum FileContent<'a> {
-    /// An address, written as the URL standard writes it.
+    /// An address in the spelling of the URL standard.
     Url(String),
-    /// Base64, or at least text that is no address.
+    /// Base64, or at least text that is not an address.
     Base64(Cow<'a, str>),
-    /// Bytes that were fetched.
+    /// The bytes that were fetched.
     Bytes(&'a [u8]),
 }
 
-/// What a string that should be data turns out to be, and the media type if it brings one.
+/// Determines what a string with file data is, and its media type if it has one.
 pub(super) fn read(text: &str) -> Result<(FileContent<'_>, Option<Cow<'_, str>>), WireError> {
     if let Some((media_type, content)) = plain_data_url(text) {
         return Ok((FileContent::Base64(content.into()), Some(media_type.into())));
@@ -38,7 +38,8 @@ pub(super) fn read(text: &str) -> Result<(FileContent<'_>, Option<Cow<'_, str>>)
     }
 }
 
-/// The address that a text is, as the URL standard writes it. Base64 has no colon, and an address must.
+/// Returns a text as an address in the spelling of the URL standard. Base64 has no colon, and an
+/// address must have one.
 pub(super) fn address(text: &str) -> Option<String> {
     if !text.contains(':') {
         return None;
@@ -46,8 +47,8 @@ pub(super) fn address(text: &str) -> Option<String> {
     Url::parse(text).ok().map(String::from)
 }
 
-/// A data URL that the URL standard would not change, which is nearly every one; a picture in it need not
-/// be copied then.
+/// Divides a data URL that the URL standard would not change, which is nearly every one. Then a picture in it
+/// need not be copied.
 fn plain_data_url(text: &str) -> Option<(&str, &str)> {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'?' && byte != b'#';
     if !text.starts_with("data:") || !text.bytes().all(plain) {
@@ -56,7 +57,7 @@ fn plain_data_url(text: &str) -> Option<(&str, &str)> {
     split_data_url(text)
 }
 
-/// Media type and content: what is between the first comma and the second.
+/// Returns the media type and the content, which stands between the first comma and the second.
 fn split_data_url(url: &str) -> Option<(&str, &str)> {
     let mut pieces = url.split(',');
     let header = pieces.next()?;
@@ -66,7 +67,7 @@ fn split_data_url(url: &str) -> Option<(&str, &str)> {
 }
 
 impl FileContent<'_> {
-    /// The data as base64; an address stays what it is.
+    /// Returns the data as base64; an address stays unchanged.
     pub(super) fn base64(&self) -> Cow<'_, str> {
         match self {
             Self::Url(text) => Cow::Borrowed(text),
@@ -75,7 +76,7 @@ impl FileContent<'_> {
         }
     }
 
-    /// The data as text; an address stays what it is.
+    /// Returns the data as text; an address stays unchanged.
     pub(super) fn text(&self) -> Result<Cow<'_, str>, WireError> {
         match self {
             Self::Url(text) => Ok(Cow::Borrowed(text)),
@@ -84,11 +85,11 @@ impl FileContent<'_> {
         }
     }
 
-    /// The kind of image that the first bytes tell; `None` for an address, and when they tell nothing.
+    /// Returns the kind of image from the first bytes; `None` for an address or unknown bytes.
     pub(super) fn image_type(&self) -> Result<Option<&'static str>, WireError> {
         let bytes = self.prefix(SNIFF_BYTES)?;
         let Some(mut bytes) = bytes else { return Ok(None) };
-        // Sound may begin with a tag as long as the tag says; the SDK looks behind it for images, too.
+        // Audio may begin with a tag of any length; the SDK looks for images after it, too.
         if bytes.len() > 10 && bytes.starts_with(b"ID3") {
             let length =
                 bytes[6..10].iter().fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7f));
@@ -102,7 +103,7 @@ impl FileContent<'_> {
         Ok(found.map(|(media_type, _)| *media_type))
     }
 
-    /// The first bytes of the data.
+    /// Returns the first bytes of the data.
     fn prefix(&self, count: usize) -> Result<Option<Vec<u8>>, WireError> {
         let mut bytes = match self {
             Self::Url(_) => return Ok(None),
@@ -120,7 +121,7 @@ impl FileContent<'_> {
 const SNIFF_BYTES: usize = 18;
 const TAG_BYTES_MAX: usize = 128 * 1024 + 12;
 
-/// A byte, or any byte.
+/// Makes a signature in which every byte is fixed.
 const fn bytes<const N: usize>(bytes: [u8; N]) -> [Option<u8>; N] {
     let mut signature = [None; N];
     let mut i = 0;
@@ -141,7 +142,7 @@ const WEBP: [Option<u8>; 12] = {
     signature
 };
 
-/// How images begin.
+/// The first bytes of each kind of image.
 const IMAGES: &[(&str, &[Option<u8>])] = &[
     ("image/gif", &bytes(*b"GIF")),
     ("image/png", &bytes(*b"\x89PNG")),
@@ -154,7 +155,7 @@ const IMAGES: &[(&str, &[Option<u8>])] = &[
     ("image/heic", &bytes(*b"\0\0\0 ftypheic")),
 ];
 
-/// As UTF-8, without the byte order mark that JavaScript's decoder leaves out.
+/// Returns UTF-8 without the byte order mark, which JavaScript's decoder leaves out.
 fn without_mark(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
 }
@@ -163,8 +164,8 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     base64::prelude::BASE64_STANDARD.encode(bytes)
 }
 
-/// Reads base64 as JavaScript's `atob` does, which forgives white space, missing padding and spare bits, and
-/// also with the two letters that URLs use.
+/// Decodes base64 as JavaScript's `atob` does, which forgives white space, missing padding and spare bits, and also
+/// accepts the two letters of URLs.
 fn decode(text: &str) -> Result<Vec<u8>, WireError> {
     const FORGIVING: GeneralPurpose = GeneralPurpose::new(
         &STANDARD,
@@ -189,7 +190,7 @@ fn decode(text: &str) -> Result<Vec<u8>, WireError> {
     FORGIVING.decode(&letters).map_err(|_| WireError::NotBase64(what_is_wrong(text)))
 }
 
-/// JavaScript's words for what is wrong: a letter that has no place there, or one too few.
+/// Returns JavaScript's words for the problem: an invalid letter, or a missing one.
 fn what_is_wrong(text: &str) -> &'static str {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
     let is_space = |c: char| matches!(c, '\t' | '\n' | '\x0c' | '\r' | ' ');

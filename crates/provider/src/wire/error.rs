@@ -1,16 +1,15 @@
-//! Why messages cannot be sent: what the AI SDK refuses, in its words.
+//! The errors of messages that cannot be sent, in the words of the AI SDK.
 
-/// Why there is no request. Nothing was sent.
+/// The reason why there is no request. Nothing was sent.
 ///
-/// The words are those of the AI SDK, so that they can be looked up; each variant says what to do.
+/// The words are those of the AI SDK, so that they can be looked up. The doc of each variant has the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// The messages are none, or not those that the AI SDK knows. Send messages that conversion made.
+    /// There are no messages, or the AI SDK does not know them. Send messages that the conversion made.
     #[error("Invalid prompt: {0}")]
     InvalidPrompt(&'static str),
-    /// A call has no result before the next message of a person, or before the end. Add a result, or
-    /// leave the call out.
+    /// A call has no result before the next user message, or before the end. Add a result, or leave the call out.
     #[error(
         "Tool result{} missing for tool call{} {}.",
         if .0.len() > 1 { "s are" } else { " is" },
@@ -18,40 +17,40 @@ pub enum WireError {
         .0.join(", ")
     )]
     MissingToolResults(Vec<String>),
-    /// The last message answers a question that was never asked. Leave the answer out.
+    /// The last message answers an approval request that does not exist. Leave the answer out.
     #[error(
         "Tool approval response references unknown approvalId: \"{0}\". \
          No matching tool-approval-request found in message history."
     )]
     UnknownApproval(String),
-    /// The last message answers a question about a call that is not there. Leave both out.
+    /// The last message answers an approval request for a call that does not exist. Leave both out.
     #[error("Tool call \"{call}\" not found for approval request \"{approval}\".")]
     ApprovalWithoutCall {
-        /// The call.
+        /// The id of the call.
         call: String,
-        /// The question.
+        /// The id of the approval request.
         approval: String,
     },
     /// A `data:` URL has no data. Leave the file out.
     #[error("Invalid data URL format in content {0}")]
     InvalidDataUrl(String),
-    /// A file's data should be base64 and is not. Leave the file out.
+    /// The data of a file should be base64 and is not. Leave the file out.
     #[error("{0}")]
     NotBase64(&'static str),
-    /// A file in a tool's result has an address that is none. Leave the file out.
+    /// A file in a tool's result has an invalid address. Leave the file out.
     #[error("Invalid URL")]
     InvalidUrl,
-    /// The provider does not take this address, and [`Files`](super::Files) does not have what is there.
-    /// Fetch what [`addresses`](super::addresses) names first.
+    /// The provider does not take this address, and [`Files`](super::Files) does not have its content. Fetch the
+    /// addresses that [`addresses`](super::addresses) returns first.
     #[error("Failed to download {0}")]
     NotFetched(String),
-    /// The provider has no way to say this. Leave it out, or ask another provider.
+    /// The provider's format cannot express this. Leave it out, or ask another provider.
     #[error("'{0}' functionality not supported.")]
     Unsupported(String),
-    /// `providerOptions.anthropic` is not what Anthropic's options are. Correct or remove them.
+    /// `providerOptions.anthropic` has invalid options. Correct or remove them.
     #[error("invalid anthropic provider options")]
     InvalidOptions,
-    /// What a tool of Anthropic's own answered does not look like its answers. Leave the result out.
+    /// The result of one of Anthropic's own tools does not have its form. Leave the result out.
     #[error("Type validation failed: the result is not one of `{0}`.")]
     InvalidResult(String),
     /// The failure of Anthropic's code execution is the text `null`. Leave the result out.
@@ -60,7 +59,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// The name of the AI SDK's error.
+    /// Returns the name of the AI SDK's error.
     pub fn name(&self) -> &'static str {
         match self {
             Self::InvalidPrompt(_) => "AI_InvalidPromptError",

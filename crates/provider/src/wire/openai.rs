@@ -1,8 +1,8 @@
-//! Chat completions, as OpenAI defined and many speak them.
+//! Writes chat completions, which OpenAI defined and many hosts offer.
 //!
-//! Reasoning is one text beside the answer, a call's input is JSON in a string, and a call that the provider
-//! ran is an ordinary call whose result is left out. What `providerOptions.openaiCompatible` says about a
-//! message or a part is laid over its fields.
+//! Reasoning is one text beside the answer, the input of a call is JSON in a string, and a call that the provider
+//! ran is an ordinary call without its result. The options in `providerOptions.openaiCompatible` override the
+//! fields of their message or part.
 
 use ship_message::json::{Json, Object};
 
@@ -58,7 +58,7 @@ fn write_messages(prompt: &[Message<'_>], out: &mut String) -> Result<(), WireEr
     out.push('[');
     let start = out.len();
     for message in prompt {
-        // A tool message is as many messages as it has results, and may have none.
+        // A tool message becomes one message for each of its results, and may have none.
         let separator = if out.len() > start { "," } else { "" };
         match message {
             Message::System { text, options } => {
@@ -95,8 +95,8 @@ fn over<'o>(options: &'o ProviderOptions<'_>) -> Option<&'o Object> {
     options.of("openaiCompatible").filter(|fields| !fields.is_empty())
 }
 
-/// Writes an object, and lays fields over those that it has. Almost nothing has any, so the object is
-/// written first and taken apart only when something must be changed in it.
+/// Writes an object, and overrides its fields. Options are rare, so the object is written first, and parsed again
+/// only if there are any.
 fn with(fields: Option<&Object>, out: &mut String, write: impl FnOnce(&mut ObjectText<'_>)) {
     let start = out.len();
     write(&mut ObjectText::open(out));
@@ -201,7 +201,7 @@ fn write_text(part: &mut ObjectText<'_>, text: &str) {
     part.str("text", text);
 }
 
-/// Writes an address, or data as an address that holds it.
+/// Writes an address, or data as a data URL.
 fn write_url(data: &FileContent<'_>, media_type: &str, out: &mut String) {
     match data {
         FileContent::Url(address) => string(address, out),
@@ -239,7 +239,7 @@ fn write_assistant(parts: &[AssistantPart<'_>], options: &ProviderOptions<'_>, o
 }
 
 fn write_call(call: &ToolCall<'_>, out: &mut String) {
-    // Gemini wants back what it signed, and says so in a field of its own.
+    // Gemini wants its signature back, in a field of its own.
     let signature =
         call.options.get("google", "thoughtSignature").filter(|signature| is_true(signature));
     let mut fields = over(&call.options).cloned().unwrap_or_default();

@@ -1,8 +1,7 @@
-//! Messages between the SDK's form and a provider's: checked, joined, with every file's data at hand.
+//! The messages of a prompt, between the SDK's form and a provider's: checked, joined, with the data of every file.
 //!
-//! What no provider wants is gone here: empty texts, questions to people, tool messages with nothing in them.
-//! A part that a format may ignore is still there, because it counts when the last part of a message is
-//! looked for.
+//! Content that no provider wants is removed here: empty texts, approval requests, empty tool messages. A part that
+//! a format may ignore is still there, because it counts as the last part of a message.
 
 mod parts;
 
@@ -71,7 +70,7 @@ pub(super) struct ToolCall<'m> {
 #[derive(Debug)]
 pub(super) enum PromptToolPart<'m> {
     Result(PromptToolResult<'m>),
-    /// The answer to a question about a call that the provider runs.
+    /// The answer to the approval request of a call that the provider runs.
     Answer,
 }
 
@@ -94,7 +93,7 @@ pub(super) enum Output<'m> {
     Content(Vec<Cow<'m, Json>>),
 }
 
-/// Makes the prompt.
+/// Makes the prompt from messages.
 pub(super) fn of<'m>(
     messages: &'m [ModelMessage<'_>],
     format: Format,
@@ -116,11 +115,11 @@ pub(super) fn of<'m>(
     Ok(prompt)
 }
 
-/// Adds a message; tool messages in a row become one.
+/// Adds a message; consecutive tool messages become one.
 fn push<'m>(prompt: &mut Vec<Message<'m>>, message: Message<'m>) {
     match (prompt.last_mut(), message) {
         (Some(Message::Tool { parts, options }), Message::Tool { parts: more, options: later }) => {
-            // What the first message said about itself is from now on said about its last part.
+            // The options of the first message become those of its last part.
             if let Some(PromptToolPart::Result(last)) = parts.last_mut() {
                 last.options = std::mem::take(&mut last.options).or(options);
             }
@@ -131,7 +130,7 @@ fn push<'m>(prompt: &mut Vec<Message<'m>>, message: Message<'m>) {
     }
 }
 
-/// Checks that no call is left open before a person speaks, or at the end.
+/// Checks that no call is open before a user message, or at the end.
 fn every_call_has_its_result(prompt: &[Message<'_>]) -> Result<(), WireError> {
     let mut open: HashMap<&str, usize> = HashMap::new();
     let mut seen = 0;

@@ -1,11 +1,11 @@
-//! Writing JSON text, and small things that JavaScript does with text and values.
+//! Writes JSON text, and converts texts and values as JavaScript does.
 
 use std::borrow::Cow;
 
 use ship_message::ModelValue;
 use ship_message::json::{Json, Object};
 
-/// Writes one JSON object, field by field; it is closed when dropped.
+/// Writes one JSON object field by field, and closes it when dropped.
 pub(super) struct ObjectText<'o> {
     out: &'o mut String,
     first: bool,
@@ -17,7 +17,7 @@ impl<'o> ObjectText<'o> {
         Self { out, first: true }
     }
 
-    /// Writes a key, and gives the text to which its value must be appended.
+    /// Writes a key, and returns the text to which its value must be appended.
     pub(super) fn key(&mut self, key: &str) -> &mut String {
         if !std::mem::take(&mut self.first) {
             self.out.push(',');
@@ -86,7 +86,7 @@ pub(super) fn list<T>(
     out.push(']');
 }
 
-/// The text of a value, borrowed where it can be.
+/// Returns the text of a value, borrowed where possible.
 pub(super) fn text_of(value: ModelValue<'_>) -> Option<Cow<'_, str>> {
     match value {
         ModelValue::Ref(json) => json.as_str().map(Cow::Borrowed),
@@ -95,7 +95,7 @@ pub(super) fn text_of(value: ModelValue<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The JSON of a value, borrowed where it can be.
+/// Returns the JSON of a value, borrowed where possible.
 pub(super) fn json_of(value: ModelValue<'_>) -> Cow<'_, Json> {
     match value {
         ModelValue::Ref(json) => Cow::Borrowed(json),
@@ -115,7 +115,7 @@ pub(super) fn is_true(value: &Json) -> bool {
     }
 }
 
-/// What JavaScript's `String(value)` gives: lists are joined by commas, and objects have no text.
+/// Returns JavaScript's `String(value)`: lists are joined by commas, and objects have no text.
 pub(super) fn as_string(value: &Json) -> String {
     enum TextItem<'a> {
         Value(&'a Json),
@@ -126,7 +126,7 @@ pub(super) fn as_string(value: &Json) -> String {
     while let Some(item) = next.pop() {
         match item {
             TextItem::Comma => out.push(','),
-            // Inside a list, null has no text; alone it is never asked for.
+            // Inside a list, null has no text; alone it does not occur here.
             TextItem::Value(Json::Null) => {}
             TextItem::Value(Json::String(text)) => out.push_str(text.as_str()),
             TextItem::Value(Json::Number(number)) if number.is_infinite() => {
@@ -147,12 +147,12 @@ pub(super) fn as_string(value: &Json) -> String {
     out
 }
 
-/// Text without the white space at its ends, as JavaScript's `trim` knows it.
+/// Returns a text without the white space at its ends, as JavaScript's `trim` defines it.
 pub(super) fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
 }
 
-/// Reads JSON that came in a string, and not what could reach into JavaScript's prototypes.
+/// Parses JSON from a string, and refuses keys that could reach JavaScript's prototypes.
 pub(super) fn parse_safely(text: &str) -> Option<Json> {
     let json = Json::parse(text).ok()?;
     let mut pending = vec![&json];

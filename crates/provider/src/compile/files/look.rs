@@ -1,4 +1,4 @@
-//! What a file really is.
+//! Determines what a file really is.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use imagesize::ImageType;
 
-/// Where a file's bytes are.
+/// The source of a file's bytes.
 pub(super) enum FileSource<'a> {
-    /// Somewhere on the web, for the provider to fetch.
+    /// An address on the web, from which the provider fetches the file.
     Url(&'a str),
-    /// Here.
+    /// The bytes themselves.
     Bytes { media_type: Option<&'a str>, base64: Cow<'a, str>, bytes: Vec<u8> },
 }
 
 impl<'a> FileSource<'a> {
-    /// Reads a URL; the error is a reason.
+    /// Reads a URL. The error is a reason for the note.
     pub(super) fn read(url: &'a str) -> Result<Self, &'static str> {
         if let Some(rest) = strip_scheme(url, "data:") {
             return Self::of_data_url(rest);
@@ -51,7 +51,7 @@ impl<'a> FileSource<'a> {
         }
     }
 
-    /// The words of a file that is text.
+    /// Returns the text of a text file.
     pub(super) fn text(&self, media_type: &str) -> Option<&str> {
         let essence = media_type.split(';').next().unwrap_or_default().trim();
         let is_text = essence.starts_with("text/")
@@ -67,7 +67,7 @@ impl<'a> FileSource<'a> {
     }
 }
 
-/// A scheme in small or capital letters.
+/// Removes a scheme in lower or upper case.
 fn strip_scheme<'a>(url: &'a str, scheme: &str) -> Option<&'a str> {
     let head = url.get(..scheme.len())?;
     head.eq_ignore_ascii_case(scheme).then(|| &url[scheme.len()..])
@@ -96,7 +96,7 @@ fn percent_decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// What an image's first bytes tell.
+/// The facts that the first bytes of an image give.
 pub(super) struct Image {
     pub(super) media_type: &'static str,
     pub(super) width: usize,
@@ -104,7 +104,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Looks at the bytes; nothing if they are no image that providers take.
+    /// Examines the bytes; `None` if they are not an image that providers take.
     pub(super) fn look(bytes: &[u8]) -> Option<Self> {
         let media_type = match imagesize::image_type(bytes).ok()? {
             ImageType::Png => "image/png",

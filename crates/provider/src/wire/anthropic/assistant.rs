@@ -1,7 +1,7 @@
-//! What the model said: text, thinking, and calls of tools.
+//! Writes the model's messages: text, thinking, and calls of tools.
 //!
-//! Thinking goes back only with the signature it came with. Calls move behind everything else up to the next
-//! thinking, because the provider wants the results right behind them.
+//! Thinking is sent back only with its signature. Calls move behind everything up to the next thinking, because the
+//! provider wants the results directly after them.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ pub(super) fn add<'p>(
             if mark.is_none() && is_last {
                 mark = cache.of(options.json());
             }
-            // The provider goes on where such a text ends, and cannot from white space.
+            // The model continues where such a text ends, and cannot continue from white space.
             let is_prefill = is_last_block && j + 1 == block.len() && is_last;
             let made = match part {
                 AssistantPart::Text { text, options } => Some(said(text, options, is_prefill)),
@@ -63,7 +63,7 @@ fn options_of<'p>(part: &'p AssistantPart<'_>) -> &'p ProviderOptions<'p> {
     }
 }
 
-/// A block with what its part says about it: thinking takes no mark, and only some know a caller.
+/// Makes a block with the options of its part: thinking takes no mark, and only some blocks know a caller.
 fn finished<'p>(
     body: BlockBody<'p>,
     part: &'p AssistantPart<'_>,
@@ -107,7 +107,7 @@ fn thinking<'p>(
     })
 }
 
-/// The toolset that a call or a result belongs to: several tools of the provider's that we see as one.
+/// Returns the toolset of a call or a result: several tools of the provider that we see as one.
 pub(super) fn toolset<'p>(options: &'p ProviderOptions<'_>) -> Option<&'p str> {
     options.get(ANTHROPIC, "toolsetName").and_then(Json::as_str)
 }
@@ -117,7 +117,7 @@ fn tool_use<'p>(call: &'p ToolCall<'_>) -> Option<ToolUseBlock<'p>> {
         let input = call.input.as_deref().map(as_input);
         return Some(ToolUseBlock { id: &call.id, name: &call.name, toolset: None, input });
     };
-    // Of a toolset, the action is the tool that is called.
+    // The action of a toolset is the name of the called tool.
     let input = call.input.as_deref()?.as_object()?;
     let name = input.str("action")?;
     let input: Object = without(input, "action");
@@ -125,14 +125,14 @@ fn tool_use<'p>(call: &'p ToolCall<'_>) -> Option<ToolUseBlock<'p>> {
     Some(ToolUseBlock { id: &call.id, name, toolset: Some(toolset), input })
 }
 
-/// An object without one of its fields.
+/// Returns an object without one of its fields.
 pub(in crate::wire) fn without(object: &Object, key: &str) -> Object {
     let mut object = object.clone();
     object.remove(key);
     object
 }
 
-/// An input that is the text of an object is that object: it was read before its end, or never.
+/// Returns an input as an object if it is the text of one: it was read before its end, or never parsed.
 fn as_input(input: &Json) -> Cow<'_, Json> {
     let parsed = input.as_str().and_then(parse_safely);
     match parsed {
@@ -141,7 +141,7 @@ fn as_input(input: &Json) -> Cow<'_, Json> {
     }
 }
 
-/// Moves calls behind what stands between two thoughts.
+/// Moves calls behind the other blocks between two thoughts.
 fn calls_last(blocks: Vec<Block<'_>>) -> Vec<Block<'_>> {
     let mut sorted = Vec::with_capacity(blocks.len());
     let mut calls = Vec::new();

@@ -20,7 +20,7 @@ pub(in crate::wire) enum BlockBody<'p> {
         text: &'p str,
         citations: Option<&'p Json>,
     },
-    /// What the provider itself made of an older part of the conversation.
+    /// A summary that the provider itself made of an older part of the conversation.
     Compaction(&'p str),
     Image(MediaSource<'p>),
     Document(Document<'p>),
@@ -31,12 +31,12 @@ pub(in crate::wire) enum BlockBody<'p> {
     RedactedThinking(&'p str),
     ToolUse(ToolUseBlock<'p>),
     ToolResult(ToolResultBlock<'p>),
-    /// A tool that comes or goes with a system message.
+    /// A tool that is added or removed by a system message.
     ToolChange {
         kind: &'p str,
         tool: &'p str,
     },
-    /// A call of a tool that the provider runs, or what it gave. Rare, so made as a tree.
+    /// A call of a tool that the provider runs, or its result. It is rare, so it is built as a tree.
     ByProvider(Object),
 }
 
@@ -67,7 +67,7 @@ pub(in crate::wire) struct ToolResultBlock<'p> {
 #[derive(Debug)]
 pub(in crate::wire) enum BlockContent<'p> {
     Text(&'p str),
-    /// JSON as text.
+    /// A JSON value that is written as text.
     Json(&'p Json),
     Blocks(Vec<ContentBlock<'p>>),
 }
@@ -80,7 +80,7 @@ pub(in crate::wire) enum ContentBlock<'p> {
     ToolReference(Option<&'p Json>),
 }
 
-/// Where an image or a document is.
+/// The source of an image or a document.
 #[derive(Debug)]
 pub(in crate::wire) enum MediaSource<'p> {
     Url(&'p str),
@@ -88,19 +88,19 @@ pub(in crate::wire) enum MediaSource<'p> {
     Text(Cow<'p, str>),
 }
 
-/// From where a tool was called: by the model itself, or by code that the provider ran for it.
+/// The caller of a tool: the model itself, or code that the provider ran for it.
 #[derive(Debug)]
 pub(in crate::wire) enum Caller<'p> {
     Direct,
     Code { kind: &'p str, id: &'p Json },
 }
 
-/// Where a cache may end.
+/// The mark of a place where a cache may end.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::wire) enum Cache<'p> {
-    /// As the message says.
+    /// The mark that the message gives.
     Given(&'p Json),
-    /// As we say.
+    /// The mark that we set ourselves.
     Mark,
 }
 
@@ -118,7 +118,7 @@ impl<'p> Block<'p> {
         Self { body, caller: None, cache }
     }
 
-    /// Whether a cache may end behind it. Thinking is kept without marks, and nothing cannot be kept.
+    /// Whether a cache may end after the block. Thinking takes no mark, and neither does an empty block.
     pub(super) fn may_be_marked(&self) -> bool {
         match &self.body {
             BlockBody::Text { text, .. } => !text.is_empty(),

@@ -1,8 +1,8 @@
-//! Marks: behind a marked block, Anthropic keeps what it has read for the next request.
+//! Sets marks: Anthropic caches everything up to a marked block for the next request.
 //!
-//! At most four are allowed. Either messages bring their own in `providerOptions`, and the first four count;
-//! or we set them, where they help a growing conversation: behind the tools, behind the system prompt, behind
-//! the last message, and behind the user's message before that, where the previous request had its last one.
+//! At most four are allowed. Either messages bring their own in `providerOptions`, and the first four count; or we
+//! set them where they help a growing conversation: after the tools, after the system prompt, after the last
+//! message, and after the user message before that, where the previous request had its last one.
 
 use ship_message::json::Json;
 
@@ -19,12 +19,12 @@ pub(super) struct CacheControl {
 }
 
 impl CacheControl {
-    /// Takes the marks of messages, or ignores them because we set our own.
+    /// Accepts the marks of messages, or ignores them because we set our own.
     pub(super) fn new(ignored: bool) -> Self {
         Self { found: 0, ignored }
     }
 
-    /// The mark that options ask for. One that is one too many is dropped, and counts.
+    /// Returns the mark that options ask for. A fifth mark is dropped, but counted.
     pub(super) fn of<'p>(&mut self, options: Option<&'p Json>) -> Option<Cache<'p>> {
         let options = options?.get(ANTHROPIC)?;
         let named = |key: &str| options.get(key).filter(|value| !value.is_null());
@@ -37,7 +37,7 @@ impl CacheControl {
     }
 }
 
-/// Sets our marks, beside the one behind the tools.
+/// Sets our marks, except the one after the tools.
 pub(super) fn mark(conversation: &mut AnthropicMessages<'_>) {
     if let Some(system) = &mut conversation.system {
         mark_last(system);

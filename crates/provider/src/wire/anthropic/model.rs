@@ -1,17 +1,17 @@
-//! What is known of Anthropic's models, by parts of their names.
+//! Knows the limits of Anthropic's models by parts of their names.
 
-/// What a model takes.
+/// The limits of a model.
 pub(super) struct ModelLimits {
-    /// How many tokens an answer may have.
+    /// The number of tokens that an answer may have.
     tokens_max: u64,
-    /// Whether asking for more is known to be refused.
+    /// Whether a higher number is known to be refused.
     known: bool,
     /// Whether `temperature` may be sent.
     pub(super) takes_temperature: bool,
 }
 
 impl ModelLimits {
-    /// How many tokens to ask for.
+    /// Returns the number of tokens to ask for.
     pub(super) fn max_tokens(&self, wanted: Option<u64>) -> u64 {
         match wanted {
             Some(wanted) if !self.known => wanted,
@@ -21,7 +21,8 @@ impl ModelLimits {
     }
 }
 
-/// The first name that is in the model's name decides: tokens of an answer, and whether temperature is taken.
+/// The known models: the first name that is part of the model's name decides. Each row has the tokens of an answer,
+/// and whether temperature is taken.
 const KNOWN: &[(&str, u64, bool)] = &[
     ("claude-sonnet-5", 128_000, false),
     ("claude-opus-5", 128_000, false),
@@ -38,7 +39,7 @@ const KNOWN: &[(&str, u64, bool)] = &[
     ("claude-3-haiku", 4096, true),
 ];
 
-/// Families that came before all those, whose members nobody lists any more.
+/// The older families, whose members are not listed any more.
 const OLD: &[&str] = &["claude-instant", "claude-2", "claude-v2", "claude-3"];
 
 pub(super) fn limits(model: &str) -> ModelLimits {
@@ -48,13 +49,13 @@ pub(super) fn limits(model: &str) -> ModelLimits {
         let (tokens_max, takes_temperature) = (*tokens_max, *takes_temperature);
         return ModelLimits { tokens_max, known: true, takes_temperature };
     }
-    // A Claude that nobody has heard of is a new one.
+    // An unknown Claude is assumed to be a new one.
     let is_new = model.contains("claude-") && !OLD.iter().any(|name| is_family(model, name));
     let tokens_max = if is_new { 128_000 } else { 4096 };
     ModelLimits { tokens_max, known: false, takes_temperature: !is_new }
 }
 
-/// Whether a model's name holds that of a family, and not only the beginning of a longer number.
+/// Whether a model's name contains that of a family, and not only the beginning of a longer number.
 fn is_family(model: &str, family: &str) -> bool {
     model.match_indices(family).any(|(at, _)| {
         let next = model[at + family.len()..].chars().next();

@@ -1,4 +1,4 @@
-//! System messages: the first become a field of the request, later ones stay among the messages.
+//! Writes system messages: the first become a field of the request, later ones stay among the messages.
 
 use ship_message::json::{Json, Object};
 
@@ -11,7 +11,7 @@ use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
-/// What only a system message in the middle of a conversation can say.
+/// The options that only a system message in the middle of a conversation can have.
 #[derive(Default)]
 struct MidSystemOptions<'p> {
     clear_at: Option<&'p str>,
@@ -52,8 +52,8 @@ pub(super) fn add<'p>(
     Ok(())
 }
 
-/// Makes the texts the system prompt. A message that only sets the effort stays one; anything else that is
-/// meant for later is lost.
+/// Turns the texts into the system prompt. A message that only sets the effort stays a message; other options for
+/// later messages are lost.
 fn stand_apart<'p>(messages: Vec<AnthropicMessage<'p>>, conversation: &mut AnthropicMessages<'p>) {
     let mut system = Vec::new();
     for mut message in messages {
@@ -78,7 +78,7 @@ fn sent<'p>(
     let says_more =
         !said.tool_changes.is_empty() || said.clear_at.is_some() || said.effort.is_some();
     let mut blocks = Vec::with_capacity(1 + said.tool_changes.len());
-    // Empty text is sent only by a message that says nothing else.
+    // An empty text is sent only if the message has nothing else.
     if !text.is_empty() || !says_more {
         blocks
             .push(Block::new(BlockBody::Text { text, citations: None }, cache.of(options.json())));
@@ -105,7 +105,7 @@ fn said<'p>(options: &'p ProviderOptions<'_>) -> Result<MidSystemOptions<'p>, Wi
     })
 }
 
-/// An option that must be absent, or one of a few words.
+/// Reads an option that must be absent or one of a few words.
 fn one_of<'p>(
     options: &'p Object,
     key: &str,

@@ -1,4 +1,4 @@
-//! What the user's side says: people's words and files, and the results of tools.
+//! Writes the user's messages: words and files of people, and the results of tools.
 
 use std::borrow::Cow;
 
@@ -90,7 +90,7 @@ fn user_body<'p>(
     Ok(BlockBody::Document(document))
 }
 
-/// A document, with what the file's options say about it.
+/// Makes a document with the options of its file.
 fn document<'p>(
     options: &'p ProviderOptions<'_>,
     filename: Option<&'p str>,
@@ -124,7 +124,7 @@ fn source<'p>(data: &'p FileContent<'_>, media_type: &'p str) -> MediaSource<'p>
     }
 }
 
-/// The address that data is. Text that only begins like one is passed on, for the provider to refuse.
+/// Returns the address of a file. A text that only begins like one is passed on, for the provider to refuse.
 fn url<'p>(data: &'p FileContent<'_>) -> Option<&'p str> {
     let begins = |text: &str, with: &str| {
         text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
@@ -138,7 +138,7 @@ fn url<'p>(data: &'p FileContent<'_>) -> Option<&'p str> {
     }
 }
 
-/// What a result's output says about itself; of several items, the first that says anything.
+/// Returns the options of a result's output; of several items, the first with options counts.
 fn output_options<'p>(result: &'p prompt::PromptToolResult<'_>) -> Option<&'p Json> {
     if result.output_options.is_some() {
         return result.output_options;
@@ -172,7 +172,7 @@ fn tool_result<'p>(
     }
 }
 
-/// An item of a tool's output, if Anthropic takes such items from tools.
+/// Converts an item of a tool's output, if Anthropic takes such items from tools.
 fn content_block<'p>(
     item: &'p Json,
     conversation: &mut AnthropicMessages<'_>,

@@ -1,4 +1,4 @@
-//! From a model message to a message of the prompt, part by part. Everything here was checked before.
+//! Converts a model message into a message of the prompt, part by part. Its fields were checked before.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::{
     AssistantPart, Message, Output, PromptToolPart, PromptToolResult, ToolCall, UserBody, UserPart,
 };
 
-/// Converts a message.
+/// Converts a message into one of the prompt.
 pub(super) fn converted<'m>(
     message: &'m ModelMessage<'_>,
     fetched: &FetchedFiles<'m>,
@@ -74,7 +74,7 @@ fn user_part<'m>(
         ModelPart::Image(part) => {
             let media_type = part.media_type().and_then(text_of);
             let (data, media_type) = file(part.image(), media_type, fetched)?;
-            // What the bytes tell is truer than what is said about them.
+            // The type that the bytes show counts more than the claimed one.
             let media_type = data.image_type()?.map(Cow::Borrowed).or(media_type);
             let media_type = media_type.unwrap_or("image/*".into());
             (UserBody::File { data, media_type, filename: None }, part.provider_options())
@@ -91,7 +91,7 @@ fn user_part<'m>(
     Ok(Some(UserPart { body, options: ProviderOptions::new(options) }))
 }
 
-/// A file's data, fetched if it was, and its media type: that of a data URL wins.
+/// Returns the data of a file, as it was fetched if it was, and its media type: that of a data URL wins.
 fn file<'m>(
     value: Option<ModelValue<'m>>,
     media_type: Option<Cow<'m, str>>,
@@ -99,7 +99,7 @@ fn file<'m>(
 ) -> Result<(FileContent<'m>, Option<Cow<'m, str>>), WireError> {
     let (data, in_url) = match text(value) {
         Cow::Borrowed(text) => data::read(text)?,
-        // Only a value that is not in a message is ever owned, and files are in messages.
+        // Only a value outside of messages is owned, and files are in messages.
         Cow::Owned(text) => (FileContent::Base64(text.into()), None),
     };
     let media_type = in_url.or(media_type);
@@ -188,7 +188,7 @@ fn tool_result<'m>(
         }
         _ => Output::Json(json(value)),
     };
-    // Of an output with several items, only the items' own options count.
+    // If the output has several items, only the options of the items count.
     let several = matches!(output, Output::Content(_));
     PromptToolResult {
         id: text(part.call_id()),
@@ -199,8 +199,8 @@ fn tool_result<'m>(
     }
 }
 
-/// An item of a tool's output: an address whose file was fetched becomes that file, and the old kind
-/// `media` one of the two that took its place.
+/// Converts an item of a tool's output. An address with a fetched file becomes that file, and the old kind `media`
+/// becomes one of its two successors.
 fn content_item<'m>(item: &'m Json, fetched: &FetchedFiles<'_>) -> Cow<'m, Json> {
     let text = |key: &str| item.get(key).and_then(Json::as_str).unwrap_or_default();
     let (kind, otherwise) = match text("type") {
@@ -225,7 +225,7 @@ fn content_item<'m>(item: &'m Json, fetched: &FetchedFiles<'_>) -> Cow<'m, Json>
     Cow::Owned(object.into())
 }
 
-/// The text of a field that was checked to be one.
+/// Returns the text of a field that was checked to be one.
 fn text(value: Option<ModelValue<'_>>) -> Cow<'_, str> {
     value.and_then(text_of).unwrap_or_default()
 }

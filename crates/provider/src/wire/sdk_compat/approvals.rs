@@ -1,9 +1,8 @@
-//! Calls that a person was asked about, and that still have no result.
+//! Gives results to calls that a person was asked about and that have none.
 //!
-//! Whoever runs tools runs an allowed call before the model is asked again, and then its result is there. What
-//! is left in the last message are calls that must not run: denied ones, and allowed ones that nobody ran
-//! because the tool is not one that asks. Both get a result that says so; without, no provider would take the
-//! messages.
+//! A program that runs tools runs an allowed call before it asks the model again, so its result exists. The
+//! remaining calls of the last message must not run: denied ones, and allowed ones of a tool that needs no
+//! approval. Both get a result that says so; otherwise providers would refuse the messages.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -19,7 +18,7 @@ use super::super::prompt::{Output, PromptToolResult};
 use super::super::text::text_of;
 use super::options::ProviderOptions;
 
-/// The results of calls that will not be run, denied ones first.
+/// Returns the results of calls that will not run, denied ones first.
 pub(in crate::wire) fn denied<'m>(
     messages: &'m [ModelMessage<'_>],
 ) -> Result<Vec<PromptToolResult<'m>>, WireError> {
@@ -77,7 +76,7 @@ fn as_answer<'m>(part: &'m ModelPart<'_>) -> Option<&'m ToolApprovalResponseMode
 type CallsById<'m> = HashMap<Cow<'m, str>, &'m ToolCallModelPart<'m>>;
 type ApprovalCalls<'m> = HashMap<Cow<'m, str>, Cow<'m, str>>;
 
-/// Every call by its id, and the call's id of every question by the question's.
+/// Returns every call by its id, and the call id of every approval request by the request's id.
 fn calls_and_questions<'m>(messages: &'m [ModelMessage<'_>]) -> (CallsById<'m>, ApprovalCalls<'m>) {
     let (mut calls, mut questions) = (HashMap::new(), HashMap::new());
     for part in messages.iter().flat_map(ModelMessage::parts) {
@@ -107,7 +106,7 @@ fn refusal<'m>(
     }
 }
 
-/// The text of a field that was checked to be one.
+/// Returns the text of a field that was checked to be one.
 fn text(value: Option<ModelValue<'_>>) -> Cow<'_, str> {
     value.and_then(text_of).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! Calls that were made by code which the provider ran.
+//! Handles calls that were made by code which the provider ran.
 //!
-//! Such a call names the run of code it came from. When that run was pruned from the conversation, the
-//! provider refuses the name; so it is left out, but only before the last thing a person said: behind it,
-//! the code may still be waiting for its result.
+//! Such a call names the execution of code that it came from. If that execution was pruned from the conversation,
+//! the provider refuses the name, so it is left out. This is done only before the last user message: after it, the
+//! code may still be waiting for its result.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::super::anthropic::block::{BlockBody, Caller};
 use super::super::anthropic::{ANTHROPIC, AnthropicMessages};
 use super::options::ProviderOptions;
 
-/// The caller that options name.
+/// Returns the caller that options name.
 pub(in crate::wire) fn of<'p>(options: &'p ProviderOptions<'_>) -> Option<Caller<'p>> {
     let caller = options.get(ANTHROPIC, "caller")?;
     let id = caller.get("toolId").filter(|id| super::super::text::is_true(id));

@@ -1,8 +1,8 @@
-//! Whether messages are what the AI SDK takes for messages.
+//! Checks that messages have the form of the AI SDK's messages.
 //!
-//! A `ModelMessage` of ours may hold anything, because conversion passes malformed values through. Here they
-//! stop: a field of the wrong type, a part in a message where it has no place, an option that is not two
-//! levels deep. Fields that nobody knows are no harm.
+//! A `ModelMessage` of ours may hold anything, because the conversion passes malformed values through. They are
+//! refused here: a field of the wrong type, a part in the wrong kind of message, an option that is not two levels
+//! deep. Unknown fields do no harm.
 
 use ship_message::json::Json;
 use ship_message::{
@@ -32,7 +32,7 @@ fn is_message(message: &ModelMessage<'_>) -> bool {
     content && message.provider_options().is_none_or(are_options)
 }
 
-/// Whether a part is whole, and belongs into a message of this role.
+/// Whether a part is complete, and belongs into a message of this role.
 fn is_part(part: &ModelPart<'_>, role: ModelRole) -> bool {
     use ModelRole::{Assistant, Tool, User};
     match part {
@@ -118,7 +118,7 @@ fn is_output(part: &ToolResultModelPart<'_>) -> bool {
             let ToolOutput::Other(output) = output else { return false };
             text_or_absent(output, "reason") && options
         }
-        // The one kind whose options nobody looks at.
+        // The options of this kind are not checked by the SDK.
         ("content", Some(ModelValue::Ref(Json::Array(items)))) => items.iter().all(is_item),
         _ => false,
     }
@@ -128,7 +128,7 @@ fn is_output(part: &ToolResultModelPart<'_>) -> bool {
 fn is_item(item: &Json) -> bool {
     let text = |key: &str| item.get(key).and_then(Json::as_str).is_some();
     match item.get("type").and_then(Json::as_str) {
-        // Nobody looks at the options of this one, either.
+        // The options of this kind are not checked either.
         Some("media") => text("data") && text("mediaType"),
         Some("text") => text("text") && options_in(item),
         Some("file-data") => {
@@ -148,7 +148,7 @@ fn is_item(item: &Json) -> bool {
     }
 }
 
-/// A file's id is a string, or one for each provider.
+/// Whether the id of a file is a string, or one string for each provider.
 fn is_file_id(id: &Json) -> bool {
     match id {
         Json::String(_) => true,
@@ -174,7 +174,7 @@ fn options(value: Option<ModelValue<'_>>) -> bool {
     }
 }
 
-/// Options are objects in an object, a name of a provider for each.
+/// Whether options are objects in an object, with the name of a provider for each.
 fn are_options(options: &Json) -> bool {
     let of_provider =
         |(_, options): (&str, &Json)| options.as_object().is_some() && is_finite(options);

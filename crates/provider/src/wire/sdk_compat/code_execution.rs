@@ -1,6 +1,6 @@
-//! What Anthropic's code execution gave.
+//! Writes the results of Anthropic's code execution.
 //!
-//! Its answers have seven forms. Each is checked, and loses the fields that are not its own.
+//! A result has one of seven forms. Each is checked, and loses the fields that are not part of its form.
 
 use ship_message::json::{Json, Object};
 
@@ -8,7 +8,7 @@ use super::super::error::WireError;
 use super::super::prompt::{Output, PromptToolResult};
 use super::super::text::parse_safely;
 
-/// What a field must be.
+/// The rule for a field.
 #[derive(Clone, Copy)]
 enum FieldRule {
     Text,
@@ -16,9 +16,9 @@ enum FieldRule {
     Bool,
     NumberOrNull,
     TextsOrNull,
-    /// Files that the code left: this type, and an id. May be absent.
+    /// Files that the code left: this type, and an id. The field may be absent.
     Outputs,
-    /// The same of a shell, and not to be absent.
+    /// The same for a shell, where the field is required.
     BashOutputs,
 }
 
@@ -59,7 +59,7 @@ const REPLACE: BlockForm = &[
     ("old_start", FieldRule::NumberOrNull),
 ];
 
-/// The block that holds an answer, and the answer's form.
+/// Returns the block for a result, and the form of the result.
 fn form(kind: &str) -> Option<(&'static str, BlockForm)> {
     Some(match kind {
         "code_execution_result" => ("code_execution_tool_result", RESULT),
@@ -90,7 +90,7 @@ pub(super) fn result(result: &PromptToolResult<'_>) -> Result<Option<Object>, Wi
         }
         Output::ErrorJson(value) => {
             let parsed = value.as_str().and_then(parse_safely);
-            // A null that is no text is as good as nothing.
+            // A null that is not text counts as absent.
             let value = parsed.as_ref().or(Some(value.as_ref()).filter(|value| !value.is_null()));
             return failed(result, value).map(Some);
         }
@@ -137,7 +137,7 @@ fn outputs(value: &Json, kind: &str) -> Option<Json> {
     Some(outputs?.into())
 }
 
-/// A failure, in the words of whatever failed.
+/// Writes a failure, in the words of the tool that failed.
 fn failed(result: &PromptToolResult<'_>, value: Option<&Json>) -> Result<Object, WireError> {
     if value.is_some_and(Json::is_null) {
         return Err(WireError::NullFailure);

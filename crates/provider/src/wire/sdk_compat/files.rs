@@ -1,7 +1,7 @@
-//! Files that are given by their address: which of them must be fetched, and what was found there.
+//! Handles files that are given by their address: lists those that must be fetched, and keeps their content.
 //!
-//! A provider takes some addresses as they are. What is at the others must be in the request, so it is
-//! fetched before; this module tells what, and keeps it until the request is written.
+//! A provider takes some addresses as they are. The content of the others must be in the request, so it is fetched
+//! before. This module lists them, and keeps their content until the request is written.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ use super::super::error::WireError;
 use super::super::text::text_of;
 use super::{approvals, check};
 
-/// What was fetched, by address.
+/// The fetched files, by address.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     found: HashMap<String, FetchedFile>,
@@ -29,24 +29,24 @@ pub(in crate::wire) struct FetchedFile {
 }
 
 impl Files {
-    /// Nothing is fetched here: the provider is sent every address as it is.
+    /// Fetches nothing here: the provider gets every address as it is.
     pub fn left_to_provider() -> Self {
         Self { left_to_provider: true, ..Self::default() }
     }
 
-    /// Adds what was found at an address that [`addresses`] named.
+    /// Adds the file at an address that [`addresses`] returned.
     pub fn add(&mut self, address: String, bytes: Vec<u8>, media_type: Option<String>) {
         self.found.insert(address, FetchedFile { bytes, media_type });
     }
 }
 
-/// The addresses whose files must be in the request, because the provider would not fetch them.
+/// Returns the addresses whose files must be in the request, because the provider would not fetch them.
 ///
 /// # Errors
-/// When the messages are not messages, or a file in them has no data and no address.
+/// Fails if the messages are not messages, or a file in them has neither data nor an address.
 pub fn addresses(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>, WireError> {
     check::messages(messages)?;
-    // What would be refused for another reason need not be fetched for.
+    // Nothing is fetched for messages that would be refused for another reason.
     approvals::denied(messages)?;
     let mut seen = HashSet::new();
     let mut addresses = planned(messages, format)?;
@@ -54,11 +54,11 @@ pub fn addresses(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<St
     Ok(addresses)
 }
 
-/// The files that are sent in place of their addresses.
+/// The files that are sent in the place of their addresses.
 pub(in crate::wire) struct FetchedFiles<'a>(HashMap<String, &'a FetchedFile>);
 
 impl<'a> FetchedFiles<'a> {
-    /// Finds what was fetched for the messages.
+    /// Finds the fetched files of the messages.
     pub(in crate::wire) fn new(
         messages: &[ModelMessage<'_>],
         format: Format,
@@ -82,7 +82,7 @@ impl<'a> FetchedFiles<'a> {
     }
 }
 
-/// A file that a message gives by a string: the string, and the media type if it is known.
+/// A file that a message gives as a string, with its media type if it is known.
 struct GivenFile<'m> {
     data: Cow<'m, str>,
     media_type: Option<Cow<'m, str>>,
@@ -124,7 +124,7 @@ fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>,
     Ok(addresses)
 }
 
-/// The file that an item of a tool's result gives by its address.
+/// Returns the file that an item of a tool's result gives by its address.
 fn in_result(item: &Json) -> Result<Option<GivenFile<'_>>, WireError> {
     let text = |key: &str| item.get(key).and_then(Json::as_str);
     let media_type = match text("type") {

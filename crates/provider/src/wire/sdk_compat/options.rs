@@ -1,11 +1,12 @@
-//! `providerOptions`: what a message or a part says to one provider alone.
+//! `providerOptions`: the options of a message or a part for one provider.
 
 use std::borrow::Cow;
 
 use ship_message::ModelValue;
 use ship_message::json::{Json, Object};
 
-/// How deep two sets of options are merged. Nobody nests options so deep; below, the later one wins.
+/// The depth to which two sets of options are merged; below it the later one wins. Real options are
+/// not nested so deep.
 const MERGE_DEPTH_MAX: usize = 64;
 
 /// The options of a message or a part, if it has any.
@@ -21,12 +22,12 @@ impl<'a> ProviderOptions<'a> {
         self.0.is_some()
     }
 
-    /// What is said to one provider.
+    /// Returns the options for one provider.
     pub(in crate::wire) fn of(&self, provider: &str) -> Option<&Object> {
         self.0.as_ref()?.get(provider)?.as_object()
     }
 
-    /// A field of what is said to one provider; null is as good as nothing.
+    /// Returns an option for one provider; null counts as absent.
     pub(in crate::wire) fn get(&self, provider: &str, key: &str) -> Option<&Json> {
         self.of(provider)?.get(key).filter(|value| !value.is_null())
     }
@@ -35,7 +36,7 @@ impl<'a> ProviderOptions<'a> {
         self.0.as_deref()
     }
 
-    /// Puts options below these: what both say stays as it is here.
+    /// Adds options as defaults: if both have an option, the one here wins.
     pub(in crate::wire) fn or(self, below: &Self) -> Self {
         match (below.json(), self.json()) {
             (None, _) => self,

@@ -1,8 +1,8 @@
-//! Tools that Anthropic itself runs: search, code, other servers.
+//! Writes tools that Anthropic itself runs: search, code, other servers.
 //!
-//! A call and its result stand in the model's message, in forms that each such tool has of its own. What the
-//! provider would not take back is left out; what looks like none of its answers is an error, because it
-//! would be refused.
+//! A call and its result stand in the model's message, in a form that each such tool has for itself. Content
+//! that the provider would not take back is left out. A result without a known form is an error, because the
+//! provider would refuse it.
 
 use std::borrow::Cow;
 
@@ -17,13 +17,13 @@ use super::code_execution;
 
 const SEARCHES: [&str; 2] = ["tool_search_tool_regex", "tool_search_tool_bm25"];
 
-/// Whether a block of this kind tells who called.
+/// Whether a block of this kind names its caller.
 pub(in crate::wire) fn has_caller(fields: &Object) -> bool {
     let kind = fields.str("type");
     matches!(kind, Some("server_tool_use" | "web_fetch_tool_result" | "web_search_tool_result"))
 }
 
-/// A call of a tool that the provider runs, if it is one that is known. Calls of other servers are noted.
+/// Writes a call of a tool that the provider runs, if the tool is known. Calls of other servers are noted.
 pub(in crate::wire) fn call<'p>(
     call: &'p ToolCall<'_>,
     mcp_calls: &mut Vec<&'p str>,
@@ -39,7 +39,7 @@ pub(in crate::wire) fn call<'p>(
     let name: &str = &call.name;
     let (name, input) = match (name, input.and_then(Json::as_object)) {
         ("code_execution", Some(object)) => match object.str("type") {
-            // A tool within the tool: its name is in the input.
+            // The input names a tool within the tool.
             Some(inner @ ("bash_code_execution" | "text_editor_code_execution")) => {
                 (inner, Some(Cow::Owned(without(object, "type").into())))
             }
@@ -62,7 +62,7 @@ fn used(kind: &str, call: &ToolCall<'_>, name: &str, input: Option<Cow<'_, Json>
     fields
 }
 
-/// What such a tool gave.
+/// Writes the result of such a tool.
 pub(in crate::wire) fn result(
     result: &PromptToolResult<'_>,
     mcp_calls: &[&str],
@@ -200,7 +200,7 @@ fn answered(kind: &str, result: &PromptToolResult<'_>, content: Json) -> Object 
     fields
 }
 
-/// A failure, with the code that its value or the JSON in its text gives.
+/// Writes a failure, with the code in its value or in the JSON of its text.
 fn failure(kind: &str, value: &Json) -> Json {
     let parsed = value.as_str().and_then(parse_safely);
     let code = parsed.as_ref().unwrap_or(value).get("errorCode").filter(|code| !code.is_null());
@@ -208,7 +208,7 @@ fn failure(kind: &str, value: &Json) -> Json {
     Json::Object(Object::from([("type", kind.into()), ("error_code", code)]))
 }
 
-/// Whether a field is a certain text.
+/// Whether a field has a certain text.
 fn is(value: &Json, key: &str, text: &str) -> Option<()> {
     (value.get(key)?.as_str()? == text).then_some(())
 }
