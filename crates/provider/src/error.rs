@@ -1,149 +1,149 @@
-//! Why there is no answer, in sentences that a person can act on.
+//! The errors of a provider, in sentences that a person can act on.
 //!
-//! Each error tells what is now true and names the setting that it hangs on; [`ProviderError::remedy`] says
-//! what to do and [`ProviderError::code`] is for programs and logs. None of them ever holds a key, or a
-//! part of one: what a provider said is cleaned before it is quoted.
+//! Each error says what is now true and names the setting it depends on. [`ProviderError::remedy`] returns the
+//! remedy, and [`ProviderError::code`] is for programs and logs. No error ever contains a key or a part of one: a
+//! quoted provider message is cleaned first.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Why there is no answer, or not all of it. No tool was asked for.
+/// The reason why there is no answer, or only a part of it. No tool was called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderError {
     /// The request is longer than the model takes.
     #[error("the request is longer than the model takes{}", SizesText(*.observed, *.limit))]
     Overflow {
-        /// How many tokens the provider counted, if it said.
+        /// The number of tokens that the provider counted, if it says.
         observed: Option<u64>,
-        /// How many it takes, if it said.
+        /// The number of tokens that it takes, if it says.
         limit: Option<u64>,
     },
 
-    /// The key is missing, wrong, or not allowed to do this.
+    /// The key is missing, wrong, or lacks the permission.
     #[error("{provider} refuses the key of `llm.apiKey` ({}): {said}", key_variable(.provider))]
     Key {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
-        /// What it said.
+        /// The message of the provider.
         said: String,
     },
 
-    /// The account may not spend more.
+    /// The account has reached its spending limit.
     #[error("the account at {provider} has no credit or quota left: {said}")]
     Quota {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
-        /// What it said.
+        /// The message of the provider.
         said: String,
     },
 
-    /// There is no such model at that address.
+    /// The model does not exist at that address.
     #[error("{provider} at {host} (`llm.baseUrl`) has no model `{model}` (`llm.model`): {said}")]
     Model {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
         /// The host that was asked.
         host: String,
-        /// The model that was asked for.
+        /// The name of the model.
         model: String,
-        /// What it said.
+        /// The message of the provider.
         said: String,
     },
 
-    /// The provider takes no such request, today or tomorrow.
+    /// The provider refuses this request, and would refuse it again.
     #[error("{provider} refuses the request: {said}")]
     Refused {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
-        /// The status of its answer, if it was one about the whole request.
+        /// The status of its answer, if it concerned the whole request.
         status: Option<u16>,
-        /// What it said.
+        /// The message of the provider.
         said: String,
     },
 
-    /// The provider was not reached, or was not able to answer, however often it was tried.
+    /// The provider was not reached or could not answer, in any attempt.
     #[error("{provider} did not answer after {}: {last}", AttemptCount(*.attempts))]
     Unavailable {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
-        /// What went wrong the last time.
+        /// The problem of the last attempt.
         last: String,
     },
 
     /// The provider asks for a longer wait than a run can give it.
     #[error("{provider} asks to wait {} before the next try: {said}", Seconds(*.asked))]
     TooLongToWait {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
-        /// How long it asks to wait.
+        /// The wait that it asks for.
         asked: Duration,
-        /// What it said.
+        /// The message of the provider.
         said: String,
     },
 
-    /// A deadline passed.
+    /// A deadline has passed.
     #[error(
         "{provider} at {host} did not {} within {} (`{}`), after {}",
         .deadline.what(), Seconds(*.after), .deadline.setting(), AttemptCount(*.attempts)
     )]
     TimedOut {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
         /// The host that was asked.
         host: String,
-        /// Which deadline.
+        /// The deadline that passed.
         deadline: Deadline,
-        /// How long it was.
+        /// The length of the deadline.
         after: Duration,
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
     },
 
-    /// The answer broke off after a part of it had been given. A text that was begun and not ended is
-    /// where it broke off.
+    /// The answer broke off after a part of it had been delivered. A text that has begun and not
+    /// ended marks the place.
     #[error("the answer of {provider} broke off: {reason}")]
     Cut {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
-        /// What happened.
+        /// The reason why it broke off.
         reason: String,
     },
 
-    /// What came back is no answer of such a provider.
+    /// The response is not an answer of such a provider.
     #[error("what came back from {host} (`llm.baseUrl`) is no answer of {provider}: {came}")]
     Protocol {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
         /// The host that was asked.
         host: String,
-        /// What came instead.
+        /// A description of the response.
         came: String,
     },
 
-    /// `llm.baseUrl` is no address that can be asked.
+    /// `llm.baseUrl` is not a usable address.
     #[error("`llm.baseUrl` is not an address that {provider} could be at: {problem}")]
     BaseUrl {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
-        /// What is wrong with it.
+        /// The problem with the address.
         problem: String,
     },
 
-    /// The provider failed, and may not the next time.
+    /// The provider failed, and may succeed the next time.
     #[error("{provider} could not answer: {reason}")]
     Failed {
-        /// The provider's name.
+        /// The name of the provider.
         provider: String,
-        /// What it said.
+        /// The message of the provider.
         reason: String,
     },
 }
 
 impl ProviderError {
-    /// The error's name for programs and logs. It never changes.
+    /// Returns the name of the error for programs and logs, which never changes.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Overflow { .. } => "overflow",
@@ -161,7 +161,7 @@ impl ProviderError {
         }
     }
 
-    /// What to do about it, as a sentence, if there is anything to do but to try again.
+    /// Returns the remedy as a sentence, if there is one besides trying again.
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Overflow { .. } => {
@@ -205,19 +205,19 @@ impl ProviderError {
     }
 }
 
-/// A limit on how long something may take.
+/// A limit on the time that a wait may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
-    /// Until there is a connection.
+    /// The time until there is a connection.
     Connect,
-    /// Until the answer begins.
+    /// The time until the answer begins.
     FirstByte,
-    /// Until the answer goes on.
+    /// The time until the answer continues.
     Idle,
 }
 
 impl Deadline {
-    /// The setting that says how long.
+    /// Returns the setting of this deadline.
     pub fn setting(self) -> &'static str {
         match self {
             Self::Connect => "llm.connectMs",
@@ -235,7 +235,7 @@ impl Deadline {
     }
 }
 
-/// The environment variable that a provider's key is taken from.
+/// Returns the environment variable with the key of a provider.
 fn key_variable(provider: &str) -> &'static str {
     match provider {
         "anthropic" => "`ANTHROPIC_API_KEY`",
@@ -243,7 +243,7 @@ fn key_variable(provider: &str) -> &'static str {
     }
 }
 
-/// `: 9 tokens, and it takes 8`, as far as it is known.
+/// Displays `: 9 tokens, and it takes 8`, as far as the numbers are known.
 struct SizesText(Option<u64>, Option<u64>);
 
 impl fmt::Display for SizesText {
@@ -257,7 +257,7 @@ impl fmt::Display for SizesText {
     }
 }
 
-/// A duration in seconds as people say it: `60 s`, `0.5 s`.
+/// Displays a duration in seconds: `60 s`, `0.5 s`.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
@@ -269,7 +269,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// `1 attempt`, `5 attempts`.
+/// Displays `1 attempt` or `5 attempts`.
 struct AttemptCount(u32);
 
 impl fmt::Display for AttemptCount {

@@ -1,19 +1,18 @@
-//! Providers over HTTP: OpenAI's chat completions, as many hosts speak them, and Anthropic's messages.
+//! Providers over HTTP: OpenAI's chat completions, which many hosts offer, and Anthropic's messages.
 //!
-//! A request is a body, sent byte for byte as it was compiled and the same each time. The answer comes back
-//! through a chain of small parts, of which only the first knows the network:
+//! A request is a body, sent byte for byte as it was compiled and unchanged in each attempt. The answer passes
+//! through a chain of small modules, of which only the first knows the network:
 //!
 //! - [`connection`] sends and receives, with a deadline for every wait;
 //! - [`sse`] makes events of bytes, and [`intake`] tells a stream from what is none;
 //! - [`openai`] and [`anthropic`] make chunks of events, writing to a [`draft`];
 //! - [`fault`] and [`failure`] tell what went wrong and whether another attempt may help, and [`retry`] when.
 //!
-//! Text and reasoning are passed on at once. From then on nothing is tried again, because it would be said
-//! twice: what goes wrong is [`ProviderError::Cut`]. Calls of tools are given only when the answer has ended
-//! properly.
+//! Text and reasoning are passed on at once. From then on the request is not repeated, because the text would
+//! be said twice; a later failure is [`ProviderError::Cut`]. Calls of tools are passed on only when the
+//! answer has ended properly.
 //!
-//! Memory is bounded: one event has at most 16 MB, an answer 64 MB, the body of an error 64 KB, and an answer
-//! 1024 calls.
+//! Memory is bounded: an event has at most 16 MB, an answer 64 MB and 1024 calls, and the body of an error 64 KB.
 
 mod anthropic;
 mod api;
@@ -59,10 +58,10 @@ use crate::{
     SendFiles, ToolNames,
 };
 
-/// A wait longer than this is told to the person.
+/// The wait above which the person is told.
 const QUIET_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// Gives another body in place of one that the model refuses, or nothing if there is none.
+/// Returns another body in the place of one that the model refuses, or `None` if there is none.
 type Recompile<'a> = dyn FnMut(&str) -> Result<Option<String>, ProviderError> + Send + 'a;
 
 /// A provider that is asked over HTTP.
@@ -72,23 +71,23 @@ pub struct HttpProvider {
     connection: Connection,
     host: String,
     pace: Arc<dyn Pace>,
-    /// This model wants, or has refused `max_tokens` for, `max_completion_tokens`.
+    /// Whether the model wants `max_completion_tokens`, or has refused `max_tokens`.
     wants_max_completion_tokens: AtomicBool,
 }
 
 impl HttpProvider {
-    /// OpenAI, or another host with its chat completions. Nothing is connected yet.
+    /// Makes a client for OpenAI, or another host with its chat completions. It does not connect yet.
     ///
     /// # Errors
-    /// When the base URL or the key cannot be used.
+    /// Fails if the base URL or the key cannot be used.
     pub fn openai(settings: HttpSettings) -> Result<Self, ProviderError> {
         Self::new(Api::OpenAi, settings)
     }
 
-    /// Anthropic, or another host with its messages. Nothing is connected yet.
+    /// Makes a client for Anthropic, or another host with its messages. It does not connect yet.
     ///
     /// # Errors
-    /// When the base URL or the key cannot be used.
+    /// Fails if the base URL or the key cannot be used.
     pub fn anthropic(settings: HttpSettings) -> Result<Self, ProviderError> {
         Self::new(Api::Anthropic, settings)
     }
@@ -99,29 +98,29 @@ impl HttpProvider {
         let connection = Connection::new(url, headers, &settings);
         let host = connection.host();
         let pace = Arc::new(SystemPace::new());
-        // OpenAI itself takes the new name for all its models; most others know only the old one.
+        // OpenAI itself takes the new name for all its models; most other hosts know only the old one.
         let wants_max_completion_tokens = AtomicBool::new(host == "api.openai.com");
         Ok(Self { api, settings, connection, host, pace, wants_max_completion_tokens })
     }
 
-    /// The same, with time and chance of one's own.
+    /// Replaces the source of time and randomness, for tests.
     #[must_use]
     pub fn with_pace(self, pace: Arc<dyn Pace>) -> Self {
         Self { pace, ..self }
     }
 
-    /// What it was told.
+    /// Returns the settings of the client.
     pub fn settings(&self) -> &HttpSettings {
         &self.settings
     }
 
-    /// Sends a body that is compiled already, and gives the chunks of the answer to `sink`.
+    /// Sends a compiled body, and passes the chunks of the answer to `sink`.
     ///
-    /// What may pass is tried again as long as nothing was given but notices: `data-notice`, transient,
-    /// before each wait of more than a second. Dropping the future closes the connection.
+    /// A temporary failure is retried as long as only notices were passed on: a transient `data-notice` before each
+    /// wait of more than a second. Dropping the future closes the connection.
     ///
     /// # Errors
-    /// When there is no answer, or not all of it. Then no tool was asked for.
+    /// Fails if there is no answer, or only a part of it. Then no tool was called.
     pub async fn ask(
         &self,
         body: &str,
@@ -130,7 +129,7 @@ impl HttpProvider {
         self.ask_or_recompile(body, sink, &mut |_| Ok(None)).await
     }
 
-    /// As [`Self::ask`]; when the model refuses a field of the body, `recompile` gives another one.
+    /// Does the same as [`Self::ask`]. If the model refuses a field of the body, `recompile` gives another body.
     async fn ask_or_recompile(
         &self,
         body: &str,
@@ -166,7 +165,7 @@ impl HttpProvider {
         }
     }
 
-    /// One attempt, to the end of the answer.
+    /// Makes one attempt, up to the end of the answer.
     async fn attempt(
         &self,
         body: &str,
@@ -192,7 +191,7 @@ impl HttpProvider {
                     None => return Err(trouble(cause)),
                 },
             };
-            // What came before a fault was said, too.
+            // The chunks before a fault were part of the answer too.
             chunks.drain(..).for_each(&mut *sink);
             if let Some(answered) = taken.map_err(|fault| asked.fault(fault))? {
                 return Ok(answered);
@@ -200,7 +199,7 @@ impl HttpProvider {
         }
     }
 
-    /// Waits before the next attempt, if there is to be one, and says so.
+    /// Waits before the next attempt, if there is one, and reports the wait.
     async fn wait(
         &self,
         attempts: &mut Attempts<'_>,
@@ -298,7 +297,7 @@ impl Provider for HttpProvider {
             if !is_about_files(&error) {
                 return Err(error);
             }
-            // One file that a model does not take would stop the chat for good.
+            // A single file that the model refuses would stop the chat for good.
             let without_files = || Recipe { files: SendFiles::No, ..self.recipe() };
             let with_files = self.recipe().body(request)?;
             let Some(plain) = recompiled(&without_files(), request, &with_files)? else {
@@ -314,7 +313,7 @@ impl Provider for HttpProvider {
     }
 }
 
-/// Writes another body in place of one that was refused; nothing if it would be the same.
+/// Writes another body in the place of a refused one; `None` if it would be the same.
 fn recompiled(
     recipe: &Recipe,
     request: &Request<'_>,
@@ -323,7 +322,7 @@ fn recompiled(
     Ok(Some(recipe.body(request)?).filter(|body| body != refused))
 }
 
-/// Whether a refusal may be about an image or another file in the request. Hosts refuse them with any status.
+/// Whether a refusal may concern an image or another file in the request. Hosts refuse them with any status.
 fn is_about_files(error: &ProviderError) -> bool {
     let said = match error {
         ProviderError::Refused { said, .. } | ProviderError::Model { said, .. } => said,
@@ -333,7 +332,7 @@ fn is_about_files(error: &ProviderError) -> bool {
     let said = said.to_lowercase();
     let is_word =
         |word: &str| said.split(|c: char| !c.is_ascii_alphanumeric()).any(|known| known == word);
-    // A host that knows only texts refuses the list in which a file stands.
+    // A host that knows only texts refuses the list that contains a file.
     let wants_text = said.contains("must be a string") || said.contains("valid string");
     let words = [
         "image",
@@ -354,7 +353,7 @@ fn is_about_files(error: &ProviderError) -> bool {
     wants_text || words.into_iter().any(is_word)
 }
 
-/// Calls come back under the names that the tools have here.
+/// Gives calls the names that the tools have here.
 fn with_own_names<'a>(names: ToolNames, mut sink: ChunkSink<'a>) -> ChunkSink<'a> {
     Box::new(move |mut chunk| {
         if let Chunk::ToolInputAvailable { tool_name, .. }
@@ -376,7 +375,7 @@ impl fmt::Debug for HttpProvider {
     }
 }
 
-/// Tells the person that there is a wait. It is shown and not kept.
+/// Makes a notice of a wait. It is shown and not stored.
 fn notice(wait: Duration, attempt: u32, reason: &str) -> Chunk {
     let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     let data = Object::from([

@@ -1,15 +1,15 @@
-//! What answers a request.
+//! Asks language models for answers.
 //!
-//! A [`Provider`] takes a [`Request`] and streams the answer of one step as the chunks of the AI SDK's UI
-//! message stream, so that what a listener sees, what is put together and what is stored are one thing. It
-//! never sees a store, and it never runs a tool: it only says which it wants run.
+//! A [`Provider`] takes a [`Request`] and streams the answer of one step as chunks of the AI SDK's UI message
+//! stream. So a listener, the assembled message and the log all see the same. A provider never sees a store and
+//! never runs a tool: it only says which tools to call.
 //!
-//! [`compile`] makes of a history a request that no provider refuses, [`wire`] writes it in the provider's
-//! format, and [`overflow`] tells which of its errors mean that it was too long. A [`Recipe`] writes the same
-//! bytes again, and a [`CachedSequence`] is what a provider's cache sees of them.
+//! [`compile`] turns a history into a request that no provider refuses, [`wire`] writes it in the provider's
+//! format, and [`overflow`] recognises the errors of a request that was too long. A [`Recipe`] writes the same
+//! bytes again, and a [`CachedSequence`] is the part of them that a provider's cache sees.
 //!
-//! [`HttpProvider`] asks OpenAI, Anthropic, or whoever speaks like one of them. [`Offline`] needs no key and no
-//! network. It is a small deterministic stand-in, and says so.
+//! [`HttpProvider`] asks OpenAI, Anthropic, or a compatible host. [`Offline`] needs no key and no network; it is a
+//! small deterministic substitute, and says so.
 
 pub mod overflow;
 pub mod wire;
@@ -39,44 +39,44 @@ use std::pin::Pin;
 
 use ship_message::{Chunk, FinishReason};
 
-/// What takes the chunks of an answer as they come.
+/// Receives the chunks of an answer as they come.
 pub type ChunkSink<'a> = Box<dyn FnMut(Chunk) + Send + 'a>;
 
-/// An answer on its way. Dropping it stops the answer.
+/// The future of an answer. Dropping it stops the answer.
 pub type AnswerFuture<'a> =
     Pin<Box<dyn Future<Output = Result<AnswerEnd, ProviderError>> + Send + 'a>>;
 
-/// What is told of a body that goes out in place of the one that was given: how it is written, and itself.
+/// Receives a body that is sent instead of the given one, with its recipe.
 pub type ResentSink<'a> = Box<dyn FnMut(Recipe, &str) + Send + 'a>;
 
-/// A language model, wherever it is.
+/// A language model, local or remote.
 pub trait Provider: Send + Sync {
-    /// The provider's name, as `llm.provider` names it.
+    /// Returns the name of the provider, as `llm.provider` has it.
     fn name(&self) -> &str;
 
-    /// The model's name.
+    /// Returns the name of the model.
     fn model(&self) -> &str;
 
-    /// How many tokens the model takes, if that is known.
+    /// Returns the number of tokens that the model takes, if it is known.
     fn window_tokens(&self) -> Option<u64>;
 
-    /// Whether it can be asked to sum up what was said.
+    /// Whether the model can write summaries.
     fn can_summarise(&self) -> bool {
         true
     }
 
-    /// How it would write a body now. A refusal may change it, so it is asked for each request anew.
+    /// Returns the recipe of the next body. A refusal may change it, so the caller asks for it before each request.
     fn recipe(&self) -> Recipe {
         Recipe::plain(self.name(), self.model())
     }
 
     /// Answers one request: text, reasoning and calls of tools go to `sink` as they come.
     ///
-    /// `body` is the request written by [`Provider::recipe`], and is sent byte for byte.
+    /// `body` is the request as [`Provider::recipe`] writes it, and is sent byte for byte.
     ///
-    /// Text and reasoning are begun, grown and ended; a tool call is a `tool-input-available` chunk once
-    /// the whole answer is there, or `tool-input-error` when its input cannot be read. A `data-notice` that
-    /// is not kept tells what the provider waits for. Nothing else of the protocol is sent.
+    /// Text and reasoning begin, grow and end. A tool call is a `tool-input-available` chunk after the whole answer
+    /// has arrived, or `tool-input-error` if its input cannot be parsed. A transient `data-notice` says what the
+    /// provider waits for. No other chunks are sent.
     fn answer<'a>(
         &'a self,
         request: &'a Request<'_>,
@@ -84,9 +84,9 @@ pub trait Provider: Send + Sync {
         sink: ChunkSink<'a>,
     ) -> AnswerFuture<'a>;
 
-    /// As [`Provider::answer`], for who must know of every body that goes out. A model may refuse a file, or
-    /// a field under its old name, and is asked again with another body, which `resent` is told before it
-    /// goes.
+    /// Does the same as [`Provider::answer`] for a caller that must know every body that is sent. A model may
+    /// refuse a file, or a field under its old name. It is then asked again with another body, which `resent`
+    /// receives before it is sent.
     fn answer_or_resend<'a>(
         &'a self,
         request: &'a Request<'_>,
@@ -99,22 +99,22 @@ pub trait Provider: Send + Sync {
     }
 }
 
-/// How an answer ended.
+/// The end of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerEnd {
-    /// Why it ended.
+    /// The reason why it ended.
     pub finish_reason: FinishReason,
-    /// What it cost, if the provider says.
+    /// The cost of the answer, if the provider reports it.
     pub usage: Option<Usage>,
 }
 
-/// What an answer cost, in tokens.
+/// The cost of an answer in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Everything that was sent, read from a cache or not.
+    /// The tokens of the request, read from a cache or not.
     pub input: u64,
-    /// Of that, what was read from a cache.
+    /// The part of them that was read from a cache.
     pub cached: u64,
-    /// Everything that came back.
+    /// The tokens of the answer.
     pub output: u64,
 }

@@ -1,21 +1,21 @@
-//! How many tokens a model takes, by the beginning of its name.
+//! Knows the windows of models by the beginning of their names.
 //!
-//! The table is for people who set no `llm.window`. It is conservative: where a family has models of
-//! several sizes, or a host may serve it with less, the smaller number stands, because a window that is
-//! believed too large costs a failed request and one that is believed too small only an early compaction.
-//! A name that is not here has no known window, and nothing is guessed.
+//! The table is for projects without `llm.window`. It is conservative: where a family has several sizes, or a host
+//! may serve it with less, the table has the smaller number. A window that is assumed too large costs a failed
+//! request, one that is assumed too small only an early compaction. A name that is not in the table has no known
+//! window; nothing is guessed.
 
-/// Returns how many tokens `model` takes, if its name is known.
+/// Returns the number of tokens that `model` takes, if its name is known.
 ///
-/// A name may have a vendor before it (`openai/gpt-4o`, `models/gemini-2.5-pro`) and a version or a tag
-/// behind it; the longest beginning that is in the table counts.
+/// A name may have a vendor before it (`openai/gpt-4o`, `models/gemini-2.5-pro`) and a version or tag after it; the
+/// longest beginning in the table counts.
 pub fn window_tokens(model: &str) -> Option<u64> {
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     let known = WINDOWS.iter().filter(|(prefix, _)| begins(&name, prefix));
     known.max_by_key(|(prefix, _)| prefix.len()).map(|(_, tokens)| *tokens)
 }
 
-/// Whether a name begins with a prefix and does not go on with a digit, so that `o1` is not `o100`.
+/// Whether a name begins with a prefix that no digit follows, so that `o1` is not `o100`.
 fn begins(name: &str, prefix: &str) -> bool {
     let Some(rest) = name.strip_prefix(prefix) else { return false };
     let goes_on = |c: char| c.is_ascii_digit();
@@ -24,7 +24,7 @@ fn begins(name: &str, prefix: &str) -> bool {
 
 const K: u64 = 1000;
 
-/// Names and windows, by family.
+/// The names and windows, by family.
 const WINDOWS: &[(&str, u64)] = &[
     // OpenAI
     ("gpt-3.5-turbo", 16_385),
@@ -40,7 +40,7 @@ const WINDOWS: &[(&str, u64)] = &[
     ("gpt-4.1", 1_047_576),
     ("gpt-4.5", 128 * K),
     ("chatgpt-4o", 128 * K),
-    // Of 400,000 tokens 272,000 may be input.
+    // Of 400,000 tokens, 272,000 may be input.
     ("gpt-5", 272 * K),
     ("gpt-5-chat", 128 * K),
     ("gpt-oss", 131_072),

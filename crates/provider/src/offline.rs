@@ -1,8 +1,8 @@
-//! The offline model: a deterministic stand-in that needs no key and no network.
+//! The offline model: a deterministic substitute that needs no key and no network.
 //!
-//! It says plainly what it is. A line `/tool NAME {json}` in the person's message makes it call that tool,
-//! one line a step, in order; when all lines are done it tells what the tools answered. So everything
-//! around a model can be tried, and tested, on a machine with nothing on it.
+//! It says plainly what it is. A line `/tool NAME {json}` in the person's message makes it call that tool, one line
+//! in each step, in order. After the last line it reports the answers of the tools. So everything around a model
+//! can be tried and tested on a bare machine.
 
 use ship_message::json::Json;
 use ship_message::{
@@ -12,7 +12,7 @@ use ship_message::{
 
 use crate::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request, compile};
 
-/// The offline model. See the module's own words in `ship chat`.
+/// The offline model, which introduces itself in `ship chat`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offline;
 
@@ -43,20 +43,20 @@ impl Provider for Offline {
     ) -> AnswerFuture<'a> {
         Box::pin(async move {
             let finish_reason = decide(&compile::converted(request.view)).stream(sink);
-            // It has no tokens, so it claims none.
+            // It has no tokens, so it reports none.
             Ok(AnswerEnd { finish_reason, usage: None })
         })
     }
 }
 
-/// What to do about a request.
+/// The reply to a request.
 #[derive(Debug, PartialEq)]
 enum OfflineReply {
     Call { call_id: String, name: String, input: Json },
     Text(String),
 }
 
-/// Decides what to do from what was said last and what has been done about it since.
+/// Decides on a reply from the last message and from the calls made since.
 fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
     let Some(last) = messages.iter().rposition(|message| message.role == ModelRole::User) else {
         return OfflineReply::Text(format!("{WHO} Nobody has said anything yet."));
@@ -67,7 +67,7 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
     let done = answered_calls(&messages[last + 1..]);
     match orders.get(done.len()) {
         Some(Ok((name, input))) => OfflineReply::Call {
-            // Unique within the chat, and the same whenever the same request is asked again.
+            // The id is unique within the chat, and the same when the same request is repeated.
             call_id: format!("offline_{}_{}", messages.len(), done.len()),
             name: name.clone(),
             input: input.clone(),
@@ -83,7 +83,7 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
 
 const WHO: &str = "I am the offline model, a small stand-in without a language model.";
 
-/// The texts of a message, in order.
+/// Returns the texts of a message, in order.
 fn texts(message: &ModelMessage<'_>) -> Vec<String> {
     let text = |part: &ModelPart<'_>| match part {
         ModelPart::Text(text) => {
@@ -94,7 +94,7 @@ fn texts(message: &ModelMessage<'_>) -> Vec<String> {
     message.parts().iter().filter_map(text).collect()
 }
 
-/// Reads a line `/tool NAME {json}`; nothing if it is no such line.
+/// Parses a line `/tool NAME {json}`; `None` if it is another line.
 fn order(line: &str) -> Option<Result<(String, Json), String>> {
     let rest = line.trim().strip_prefix("/tool")?;
     if !rest.starts_with(char::is_whitespace) {
@@ -110,7 +110,7 @@ fn order(line: &str) -> Option<Result<(String, Json), String>> {
     })
 }
 
-/// What the tools have answered since, a line each.
+/// Lists the answers of the tools since then, one on each line.
 fn answered_calls(messages: &[ModelMessage<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     for part in messages.iter().flat_map(ModelMessage::parts) {

@@ -1,34 +1,34 @@
-//! How a body is written, apart from what it says.
+//! The recipe of a body: everything that decides its bytes besides the content.
 //!
-//! A [`Recipe`] and a [`Request`] give the same bytes again, whatever the settings say by then: so a request
-//! can be recorded by its recipe and explained later.
+//! A [`Recipe`] and a [`Request`] give the same bytes again, even if the settings have changed. So a request can be
+//! recorded by its recipe and explained later.
 
 use ship_message::json::{Json, Object};
 
 use crate::wire::{Format, MaxTokensField, Parameters};
 use crate::{CompileTarget, ProviderError, Request, SendFiles, compile};
 
-/// Everything that decides the bytes of a body beside the [`Request`].
+/// Everything that decides the bytes of a body besides the [`Request`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// The provider's format; none for a model that needs none.
+    /// The format of the provider; none for a model that needs none.
     pub format: Option<Format>,
-    /// The provider's name.
+    /// The name of the provider.
     pub provider: String,
-    /// The model's name.
+    /// The name of the model.
     pub model: String,
-    /// What becomes of images and other files.
+    /// Whether images and other files are sent.
     pub files: SendFiles,
-    /// Under which name the answer is limited.
+    /// The name of the field that limits the answer.
     pub max_tokens_field: MaxTokensField,
-    /// How freely the model chooses its words.
+    /// The randomness of the answer.
     pub temperature: Option<f64>,
-    /// Whether it is marked where a cache may end.
+    /// Whether the places are marked where a cache may end.
     pub cache_marks: bool,
 }
 
 impl Recipe {
-    /// The recipe of a model that needs no format.
+    /// Makes the recipe of a model that needs no format.
     pub fn plain(provider: &str, model: &str) -> Self {
         Self {
             format: None,
@@ -44,7 +44,7 @@ impl Recipe {
     /// Writes the body of a request.
     ///
     /// # Errors
-    /// When the request has something that the format cannot say.
+    /// Fails if the format cannot express something in the request.
     pub fn body(&self, request: &Request<'_>) -> Result<String, ProviderError> {
         let Some(format) = self.format else { return Ok(request.plain_body()) };
         let target = CompileTarget {
@@ -66,7 +66,7 @@ impl Recipe {
         })
     }
 
-    /// As a record keeps it.
+    /// Returns the recipe in the form of a record.
     pub fn to_object(&self) -> Object {
         let mut object = Object::from([
             ("format", Json::from(self.format.map_or(PLAIN, Format::name))),
@@ -80,7 +80,7 @@ impl Recipe {
         object
     }
 
-    /// Reads what a record keeps; nothing if that is no recipe of ours.
+    /// Reads a recipe from a record; `None` if it is not one of ours.
     pub fn from_object(object: &Object) -> Option<Self> {
         let is = |key: &str| object.get(key).and_then(Json::as_bool);
         Some(Self {

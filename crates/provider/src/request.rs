@@ -1,23 +1,23 @@
-//! What a provider is asked.
+//! The request for a provider.
 
 use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
 
 use crate::compile;
 
-/// A tool as a model is told of it.
+/// A tool as a model sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// Its name: letters, digits, `_` and `-`.
+    /// The name: letters, digits, `_` and `-`.
     pub name: String,
-    /// When to use it, and what it does.
+    /// The purpose of the tool, and when to use it.
     pub description: String,
-    /// The JSON Schema of its input.
+    /// The JSON Schema of the input.
     pub input_schema: Json,
 }
 
 impl ToolSpec {
-    /// The tool as JSON, as requests and `ship inspect` show it.
+    /// Returns the tool as JSON, as requests and `ship inspect` show it.
     pub fn to_json(&self) -> Json {
         Json::Object(Object::from([
             ("name", Json::from(self.name.as_str())),
@@ -26,7 +26,7 @@ impl ToolSpec {
         ]))
     }
 
-    /// Reads what [`ToolSpec::to_json`] gives; nothing if it is something else.
+    /// Reads the result of [`ToolSpec::to_json`]; `None` for anything else.
     pub fn from_json(json: &Json) -> Option<Self> {
         Some(Self {
             name: json.get("name")?.as_str()?.to_owned(),
@@ -36,21 +36,21 @@ impl ToolSpec {
     }
 }
 
-/// Everything a model is given for one step.
+/// Everything that a model receives for one step.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// The system blocks, each its own.
+    /// The system blocks, each as its own text.
     pub system: &'a [String],
-    /// What was said, oldest first.
+    /// The messages, oldest first.
     pub view: &'a [UiMessage],
-    /// The tools it may call.
+    /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
-    /// How many tokens the answer may have.
+    /// The number of tokens that the answer may have.
     pub max_tokens: u64,
 }
 
 impl Request<'_> {
-    /// The request in no provider's format: for a model that needs none.
+    /// Returns the request without a provider's format, for a model that needs none.
     pub fn plain_body(&self) -> String {
         let mut out = String::from("{\"system\":");
         let system: Array = self.system.iter().map(|text| Json::from(text.as_str())).collect();

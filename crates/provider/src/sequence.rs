@@ -1,7 +1,7 @@
-//! What a provider's cache sees of a body: tools, system, messages, in this order and nothing else.
+//! The part of a body that a provider's cache sees: tools, system, messages, in this order.
 //!
-//! Providers read their caches from the front, and put the tools before the system and the system before the
-//! messages, wherever a body has them. Marks that tell where a cache may end are not part of it.
+//! Providers read their caches from the front. They put the tools before the system and the system before the
+//! messages, regardless of their order in the body. Marks of the places where a cache may end are not part of it.
 
 /// The pieces of a body in the order of a cache, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,22 +11,22 @@ pub struct CachedSequence {
     system_end: usize,
 }
 
-/// In which piece of a sequence a byte is.
+/// The piece of a sequence that contains a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// The tools.
+    /// The byte is in the tools.
     Tools,
-    /// The system blocks.
+    /// The byte is in the system blocks.
     System,
-    /// The messages.
+    /// The byte is in the messages.
     Messages,
 }
 
-/// How Anthropic is told where a cache may end. In a text the quotes would be escaped.
+/// The mark by which Anthropic knows where a cache may end. Inside a text its quotes would be escaped.
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 impl CachedSequence {
-    /// Takes a body that [`Recipe::body`](crate::Recipe::body) has written apart.
+    /// Divides a body that [`Recipe::body`](crate::Recipe::body) has written.
     pub fn of(body: &str) -> Self {
         let (mut tools, mut system, mut messages) = ("", "", "");
         for (key, value) in entries(body) {
@@ -37,7 +37,7 @@ impl CachedSequence {
                 _ => {}
             }
         }
-        // Where system is no field of its own, it is the first message.
+        // If system is not a field of its own, it is the first message.
         let first = items(messages).next().filter(|first| first.starts_with(r#"{"role":"system""#));
         if let Some(first) = first.filter(|_| system.is_empty()) {
             system = first;
@@ -49,28 +49,28 @@ impl CachedSequence {
         text.push_str(&system.replace(MARK, ""));
         text.push('\n');
         let system_end = text.len();
-        // Without what opens the list: the bracket, or the comma behind the system's message.
+        // The opening of the list is left out: the bracket, or the comma after the system message.
         text.push_str(messages.replace(MARK, "").get(1..).unwrap_or_default());
         Self { text, tools_end, system_end }
     }
 
-    /// The whole of it.
+    /// Returns the text of the whole sequence.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The part that every longer sequence begins with that only adds to this one: all but what closes it.
+    /// Returns the part with which every extended sequence begins: all but the closing brackets.
     pub fn stem(&self) -> &str {
         self.text.trim_end_matches([']', '}'])
     }
 
-    /// How many bytes two sequences have in common at their beginnings.
+    /// Returns the number of bytes that two sequences share at their beginnings.
     pub fn common_bytes(&self, other: &Self) -> usize {
         let pairs = self.text.bytes().zip(other.text.bytes());
         pairs.take_while(|(one, other)| one == other).count()
     }
 
-    /// In which piece a byte is.
+    /// Returns the piece that contains a byte.
     pub fn section(&self, at: usize) -> Section {
         match at {
             _ if at < self.tools_end => Section::Tools,
@@ -79,8 +79,8 @@ impl CachedSequence {
         }
     }
 
-    /// What the first bytes take, when the pieces take so many tokens: whole pieces, and of the one that ends
-    /// within them as much as its bytes tell.
+    /// Returns the tokens of the first bytes, given the tokens of the pieces: whole pieces, and a share by bytes of
+    /// the piece in which they end.
     pub fn tokens_of(&self, bytes: usize, tools: u64, system: u64, messages: u64) -> u64 {
         let share = |tokens: u64, from: usize, to: usize| {
             let (all, inside) = (to - from, bytes.clamp(from, to) - from);
@@ -92,7 +92,7 @@ impl CachedSequence {
     }
 }
 
-/// The keys and values of an object, as they are written.
+/// Returns the keys and values of an object as they are written.
 fn entries(object: &str) -> impl Iterator<Item = (&str, &str)> {
     items(object).filter_map(|entry| {
         let key = entry.get(..string_end(entry.as_bytes(), 0))?;
@@ -100,7 +100,7 @@ fn entries(object: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// What stands between the commas of an object or an array, as it is written.
+/// Returns the items between the commas of an object or an array as they are written.
 fn items(json: &str) -> impl Iterator<Item = &str> {
     let bytes = json.as_bytes();
     let mut at = 1;
@@ -127,7 +127,7 @@ fn items(json: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The place behind the string that begins at `start`.
+/// Returns the place after the string that begins at `start`.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {

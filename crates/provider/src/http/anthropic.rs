@@ -1,9 +1,9 @@
 //! Reads the stream of Anthropic's messages.
 //!
-//! An answer is a list of blocks, each begun, grown and stopped: text, thinking with its signature, thinking
-//! that is hidden, calls of tools. Counts of tokens are cumulative, so a later one replaces. Only
-//! `message_stop` ends an answer properly. Events, blocks and deltas that we do not know are skipped, as
-//! Anthropic asks of its clients.
+//! An answer is a list of blocks, each of which begins, grows and stops: text, thinking with its signature,
+//! hidden thinking, calls of tools. Token counts are cumulative, so a later one replaces an earlier one.
+//! Only `message_stop` ends an answer properly. Unknown events, blocks and deltas are skipped, as Anthropic
+//! asks of its clients.
 
 #[cfg(test)]
 mod tests;
@@ -19,14 +19,14 @@ use super::intake::StreamReader;
 use super::sse::Event;
 use crate::{AnswerEnd, Usage};
 
-/// Where in the metadata of a part Anthropic's own is.
+/// The key of Anthropic's own metadata in the metadata of a part.
 const NAME: &str = "anthropic";
 
-/// An answer of Anthropic on its way.
+/// An answer of Anthropic that is being read.
 #[derive(Debug)]
 pub(crate) struct AnthropicReader {
     draft: AnswerDraft,
-    /// The blocks that are not stopped, by their index.
+    /// The blocks that have not stopped, by their index.
     open: BTreeMap<u64, StreamBlock>,
     calls: Vec<Call>,
     tokens: Tokens,
@@ -42,7 +42,7 @@ enum StreamBlock {
     Call { call: Call, whole: Option<Json> },
 }
 
-/// The counts as they were last told.
+/// The token counts of the last report.
 #[derive(Debug, Default)]
 struct Tokens {
     input: Option<u64>,
@@ -64,7 +64,7 @@ impl AnthropicReader {
     }
 
     fn start(&mut self, index: u64, block: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
-        // A block that is begun again was stopped without a word.
+        // A block that begins again has stopped silently.
         self.stop(index, out);
         if self.calls.len() + self.open.len() >= CALLS_MAX {
             return Err(AnswerFault::Protocol(format!(
@@ -127,7 +127,7 @@ impl AnthropicReader {
         match self.open.remove(&index) {
             Some(StreamBlock::Text(part)) => self.draft.end(part, None, out),
             Some(StreamBlock::Thinking { part, signature }) => {
-                // Without its signature it cannot be given back, and whoever compiles sees that.
+                // Without its signature it cannot be sent back, and the compiler sees that.
                 let own = (!signature.is_empty())
                     .then(|| (NAME, Object::from([("signature", signature)])));
                 self.draft.end(part, own, out);
@@ -148,7 +148,7 @@ impl AnthropicReader {
         }
     }
 
-    /// The block an event is about. Without an index it is the latest.
+    /// Returns the index of an event's block; without an index it is the latest.
     fn index(&self, json: &Json) -> u64 {
         let latest = || self.open.last_key_value().map_or(0, |(index, _)| *index);
         json.get("index").and_then(Json::as_u64).unwrap_or_else(latest)
@@ -163,7 +163,7 @@ impl AnthropicReader {
 
 impl StreamReader for AnthropicReader {
     fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
-        // Some who imitate Anthropic end as OpenAI does; it means nothing here.
+        // Some imitations of Anthropic end as OpenAI does; that means nothing here.
         if matches!(event.data.trim(), "" | "[DONE]") {
             return Ok(false);
         }
@@ -207,7 +207,7 @@ impl StreamReader for AnthropicReader {
     }
 
     fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
-        // A block that is open or a reason that is missing means that something was lost on the way.
+        // An open block or a missing reason means that something was lost on the way.
         let Some(reason) = self.reason.filter(|_| self.has_stopped && self.open.is_empty()) else {
             return Err(AnswerFault::Unfinished);
         };
@@ -226,7 +226,7 @@ impl Tokens {
         self.output = count(self.output, "output_tokens");
     }
 
-    /// Anthropic counts what it reads from its cache and what it writes to it apart from the rest.
+    /// Returns the usage. Anthropic counts cache reads and cache writes apart from other input.
     fn usage(&self) -> Option<Usage> {
         self.input.or(self.output)?;
         let parts = [self.input, self.cache_write, self.cache_read];
@@ -245,7 +245,7 @@ fn finish_reason(name: &str) -> FinishReason {
         "tool_use" => FinishReason::ToolCalls,
         "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
         "refusal" => FinishReason::ContentFilter,
-        // `pause_turn` among them: the answer stands, but the model had not come to its end.
+        // This includes `pause_turn`: the answer stands, but the model had not finished.
         _ => FinishReason::Other,
     }
 }

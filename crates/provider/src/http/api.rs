@@ -1,4 +1,4 @@
-//! What tells the two APIs apart outside of their answers: address, headers, and who reads.
+//! The differences of the two APIs besides their answers: address, headers and reader.
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
@@ -10,12 +10,12 @@ use super::openai::OpenAiReader;
 use super::settings::ApiKey;
 use crate::ProviderError;
 
-/// The language that a host speaks.
+/// The API that a host offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Api {
-    /// Chat completions.
+    /// OpenAI's chat completions.
     OpenAi,
-    /// Messages.
+    /// The messages API of Anthropic.
     Anthropic,
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Api {
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 impl Api {
-    /// The provider's name, as `llm.provider` names it.
+    /// Returns the name of the provider, as `llm.provider` has it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -31,7 +31,7 @@ impl Api {
         }
     }
 
-    /// The address that requests go to.
+    /// Returns the address to which requests are sent.
     pub(crate) fn endpoint(self, base_url: &str) -> Result<Url, ProviderError> {
         let refuse = |problem: &str| ProviderError::BaseUrl {
             provider: self.name().to_owned(),
@@ -55,7 +55,7 @@ impl Api {
         Ok(url)
     }
 
-    /// The headers that say who asks.
+    /// Returns the headers that identify the sender.
     pub(crate) fn headers(self, key: Option<&ApiKey>) -> Result<HeaderMap, ProviderError> {
         let mut headers = HeaderMap::new();
         if self == Self::Anthropic {

@@ -1,11 +1,11 @@
 //! The connection to a provider: one client for all requests, and a deadline for every wait.
 //!
-//! Three waits can hang: until there is a connection, until the answer begins, and until it goes on. Each
-//! has its own deadline, and there is none on the whole, because a long answer is not a late one. Dropping
-//! the future at any point closes the connection.
+//! Three waits can hang: until there is a connection, until the answer begins, and until it continues. Each has its
+//! own deadline. There is none for the whole, because a long answer is not a late one. Dropping the future at any
+//! point closes the connection.
 //!
-//! The client is made when the first request is sent, since reading the system's certificates takes longer
-//! than all else that a start does. Redirects are not followed: they would carry the key to whoever is named.
+//! The client is made when the first request is sent, because reading the system's certificates takes longer than
+//! the rest of a start. Redirects are not followed: they would carry the key to another host.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -19,23 +19,23 @@ use tokio::time::{Instant, timeout};
 use super::settings::HttpSettings;
 use crate::Deadline;
 
-/// How much of the body of an error is read. Their sentences are short; pages are not.
+/// The number of bytes that are read of an error's body: messages are short, but pages are not.
 pub(crate) const ERROR_BYTES_MAX: usize = 64 * 1024;
 
-/// What is wrong with a connection.
+/// The problem with a connection.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// A deadline passed.
+    /// A deadline has passed.
     Late(Deadline, Duration),
-    /// There is none: no such host, nobody listening, no trust.
+    /// There is no connection: the host is unknown, refuses, or is not trusted.
     Unreachable(String),
-    /// It broke.
+    /// The connection broke during the answer.
     Broken(String),
-    /// No client could be made.
+    /// The HTTP client could not be made.
     NoClient(String),
 }
 
-/// The way to one address.
+/// The connection to one address.
 #[derive(Debug)]
 pub(crate) struct Connection {
     url: Url,
@@ -58,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// The host and port, as errors name it.
+    /// Returns the host and port, as errors name them.
     pub(crate) fn host(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
         match self.url.port() {
@@ -67,7 +67,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request, and gives the answer as soon as it begins.
+    /// Sends a request, and returns the answer as soon as it begins.
     pub(crate) async fn post(&self, body: String) -> Result<Incoming, Trouble> {
         let client = self.client.get_or_init(|| self.client()).as_ref();
         let client = client.map_err(|problem| Trouble::NoClient(problem.clone()))?;
@@ -110,15 +110,15 @@ impl Connection {
             .user_agent(concat!("shipmate/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.connect)
             .redirect(redirect::Policy::none());
-        // A proxy of the environment is for the world outside, whether or not `NO_PROXY` says so.
+        // A proxy of the environment is meant for other machines, with or without `NO_PROXY`.
         if is_this_machine(&self.url) { builder.no_proxy() } else { builder }
     }
 }
 
-/// An answer on its way.
+/// An answer that is being received.
 pub(crate) struct Incoming {
     response: Response,
-    /// Until its first piece: how much is left of the deadline, and how long that was.
+    /// Before its first piece: the rest of the deadline, and its whole length.
     first: Option<(Duration, Duration)>,
     idle: Duration,
 }
@@ -132,7 +132,7 @@ impl Incoming {
         self.response.headers()
     }
 
-    /// The next piece, or nothing when the sender has ended the answer.
+    /// Returns the next piece, or `None` when the sender has ended the answer.
     pub(crate) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, Trouble> {
         let (left, late) = match self.first {
             Some((left, whole)) => (left, Trouble::Late(Deadline::FirstByte, whole)),
@@ -148,7 +148,7 @@ impl Incoming {
         }
     }
 
-    /// The body of an error, as much as is wanted and comes in time.
+    /// Returns the body of an error, as far as it is wanted and arrives in time.
     pub(crate) async fn error_body(mut self) -> Vec<u8> {
         let mut body = Vec::new();
         let idle = self.idle;
@@ -161,8 +161,8 @@ impl Incoming {
                 }
             }
         };
-        // Late or broken, what has come is what there is. One host says nothing at all when a request is too
-        // long; one that never came to its words says something else.
+        // Late or broken, the received part has to do. One host sends an empty body when a request is too long, so
+        // a body that never arrived gets other words.
         if timeout(idle, read).await.is_err() && body.trim_ascii().is_empty() {
             return b"(the words of the error did not come in time)".to_vec();
         }
@@ -170,14 +170,14 @@ impl Incoming {
     }
 }
 
-/// Whether an address is this machine's own.
+/// Whether an address is on this machine.
 fn is_this_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     is_loopback || host == "localhost" || host.ends_with(".localhost")
 }
 
-/// What happened, from the end of the chain of causes, where the reason is. The address is not repeated.
+/// Returns the innermost cause, which has the reason. The address is not repeated.
 fn innermost(error: &reqwest::Error) -> String {
     let mut causes = Vec::new();
     let mut cause = error.source();

@@ -1,45 +1,45 @@
-//! An answer being written down: what both readers have in common.
+//! Assembles an answer; both readers use it.
 //!
-//! Text and reasoning go out at once, each part begun with its first piece. Calls of tools are held until
-//! the answer has ended properly, because a call from half an answer may be half a call: [`AnswerDraft::finish`]
-//! is the only way out for them.
+//! Text and reasoning are passed on at once, and each part begins with its first piece. Calls of tools are held
+//! back until the answer has ended properly, because a call in half an answer may be half a call.
+//! [`AnswerDraft::finish`] is their only way out.
 
 use ship_message::json::{JsString, Json, Object};
 use ship_message::{Chunk, FinishReason, TextChunk, ToolChunk};
 
 use crate::{AnswerEnd, Usage};
 
-/// How many calls of one answer can be run. Models that ask for more are in a loop.
+/// The number of calls of one answer that can run. A model that asks for more is in a loop.
 pub(crate) const RUNNABLE_CALLS_MAX: usize = 64;
 
-/// How many calls of one answer are kept at all, so that a stream of empty ones cannot fill the memory.
+/// The number of calls of one answer that are kept, so that a stream of empty ones cannot fill the memory.
 pub(crate) const CALLS_MAX: usize = 1024;
 
-/// An id longer than this is replaced. The longest of a known provider has 64 characters.
+/// The length above which an id is replaced. The longest id of a known provider has 64 characters.
 const CALL_ID_CHARS_MAX: usize = 64;
 
-/// A tool's name is shortened to this. Providers take 64 or 128.
+/// The length to which a tool's name is cut. Providers take 64 or 128.
 const TOOL_NAME_CHARS_MAX: usize = 128;
 
-/// Whose answer it is.
+/// The origin of an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
-    /// The provider's name.
+    /// The name of the provider.
     pub(crate) provider: &'static str,
-    /// The model's name.
+    /// The name of the model.
     pub(crate) model: String,
-    /// A number that no other answer has, for the ids that a provider forgot.
+    /// A number that no other answer has, for ids that the provider left out.
     pub(crate) serial: u64,
 }
 
-/// A part that is being written: text or reasoning.
+/// The kind of a part that is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProseKind {
     Text,
     Reasoning,
 }
 
-/// A part on its way. Nothing is told of it before there is something in it.
+/// A part that is being written. It is not announced before it has content.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) kind: ProseKind,
@@ -47,26 +47,26 @@ pub(crate) struct Part {
     is_begun: bool,
 }
 
-/// A call of a tool, as far as it has come.
+/// A call of a tool, as far as it has arrived.
 #[derive(Debug, Default)]
 pub(crate) struct Call {
-    /// The provider's id, if it gave one.
+    /// The id of the provider, if it gave one.
     pub(crate) id: String,
-    /// The tool's name.
+    /// The name of the tool.
     pub(crate) name: String,
     /// The text of the input.
     pub(crate) input: JsString,
-    /// What the provider wants back with the call.
+    /// The metadata that the provider wants back with the call.
     pub(crate) metadata: Option<Json>,
 }
 
-/// An answer being written down.
+/// An answer that is being assembled.
 #[derive(Debug)]
 pub(crate) struct AnswerDraft {
     origin: Origin,
     next_id: u64,
     pub(crate) usage: Option<Usage>,
-    /// The field that reasoning came in, if it may be sent back in one of that name.
+    /// The field in which reasoning came, if it may be sent back in a field of that name.
     pub(crate) reasoning_field: Option<&'static str>,
 }
 
@@ -75,14 +75,14 @@ impl AnswerDraft {
         Self { origin, next_id: 0, usage: None, reasoning_field: None }
     }
 
-    /// A new part. Its id is unique within the answer.
+    /// Begins a part with an id that is unique within the answer.
     pub(crate) fn part(&mut self, kind: ProseKind) -> Part {
         let id = self.next_id.to_string();
         self.next_id += 1;
         Part { kind, id, is_begun: false }
     }
 
-    /// Adds to a part.
+    /// Adds text to a part.
     pub(crate) fn grow(&self, part: &mut Part, delta: &JsString, out: &mut Vec<Chunk>) {
         if delta.is_empty() {
             return;
@@ -96,7 +96,7 @@ impl AnswerDraft {
         });
     }
 
-    /// Ends a part. One with nothing in it leaves no trace unless the provider wants something back.
+    /// Ends a part. An empty part leaves no trace, unless the provider wants something back.
     pub(crate) fn end(
         &self,
         mut part: Part,
@@ -109,7 +109,7 @@ impl AnswerDraft {
         if !part.is_begun {
             return;
         }
-        // Metadata replaces what the part began with, so it is told whole.
+        // Metadata replaces that of the start, so it is given completely.
         let metadata = metadata.map(|own| self.reasoning_metadata(Some(own)));
         let chunk = TextChunk { id: part.id, provider_metadata: metadata };
         out.push(match part.kind {
@@ -132,7 +132,7 @@ impl AnswerDraft {
         });
     }
 
-    /// Says whose reasoning it is: only the model that wrote it can be given it back.
+    /// Returns metadata with the author of the reasoning: only the model that wrote it may get it back.
     fn reasoning_metadata(&self, own: Option<(&'static str, Object)>) -> Json {
         let mut whose =
             Object::from([("provider", self.origin.provider), ("model", &self.origin.model)]);
@@ -147,7 +147,7 @@ impl AnswerDraft {
         metadata.into()
     }
 
-    /// Ends the answer, which ended properly: the calls go out, those that can be run to be run.
+    /// Ends an answer that has ended properly: passes on the calls, those that can run as runnable.
     pub(crate) fn finish(
         &self,
         reason: FinishReason,
@@ -162,7 +162,7 @@ impl AnswerDraft {
             | FinishReason::Error
             | FinishReason::Other => None,
         };
-        // Some providers say `stop` although calls came, and some `tool_calls` although none did.
+        // Some providers say `stop` although there are calls, and some `tool_calls` although there are none.
         let finish_reason = match (cut, calls.is_empty(), reason) {
             (Some(_), _, _) => reason,
             (None, false, _) => FinishReason::ToolCalls,
@@ -186,7 +186,7 @@ const CUT_BY_FILTER: &str =
     "The provider cut the answer off, so its calls may be incomplete and none of them was run.";
 
 impl Call {
-    /// The call as it is told, or why it cannot be run.
+    /// Returns the chunk of the call, or of the error why it cannot run.
     fn into_chunk(self, at: usize, cut: Option<&str>) -> Chunk {
         let read = read_input(&self.input);
         let problem = match &read {
@@ -207,7 +207,7 @@ impl Call {
             ..ToolChunk::default()
         };
         let tool_name = readable_name(&self.name);
-        // What was not understood is kept as it came.
+        // An input that could not be parsed is kept as it came.
         let input = read.unwrap_or_else(|_| without_nul(&self.input).into());
         match problem {
             None => Chunk::ToolInputAvailable { tool, tool_name, input },
@@ -216,7 +216,7 @@ impl Call {
     }
 }
 
-/// Reads the text of an input. Nothing at all means that there is none; so does `null`.
+/// Parses the text of an input. An empty text or `null` means that there is none.
 fn read_input(text: &str) -> Result<Json, String> {
     if text.trim().is_empty() {
         return Ok(Object::new().into());
@@ -234,14 +234,14 @@ fn read_input(text: &str) -> Result<Json, String> {
     }
 }
 
-/// An id that can be stored, shown and sent back. Others are replaced: an id only pairs a call with its
+/// Whether an id can be stored, shown and sent back. Any other is replaced: an id only pairs a call with its
 /// result, and we send both.
 fn is_good_id(id: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_graphic() && !"<>&\"'`\\".contains(c);
     !id.is_empty() && id.len() <= CALL_ID_CHARS_MAX && id.chars().all(is_plain)
 }
 
-/// A name that can be stored and shown; whether there is such a tool is for the agent to say.
+/// Returns a name that can be stored and shown; the agent decides whether such a tool exists.
 fn readable_name(name: &str) -> String {
     let name = name.trim();
     if name.is_empty() {
@@ -251,7 +251,7 @@ fn readable_name(name: &str) -> String {
     name.chars().take(TOOL_NAME_CHARS_MAX).map(readable).collect()
 }
 
-/// U+0000 is a character that databases do not take, and no answer means it.
+/// Replaces U+0000, which databases refuse and no answer means.
 fn without_nul(text: &JsString) -> JsString {
     if text.contains('\0') { text.replace('\0', "\u{FFFD}").into() } else { text.clone() }
 }

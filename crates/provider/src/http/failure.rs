@@ -1,4 +1,4 @@
-//! Why an attempt failed, and whether another may help.
+//! Explains why an attempt failed, and whether another may help.
 
 use std::time::Duration;
 
@@ -13,26 +13,26 @@ use crate::overflow::Overflow;
 /// A failed attempt.
 #[derive(Debug)]
 pub(crate) struct AttemptFailure {
-    /// What is told when it stays at that.
+    /// The error that is reported if there is no other attempt.
     pub(crate) error: ProviderError,
-    /// In few words, for a notice and for an answer that broke off.
+    /// A short reason for notices and for an answer that broke off.
     pub(crate) reason: String,
-    /// Whether to try again.
+    /// Whether another attempt is made.
     pub(crate) again: RetryAdvice,
 }
 
-/// Whether to try again.
+/// Says whether another attempt is made.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RetryAdvice {
-    /// It would fail again.
+    /// Another attempt would fail too.
     No,
-    /// It may pass; not before the time that the provider asks for.
+    /// Another attempt may succeed, but not before the time that the provider asks for.
     After(Option<Duration>),
-    /// At once, with a body that limits the answer by `max_completion_tokens`.
+    /// Another attempt is made at once, with a body that limits the answer by `max_completion_tokens`.
     MaxCompletionTokens,
 }
 
-/// Who was asked, for the sentences.
+/// The receiver of the request, for error messages.
 pub(crate) struct RequestParty<'a> {
     pub(crate) api: Api,
     pub(crate) host: &'a str,
@@ -45,13 +45,13 @@ impl RequestParty<'_> {
         self.api.name().to_owned()
     }
 
-    /// Nobody answered, or not to the end.
+    /// Describes a missing or interrupted answer.
     pub(crate) fn trouble(&self, trouble: Trouble) -> AttemptFailure {
         let host = self.host;
         let again = RetryAdvice::After(None);
         match trouble {
             Trouble::Late(deadline, after) => {
-                // How often is known when it is given up.
+                // The number of attempts is known when the last one has failed.
                 let error = ProviderError::TimedOut {
                     provider: self.provider(),
                     host: host.to_owned(),
@@ -82,7 +82,7 @@ impl RequestParty<'_> {
         }
     }
 
-    /// The answer has a fault.
+    /// Describes a faulty answer.
     pub(crate) fn fault(&self, fault: AnswerFault) -> AttemptFailure {
         match fault {
             AnswerFault::Said(said) => self.said(&said, Hints::default()),
@@ -97,12 +97,12 @@ impl RequestParty<'_> {
         }
     }
 
-    /// The provider said what is wrong.
+    /// Describes an error that the provider reports.
     pub(crate) fn said(&self, said: &ProviderErrorText, hints: Hints) -> AttemptFailure {
         let words = self.words(said);
         let verdict = said.verdict();
         let again = match (&verdict, hints.should_retry) {
-            // No wait helps against these, whatever a header says.
+            // No wait helps against these, even if a header says so.
             (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => RetryAdvice::No,
             (Verdict::MaxTokensRenamed, _) if self.api == Api::OpenAi => {
                 RetryAdvice::MaxCompletionTokens
@@ -133,7 +133,7 @@ impl RequestParty<'_> {
         AttemptFailure { error, reason: words, again }
     }
 
-    /// What was said, or at least what its status means.
+    /// Returns the provider's message, or at least the meaning of the status.
     fn words(&self, said: &ProviderErrorText) -> String {
         let message = quote(&said.message, self.key);
         let status = said.status.and_then(|status| reqwest::StatusCode::from_u16(status).ok());
@@ -165,7 +165,7 @@ impl RequestParty<'_> {
 }
 
 impl AttemptFailure {
-    /// The error, when it was tried as often as this.
+    /// Returns the error after this number of attempts.
     pub(crate) fn after(self, tried: u32) -> ProviderError {
         let mut error = self.error;
         if let ProviderError::Unavailable { attempts, .. }
@@ -178,7 +178,7 @@ impl AttemptFailure {
 }
 
 fn named(status: reqwest::StatusCode) -> String {
-    // 529 is Anthropic's own, and others have their own too.
+    // Some statuses, such as Anthropic's 529, have no standard name.
     match status.canonical_reason() {
         Some(name) => format!("{} {name}", status.as_u16()),
         None => status.as_u16().to_string(),

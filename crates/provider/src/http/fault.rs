@@ -1,25 +1,25 @@
-//! What is wrong with an answer, and what a provider says is wrong with a request.
+//! Faults of an answer, and errors that a provider reports.
 //!
-//! Errors come as the body of a refused request and inside an answer that had begun with 200, in a dozen
-//! shapes: an object under `error`, a string under it, a flat object, a list of objects, text, a page.
-//! [`ProviderErrorText`] is all of them, and [`ProviderErrorText::verdict`] tells what they mean by status, type and code, and by the
-//! text only where nothing else tells.
+//! Errors come as the body of a refused request, and inside an answer that began with 200, in a dozen forms: an
+//! object under `error`, a string under it, a flat object, a list of objects, text, a page. [`ProviderErrorText`]
+//! represents all of them. [`ProviderErrorText::verdict`] determines their meaning from status, type and code, and
+//! from the text only where these do not suffice.
 
 use ship_message::json::{Json, JsonError};
 
 use super::sse::TooLarge;
 use crate::overflow::{Overflow, OverflowPlace, overflow};
 
-/// What is wrong with an answer.
+/// The fault of an answer.
 #[derive(Debug)]
 pub(crate) enum AnswerFault {
-    /// The provider says that it failed.
+    /// The provider reports a failure.
     Said(ProviderErrorText),
-    /// It is no answer of such a provider. Holds what came, as the end of a sentence.
+    /// It is not an answer of such a provider. The text describes it, as the end of a sentence.
     Protocol(String),
-    /// It is nothing at all.
+    /// The answer is completely empty.
     Empty,
-    /// It ended before it said so.
+    /// The answer ended without saying so.
     Unfinished,
 }
 
@@ -36,54 +36,54 @@ impl From<TooLarge> for AnswerFault {
     }
 }
 
-/// An error as a provider tells it.
+/// An error that a provider reports.
 #[derive(Debug, Default)]
 pub(crate) struct ProviderErrorText {
-    /// The status of the answer, or the number that an error within it has for a code.
+    /// The status of the answer, or the number that an error inside it has as its code.
     pub(crate) status: Option<u16>,
-    /// Its type and its codes, in lower case.
+    /// The type and the codes of the error, in lower case.
     marks: Vec<String>,
-    /// The field of the request that it is about.
+    /// The field of the request that it concerns.
     param: String,
-    /// Its sentence.
+    /// The message of the error.
     pub(crate) message: String,
-    /// All of it, for whoever looks for an overflow.
+    /// The whole body, which is searched for signs of an overflow.
     body: String,
-    /// Where it was said.
+    /// The place where it was reported.
     place: OverflowPlace,
 }
 
-/// What an error means for us.
+/// The meaning of an error for us.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The request is too long.
     Overflow(Overflow),
-    /// The account may not spend more.
+    /// The account has reached its spending limit.
     Quota,
-    /// The key is not good for this.
+    /// The key lacks the permission.
     Key,
-    /// There is no such model or address.
+    /// The model or the address does not exist.
     Model,
     /// `max_tokens` has another name for this model.
     MaxTokensRenamed,
-    /// It will pass.
+    /// The problem is temporary.
     Passing,
-    /// It is not about us and says not whether it will pass.
+    /// The provider failed, and it is unknown whether the problem is temporary.
     Failed,
-    /// It is an answer of something else.
+    /// The answer comes from another kind of server.
     Elsewhere,
-    /// It will be refused again.
+    /// The request would be refused again.
     Refused,
 }
 
 impl ProviderErrorText {
-    /// Reads the body of an answer that is not 200.
+    /// Reads the body of an answer whose status is not 200.
     pub(crate) fn in_body(status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
         let mut said = match Json::parse(text) {
             Ok(json) => Self::read(&json),
-            // A page says nothing that the status does not.
+            // A page says no more than the status.
             Err(_) if text.starts_with('<') => Self::default(),
             Err(_) => Self { message: text.to_owned(), ..Self::default() },
         };
@@ -93,7 +93,7 @@ impl ProviderErrorText {
         said
     }
 
-    /// Reads an event, or an answer that was no stream, if it tells of an error.
+    /// Reads an event, or an answer that is not a stream, if it reports an error.
     pub(crate) fn in_stream(json: &Json, is_named_error: bool) -> Option<Self> {
         let first = json.as_array().and_then(<[Json]>::first).unwrap_or(json);
         let has_error = match first.get("error") {
@@ -108,7 +108,7 @@ impl ProviderErrorText {
         (has_error || is_error || is_named_error).then(|| Self::read(json))
     }
 
-    /// An error of the provider's own that it has no words for.
+    /// Makes an error of the provider's server that has no code.
     pub(crate) fn server(message: String) -> Self {
         Self { marks: vec!["server_error".to_owned()], message, ..Self::default() }
     }
@@ -131,7 +131,7 @@ impl ProviderErrorText {
         }
     }
 
-    /// Tells what the error means.
+    /// Determines the meaning of the error.
     pub(crate) fn verdict(&self) -> Verdict {
         if let Some(overflow) = overflow(self.status, &self.body, self.place) {
             return Verdict::Overflow(overflow);
@@ -153,7 +153,7 @@ impl ProviderErrorText {
         }
     }
 
-    /// An error inside an answer has no status, only a type.
+    /// Determines the meaning from the type: an error inside an answer has no status.
     fn verdict_by_mark(&self) -> Verdict {
         let has = |words: &[&str]| {
             self.marks.iter().any(|mark| words.iter().any(|word| mark.contains(word)))
@@ -180,7 +180,7 @@ impl ProviderErrorText {
             "billing_hard_limit_reached",
             "enforced_spend_limit_reached",
         ];
-        // Anthropic tells an empty account by the text alone.
+        // Anthropic reports an empty account only in the text.
         self.marks.iter().any(|mark| MARKS.contains(&mark.as_str()))
             || self.message.to_ascii_lowercase().contains("credit balance is too low")
     }
@@ -192,12 +192,12 @@ impl ProviderErrorText {
     }
 }
 
-/// The sentence of an error, wherever it is.
+/// Returns the message of an error, in any of its forms.
 fn message(error: &Json) -> Option<String> {
     if let Some(text) = error.as_str() {
         return Some(text.to_owned());
     }
-    // What a router passes on says more than its own words.
+    // The quoted error of a router's backend says more than the router's own words.
     let raw = error.get("metadata").and_then(|metadata| metadata.get("raw"));
     let inner = raw.and_then(Json::as_str).filter(|raw| !raw.is_empty());
     let own = ["message", "detail", "msg"].iter().find_map(|key| error.get(key)?.as_str());

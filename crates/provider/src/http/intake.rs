@@ -1,8 +1,8 @@
-//! Takes the bytes of an answer, whatever shape it has.
+//! Takes the bytes of an answer in any form.
 //!
-//! Most answers are event streams. Some hosts ignore `stream` and send one JSON object; a wrong address, a
-//! proxy or a login page sends HTML. The content type does not tell them apart reliably, but their first
-//! character does: no line of an event stream begins with `{` or `<`.
+//! Most answers are event streams. Some hosts ignore `stream` and send one JSON object; a wrong address, a proxy or
+//! a login page sends HTML. The content type does not distinguish them reliably, but their first character does: no
+//! line of an event stream begins with `{` or `<`.
 
 use ship_message::Chunk;
 use ship_message::json::Json;
@@ -11,22 +11,22 @@ use super::fault::AnswerFault;
 use super::sse::{EVENT_BYTES_MAX, Event, Events};
 use crate::AnswerEnd;
 
-/// How many bytes one answer may have in all: far more than any model writes at once.
+/// The number of bytes that one answer may have: far more than any model writes at once.
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Reads the answers of one kind of provider. It has no network and no clock.
+/// Reads the answers of one kind of provider, without network and clock.
 pub(crate) trait StreamReader: Send {
-    /// Takes one event. Tells whether it was the last.
+    /// Takes one event. Returns whether it was the last.
     fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault>;
 
     /// Takes an answer that came as one object.
     fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault>;
 
-    /// Ends the answer if it has ended properly, and only then gives its calls.
+    /// Ends the answer if it has ended properly, and only then passes on its calls.
     fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault>;
 }
 
-/// An answer on its way in.
+/// An answer that is being received.
 pub(crate) struct Intake {
     reader: Box<dyn StreamReader>,
     shape: Shape,
@@ -34,7 +34,7 @@ pub(crate) struct Intake {
 }
 
 enum Shape {
-    /// Nothing but white space has come.
+    /// Only white space has arrived.
     Unknown,
     Events(Events),
     Whole(Vec<u8>),
@@ -45,7 +45,7 @@ impl Intake {
         Self { reader, shape: Shape::Unknown, room: ANSWER_BYTES_MAX }
     }
 
-    /// Takes the next bytes. Gives how the answer ended when that is now known.
+    /// Takes the next bytes. Returns the end of the answer once it is known.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -102,7 +102,7 @@ impl Intake {
         }
     }
 
-    /// The sender has closed the answer.
+    /// Ends the answer after the sender has closed it.
     pub(crate) fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
         match &mut self.shape {
             Shape::Unknown => return Err(AnswerFault::Empty),
@@ -114,7 +114,7 @@ impl Intake {
                 self.reader.whole(&json, out)?;
             }
             Shape::Events(events) => {
-                // The tail may be half an event: then the answer is cut, not wrong.
+                // The tail may be half an event; then the answer is cut and not wrong.
                 let tail = events.tail().filter(|event| is_whole(event.data.trim()));
                 if let Some(event) = tail {
                     self.reader.event(&event, out)?;
@@ -128,7 +128,8 @@ impl Intake {
         self.reader.end(out)
     }
 
-    /// The connection broke or stalled. An answer that had told its end is whole all the same.
+    /// Ends the answer after the connection broke or stalled. An answer that has announced its end is
+    /// complete all the same.
     pub(crate) fn broke(&mut self, out: &mut Vec<Chunk>) -> Option<AnswerEnd> {
         match self.shape {
             Shape::Events(_) => self.reader.end(out).ok(),
@@ -137,7 +138,7 @@ impl Intake {
     }
 }
 
-/// White space, and the three bytes of a byte order mark.
+/// Whether a byte is white space or belongs to a byte order mark.
 fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF)
 }

@@ -1,9 +1,8 @@
-//! Reads the stream of a chat completion, OpenAI's and that of the many who say they are compatible.
+//! Reads the stream of a chat completion, from OpenAI and from the many hosts that claim to be compatible.
 //!
-//! A chunk has at most one choice that matters, with a delta: text, reasoning under one of several names,
-//! a refusal, pieces of calls. The answer has ended properly when a `finish_reason` came; the
-//! tokens may be told before, with or behind it. Whether tools are called is decided by whether calls came,
-//! not by the reason.
+//! A chunk has at most one choice that matters, with a delta: text, reasoning under one of several names, a
+//! refusal, pieces of calls. The answer has ended properly when a `finish_reason` has come; the token counts may
+//! come before, with or after it. The presence of calls decides whether tools are called, not the reason.
 
 mod calls;
 #[cfg(test)]
@@ -19,7 +18,7 @@ use super::intake::StreamReader;
 use super::sse::Event;
 use crate::{AnswerEnd, Usage};
 
-/// An answer of a chat completion on its way.
+/// A chat completion that is being read.
 #[derive(Debug)]
 pub(crate) struct OpenAiReader {
     draft: AnswerDraft,
@@ -45,14 +44,14 @@ impl OpenAiReader {
         if let Some(said) = ProviderErrorText::in_stream(choice, false) {
             return Err(AnswerFault::Said(said));
         }
-        // Whoever ignores `stream` has a message where the delta would be.
+        // A host that ignores `stream` has a message in the place of the delta.
         let delta = ["delta", "message"].iter().find_map(|key| choice.get(key)?.as_object());
         if let Some(delta) = delta {
             let reasoning = ["reasoning_content", "reasoning"]
                 .into_iter()
                 .find_map(|key| Some((key, filled(delta.get(key)?.as_js_string()?)?)));
             if let Some((field, reasoning)) = reasoning {
-                // Only who writes this field is known to read it.
+                // Only a host that writes this field is known to read it.
                 self.draft.reasoning_field =
                     Some(field).filter(|field| *field == "reasoning_content");
                 self.write(ProseKind::Reasoning, reasoning, out);
@@ -79,7 +78,7 @@ impl OpenAiReader {
         }
     }
 
-    /// Text, or a list of texts and thoughts.
+    /// Takes a text, or a list of texts and thoughts.
     fn content(&mut self, content: &Json, out: &mut Vec<Chunk>) {
         if let Some(text) = content.as_js_string() {
             self.write(ProseKind::Text, text, out);
@@ -100,7 +99,7 @@ impl OpenAiReader {
         }
     }
 
-    /// Adds to the part that is open, or ends it and opens another if it is of the other kind.
+    /// Adds to the open part, or ends it and begins another if it is of the other kind.
     fn write(&mut self, kind: ProseKind, delta: &JsString, out: &mut Vec<Chunk>) {
         if delta.is_empty() {
             return;
@@ -147,7 +146,7 @@ impl StreamReader for OpenAiReader {
     }
 
     fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
-        // An answer without a reason was cut off somewhere, whoever says `[DONE]` behind it.
+        // An answer without a reason was cut off, even if `[DONE]` follows.
         let Some(reason) = self.reason else { return Err(AnswerFault::Unfinished) };
         if let Some(part) = self.open.take() {
             self.draft.end(part, None, out);
@@ -157,7 +156,7 @@ impl StreamReader for OpenAiReader {
     }
 }
 
-/// The choice that matters; we never ask for a second.
+/// Returns the choice that matters; we never ask for a second.
 fn first_choice(choices: &[Json]) -> Option<&Json> {
     let is_first = |choice: &&Json| {
         choice.as_object().is_some()
@@ -180,7 +179,7 @@ fn finish_reason(name: &str) -> FinishReason {
     }
 }
 
-/// Reads the tokens: those read from a cache are among the input.
+/// Reads the token counts; those read from a cache are part of the input.
 fn usage(json: &Json) -> Option<Usage> {
     let count = |key: &str| json.get(key).and_then(Json::as_u64);
     let input = count("prompt_tokens");

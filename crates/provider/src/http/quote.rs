@@ -1,29 +1,29 @@
-//! Quoting what a provider said, so that it can be shown and logged.
+//! Quotes a provider's message so that it can be shown and logged.
 //!
-//! Providers repeat keys in their errors, masked more or less, and echo whatever they were sent. So a quote
-//! is one line of limited length, and every word that looks like a key or has a part of ours is left out.
+//! Providers repeat keys in their errors, more or less masked, and echo what they received. So a quote is one line
+//! of limited length, and every word that looks like a key or contains a part of ours is left out.
 
-/// How many characters are quoted.
+/// The number of characters that are quoted.
 const QUOTED_CHARS_MAX: usize = 300;
 
-/// How much of a text is looked at to quote that many.
+/// The number of bytes of a text that are read for that.
 const READ_BYTES_MAX: usize = 4096;
 
-/// What stands in place of a word that was left out.
+/// The text in the place of a word that was left out.
 const LEFT_OUT: &str = "[…]";
 
-/// As many bytes of our key in a row are a part of it and no accident.
+/// The number of consecutive bytes of our key that cannot match by accident.
 const KEY_PART_BYTES: usize = 6;
 
-/// What is shorter is no secret but a word such as `none`, for hosts that want any.
+/// The length below which a key is not a secret but a word such as `none`, for hosts that want any.
 const KEY_BYTES_MIN: usize = 8;
 
-/// A run of letters and digits of this length is no word.
+/// The length from which a run of letters and digits is not a word.
 const SECRET_CHARS_MIN: usize = 20;
 
-/// Quotes a text: one line, without control characters, without anything like a key, not too long.
+/// Quotes a text: one line of limited length, without control characters and without anything like a key.
 pub(crate) fn quote(text: &str, key: Option<&str>) -> String {
-    // Only the beginning is looked at: an error may be as large as an event.
+    // Only the beginning is read, because an error may be as large as an event.
     let text = &text[..text.floor_char_boundary(READ_BYTES_MAX)];
     let mut quoted = String::new();
     let mut chars = 0;
@@ -41,7 +41,7 @@ pub(crate) fn quote(text: &str, key: Option<&str>) -> String {
                 quoted.push('…');
                 return quoted;
             }
-            // Marks that turn the direction of writing could make a sentence read as another.
+            // Characters that turn the direction of writing could make a sentence read as another.
             quoted.push(if is_invisible(c) { '\u{FFFD}' } else { c });
             chars += 1;
         }
@@ -53,7 +53,7 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }
 
-/// Whether a word is, holds or hints at a key.
+/// Whether a word is a key, or contains or hints at one.
 fn is_secret(word: &str, key: Option<&str>) -> bool {
     const BEGINNINGS: [&str; 8] =
         ["sk-", "sk_", "pk-", "gsk_", "xai-", "aiza", "bearer", "api-key:"];
@@ -73,7 +73,7 @@ fn has_part_of(word: &str, key: Option<&str>) -> bool {
     parts.any(|part| word.windows(KEY_PART_BYTES).any(|of_word| of_word == part))
 }
 
-/// A long run of letters and digits, mixed.
+/// Whether a run is long and mixes letters and digits.
 fn is_random(run: &str) -> bool {
     run.len() >= SECRET_CHARS_MIN
         && run.contains(|c: char| c.is_ascii_digit())

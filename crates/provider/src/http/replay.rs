@@ -1,4 +1,4 @@
-//! An answer that is here already, read as if it came from the network: how `./bench` measures the reading.
+//! Reads a recorded answer as if it came from the network, for the measurements of `./bench`.
 
 use ship_message::Chunk;
 
@@ -7,7 +7,7 @@ use super::draft::Origin;
 use super::intake::Intake;
 use crate::wire::Format;
 
-/// The chunks of a whole answer that comes in pieces of `size` bytes; nothing if it does not end properly.
+/// Returns the chunks of an answer that comes in pieces of `size` bytes; `None` if it does not end properly.
 #[doc(hidden)]
 pub fn read_answer(format: Format, bytes: &[u8], size: usize) -> Option<Vec<Chunk>> {
     let api = match format {

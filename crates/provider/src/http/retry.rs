@@ -1,8 +1,8 @@
-//! When a request that failed is sent again, and how long to wait before.
+//! Decides when a failed request is sent again.
 //!
-//! The wait grows from half a second to eight, each time a random part of it, so that many clients that
-//! failed together do not come back together. When the provider says how long to wait it is never less. A
-//! wait that would go beyond the budget is not begun: the person learns at once what the provider asks.
+//! The longest wait grows from half a second to eight, and each wait is a random part of it, so that many clients
+//! that failed together do not return together. If the provider asks for a wait, it is never shorter. A wait beyond
+//! the budget is not begun: the person learns at once what the provider asks for.
 
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
@@ -12,30 +12,30 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::HeaderMap;
 use tokio::time::Instant;
 
-/// The longest wait after the first failure; it doubles with each.
+/// The longest wait after the first failure; it doubles with each failure.
 const FIRST_WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// The longest wait of all that we choose ourselves.
+/// The longest wait that we choose ourselves.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
-/// Time and chance, as retries need them. Tests bring their own.
+/// The time and randomness of retries. Tests bring their own.
 pub trait Pace: Send + Sync {
-    /// What time it is, since any moment.
+    /// Returns the time since a fixed moment.
     fn now(&self) -> Duration;
 
-    /// A random number.
+    /// Returns a random number.
     fn draw(&self) -> u64;
 
-    /// Waits.
+    /// Waits for a duration.
     fn wait(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
-/// Real time and real chance.
+/// The real time and real randomness.
 #[derive(Debug)]
 pub struct SystemPace(Instant);
 
 impl SystemPace {
-    /// Begins to count.
+    /// Begins to count at this moment.
     pub fn new() -> Self {
         Self(Instant::now())
     }
@@ -53,7 +53,7 @@ impl Pace for SystemPace {
     }
 
     fn draw(&self) -> u64 {
-        // The standard library seeds each of these differently, which is all the chance that a wait needs.
+        // The standard library seeds each of these differently, which is enough randomness for a wait.
         RandomState::new().hash_one(())
     }
 
@@ -62,12 +62,12 @@ impl Pace for SystemPace {
     }
 }
 
-/// What the headers of an answer say about trying again.
+/// The headers of an answer about another attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hints {
-    /// `x-should-retry`
+    /// The value of `x-should-retry`.
     pub(crate) should_retry: Option<bool>,
-    /// `retry-after-ms`, or `retry-after` in seconds or as a date.
+    /// The value of `retry-after-ms`, or of `retry-after` in seconds or as a date.
     pub(crate) asked: Option<Duration>,
 }
 
@@ -83,7 +83,7 @@ impl Hints {
         let after = text("retry-after");
         let asked = millis
             .or_else(|| seconds(after?, 1.0))
-            // A date is meant by the sender's clock, and the sender tells its time; ours may be wrong.
+            // The date is in the sender's time, which the answer gives too; our clock may be wrong.
             .or_else(|| {
                 Some(date(after?)?.duration_since(date(text("date")?)?).unwrap_or_default())
             });
@@ -105,18 +105,18 @@ pub(crate) struct Attempts<'a> {
     pace: &'a dyn Pace,
     retries: u32,
     end: Duration,
-    /// How many have failed.
+    /// The number of failed attempts.
     pub(crate) failed: u32,
 }
 
-/// What to do after a failure.
+/// The decision after a failure.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RetryDecision {
-    /// Wait as long, and try again.
+    /// Wait for this time, and try again.
     Wait(Duration),
     /// The provider asks for a wait that is beyond the budget.
     TooLong(Duration),
-    /// It was tried often enough.
+    /// There were enough attempts.
     GiveUp,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Attempts<'a> {
         Self { pace, retries, end: pace.now().saturating_add(budget), failed: 0 }
     }
 
-    /// Counts a failure that may pass, and says what to do.
+    /// Counts a temporary failure, and decides what to do.
     pub(crate) fn after_failure(&mut self, asked: Option<Duration>) -> RetryDecision {
         self.failed += 1;
         if self.failed > self.retries {
@@ -149,7 +149,7 @@ impl<'a> Attempts<'a> {
 mod tests {
     use super::*;
 
-    /// A clock that stands still and a draw that is always the same.
+    /// A pace with a clock that stands still and a draw that is always the same.
     struct Still {
         now: Duration,
         draw: u64,

@@ -1,40 +1,40 @@
-//! What a provider's client is told: where, as whom, which model, and how long to be patient.
+//! The settings of a provider's client: its address, key, model and deadlines.
 
 use std::fmt;
 use std::time::Duration;
 
-/// How a provider is asked.
+/// The settings of a provider's client.
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
-    /// `llm.baseUrl`: where the API is.
+    /// `llm.baseUrl`: the address of the API.
     pub base_url: String,
-    /// `llm.apiKey`; hosts on one's own machine often need none.
+    /// `llm.apiKey`; a host on the person's own machine often needs none.
     pub key: Option<ApiKey>,
-    /// `llm.model`
+    /// `llm.model`: the name of the model.
     pub model: String,
-    /// `llm.window`, or what is known of the model.
+    /// `llm.window`, or the known window of the model.
     pub window: Option<u64>,
-    /// `llm.temperature`; for whoever compiles the body.
+    /// `llm.temperature`, which the compiler of the body uses.
     pub temperature: Option<f64>,
-    /// `llm.connectMs`: until there is a connection.
+    /// `llm.connectMs`: the time until there is a connection.
     pub connect: Duration,
-    /// `llm.firstByteMs`: until the answer begins, the connecting included.
+    /// `llm.firstByteMs`: the time until the answer begins, including the connection.
     pub first_byte: Duration,
-    /// `llm.idleMs`: between two pieces of an answer.
+    /// `llm.idleMs`: the time between two pieces of an answer.
     pub idle: Duration,
-    /// `llm.retries`: how often a request that failed is sent again.
+    /// `llm.retries`: the number of times that a failed request is sent again.
     pub retries: u32,
-    /// How long after the first attempt another may begin.
+    /// The time after the first attempt within which another may begin.
     pub retry_budget: Duration,
 }
 
 impl HttpSettings {
-    /// The defaults for OpenAI, or whoever is at `base_url` and speaks its language.
+    /// Returns the defaults for OpenAI, or for a compatible host at `base_url`.
     pub fn openai(model: impl Into<String>) -> Self {
         Self::new("https://api.openai.com/v1", model.into())
     }
 
-    /// The defaults for Anthropic.
+    /// Returns the defaults for Anthropic.
     pub fn anthropic(model: impl Into<String>) -> Self {
         Self::new("https://api.anthropic.com", model.into())
     }
@@ -55,17 +55,17 @@ impl HttpSettings {
     }
 }
 
-/// A key. It is never printed.
+/// A key, which is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// Takes the key as a person set it; white space around it is a slip of the hand.
+    /// Takes the key as a person set it, without the white space around it.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().to_owned())
     }
 
-    /// The key, for the one header it belongs in.
+    /// Returns the key, for the one header that needs it.
     pub(crate) fn secret(&self) -> &str {
         &self.0
     }

@@ -1,17 +1,17 @@
-//! Server-sent events: bytes in, events out.
+//! Parses server-sent events: bytes in, events out.
 //!
-//! A pure reader that can be fed any pieces. It follows the WHATWG's rules (lines end with LF, CR or CRLF;
-//! comments and unknown fields are skipped; several `data` lines are one text) with four differences that
-//! we need and the parsers on crates.io do not have together: an event has a largest size, bytes that are
-//! not UTF-8 become U+FFFD instead of ending the stream, the last event is not lost when the blank line
-//! behind it is missing, and a line that begins with `{` is data. Every byte is looked at once, however the lines are cut.
+//! This is a pure parser that accepts pieces of any size. It follows the WHATWG's rules (lines end with LF, CR or
+//! CRLF; comments and unknown fields are skipped; several `data` lines are one text). Four differences are needed,
+//! which no parser on crates.io has together: an event has a maximal size, bytes that are not UTF-8 become U+FFFD
+//! instead of ending the stream, the last event is not lost without its blank line, and a line that begins with `{`
+//! is data. Every byte is read once, however the lines are cut.
 
-/// One event.
+/// One event of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// What kind it says it is; mostly nothing.
+    /// The kind of the event; mostly empty.
     pub(crate) name: String,
-    /// Its data, the lines joined.
+    /// The data, with its lines joined.
     pub(crate) data: String,
 }
 
@@ -19,27 +19,27 @@ pub(crate) struct Event {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 
-/// How many bytes one event may have. An answer with a large tool input in one piece is a few megabytes; no
-/// provider sends more.
+/// The number of bytes that one event may have. A large tool input in one piece has a few megabytes;
+/// no provider sends more.
 pub(crate) const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Reads events.
+/// Parses events from bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    /// The line that is not ended yet.
+    /// The line that has not ended yet.
     line: Vec<u8>,
-    /// The last line ended with CR, so an LF now belongs to it.
+    /// Whether the last line ended with CR, so that an LF now belongs to it.
     after_cr: bool,
     event: Event,
     has_data: bool,
-    /// How many events have been given.
+    /// The number of events returned so far.
     given: usize,
-    /// Whether a line came that is nothing an event stream has.
+    /// Whether a line came that no event stream has.
     has_foreign_lines: bool,
 }
 
 impl Events {
-    /// Takes the next bytes, and gives the events that are whole. `each` says whether to go on.
+    /// Takes the next bytes, and passes on complete events. `each` returns whether to continue.
     pub(crate) fn push<E: From<TooLarge>>(
         &mut self,
         mut bytes: &[u8],
@@ -68,7 +68,7 @@ impl Events {
         Ok(true)
     }
 
-    /// The last event, when the stream ended without a blank line behind it.
+    /// Returns the last event, if the stream ended without a blank line after it.
     pub(crate) fn tail(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             self.end_line();
@@ -81,7 +81,7 @@ impl Events {
         self.has_foreign_lines && self.given == 0
     }
 
-    /// Takes the line that has just ended. A blank one ends the event.
+    /// Takes the line that has just ended. A blank line ends the event.
     fn end_line(&mut self) -> Option<Event> {
         if self.line.is_empty() {
             return self.end_event();
@@ -89,8 +89,8 @@ impl Events {
         let line = std::mem::take(&mut self.line);
         let colon = line.iter().position(|&byte| byte == b':');
         let (field, value) = match colon {
-            // No field begins so: it is data whose sender forgot to say so. To skip it would leave a hole
-            // in the answer that nobody sees.
+            // No field begins with a brace, so this is data without its field name. Skipping it would leave an
+            // invisible hole in the answer.
             _ if line[0] == b'{' => (&b"data"[..], &line[..]),
             Some(at) => (&line[..at], &line[at + 1..]),
             None => (&line[..], &[][..]),
@@ -108,13 +108,13 @@ impl Events {
             b"" | b"id" | b"retry" => {}
             _ => self.has_foreign_lines = true,
         }
-        // The room of the line is used again.
+        // The buffer of the line is reused.
         self.line = line;
         self.line.clear();
         None
     }
 
-    /// An event without data is none.
+    /// Ends the event. An event without data does not count.
     fn end_event(&mut self) -> Option<Event> {
         let event = std::mem::take(&mut self.event);
         let has_data = std::mem::take(&mut self.has_data);
@@ -129,7 +129,7 @@ mod tests {
 
     type Case = (&'static [u8], &'static [(&'static str, &'static str)]);
 
-    /// All events of a text, fed in pieces of `size`, and the tail.
+    /// Returns all events of a text in pieces of `size`, and the tail.
     fn events(bytes: &[u8], size: usize) -> Vec<(String, String)> {
         let mut reader = Events::default();
         let mut all = Vec::new();

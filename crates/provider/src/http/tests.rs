@@ -1,4 +1,4 @@
-//! What both readers promise, whatever comes and however it is cut.
+//! Tests what both readers promise for any input, however it is cut.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub(crate) fn feed(
     (chunks, ended)
 }
 
-/// An answer in a few lines: its parts as a message has them, and how it ended.
+/// Describes an answer in a few lines: its parts as in a message, and its end.
 pub(crate) fn told(api: Api, text: &str) -> String {
     let (chunks, ended) = feed(api, text.as_bytes(), usize::MAX, true);
     let mut out = parts(chunks);
@@ -57,7 +57,7 @@ pub(crate) fn told(api: Api, text: &str) -> String {
     out
 }
 
-/// The parts that chunks make, one a line, put together as everybody does.
+/// Lists the parts of the assembled chunks, one on each line.
 fn parts(chunks: Vec<Chunk>) -> String {
     let mut assembler = Assembler::new("id", None);
     for chunk in chunks {
@@ -85,7 +85,7 @@ fn parts(chunks: Vec<Chunk>) -> String {
     out
 }
 
-/// Some of everything that streams have, right and wrong.
+/// Generates some of everything that streams contain, right and wrong.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let event = prop_oneof![
         Just(r#"{"choices":[{"delta":{"content":"h\ud83d"}}]}"#),
@@ -204,7 +204,7 @@ fn what_is_no_answer_is_told_apart_by_how_it_begins() {
             told(api, "data: {oops\n\n"),
             "protocol: an event whose data is not JSON: expected a key in quotes at byte 1"
         );
-        // Half an event at the end is a cut, not nonsense.
+        // Half an event at the end is a cut and not nonsense.
         assert_eq!(told(api, "data: {\"choi"), "unfinished");
     }
 }

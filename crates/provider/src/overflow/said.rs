@@ -1,16 +1,16 @@
-//! Everything that an error says, whatever its shape.
+//! Collects the texts of an error in any form.
 //!
-//! The words may be a string in an object, in a list, in JSON that is itself a string, behind a few words of
-//! a proxy; or the body is no JSON at all. All of it becomes a list of texts in small letters.
+//! The message may be a string in an object, in a list, in JSON inside a string, or after a few words of a proxy;
+//! or the body is not JSON at all. All texts are collected in lower case.
 
 use ship_message::json::{Json, Object};
 
 use super::words;
 
-/// JSON inside strings inside JSON is followed so deep.
+/// The depth to which JSON inside strings inside JSON is followed.
 const NESTED_MAX: usize = 8;
 
-/// Fields that repeat what was asked or answered. What stands there, somebody wrote.
+/// The fields that repeat the request or the answer, whose text people or models wrote.
 const WRITTEN: &[&str] = &[
     "arguments",
     "completion",
@@ -39,17 +39,17 @@ const WRITTEN: &[&str] = &[
     "value",
 ];
 
-/// Of these, what an error itself may say.
+/// Those of them that an error may use for its own words.
 const WORDS_OF_ERRORS: &[&str] = &["content", "text", "value"];
 
-/// What an error says.
+/// The texts and numbers of an error.
 #[derive(Debug, Default)]
 pub(super) struct ErrorText {
-    /// The texts, in small letters, without what stands in quotation marks.
+    /// The texts in lower case, without quoted passages.
     pub(super) texts: Vec<String>,
     /// The status that an error in a stream names.
     pub(super) status: Option<u16>,
-    /// Sizes that stand in fields of their own.
+    /// The sizes in fields of their own.
     pub(super) observed: Option<u64>,
     pub(super) limit: Option<u64>,
     codes: Vec<String>,
@@ -59,7 +59,7 @@ impl ErrorText {
     pub(super) fn read(body: &str) -> Self {
         let mut said = Self::default();
         let mut pending = Vec::new();
-        // A stream's events, if they come as they were sent.
+        // The body may be events of a stream, as they were sent.
         let events = || body.lines().filter_map(|line| line.strip_prefix("data:"));
         if events().next().is_some() {
             events().for_each(|event| said.text(event, 0, &mut pending));
@@ -72,7 +72,7 @@ impl ErrorText {
         said
     }
 
-    /// Whether a code is among the texts that means nothing else.
+    /// Whether the texts contain a code that has only this meaning.
     pub(super) fn names_a_code(&self) -> bool {
         self.codes.iter().any(|code| words::CODES.contains(&code.as_str()))
     }
@@ -81,7 +81,7 @@ impl ErrorText {
         self.texts.iter().any(|text| words.iter().any(|word| words::holds_word(text, word)))
     }
 
-    /// Takes a text, or the JSON that it is, or both of a text that holds an object.
+    /// Takes a text, or the JSON that it is, or both if it contains an object.
     fn text(&mut self, text: &str, nested: usize, pending: &mut Vec<(Json, usize)>) {
         let text = text.trim();
         if nested < NESTED_MAX
@@ -143,9 +143,8 @@ impl ErrorText {
     }
 }
 
-/// A text in small letters, with plain apostrophes, and without what stands in quotation marks, unless that
-/// is a word or two, or what another host has said. Texts that are Python's way to write an object keep
-/// everything.
+/// Returns a text in lower case, with plain apostrophes and without quoted passages. A quotation stays if it is a
+/// word or two, or the words of another host. A text in Python's notation for objects stays whole.
 fn plain(text: &str) -> String {
     let text = text.to_lowercase().replace(['\u{2018}', '\u{2019}'], "'");
     if text.contains("{'") {
@@ -166,7 +165,7 @@ fn plain(text: &str) -> String {
                 out.push_str(if is_name || is_passed_on(&out) { quoted } else { " " });
                 rest = inner[end..].trim_start_matches(['"', '\'', '`', '\u{201d}']);
             }
-            // An apostrophe, or half of a pair.
+            // This is an apostrophe, or half of a pair.
             None => {
                 out.push(mark);
                 rest = inner;
@@ -176,7 +175,7 @@ fn plain(text: &str) -> String {
     out + rest
 }
 
-/// Whether what is quoted next are the words of another host, told on.
+/// Whether the next quotation has the words of another host.
 fn is_passed_on(before: &str) -> bool {
     let before = before.trim_end().trim_end_matches(':');
     ["error", "said", "says", "message", "returned", "response"]
@@ -184,7 +183,7 @@ fn is_passed_on(before: &str) -> bool {
         .any(|word| before.ends_with(word))
 }
 
-/// Where a quotation ends; an apostrophe within a word begins none.
+/// Returns where a quotation ends; an apostrophe within a word begins none.
 fn closing(inner: &str, mark: char, before: Option<char>) -> Option<usize> {
     let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     match mark {

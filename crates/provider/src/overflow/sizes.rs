@@ -1,8 +1,8 @@
-//! The sizes that an error names.
+//! Finds the sizes that an error names.
 //!
-//! A form is a sentence with holes: `{o}` is what was observed, `{n}` the limit, `{a}` what the messages have,
-//! `{b}` what was left for the answer, and `*` anything. The first form that fits says what it says; later ones fill what is
-//! still missing.
+//! A form is a sentence with placeholders: `{o}` is the observed size, `{n}` the limit, `{a}` the size of the
+//! messages, `{b}` the room for the answer, and `*` any text. The first form that fits counts; later ones fill
+//! what is still missing.
 
 use super::Overflow;
 use super::said::ErrorText;
@@ -56,7 +56,7 @@ const FORMS: &[&str] = &[
     "maximum context length is {n}",
 ];
 
-/// Reads the sizes.
+/// Returns the sizes in the texts of an error.
 pub(super) fn of(said: &ErrorText) -> Overflow {
     let mut found = Overflow { observed: said.observed, limit: said.limit, max_tokens: None };
     for text in &said.texts {
@@ -79,14 +79,14 @@ struct OverflowSizes {
 }
 
 impl OverflowSizes {
-    /// What the messages leave for an answer, if that is anything, and less than was asked for.
+    /// Returns the room that the messages leave for an answer, if there is any and it is less than was asked for.
     fn room(&self) -> Option<u64> {
         let room = self.limit?.checked_sub(self.messages?)?;
         (room > 0 && self.answer.is_none_or(|answer| room < answer)).then_some(room)
     }
 }
 
-/// Fits a form to a text, wherever in it the form may begin.
+/// Fits a form to a text, at any place of the text.
 fn fit(form: &str, text: &str) -> Option<OverflowSizes> {
     if let Some(begin) = form.split(['{', '*']).next().filter(|begin| !begin.is_empty()) {
         return text.match_indices(begin).find_map(|(at, _)| fit_at(form, &text[at..]));
@@ -122,7 +122,7 @@ fn fit_at(form: &str, text: &str) -> Option<OverflowSizes> {
     Some(sizes)
 }
 
-/// Reads a number, be it written with commas.
+/// Parses a number, also with commas.
 fn number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(text.len());
     let digits = text[..end].trim_end_matches(',');

@@ -1,6 +1,6 @@
-//! The words themselves. Everything is in small letters, and quotation marks are gone.
+//! The words of overflow errors, in lower case and without quotation marks.
 
-/// Codes that mean nothing else. The last is about bytes: leaving out files may be the better cure.
+/// The codes with only this meaning. The last concerns bytes: leaving out files may be the better remedy.
 pub(super) const CODES: &[&str] = &[
     "context_length_exceeded",
     "context_window_exceeded",
@@ -10,8 +10,8 @@ pub(super) const CODES: &[&str] = &[
     "request_too_large",
 ];
 
-/// What speaks against it: limits of rate and money, lengths of single fields, answers that are too long, and
-/// errors that tell what somebody wrote.
+/// The words that rule out an overflow: limits of rate and money, lengths of single fields, answers that are too
+/// long, and errors that quote a person's text.
 pub(super) const OTHER: &[&str] = &[
     "rate limit",
     "rate limits",
@@ -48,7 +48,7 @@ pub(super) const OTHER: &[&str] = &[
     "flagged",
 ];
 
-/// What providers are known to say, in pieces that follow one another, where it does not hold one of [`HINTS`].
+/// The known sentences of providers that contain none of [`HINTS`], in pieces that follow one another.
 pub(super) const SENTENCES: &[&[&str]] = &[
     // OpenAI
     &["input tokens exceed the configured limit"],
@@ -116,10 +116,10 @@ pub(super) const SENTENCES: &[&[&str]] = &[
     &["请压缩上下文"],
 ];
 
-/// Words that hardly mean anything else.
+/// The words that hardly mean anything else.
 const HINTS: [&str; 4] = ["context_length", "too long", "context window", "maximum context"];
 
-/// What makes a hint mean something else after all: it is about a parameter, about a plan, or about time.
+/// The words beside which a hint has another meaning: it concerns a parameter, a plan or a time.
 const NOT_A_HINT: &[&str] = &[
     "unrecognized request argument",
     "unrecognized argument",
@@ -138,7 +138,7 @@ const NOT_A_HINT: &[&str] = &[
     "timed out",
 ];
 
-/// Small things that can be too long by themselves.
+/// The small things that can be too long by themselves.
 const SMALL: &[&str] = &[
     "array",
     "audio",
@@ -183,11 +183,11 @@ const SMALL: &[&str] = &[
     "video",
 ];
 
-/// What a conversation is called, beside which the small things do not count.
+/// The names of a conversation, beside which the small things do not count.
 const LARGE: &[&str] =
     &["prompt", "context", "conversation", "history", "message", "messages", "tokens"];
 
-/// Whether a word stands in a text, and not only as part of another; a star takes any ending.
+/// Whether a text contains a whole word; a star takes any ending.
 pub(super) fn holds_word(text: &str, word: &str) -> bool {
     let (word, any_ending) = match word.strip_suffix('*') {
         Some(start) => (start, true),
@@ -215,7 +215,7 @@ pub(super) fn is_sentence(text: &str) -> bool {
     })
 }
 
-/// Whether a text holds a hint that is meant.
+/// Whether a text contains a hint with its usual meaning.
 pub(super) fn is_hint(text: &str) -> bool {
     let none_of = |words: &[&str]| !words.iter().any(|word| holds_word(text, word));
     none_of(NOT_A_HINT)
@@ -225,7 +225,7 @@ pub(super) fn is_hint(text: &str) -> bool {
         })
 }
 
-/// Whether a hint is part of a file's name or of an address.
+/// Whether a hint is part of a file name or of an address.
 fn is_in_a_name(text: &str, at: usize, hint: &str) -> bool {
     let start = text[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1);
     let end = text[at + hint.len()..].find(char::is_whitespace);
@@ -240,7 +240,7 @@ fn is_in_a_name(text: &str, at: usize, hint: &str) -> bool {
         })
 }
 
-/// Whether something small is said to be too long.
+/// Whether the hint says that something small is too long.
 fn is_about_small(text: &str, at: usize, hint: &str) -> bool {
     if hint != "too long" {
         return false;
@@ -250,7 +250,7 @@ fn is_about_small(text: &str, at: usize, hint: &str) -> bool {
     about(SMALL) && !about(LARGE)
 }
 
-/// Whether a whole request is said to be too large, by whatever stands before the model.
+/// Whether a server before the model says that the whole request is too large.
 pub(super) fn is_too_large(text: &str) -> bool {
     let large = ["request entity", "request body", "request", "payload", "content"];
     let about = large.iter().any(|what| text.contains(&format!("{what} too large")));

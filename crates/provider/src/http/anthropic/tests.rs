@@ -1,11 +1,11 @@
-//! Anthropic's events, and what those who imitate it make of them.
+//! Tests the events of Anthropic and of its imitations.
 
 use crate::http::api::Api;
 use crate::http::tests::told;
 
 const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":3,"cache_read_input_tokens":4,"output_tokens":1}}}"#;
 
-/// Events as the API sends them, between its first and its last.
+/// Returns events as the API sends them, between its first and its last.
 fn events(between: &[&str], reason: &str) -> String {
     let stop = format!(
         r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}","stop_sequence":null}},"usage":{{"output_tokens":9}}   }}"#
@@ -172,7 +172,7 @@ fn an_answer_without_its_last_event_is_cut_whatever_it_said_before() {
     let whole = events(&[TEXT, HI, STOP, CALL, CALL_STOP], "tool_use");
     let cut = whole.split("event: message_stop").next().unwrap();
     assert_eq!(told(Api::Anthropic, cut), "text: hi\nunfinished");
-    // Nor is OpenAI's word for the end one of Anthropic's.
+    // OpenAI's word for the end does not end an answer of Anthropic.
     assert_eq!(told(Api::Anthropic, &format!("{cut}data: [DONE]\n\n")), "text: hi\nunfinished");
 }
 

@@ -1,9 +1,9 @@
-//! Calls of tools in pieces, as OpenAI streams them and as others do.
+//! Assembles calls of tools from pieces, as OpenAI and other hosts stream them.
 //!
-//! A piece should carry the index of its call, and the first of a call its id and name. Hosts leave out the
-//! index, leave out, blank or repeat the id, send the name late or with every piece, put several calls under
-//! one index, or send the whole call in one piece. Where a new call begins is decided here, from what a
-//! piece says and whether the input so far is a complete JSON value.
+//! A piece should have the index of its call, and the first piece of a call its id and name. Hosts leave out the
+//! index, leave out, blank or repeat the id, send the name late or with every piece, put several calls under one
+//! index, or send the whole call in one piece. This module decides where a new call begins, from the fields of a
+//! piece and from whether the input so far is a complete JSON value.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ struct Growing {
     balance: Balance,
 }
 
-/// What one piece says. Blank is as good as missing.
+/// The fields of one piece. A blank field counts as missing.
 struct CallDelta<'a> {
     index: Option<u64>,
     id: Option<&'a str>,
@@ -37,7 +37,7 @@ struct CallDelta<'a> {
 }
 
 impl StreamedCalls {
-    /// Takes one piece.
+    /// Takes one piece of a call.
     pub(super) fn take(&mut self, piece: &Json) -> Result<(), AnswerFault> {
         let Some(piece) = CallDelta::read(piece) else { return Ok(()) };
         let at = match self.current(&piece).filter(|&at| !self.begins_another(at, &piece)) {
@@ -71,12 +71,12 @@ impl StreamedCalls {
         Ok(())
     }
 
-    /// The calls, in the order in which they began.
+    /// Returns the calls in the order in which they began.
     pub(super) fn into_calls(self) -> Vec<Call> {
         self.calls.into_iter().map(|growing| growing.call).collect()
     }
 
-    /// The call that a piece would go on with.
+    /// Returns the call that a piece would continue.
     fn current(&self, piece: &CallDelta<'_>) -> Option<usize> {
         let latest = self.calls.len().checked_sub(1);
         match (piece.index, piece.id) {
@@ -89,7 +89,7 @@ impl StreamedCalls {
         }
     }
 
-    /// Whether a piece begins a call of its own although it could go on with `at`.
+    /// Whether a piece begins a new call although it could continue `at`.
     fn begins_another(&self, at: usize, piece: &CallDelta<'_>) -> bool {
         let Growing { call, balance } = &self.calls[at];
         let is_other = |ours: &str, theirs: Option<&str>| {
@@ -102,7 +102,7 @@ impl StreamedCalls {
             let goes_on = !piece.input.trim().is_empty();
             return other_id || other_name || (piece.name.is_some() && goes_on);
         }
-        // Some hosts make up an id for every piece, so an id alone proves nothing.
+        // Some hosts invent an id for every piece, so an id alone proves nothing.
         (other_id && piece.name.is_some()) || (other_name && call.input.is_empty())
     }
 }
@@ -129,12 +129,12 @@ impl<'a> CallDelta<'a> {
     }
 }
 
-/// Where the AI SDK keeps what Gemini must be given back with a call.
+/// Returns Gemini's signature of a call in the form in which the AI SDK keeps it.
 fn google_metadata(signature: &str) -> Json {
     Object::from([("google", Object::from([("thoughtSignature", signature)]))]).into()
 }
 
-/// Follows brackets and strings, to know when a JSON value is complete without reading it again.
+/// Follows brackets and strings, to know when a JSON value is complete without parsing it again.
 #[derive(Debug, Default)]
 struct Balance {
     depth: usize,

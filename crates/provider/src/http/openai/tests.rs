@@ -1,11 +1,11 @@
-//! The deviations of hosts that say they are compatible, one by one.
+//! Tests the deviations of hosts that claim to be compatible, one by one.
 
 mod calls;
 
 use crate::http::api::Api;
 use crate::http::tests::told;
 
-/// A stream of deltas, ended as OpenAI ends one.
+/// Returns a stream of deltas with the end that OpenAI gives it.
 fn deltas(deltas: &[&str], reason: &str) -> String {
     let mut lines: Vec<String> =
         deltas.iter().map(|delta| format!(r#"{{"choices":[{{"delta":{delta}}}]}}"#)).collect();
@@ -20,7 +20,7 @@ fn events(data: &[&str]) -> String {
         .collect()
 }
 
-/// Pieces of calls, each in a delta of its own.
+/// Returns pieces of calls, each in a delta of its own.
 fn calls(pieces: &[&str]) -> String {
     let pieces: Vec<String> =
         pieces.iter().map(|piece| format!(r#"{{"tool_calls":[{piece}]}}"#)).collect();
@@ -33,7 +33,7 @@ fn answer(of: &[&str]) -> String {
 }
 
 const OURS: &str = r#"{"ship":{"provider":"openai","model":"m"}}"#;
-/// Reasoning that its host takes back.
+/// The metadata of reasoning that its host takes back.
 const READ_BACK: &str = r#"{"ship":{"provider":"openai","model":"m","field":"reasoning_content"}}"#;
 
 #[test]
@@ -54,7 +54,7 @@ fn reasoning_comes_under_two_names_and_says_whose_it_is() {
         let deltas = [&*format!(r#"{{"{name}":"hm","content":""}}"#), r#"{"content":"yes"}"#];
         assert_eq!(answer(&deltas), format!("reasoning: hm {whose}\ntext: yes\nend: stop"));
     }
-    // Under both names at once it is the same.
+    // The same reasoning under both names counts once.
     assert_eq!(
         answer(&[r#"{"reasoning_content":"hm","reasoning":"hm"}"#]),
         format!("reasoning: hm {READ_BACK}\nend: stop")
@@ -158,7 +158,7 @@ fn errors_inside_a_stream_are_understood_in_every_shape() {
 fn a_stream_that_does_not_end_properly_gives_no_calls() {
     let piece = r#"data: {"choices":[{"delta":{"content":"a","tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}"#;
     assert_eq!(told(Api::OpenAi, &format!("{piece}\n\n")), "text: a\nunfinished");
-    // Whoever says that it is done has not said why.
+    // A stream that says it is done has not given a reason.
     let done = format!("{piece}\n\ndata: [DONE]");
     assert_eq!(told(Api::OpenAi, &done), "text: a\nunfinished");
 }
@@ -182,7 +182,7 @@ fn what_cannot_be_stored_becomes_the_replacement_character() {
         answer(&[r#"{"content":"a\u0000b\ud800"}"#, r#"{"content":"c"}"#]),
         "text: a\u{FFFD}b\u{FFFD}c\nend: stop"
     );
-    // A pair that was cut between two deltas is whole again.
+    // A pair that was cut between two deltas is joined.
     assert_eq!(
         answer(&[r#"{"content":"\ud83d"}"#, r#"{"content":"\ude00"}"#]),
         "text: 😀\nend: stop"

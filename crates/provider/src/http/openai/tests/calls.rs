@@ -1,4 +1,4 @@
-//! Calls of tools, in all the pieces that hosts make of them.
+//! Tests calls of tools in all the pieces that hosts make of them.
 
 use proptest::prelude::*;
 use ship_message::json::{Json, Object};
@@ -37,7 +37,7 @@ fn pieces_of_two_calls_may_alternate() {
 
 #[test]
 fn pieces_without_an_index_go_by_their_ids_and_names() {
-    // Whole calls, as Gemini sends them.
+    // Gemini sends whole calls.
     let told_whole = calls(&[
         r#"{"id":"","function":{"name":"f","arguments":"{\"x\":1}"}}"#,
         r#"{"id":"","function":{"name":"f","arguments":"{\"x\":2}"}}"#,
@@ -186,7 +186,7 @@ fn only_64_calls_are_run() {
 }
 
 proptest! {
-    /// A host may cut the input anywhere, and say id and name again with any piece.
+    /// A host may cut the input anywhere, and repeat id and name in any piece.
     #[test]
     fn an_input_cut_anywhere_is_the_same_input(
         value in "[a-z{}\\[\\]\\\\\"你 ]{0,24}",
