@@ -5,46 +5,30 @@
 //! be brought back. Finished steps of the run stay as they are: no tool runs again because of a compaction.
 
 mod asked;
-mod carried;
 mod draft;
 mod meta;
 mod plan;
 mod publish;
 mod purge;
-mod size;
 mod summarise;
 mod undo;
 
 use std::sync::Arc;
 
 use ship_message::UiMessage;
-use ship_store::{ContextEvent, RotateError, StorageError};
+use ship_store::{RotateError, StorageError};
 
 pub use asked::{Compaction, CompactionPreview};
 pub use undo::CompactionUndo;
 
-pub(crate) use carried::{CompactionState, pruned};
 pub(crate) use draft::SummaryDrafts;
-pub(crate) use meta::sealed_by_last_compaction;
 pub(crate) use purge::finish_purge;
-pub(crate) use size::LogSize;
 
 use crate::error::RunError;
 use crate::request::PreparedRequest;
 use crate::scales::RequestPieces;
 use crate::work::ActiveRun;
 use plan::{PlanResult, plan};
-
-/// The event that tells of a compaction.
-pub(crate) const COMPACTED: &str = "compacted";
-
-/// In that event: the generation of the log that was sealed.
-const SEALED_GENERATION: &str = "sealedGen";
-
-/// Whether an event tells of a compaction that can be undone where its sealed log is.
-pub(crate) fn is_undoable(event: &ContextEvent) -> bool {
-    event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some()
-}
 
 const OUTGROWN: &str = "what I have done for this request no longer fits the model.";
 

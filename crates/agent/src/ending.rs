@@ -5,9 +5,10 @@
 
 use ship_message::{FinishReason, UiMessage, UiPart};
 
+use crate::chat::last_step;
 use crate::events::Outcome;
 use crate::finish::say;
-use crate::step::{RunProgress, last_step};
+use crate::step::RunProgress;
 use crate::work::ActiveRun;
 
 /// Whether the answer that has just come ends the run, and how.

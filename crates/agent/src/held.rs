@@ -11,15 +11,15 @@ use ship_store::{
     LedgerSeq, LogPiece, NewMessage, Rotation, Seq, View,
 };
 
-use crate::began::Activation;
+use crate::chat::{Activation, LEDGER_PAGE, entries, lines_up_to, questions};
 use crate::context_operation::ContextOperation;
 use crate::contexts::{LockedChatRef, operate_at_rest, operate_midway, said_before, stops, switch};
 use crate::error::RunError;
 use crate::events::Outcome;
 use crate::finish::{self, finish};
 use crate::lost::{MissedAnswers, UnreadLedger, answer_key, missed};
-use crate::queue::{NextInput, entries, lines_up_to, questions};
-use crate::run::{Engine, LEDGER_PAGE};
+use crate::queue::NextInput;
+use crate::run::Engine;
 use crate::run_log::RunLogEntry;
 use crate::sources::{digests, first_difference};
 use crate::step::RunProgress;

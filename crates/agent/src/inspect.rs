@@ -10,21 +10,20 @@ use ship_message::json::Object;
 use ship_provider::{CachedSequence, ToolSpec};
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody, ReadError};
 
-use crate::began::Activation;
 use crate::budget::CompactionTrigger;
-use crate::compact::{CompactionState, pruned};
+use crate::chat::{
+    Activation, CompactionState, LEDGER_PAGE, is_message, loaded_skills, messages, pruned,
+    question_in,
+};
 use crate::digest::digest;
 use crate::error::RunError;
 use crate::inbound::message_of;
 use crate::lost::UnreadLedger;
-use crate::names::question_in;
 use crate::record::{RequestTokens, recorded};
 use crate::recorded::LINES;
 use crate::request::PreparedRequest;
-use crate::run::{Agent, Engine, LEDGER_PAGE, is_message};
-use crate::said::messages;
+use crate::run::{Agent, Engine};
 use crate::scales::RequestPieces;
-use crate::skills;
 use crate::sources::{ChatLocation, SystemSources, last_of};
 use crate::stable::{OutgoingRequest, SharedPrefix, digests, last_of_context};
 
@@ -250,7 +249,7 @@ impl RequestInputs {
             said: view.as_ref().map(messages).map(place_references).unwrap_or_default(),
             so_far,
             queued,
-            loaded: view.as_ref().map(skills::loaded_names).unwrap_or_default(),
+            loaded: view.as_ref().map(loaded_skills::loaded_names).unwrap_or_default(),
             channel: about.channel,
             began: view.as_ref().map(|view| crate::contexts::began(agent, view)),
             parked,

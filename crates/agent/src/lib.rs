@@ -37,10 +37,10 @@
 //! in when the agent is made.
 
 mod asking;
-mod began;
 mod budget;
 mod built_in_tools;
 mod calls;
+mod chat;
 mod compact;
 mod context_operation;
 mod context_tool_input;
@@ -59,7 +59,6 @@ mod inbound;
 mod inspect;
 mod lost;
 mod model;
-mod names;
 mod open;
 mod outbound;
 mod past;
@@ -72,11 +71,9 @@ mod request;
 mod rules;
 mod run;
 mod run_log;
-mod said;
 mod scales;
 mod send;
 mod settle;
-mod skills;
 mod sources;
 mod stable;
 mod step;
@@ -86,9 +83,9 @@ mod tool_schema;
 mod warnings;
 mod work;
 
-pub use began::Activation;
 pub use budget::CompactionTrigger;
 pub use built_in_tools::{built_in_tools, context_tools};
+pub use chat::{Activation, question_id};
 pub use compact::{Compaction, CompactionPreview, CompactionUndo};
 pub use context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
@@ -102,7 +99,6 @@ pub use id_source::{IdSource, RandomIds};
 pub use inbound::{CallAnswer, Inbound};
 pub use inspect::{NextRequest, PieceTokens};
 pub use model::chosen_model;
-pub use names::question_id;
 pub use open::OpenAgentError;
 pub use outbound::Outbound;
 pub use past::PastRequest;

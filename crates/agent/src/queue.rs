@@ -4,14 +4,12 @@
 //! run. Nothing more than that is read, so ten thousand waiting messages cost each run what it takes of them.
 //! An operation has its turn when all that stands before it was taken in.
 
-use ship_message::json::Json;
-use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMessage, ReadError};
+use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError};
 
+use crate::chat::{LEDGER_PAGE, is_message};
 use crate::context_operation::ContextOperation;
 use crate::contexts::{operation_of, was_done};
-use crate::inbound::message_of;
-use crate::names::{MessageIds, question_in};
-use crate::run::{Engine, LEDGER_PAGE, is_message};
+use crate::run::Engine;
 use crate::scales::rough;
 
 /// What a provider adds to each message: who says it, and when.
@@ -74,22 +72,6 @@ impl NextInput {
     }
 }
 
-/// Reads all lines behind `after` and up to `last`, however many they are.
-pub(crate) async fn lines_up_to(
-    chat: &dyn Chat,
-    mut after: Option<LedgerSeq>,
-    last: Option<LedgerSeq>,
-) -> Result<Vec<LedgerLine>, ReadError> {
-    let mut lines = Vec::new();
-    while after < last {
-        let page = chat.ledger_after(after, LEDGER_PAGE).await?;
-        let Some(end) = page.last().map(|line| line.seq) else { break };
-        after = Some(end);
-        lines.extend(page.into_iter().filter(|line| Some(line.seq) <= last));
-    }
-    Ok(lines)
-}
-
 /// How much a run takes in.
 pub(crate) struct HalfBudget {
     tokens: u64,
@@ -115,24 +97,4 @@ impl HalfBudget {
         self.tokens = self.tokens.saturating_sub(tokens);
         fits
     }
-}
-
-/// The messages that lines of the ledger become in a context, in order, each with its place in the ledger.
-pub(crate) fn questions<'a>(
-    names: &dyn MessageIds,
-    head: &Head,
-    lines: impl Iterator<Item = &'a LedgerLine>,
-) -> Vec<NewMessage> {
-    let question = |(nth, line): (usize, &LedgerLine)| {
-        let LedgerBody::Entry(entry) = &line.body else { return None };
-        let id = question_in(names, head, line.seq, nth);
-        let Json::Object(message) = message_of(entry, id).into_json() else { return None };
-        Some(NewMessage { message, rev: 0, inbox: Some(line.seq) })
-    };
-    lines.filter(|line| is_message(line)).enumerate().filter_map(question).collect()
-}
-
-/// The entries that put messages into a context.
-pub(crate) fn entries(questions: Vec<NewMessage>) -> Vec<NewLine> {
-    questions.into_iter().map(NewLine::from).collect()
 }

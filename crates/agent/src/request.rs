@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ship_context::compact::PrunedOutputs;
-use ship_context::{ShownLimits, SystemBlock, file_tokens_at_most, shown_to_model, surely_fits};
+use ship_context::{ShownLimits, SystemBlock, file_tokens_at_most, surely_fits};
 use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{AnswerEnd, ProviderError, Recipe, Request, ToolSpec};
 
+use crate::chat::shown;
 use crate::run::Engine;
 use crate::run_log::RunLogEntry;
 use crate::step::RunProgress;
@@ -115,24 +116,6 @@ pub(crate) struct CompiledRequest<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) recipe: Recipe,
     pub(crate) body: String,
-}
-
-/// The messages as a model is shown them: what was said, and what the run has said so far.
-pub(crate) fn shown(
-    limits: ShownLimits,
-    said: &[Arc<UiMessage>],
-    so_far: Option<&UiMessage>,
-    pruned: &PrunedOutputs,
-) -> Vec<UiMessage> {
-    let so_far = so_far.filter(|message| !message.parts().is_empty());
-    let mut shown = shown_to_model(said, limits);
-    shown.extend(shown_to_model(so_far.map_or(&[], std::slice::from_ref), limits));
-    if !pruned.is_empty() {
-        for message in &mut shown {
-            pruned.apply(message);
-        }
-    }
-    shown
 }
 
 /// About how many bytes a message takes in a request, its files aside.

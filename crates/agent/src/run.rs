@@ -7,11 +7,12 @@ use ship_context::{Journal, KnownTools};
 use ship_message::json::Json;
 use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, Chat, ChatKey, Clock, Lane, LedgerLine, LedgerSeq, ReadError,
-    RefusedInput, StorageProblem, Store,
+    About, AcceptError, Accepted, Chat, ChatKey, Clock, Lane, LedgerSeq, ReadError, RefusedInput,
+    StorageProblem, Store,
 };
 use tokio::sync::Mutex;
 
+use crate::chat::{LedgerMessageIds, MessageCache, MessageIds};
 use crate::compact::{SummaryDrafts, finish_purge};
 use crate::contexts::ContextArchive;
 use crate::conversation::CurrentConversation;
@@ -20,19 +21,14 @@ use crate::events::{EventHub, Listener, Outcome};
 use crate::held::LockedChat;
 use crate::id_source::IdSource;
 use crate::inbound::{CallAnswer, Inbound};
-use crate::names::{LedgerMessageIds, MessageIds};
 use crate::project_source::ProjectSource;
 use crate::queue::NextInput;
 use crate::recorded::RequestCache;
 use crate::rules::Rules;
 use crate::run_log::{RunLog, RunLogEntry};
-use crate::said::MessageCache;
 use crate::scales::TokenMeter;
 use crate::stop::{Stop, lane_unless_stopped};
 use crate::tool::Tool;
-
-/// How many ledger lines are read at once.
-pub(crate) const LEDGER_PAGE: usize = 200;
 
 /// What an agent is made of.
 pub struct AgentParts {
@@ -288,11 +284,6 @@ impl Engine {
         }
         self.repairs.lock().unwrap_or_else(PoisonError::into_inner).extend(problems);
     }
-}
-
-/// Whether a line of the ledger is a message that wants an answer.
-pub(crate) fn is_message(line: &LedgerLine) -> bool {
-    ship_context::is_question(line)
 }
 
 /// Whether to wait for a lane that somebody else holds.

@@ -11,11 +11,11 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::{About, ChatKey};
 
+use crate::chat::loaded_skills;
 use crate::digest::digest;
 use crate::project_source::{SkillText, Texts};
 use crate::run::Engine;
 use crate::run_log::RunLogEntry;
-use crate::skills;
 
 /// What the blocks are made of.
 pub(crate) struct SystemSources {
@@ -89,8 +89,8 @@ impl SystemSources {
             profile_other: self.texts.profile_other.clone(),
             memory: self.texts.memory.clone(),
             agent: self.texts.agent.clone(),
-            skills: self.skills.iter().map(skills::line).collect(),
-            loaded: skills::loaded(loaded, &self.skills),
+            skills: self.skills.iter().map(loaded_skills::line).collect(),
+            loaded: loaded_skills::loaded(loaded, &self.skills),
         })
     }
 }

@@ -12,7 +12,7 @@ use ship_message::json::{Json, Object};
 use ship_provider::{CachedSequence, Recipe};
 use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
-use crate::compact::COMPACTED;
+use crate::chat::COMPACTED;
 use crate::digest::digest;
 use crate::rebuild::{RebuiltRequest, rebuild};
 use crate::record::{RequestMessages, RequestRecord, RequestTokens};

@@ -4,18 +4,15 @@ use std::sync::Arc;
 
 use ship_context::{Journal, JournalLine};
 use ship_message::json::{Json, Object};
-use ship_message::{
-    Assembler, Chunk, FinishReason, Role, TextState, ToolPart, ToolState, UiMessage, UiPart,
-};
+use ship_message::{Assembler, Chunk, FinishReason, Role, TextState, ToolPart, ToolState, UiPart};
 use ship_provider::ProviderError;
 use ship_store::Synced;
 use tokio::time::Instant;
 
 use crate::asking::ModelCall;
 use crate::calls;
-use crate::contexts::{
-    goes_round, operate_midway, stopped_by_somebody, stops, switch, switching_call,
-};
+use crate::chat::{last_step, switching_call};
+use crate::contexts::{goes_round, operate_midway, stopped_by_somebody, stops, switch};
 use crate::deadline::{self, WorkingTime};
 use crate::ending::{ending, is_odd};
 use crate::error::RunError;
@@ -121,12 +118,6 @@ pub(crate) async fn run(
 async fn seen_before(work: &ActiveRun) -> usize {
     let said = work.context().await;
     said.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
-}
-
-/// The parts of the step that a message ends with.
-pub(crate) fn last_step(message: &UiMessage) -> &[UiPart] {
-    let parts = message.parts();
-    parts.rsplit(|part| matches!(part, UiPart::StepStart(_))).next().unwrap_or_default()
 }
 
 /// Tells what is to be done from the message alone, so that a run goes on where it was.

@@ -12,19 +12,17 @@ use ship_store::{
 };
 use tokio::sync::Mutex;
 
-use crate::compact::{LogSize, pruned};
+use crate::chat::{LogSize, entries, loaded_skills, place_said, pruned, questions, switching_call};
 use crate::context_tool_input::ContextToolInput;
-use crate::contexts::{answer_call, place_said, switching_call};
+use crate::contexts::answer_call;
 use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::outbound::{DeliveredCalls, Outbound};
 use crate::project_source::SkillState;
-use crate::queue::{entries, questions};
 use crate::run::Engine;
 use crate::run_log::RunLogEntry;
 use crate::send::send;
-use crate::skills;
 use crate::sources::{ChatLocation, SystemSources};
 use crate::tool::{HostFuture, ToolHost};
 
@@ -76,7 +74,7 @@ impl ActiveRun {
             position: view.position,
             inbox: view.inbox,
             messages,
-            loaded: skills::loaded_names(view),
+            loaded: loaded_skills::loaded_names(view),
             pruned: pruned(view),
             size: LogSize::of(view),
             sources,
@@ -140,7 +138,7 @@ impl ActiveRun {
     pub(crate) async fn enter(&self) -> Result<(), RunError> {
         self.read_again().await?;
         if let Some(view) = self.chat.view().await? {
-            self.log.lock().await.loaded = skills::loaded_names(&view);
+            self.log.lock().await.loaded = loaded_skills::loaded_names(&view);
         }
         Ok(())
     }
@@ -239,14 +237,14 @@ impl ToolHost for ActiveRun {
     fn skills(&self) -> HostFuture<'_, Json> {
         Box::pin(async move {
             let loaded = self.log.lock().await.loaded.clone();
-            skills::to_json(&self.agent.surroundings.skills(), &loaded)
+            loaded_skills::to_json(&self.agent.surroundings.skills(), &loaded)
         })
     }
 
     fn set_skill(&self, name: String, load: bool) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
             let skills = self.agent.surroundings.skills();
-            let known = skills::find(&skills, &name);
+            let known = loaded_skills::find(&skills, &name);
             let mut log = self.log.lock().await;
             let is_loaded = log.loaded.contains(&name);
             let answer = |state: &str| {
@@ -268,7 +266,8 @@ impl ToolHost for ActiveRun {
             let event = ContextEvent {
                 id: format!("e_{:016x}", self.agent.ids.next()),
                 ts: self.agent.clock.now(),
-                event: if load { skills::LOADED } else { skills::UNLOADED }.to_owned(),
+                event: if load { loaded_skills::LOADED } else { loaded_skills::UNLOADED }
+                    .to_owned(),
                 data: Json::Object(Object::from([("skill", name.as_str())])),
                 ref_msg_id: None,
                 inbox: None,

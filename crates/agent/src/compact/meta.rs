@@ -7,22 +7,17 @@ use ship_context::compact::is_summary;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Chat, ChatKey, ContextBody, ContextEvent, Derived, DerivedState, ReadError, SealedLog,
-    SealedName, View,
+    Chat, ChatKey, ContextBody, ContextEvent, Derived, DerivedState, ReadError, SealedName, View,
 };
 
 use super::draft::SummaryDraft;
-use super::size::LogSize;
-use super::{COMPACTED, SEALED_GENERATION};
+use crate::chat::{COMPACTED, LogSize, SEALED_GENERATION, messages, sealed_by};
 use crate::error::RunError;
 use crate::inbound::millis;
 use crate::run::{Agent, Engine};
 use crate::run_log::RunLogEntry;
-use crate::said::messages;
 use crate::work::ActiveRun;
 
-/// How many sealed logs are looked at in one go.
-const PAGE: usize = 16;
 /// The version of what this program writes.
 const VERSION: u64 = 1;
 /// Where a draft is.
@@ -122,47 +117,4 @@ fn last_rotation(view: &View) -> Option<&ContextEvent> {
         }
         ContextBody::Event(_) | ContextBody::Message(_) => None,
     })
-}
-
-/// Finds the log that the last compaction of a view sealed; none when it is gone.
-pub(crate) async fn sealed_by_last_compaction(
-    chat: &dyn Chat,
-    view: &View,
-) -> Result<Option<SealedName>, ReadError> {
-    let event = view.lines.iter().rev().find_map(|line| match &line.body {
-        ContextBody::Event(event) if super::is_undoable(event) => Some(event),
-        ContextBody::Event(_) | ContextBody::Message(_) => None,
-    });
-    match event {
-        Some(event) => sealed_by(chat, view, event).await,
-        None => Ok(None),
-    }
-}
-
-/// The log that a compaction sealed; none when it is gone.
-pub(super) async fn sealed_by(
-    chat: &dyn Chat,
-    view: &View,
-    event: &ContextEvent,
-) -> Result<Option<SealedName>, ReadError> {
-    let Some(generation) = event.data.get(SEALED_GENERATION).and_then(Json::as_u64) else {
-        return Ok(None);
-    };
-    if view.head.generation.get() == generation + 1 {
-        return Ok(view.head.sealed.clone());
-    }
-    let mut before = None;
-    loop {
-        let page = chat.sealed_logs(before, PAGE).await?;
-        let found = page.iter().find(|log| log.head.generation.get() <= generation);
-        if found.is_some() || page.len() < PAGE {
-            // A log behind this one may have been sealed by a repair, under the same number.
-            let is_it = |log: &&SealedLog| {
-                log.head.generation.get() == generation
-                    && generation < view.position.generation.get()
-            };
-            return Ok(found.filter(is_it).map(|log| log.name.clone()));
-        }
-        before = page.last().map(|log| log.name.clone());
-    }
 }

@@ -12,8 +12,7 @@ use ship_message::{Role, UiMessage, UiPart};
 use ship_store::View;
 
 use super::CompactionReason;
-use super::carried::CompactionState;
-use super::size::LogSize;
+use crate::chat::{CompactionState, LogSize};
 use crate::error::RunError;
 use crate::recorded::not_recorded;
 use crate::request::PreparedRequest;

@@ -8,11 +8,10 @@ use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
 
 use super::asked::Compaction;
-use super::carried::{PRUNED, WARNED};
 use super::plan::CompactionPlan;
 use super::summarise::{SummaryResult, SummarySource, summarise};
-use super::{COMPACTED, CompactionOutcome, CompactionReason, SEALED_GENERATION, meta, purge};
-use crate::contexts::{carry_last_operation, folded};
+use super::{CompactionOutcome, CompactionReason, meta, purge};
+use crate::chat::{COMPACTED, PRUNED, SEALED_GENERATION, WARNED, carry_last_operation, folded};
 use crate::error::RunError;
 use crate::events::notice;
 use crate::run_log::RunLogEntry;

@@ -6,8 +6,7 @@
 use ship_message::json::Json;
 use ship_store::{Chat, ContextBody, ContextLine, Head, Lane, PurgeError, View};
 
-use super::{COMPACTED, SEALED_GENERATION};
-use crate::contexts::OPERATION;
+use crate::chat::{COMPACTED, OPERATION, SEALED_GENERATION};
 use crate::error::RunError;
 
 /// What purges, as the tombstone tells it.

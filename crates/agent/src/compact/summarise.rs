@@ -16,9 +16,9 @@ use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::{ProviderError, Usage};
 use ship_store::{Timestamp, View};
 
-use super::carried::CompactionState;
 use super::draft::{self, SummaryDraft, SummaryRange};
 use crate::asking::ModelCall;
+use crate::chat::CompactionState;
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
 use crate::request::PreparedRequest;

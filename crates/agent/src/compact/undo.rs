@@ -11,9 +11,8 @@ use ship_store::{
     ReadError, Rotation, Seq, View,
 };
 
-use super::carried::{CompactionState, PRUNED, pruned_by_head};
-use super::{COMPACTED, meta};
-use crate::contexts::{UNDO, folded};
+use super::meta;
+use crate::chat::{COMPACTED, CompactionState, PRUNED, UNDO, folded, pruned_by_head, sealed_by};
 use crate::error::RunError;
 use crate::run::Agent;
 use crate::work::ActiveRun;
@@ -48,7 +47,7 @@ impl Agent {
             show_again(&work, &view, seq).await?;
             return Ok(CompactionUndo::Outputs(outputs));
         }
-        let Some(sealed) = meta::sealed_by(&*work.chat, &view, event).await? else {
+        let Some(sealed) = sealed_by(&*work.chat, &view, event).await? else {
             return Ok(CompactionUndo::Purged);
         };
         let before = match work.chat.sealed_view(&sealed).await {

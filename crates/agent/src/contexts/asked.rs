@@ -10,9 +10,9 @@ use ship_store::{
     StorageError,
 };
 
-use super::current::current_ids;
-use super::operation::{LockedChatRef, OpenRequest};
+use super::operation::LockedChatRef;
 use super::turn::operate_asked;
+use crate::chat::{OpenRequest, current_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};

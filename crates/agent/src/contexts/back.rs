@@ -7,15 +7,14 @@ use ship_store::{
     Checkpoint, ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, Rotation, View,
 };
 
-use super::last_operation::{
-    AT, CheckpointChange, LastOperation, Places, UNSHOWN, WAS, id_of, is_just_compacted, is_switch,
-    last_operation, place_to_json,
-};
 use super::shelf::ContextArchive;
 use super::target::spans;
-use super::title::{CHECKPOINT, OF, RENAMED, folded};
-use super::turn::{OPERATED, OperationInProgress};
-use crate::compact::sealed_by_last_compaction;
+use super::turn::OperationInProgress;
+use crate::chat::{
+    AT, CHECKPOINT, CheckpointChange, LastOperation, OF, OPERATED, Places, RENAMED, UNSHOWN, WAS,
+    folded, id_of, is_just_compacted, is_switch, last_operation, place_to_json,
+    sealed_by_last_compaction,
+};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 use crate::run::Engine;

@@ -4,30 +4,25 @@
 //! when all calls of the step are answered, from what the call's output says, so that a crash in between
 //! changes nothing.
 
-use std::sync::Arc;
-
 use ship_context::contexts::{
     HistoryQuery, LoadMode, RecallMode, ReferenceBudget, ReferenceOrigin, Snapshot, Switch,
-    SwitchRefusal, VisibleEntries, from_history, may_switch, place_references, switch_output,
-    view_messages,
+    SwitchRefusal, VisibleEntries, from_history, may_switch, switch_output, view_messages,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, StorageProblemKind, View};
 
-use super::current::{current_ids, has_anything};
 use super::look::{ReferenceSite, SHARE, put};
-use super::operation::OpenRequest;
 use super::place::LogPlace;
 use super::shelf::ContextArchive;
 use super::turn::{left_out_sentence, operate};
+use crate::chat::{LEDGER_PAGE, OpenRequest, current_ids, has_anything};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::context_tool_input::{
     ContextToolInput, ForkContext, ListContexts, LoadContext, LoadHistory, NewCheckpoint,
     RecallContext,
 };
 use crate::error::RunError;
-use crate::run::LEDGER_PAGE;
 use crate::work::ActiveRun;
 
 /// What a call that forked says.
@@ -35,14 +30,6 @@ const IN_A_COPY: &str = "You are in a copy now, under an id of its own; what it 
 
 /// How many pages of the ledger are looked through at most for what was said earlier.
 const PAGES_MAX: usize = 50;
-
-/// The messages as they are shown: each reference before what it was fetched for.
-pub(crate) fn place_said(messages: Arc<[Arc<UiMessage>]>) -> Arc<[Arc<UiMessage>]> {
-    match messages.iter().any(|message| ship_context::contexts::is_reference(message)) {
-        true => place_references(messages.to_vec()).into(),
-        false => messages,
-    }
-}
 
 /// Answers a call.
 pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Result<Json, String> {

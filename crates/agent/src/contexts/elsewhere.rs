@@ -14,11 +14,9 @@ use super::place::LogPlace;
 use super::shelf::ContextArchive;
 use super::target::spans;
 use super::turn::OperationInProgress;
-use super::{CONTINUES, OPERATION, SETTLED};
-use crate::compact::is_undoable;
+use crate::chat::{CONTINUES, OPERATION, SALT, SETTLED, is_undoable};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
-use crate::names::SALT;
 
 /// What a copy remembers of who asked for it, so that asking again after a crash is not asking for another.
 const ASKED: &str = "asked";

@@ -4,8 +4,8 @@ use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, before_the_first}
 use ship_store::{Head, LedgerLine, NewLine, NewMessage};
 
 use super::look::SHARE;
-use crate::names::question_in;
-use crate::run::{Engine, is_message};
+use crate::chat::{is_message, question_in};
+use crate::run::Engine;
 
 /// The reference to what the ledger holds before the first message that is answered, if it holds anything and
 /// there is room for it.

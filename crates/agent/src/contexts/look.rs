@@ -8,10 +8,9 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{ChatKey, NewMessage, View};
 
-use super::operation::{LockedChatRef, OpenRequest};
+use super::operation::LockedChatRef;
 use super::shelf::{ContextArchive, known};
-use super::title::folded;
-use crate::began::Activation;
+use crate::chat::{Activation, OpenRequest, folded};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 use crate::run::{Agent, Engine};

@@ -8,48 +8,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ship_context::contexts::{message_left_behind, switch_of};
-use ship_context::{Journal, RunStart};
+use ship_context::Journal;
+use ship_context::contexts::message_left_behind;
 use ship_message::json::Json;
-use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, ToolState, UiMessage, UiPart};
+use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, UiMessage, UiPart};
 use ship_store::{LedgerLine, Synced};
 
 use super::asked::tell;
 use super::back::undo_stays;
-use super::current::current_ids;
-use super::operation::{LockedChatRef, OpenRequest};
+use super::operation::LockedChatRef;
 use super::turn::{is_refused, operate, operate_asked};
+use crate::chat::{OpenRequest, current_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome};
 use crate::error::RunError;
 use crate::events::{Outcome, RunEvent, notice};
 use crate::finish;
 use crate::queue::NextInput;
-use crate::step::{RunProgress, last_step};
+use crate::step::RunProgress;
 use crate::work::ActiveRun;
 
 /// How often the ledger is looked at while a model answers or a tool runs.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
-
-/// The call of the last step that has switched the context, if the switch is still to be made.
-pub(crate) fn switching_call(message: &UiMessage, start: &RunStart) -> Option<ToolPart> {
-    last_step(message).iter().find_map(|part| match part {
-        UiPart::Tool(tool)
-            if tool.state() == ToolState::OutputAvailable
-                && !is_made(message, start, tool)
-                && switch_of(tool.name().unwrap_or_default(), tool.input()).is_some() =>
-        {
-            Some(tool.clone())
-        }
-        _ => None,
-    })
-}
-
-/// Whether the switch that a call stands for was made: its message begins with it then. A provider may use the
-/// name of a call again in a later step.
-fn is_made(message: &UiMessage, start: &RunStart, call: &ToolPart) -> bool {
-    let steps = message.parts().iter().filter(|part| matches!(part, UiPart::StepStart(_))).count();
-    start.switched.as_deref() == Some(call.call_id()) && steps <= 1
-}
 
 /// The operation that a call stands for. Its output names the context that it promised.
 fn operation_of(call: &ToolPart) -> ContextOperation {

@@ -5,7 +5,7 @@ use ship_message::json::Json;
 use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
 
 use super::operation::LockedChatRef;
-use super::title::{folded, predecessor};
+use crate::chat::{folded, predecessor};
 use crate::context_operation::OperationRefusal;
 use crate::error::RunError;
 

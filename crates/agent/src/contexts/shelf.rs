@@ -16,10 +16,7 @@ use ship_store::{
     View,
 };
 
-use super::OPERATION;
-use super::current::left_messages;
-use super::title::{folded, title_in};
-use crate::began::Activation;
+use crate::chat::{Activation, OPERATION, folded, left_messages, title_in};
 use crate::context_operation::ContextName;
 use crate::error::RunError;
 use crate::run::Engine;

@@ -5,8 +5,8 @@ use ship_message::json::Object;
 use ship_store::MessageId;
 
 use super::shelf::ContextArchive;
-use super::title::{CHECKPOINT, RENAMED, folded};
 use super::turn::OperationInProgress;
+use crate::chat::{CHECKPOINT, RENAMED, folded};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 

@@ -6,19 +6,16 @@ use ship_context::contexts::{clean_title, is_reference_line};
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextId, ContextLine, Head, LogPiece, SealedName, Seq, View};
 
-use super::current::{has_anything, left_messages};
 use super::operation::LockedChatRef;
 use super::place::LogPlace;
 use super::shelf::ContextArchive;
-use super::title::{MADE_TITLE, folded, folded_in};
 use super::turn::OperationInProgress;
-use super::{ANSWERED, CONTINUES, OPERATION};
-use crate::began::Activation;
-use crate::compact::CompactionState;
+use crate::chat::{
+    ANSWERED, Activation, CONTINUES, CompactionState, MADE_TITLE, OPERATION, SALT, folded,
+    folded_in, has_anything, left_messages, loaded_skills,
+};
 use crate::context_operation::{ContextOperation, OperationRefusal};
 use crate::error::RunError;
-use crate::names::SALT;
-use crate::skills;
 
 /// The log that an operation publishes.
 pub(super) struct TargetLog {
@@ -90,8 +87,8 @@ impl OperationInProgress<'_> {
         }
         let mut head = Head::new(self.new_id());
         head.title = title.and_then(clean_title);
-        let loaded = skills::loaded_names(self.view);
-        head.carry = skills::carried(loaded.iter().map(String::as_str));
+        let loaded = loaded_skills::loaded_names(self.view);
+        head.carry = loaded_skills::carried(loaded.iter().map(String::as_str));
         self.carry_on(&mut head);
         Activation::carry(&mut head, by, self.ground.agent.clock.now());
         Ok(TargetLog { head, pieces: Vec::new(), messages: 0, drops_left: false })

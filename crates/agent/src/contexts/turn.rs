@@ -9,20 +9,16 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::current::{has_anything, left_messages};
-use super::operation::{LockedChatRef, OpenRequest};
+use super::operation::LockedChatRef;
 use super::shelf::{ContextArchive, operation};
 use super::target::TargetLog;
-use super::{OPERATION, SETTLED};
+use crate::chat::{
+    OPERATED, OPERATION, OpenRequest, SETTLED, SWITCHED, has_anything, left_messages,
+};
 use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
 use crate::error::RunError;
-
-/// The event that tells of an operation that has changed nothing here.
-pub(super) const OPERATED: &str = "operated";
-/// The event that tells of a switch.
-pub(super) const SWITCHED: &str = "switched";
 
 /// An operation on its way.
 pub(super) struct OperationInProgress<'a> {

@@ -18,9 +18,8 @@ use ship_store::{
     NewLine, Position, RefusedInput, Seq, StorageError, Timestamp, View,
 };
 
+use crate::chat::{MessageIds, loaded_skills};
 use crate::inbound::millis;
-use crate::names::MessageIds;
-use crate::skills;
 
 /// What of a message's metadata is true wherever the message is read: how the run ended.
 const KEPT_METADATA: [&str; 3] = ["interrupted", "error", "finishReason"];
@@ -109,7 +108,7 @@ impl ConversationContext {
         let active = self.conversation.active_skills();
         let mut head = Head::new(self.id.clone());
         head.generation = self.generation;
-        head.carry = skills::carried(active);
+        head.carry = loaded_skills::carried(active);
         let messages =
             self.messages().into_iter().filter_map(|message| match message.into_json() {
                 Json::Object(message) => Some(message),
@@ -205,8 +204,8 @@ impl ConversationContext {
     /// Skills are activated and deactivated in the words of the file; any other event has its own.
     fn record(&mut self, event: ContextEvent) -> Result<String, WriteError> {
         let name = match event.event.as_str() {
-            skills::LOADED => "skill_activated",
-            skills::UNLOADED => "skill_deactivated",
+            loaded_skills::LOADED => "skill_activated",
+            loaded_skills::UNLOADED => "skill_deactivated",
             other => other,
         };
         let data = match event.data {

@@ -6,16 +6,16 @@ use ship_context::contexts::{title_of, turns, view_messages};
 use ship_message::json::Json;
 use ship_store::{Checkpoint, ContextBody, Head, SealedName, Timestamp, View};
 
+use super::activation::Activation;
+use super::head_carry::{CONTINUES, OPERATION};
 use super::last_operation::{AT, WAS, place_from_json};
-use super::{CONTINUES, OPERATION};
-use crate::began::Activation;
 
-pub(super) const RENAMED: &str = "renamed";
-pub(super) const CHECKPOINT: &str = "checkpoint";
+pub(crate) const RENAMED: &str = "renamed";
+pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// In an event that takes a checkpoint back, or its taking back: the event that made it.
-pub(super) const OF: &str = "of";
+pub(crate) const OF: &str = "of";
 /// What a head carries: the title of a context that nobody has named.
-pub(super) const MADE_TITLE: &str = "title";
+pub(crate) const MADE_TITLE: &str = "title";
 
 /// The head of a log that goes on with this context: its title and its checkpoints as they are now.
 pub(crate) fn folded(view: &View) -> Head {
@@ -78,7 +78,7 @@ fn taken_back(view: &View) -> HashSet<&str> {
 }
 
 /// What a context is called: as somebody has called it, or as its first words were.
-pub(super) fn title_in(head: &Head) -> Option<&str> {
+pub(crate) fn title_in(head: &Head) -> Option<&str> {
     head.title.as_deref().or_else(|| head.carry.str(MADE_TITLE))
 }
 
@@ -90,7 +90,7 @@ fn made_title(view: &View) -> Option<String> {
 }
 
 /// The same of a sealed log: the checkpoints in it are there.
-pub(super) fn folded_in(view: &View, log: &SealedName) -> Head {
+pub(crate) fn folded_in(view: &View, log: &SealedName) -> Head {
     let mut head = folded(view);
     for checkpoint in &mut head.checkpoints {
         checkpoint.sealed.get_or_insert_with(|| log.clone());
@@ -99,7 +99,7 @@ pub(super) fn folded_in(view: &View, log: &SealedName) -> Head {
 }
 
 /// The log that this one goes on with: the one that it was loaded from, or else the one that it has replaced.
-pub(super) fn predecessor(view: &View) -> Option<SealedName> {
+pub(crate) fn predecessor(view: &View) -> Option<SealedName> {
     let loaded = view.head.carry.str(CONTINUES).and_then(SealedName::parse);
     loaded.or_else(|| view.head.sealed.clone())
 }

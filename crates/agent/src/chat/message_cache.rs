@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ship_context::contexts::place_references;
 use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{ChatKey, ContextBody, ContextLine, View};
@@ -65,6 +66,14 @@ fn message(line: &ContextLine) -> Option<UiMessage> {
     match &line.body {
         ContextBody::Message(message) => UiMessage::from_json(Json::Object(message.clone())).ok(),
         ContextBody::Event(_) => None,
+    }
+}
+
+/// The messages as they are shown: each reference before what it was fetched for.
+pub(crate) fn place_said(messages: Arc<[Arc<UiMessage>]>) -> Arc<[Arc<UiMessage>]> {
+    match messages.iter().any(|message| ship_context::contexts::is_reference(message)) {
+        true => place_references(messages.to_vec()).into(),
+        false => messages,
     }
 }
 

@@ -6,7 +6,7 @@
 use ship_message::json::{Json, Object};
 use ship_store::{ContextId, Head, Timestamp};
 
-use crate::contexts::OPERATION;
+use super::head_carry::OPERATION;
 use crate::inbound::millis;
 
 const CARRY: &str = "began";

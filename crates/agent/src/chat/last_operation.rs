@@ -9,21 +9,20 @@ use ship_store::{
     Checkpoint, ContextBody, ContextEvent, ContextLine, Head, MessageId, SealedName, Seq, View,
 };
 
-use super::title::{CHECKPOINT, OF, RENAMED, folded};
-use super::turn::{OPERATED, SWITCHED};
-use crate::compact::{COMPACTED, is_undoable};
+use super::compaction_state::{COMPACTED, is_undoable};
+use super::head_after_events::{CHECKPOINT, OF, RENAMED, folded};
 
 /// What a head carries: the last operation as it was when the log before was compacted.
 pub(crate) const UNDO: &str = "undo";
 /// The event that tells of a reference that was taken back.
-pub(super) const UNSHOWN: &str = "unshown";
+pub(crate) const UNSHOWN: &str = "unshown";
 /// In an event or a carried operation about a checkpoint: where it is, and where its name was before.
-pub(super) const AT: &str = "at";
-pub(super) const WAS: &str = "was";
+pub(crate) const AT: &str = "at";
+pub(crate) const WAS: &str = "was";
 
 /// The last thing that was done to a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum LastOperation {
+pub(crate) enum LastOperation {
     /// The operation that published the context, if there was one.
     Switch,
     /// A title; the one before it.
@@ -40,26 +39,26 @@ pub(super) enum LastOperation {
 
 /// A checkpoint that was made, or taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CheckpointChange {
-    pub(super) name: String,
+pub(crate) struct CheckpointChange {
+    pub(crate) name: String,
     /// The event that made it.
-    pub(super) of: String,
-    pub(super) is_removed: bool,
-    pub(super) message: Option<MessageId>,
+    pub(crate) of: String,
+    pub(crate) is_removed: bool,
+    pub(crate) message: Option<MessageId>,
     /// Where it is and where its name was before, when the event that made it is not in the log any more.
-    pub(super) places: Option<Places>,
+    pub(crate) places: Option<Places>,
 }
 
 /// Where a checkpoint is, and where its name was before. A place without a log is in the one that the last
 /// compaction sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Places {
-    pub(super) at: Checkpoint,
-    pub(super) was: Option<Checkpoint>,
+pub(crate) struct Places {
+    pub(crate) at: Checkpoint,
+    pub(crate) was: Option<Checkpoint>,
 }
 
 /// Finds the last operation, however many compactions ago it was.
-pub(super) fn last_operation(view: &View) -> LastOperation {
+pub(crate) fn last_operation(view: &View) -> LastOperation {
     let carried = view.head.carry.get(UNDO);
     for line in view.lines.iter().rev() {
         if is_switch(line) {
@@ -75,7 +74,7 @@ pub(super) fn last_operation(view: &View) -> LastOperation {
 }
 
 /// Whether nothing was said or done since the context was compacted.
-pub(super) fn is_just_compacted(view: &View) -> bool {
+pub(crate) fn is_just_compacted(view: &View) -> bool {
     for line in view.lines.iter().rev() {
         match &line.body {
             ContextBody::Event(event) if event.event == COMPACTED => {
@@ -122,7 +121,7 @@ fn is_older(carried: &Json, id: &str) -> bool {
 }
 
 /// Whether a line tells of the switch that published its context.
-pub(super) fn is_switch(line: &ContextLine) -> bool {
+pub(crate) fn is_switch(line: &ContextLine) -> bool {
     matches!(&line.body, ContextBody::Event(event) if event.event == SWITCHED)
 }
 
@@ -133,7 +132,7 @@ fn is_shown(line: &ContextLine) -> bool {
     is_reference_line(message) && run.is_none() && line.inbox.is_some()
 }
 
-pub(super) fn id_of(line: &ContextLine) -> &str {
+pub(crate) fn id_of(line: &ContextLine) -> &str {
     match &line.body {
         ContextBody::Message(message) => message.str("id").unwrap_or_default(),
         ContextBody::Event(event) => &event.id,
@@ -199,14 +198,14 @@ impl CheckpointChange {
     }
 }
 
-pub(super) fn place_to_json(place: &Checkpoint) -> Json {
+pub(crate) fn place_to_json(place: &Checkpoint) -> Json {
     let sealed = place.sealed.as_ref().map_or(Json::Null, |log| log.as_str().into());
     let mut object = Object::from([("sealed", sealed), ("seq", place.seq.get().into())]);
     object.set_or_remove("messageId", place.message.as_ref().map(|id| id.as_str().into()));
     object.into()
 }
 
-pub(super) fn place_from_json(name: &str, json: &Json) -> Option<Checkpoint> {
+pub(crate) fn place_from_json(name: &str, json: &Json) -> Option<Checkpoint> {
     let text = |key: &str| json.get(key).and_then(Json::as_str);
     Some(Checkpoint {
         name: name.to_owned(),
@@ -266,3 +265,8 @@ fn from_json(json: &Json) -> Option<LastOperation> {
         _ => LastOperation::Switch,
     })
 }
+
+/// The event that tells of an operation that has changed nothing here.
+pub(crate) const OPERATED: &str = "operated";
+/// The event that tells of a switch.
+pub(crate) const SWITCHED: &str = "switched";

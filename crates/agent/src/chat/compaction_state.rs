@@ -2,15 +2,25 @@
 
 use ship_context::compact::PrunedOutputs;
 use ship_message::json::{Json, Object};
-use ship_store::{ContextBody, Head, Timestamp, View};
+use ship_store::{ContextBody, ContextEvent, Head, Timestamp, View};
 
-use super::COMPACTED;
+use super::loaded_skills;
 use crate::inbound::millis;
-use crate::skills;
+
+/// The event that tells of a compaction.
+pub(crate) const COMPACTED: &str = "compacted";
+
+/// In that event: the generation of the log that was sealed.
+pub(crate) const SEALED_GENERATION: &str = "sealedGen";
+
+/// Whether an event tells of a compaction that can be undone where its sealed log is.
+pub(crate) fn is_undoable(event: &ContextEvent) -> bool {
+    event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some()
+}
 
 const CARRY: &str = "compaction";
-pub(super) const PRUNED: &str = "pruned";
-pub(super) const WARNED: &str = "warned";
+pub(crate) const PRUNED: &str = "pruned";
+pub(crate) const WARNED: &str = "warned";
 const TOKENS: &str = "tokens";
 
 /// What is carried from log to log.
@@ -54,7 +64,8 @@ impl CompactionState {
         head.carry.set(CARRY, state);
         head.carry.set(PRUNED, self.pruned.to_json());
         head.carry.set(TOKENS, self.tokens.clone());
-        for (key, value) in skills::carried(loaded.iter().map(String::as_str)).into_entries() {
+        for (key, value) in loaded_skills::carried(loaded.iter().map(String::as_str)).into_entries()
+        {
             head.carry.set(key, value);
         }
     }
@@ -83,6 +94,6 @@ fn warned_by_event(view: &View) -> Option<&str> {
 }
 
 /// The outputs that a head leaves out.
-pub(super) fn pruned_by_head(head: &Head) -> PrunedOutputs {
+pub(crate) fn pruned_by_head(head: &Head) -> PrunedOutputs {
     head.carry.get(PRUNED).map(PrunedOutputs::from_json).unwrap_or_default()
 }

@@ -7,9 +7,9 @@ use ship_context::contexts::{
 };
 use ship_message::UiMessage;
 use ship_message::json::Json;
-use ship_store::View;
+use ship_store::{LedgerSeq, View};
 
-use super::ANSWERED;
+use super::head_carry::ANSWERED;
 
 /// The ids of the messages that a run answers, or that wait for one.
 pub(crate) fn current_ids(view: &View, run_id: &str) -> Vec<String> {
@@ -27,7 +27,7 @@ pub(crate) fn current_ids(view: &View, run_id: &str) -> Vec<String> {
 
 /// The messages that belong to a context that was left, without those that were taken along: a question at its
 /// end was, or it would have been answered.
-pub(super) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
+pub(crate) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
     let mut gone: HashSet<String> = taken.iter().cloned().collect();
     gone.extend(current_ids(view, ""));
     let is_gone = |message: &UiMessage| {
@@ -42,7 +42,22 @@ pub(super) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
 }
 
 /// Whether anything was said in a context beside what is being answered.
-pub(super) fn has_anything(view: &View, current: &[String]) -> bool {
+pub(crate) fn has_anything(view: &View, current: &[String]) -> bool {
     let current: Vec<&str> = current.iter().map(String::as_str).collect();
     anything_said(&left_messages(view, &[]), &current)
+}
+
+/// What an operation takes along and remembers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenRequest {
+    /// The ids of the messages that the person waits for an answer to.
+    pub(crate) current: Vec<String>,
+    /// The message in which the run has left what it had so far, and the call that switched.
+    pub(crate) settled: Option<(String, Option<String>)>,
+    /// The ledger entry that asked for the operation.
+    pub(crate) inbox: Option<LedgerSeq>,
+    /// What a branch is called, when it is called something.
+    pub(crate) title: Option<String>,
+    /// The id that a context which is made gets, when it was promised.
+    pub(crate) promised: Option<ship_store::ContextId>,
 }

@@ -25,7 +25,7 @@ impl LogSize {
     }
 
     /// What messages take, as lines that a rotation keeps.
-    pub(super) fn of_messages<'m>(messages: impl Iterator<Item = &'m Object>) -> Self {
+    pub(crate) fn of_messages<'m>(messages: impl Iterator<Item = &'m Object>) -> Self {
         messages.fold(Self::default(), |size, message| Self {
             lines: size.lines + 1,
             bytes: size.bytes + object_bytes(message),
@@ -37,7 +37,7 @@ impl LogSize {
     }
 
     /// Whether it is so small that the next compaction is far off.
-    pub(super) fn is_half_of(&self, rules: &Rules) -> bool {
+    pub(crate) fn is_half_of(&self, rules: &Rules) -> bool {
         self.lines <= rules.log_lines_max / 2 && self.bytes <= rules.log_bytes_max / 2
     }
 }

@@ -1,0 +1,42 @@
+//! What the logs of a chat say: pure reads of views, heads and ledger lines.
+//!
+//! Nothing here writes, waits for a model or knows the engine; every room above reads a chat through these modules.
+
+mod activation;
+mod compacted_log;
+mod compaction_state;
+mod head_after_events;
+mod head_carry;
+mod last_operation;
+mod ledger;
+pub(crate) mod loaded_skills;
+mod log_size;
+mod message_cache;
+mod message_ids;
+mod open_request;
+mod pending_switch;
+mod shown_messages;
+
+pub use activation::Activation;
+pub use message_ids::question_id;
+
+pub(crate) use compacted_log::{sealed_by, sealed_by_last_compaction};
+pub(crate) use compaction_state::{
+    COMPACTED, CompactionState, PRUNED, SEALED_GENERATION, WARNED, is_undoable, pruned,
+    pruned_by_head,
+};
+pub(crate) use head_after_events::{
+    CHECKPOINT, MADE_TITLE, OF, RENAMED, folded, folded_in, predecessor, title_in,
+};
+pub(crate) use head_carry::{ANSWERED, CONTINUES, OPERATION, SETTLED};
+pub(crate) use last_operation::{
+    AT, CheckpointChange, LastOperation, OPERATED, Places, SWITCHED, UNDO, UNSHOWN, WAS,
+    carry_last_operation, id_of, is_just_compacted, is_switch, last_operation, place_to_json,
+};
+pub(crate) use ledger::{LEDGER_PAGE, entries, is_message, lines_up_to, questions};
+pub(crate) use log_size::LogSize;
+pub(crate) use message_cache::{MessageCache, messages, place_said};
+pub(crate) use message_ids::{LedgerMessageIds, MessageIds, SALT, question_in};
+pub(crate) use open_request::{OpenRequest, current_ids, has_anything, left_messages};
+pub(crate) use pending_switch::{last_step, switching_call};
+pub(crate) use shown_messages::shown;

@@ -1,0 +1,52 @@
+//! The sealed log that a compaction has left behind.
+
+use ship_message::json::Json;
+use ship_store::{Chat, ContextBody, ContextEvent, ReadError, SealedLog, SealedName, View};
+
+use super::compaction_state::SEALED_GENERATION;
+
+/// How many sealed logs are looked at in one go.
+const PAGE: usize = 16;
+
+/// Finds the log that the last compaction of a view sealed; none when it is gone.
+pub(crate) async fn sealed_by_last_compaction(
+    chat: &dyn Chat,
+    view: &View,
+) -> Result<Option<SealedName>, ReadError> {
+    let event = view.lines.iter().rev().find_map(|line| match &line.body {
+        ContextBody::Event(event) if super::compaction_state::is_undoable(event) => Some(event),
+        ContextBody::Event(_) | ContextBody::Message(_) => None,
+    });
+    match event {
+        Some(event) => sealed_by(chat, view, event).await,
+        None => Ok(None),
+    }
+}
+
+/// The log that a compaction sealed; none when it is gone.
+pub(crate) async fn sealed_by(
+    chat: &dyn Chat,
+    view: &View,
+    event: &ContextEvent,
+) -> Result<Option<SealedName>, ReadError> {
+    let Some(generation) = event.data.get(SEALED_GENERATION).and_then(Json::as_u64) else {
+        return Ok(None);
+    };
+    if view.head.generation.get() == generation + 1 {
+        return Ok(view.head.sealed.clone());
+    }
+    let mut before = None;
+    loop {
+        let page = chat.sealed_logs(before, PAGE).await?;
+        let found = page.iter().find(|log| log.head.generation.get() <= generation);
+        if found.is_some() || page.len() < PAGE {
+            // A log behind this one may have been sealed by a repair, under the same number.
+            let is_it = |log: &&SealedLog| {
+                log.head.generation.get() == generation
+                    && generation < view.position.generation.get()
+            };
+            return Ok(found.filter(is_it).map(|log| log.name.clone()));
+        }
+        before = page.last().map(|log| log.name.clone());
+    }
+}

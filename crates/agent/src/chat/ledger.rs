@@ -1,0 +1,51 @@
+//! Lines of the ledger: which are messages, and what messages they become in a context.
+
+use ship_message::json::Json;
+use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMessage, ReadError};
+
+use super::message_ids::{MessageIds, question_in};
+use crate::inbound::message_of;
+
+/// Reads all lines behind `after` and up to `last`, however many they are.
+pub(crate) async fn lines_up_to(
+    chat: &dyn Chat,
+    mut after: Option<LedgerSeq>,
+    last: Option<LedgerSeq>,
+) -> Result<Vec<LedgerLine>, ReadError> {
+    let mut lines = Vec::new();
+    while after < last {
+        let page = chat.ledger_after(after, LEDGER_PAGE).await?;
+        let Some(end) = page.last().map(|line| line.seq) else { break };
+        after = Some(end);
+        lines.extend(page.into_iter().filter(|line| Some(line.seq) <= last));
+    }
+    Ok(lines)
+}
+
+/// The messages that lines of the ledger become in a context, in order, each with its place in the ledger.
+pub(crate) fn questions<'a>(
+    names: &dyn MessageIds,
+    head: &Head,
+    lines: impl Iterator<Item = &'a LedgerLine>,
+) -> Vec<NewMessage> {
+    let question = |(nth, line): (usize, &LedgerLine)| {
+        let LedgerBody::Entry(entry) = &line.body else { return None };
+        let id = question_in(names, head, line.seq, nth);
+        let Json::Object(message) = message_of(entry, id).into_json() else { return None };
+        Some(NewMessage { message, rev: 0, inbox: Some(line.seq) })
+    };
+    lines.filter(|line| is_message(line)).enumerate().filter_map(question).collect()
+}
+
+/// The entries that put messages into a context.
+pub(crate) fn entries(questions: Vec<NewMessage>) -> Vec<NewLine> {
+    questions.into_iter().map(NewLine::from).collect()
+}
+
+/// How many ledger lines are read at once.
+pub(crate) const LEDGER_PAGE: usize = 200;
+
+/// Whether a line of the ledger is a message that wants an answer.
+pub(crate) fn is_message(line: &LedgerLine) -> bool {
+    ship_context::is_question(line)
+}

@@ -1,0 +1,25 @@
+//! The messages as a model is shown them.
+
+use std::sync::Arc;
+
+use ship_context::compact::PrunedOutputs;
+use ship_context::{ShownLimits, shown_to_model};
+use ship_message::UiMessage;
+
+/// The messages as a model is shown them: what was said, and what the run has said so far.
+pub(crate) fn shown(
+    limits: ShownLimits,
+    said: &[Arc<UiMessage>],
+    so_far: Option<&UiMessage>,
+    pruned: &PrunedOutputs,
+) -> Vec<UiMessage> {
+    let so_far = so_far.filter(|message| !message.parts().is_empty());
+    let mut shown = shown_to_model(said, limits);
+    shown.extend(shown_to_model(so_far.map_or(&[], std::slice::from_ref), limits));
+    if !pruned.is_empty() {
+        for message in &mut shown {
+            pruned.apply(message);
+        }
+    }
+    shown
+}
