@@ -4,10 +4,8 @@
 use ship_context::compact::{CompactionGoal, TokenLimits};
 use ship_context::input_budget;
 
-use crate::inspect::PieceTokens;
-use crate::request::PreparedRequest;
 use crate::run::Engine;
-use crate::scales::RequestPieces;
+use crate::tokens::{PieceTokens, RequestPieces};
 
 /// The budget of a model that takes as much as it takes: no window is known, and nothing else is to hold.
 pub(crate) const UNLIMITED: u64 = u64::MAX / 4;
@@ -45,8 +43,8 @@ impl Engine {
     }
 
     /// Returns when the context of a request is compacted by itself, if nothing waits for an answer.
-    pub(crate) fn trigger(&self, is_raised: bool, request: &PreparedRequest) -> CompactionTrigger {
-        let weights = self.scales.estimated(&self.scales.counted(RequestPieces::of(request)));
+    pub(crate) fn trigger(&self, is_raised: bool, request: RequestPieces<'_>) -> CompactionTrigger {
+        let weights = self.scales.estimated(&self.scales.counted(request));
         let fixed = weights.system.iter().chain(&weights.tools).sum();
         let budget = self.budget(is_raised);
         match CompactionGoal::new(fixed, 0, &budget) {
@@ -64,7 +62,7 @@ impl Engine {
     /// Says what fills the budget, and what holds then.
     pub(crate) fn filled_budget(
         &self,
-        request: &PreparedRequest,
+        request: RequestPieces<'_>,
         weights: &PieceTokens,
         goal: &CompactionGoal,
     ) -> String {

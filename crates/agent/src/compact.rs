@@ -26,7 +26,6 @@ pub(crate) use purge::finish_purge;
 
 use crate::error::RunError;
 use crate::request::PreparedRequest;
-use crate::scales::RequestPieces;
 use crate::work::ActiveRun;
 use plan::{PlanResult, plan};
 
@@ -104,7 +103,7 @@ fn without_sealing(
     error: &StorageError,
 ) -> CompactionOutcome {
     let scales = &work.agent.scales;
-    let tokens = scales.estimated(&scales.counted(RequestPieces::of(request))).total();
+    let tokens = scales.estimated(&scales.counted(request.pieces())).total();
     let fits = work.agent.window_tokens().is_none_or(|window| tokens < window);
     match matches!(why, CompactionReason::Trigger) && fits {
         true => CompactionOutcome::Enough(tokens),

@@ -8,10 +8,8 @@ use ship_provider::ProviderError;
 
 use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepared};
 use crate::error::RunError;
-use crate::recorded::not_recorded;
-use crate::request::PreparedRequest;
+use crate::request::{PreparedRequest, last_request, not_recorded};
 use crate::run_log::RunLogEntry;
-use crate::scales::RequestPieces;
 use crate::work::ActiveRun;
 
 /// How often the provider may say that there is no room while nothing new is said.
@@ -111,7 +109,7 @@ impl RequestFit {
                 // What was refused is this very request, since nothing was said after it.
                 if let Some(observed) = observed {
                     let scales = &work.agent.scales;
-                    scales.learn(scales.counted(RequestPieces::of(&request)).total(), *observed);
+                    scales.learn(scales.counted(request.pieces()).total(), *observed);
                 }
                 CompactionReason::Overflow { limit: *limit }
             }
@@ -120,7 +118,7 @@ impl RequestFit {
         self.is_counted = false;
         // Also how much is little depends on how the provider counts.
         if work.agent.scales.wants_records()
-            && let Err(error) = work.agent.recorded.last(work).await
+            && let Err(error) = last_request(work).await
         {
             not_recorded(work, &error);
         }

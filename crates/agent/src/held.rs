@@ -19,9 +19,9 @@ use crate::events::Outcome;
 use crate::finish::{self, finish};
 use crate::lost::{MissedAnswers, UnreadLedger, answer_key, missed};
 use crate::queue::NextInput;
+use crate::records::{first_difference, journal_digests};
 use crate::run::Engine;
 use crate::run_log::RunLogEntry;
-use crate::sources::{digests, first_difference};
 use crate::step::RunProgress;
 use crate::stop::Stop;
 use crate::work::ActiveRun;
@@ -265,7 +265,7 @@ impl LockedChat {
         mut journal: Journal,
         before: Option<Object>,
     ) -> Result<Journal, RunError> {
-        journal.start.blocks = digests(&work.blocks().await);
+        journal.start.blocks = journal_digests(&work.blocks().await);
         self.lane.begin_journal(journal.start.to_object()).await?;
         // A journal of an older program says nothing of blocks.
         let before = before.filter(|before| !before.is_empty());

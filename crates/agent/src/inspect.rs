@@ -19,13 +19,14 @@ use crate::digest::digest;
 use crate::error::RunError;
 use crate::inbound::message_of;
 use crate::lost::UnreadLedger;
-use crate::record::{RequestTokens, recorded};
-use crate::recorded::LINES;
+use crate::records::{
+    OutgoingRequest, RECENT_LINES, RequestTokens, SharedPrefix, block_digests, last_of_context,
+    recorded,
+};
 use crate::request::PreparedRequest;
 use crate::run::{Agent, Engine};
-use crate::scales::RequestPieces;
 use crate::sources::{ChatLocation, SystemSources, last_of};
-use crate::stable::{OutgoingRequest, SharedPrefix, digests, last_of_context};
+use crate::tokens::PieceTokens;
 
 /// What a model would be sent now.
 #[derive(Clone, Debug)]
@@ -51,49 +52,6 @@ pub struct NextRequest {
     pub began: Option<Activation>,
     /// How much of it the last request had.
     pub stable: SharedPrefix,
-}
-
-/// What each piece of a request takes, as the provider will count it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PieceTokens {
-    /// Each system block.
-    pub system: Vec<u64>,
-    /// Each message.
-    pub messages: Vec<u64>,
-    /// Each tool.
-    pub tools: Vec<u64>,
-}
-
-impl PieceTokens {
-    /// All of it.
-    pub fn total(&self) -> u64 {
-        let Self { system, messages, tools } = self;
-        system.iter().chain(messages).chain(tools).sum()
-    }
-
-    /// The same pieces, each in its proportion, so that they add up to these sums.
-    pub(crate) fn adding_up_to(&self, sums: &RequestTokens) -> Self {
-        Self {
-            system: spread(sums.system, &self.system),
-            messages: spread(sums.messages, &self.messages),
-            tools: spread(sums.tools, &self.tools),
-        }
-    }
-}
-
-/// Spreads a sum over pieces in their proportion. What rounding leaves goes to the pieces behind.
-fn spread(sum: u64, pieces: &[u64]) -> Vec<u64> {
-    let whole = pieces.iter().map(|piece| u128::from(*piece)).sum::<u128>().max(1);
-    let (mut seen, mut given) = (0, 0);
-    let share = |piece: &u64| {
-        seen += u128::from(*piece);
-        // No more than the sum, because no more was seen than the whole.
-        let so_far = u64::try_from(u128::from(sum) * seen / whole).unwrap_or(sum);
-        let share = so_far - given;
-        given = so_far;
-        share
-    };
-    pieces.iter().map(share).collect()
 }
 
 impl Agent {
@@ -122,12 +80,12 @@ impl Agent {
         if let (Some(open), Some(carried)) = (&open, &found.carried) {
             agent.remember_counts(&**open, carried).await?;
         }
-        let tokens = agent.scales.estimated(&agent.scales.counted(RequestPieces::of(&request)));
+        let tokens = agent.scales.estimated(&agent.scales.counted(request.pieces()));
         let stable = match &open {
             Some(open) => agent.stable(&**open, &request, &tokens, &found.pruned).await?,
             None => SharedPrefix::of_first(),
         };
-        let trigger = agent.trigger(found.is_raised, &request);
+        let trigger = agent.trigger(found.is_raised, request.pieces());
         let PreparedRequest { blocks, shown: messages, tools, .. } = request;
         Ok(NextRequest {
             tokens,
@@ -163,7 +121,7 @@ impl Engine {
         carried: &Object,
     ) -> Result<(), ReadError> {
         if self.scales.wants_records() {
-            self.scales.learn_from(&recorded(&*self.store, chat, LINES).await?);
+            self.scales.learn_from(&recorded(&*self.store, chat, RECENT_LINES).await?);
         }
         self.scales.carry_over(carried);
         Ok(())
@@ -189,7 +147,7 @@ impl Engine {
         };
         let now = OutgoingRequest {
             recipe: &written.recipe,
-            system: &digests(&request.blocks),
+            system: &block_digests(&request.blocks),
             system_tokens: &tokens.system,
             tools: &digest(request.tools_text().as_bytes()),
             tokens: &sums,
@@ -198,7 +156,7 @@ impl Engine {
             shown: &request.shown,
             pruned,
         };
-        let last = last_of_context(recorded(&*self.store, chat, LINES).await?);
+        let last = last_of_context(recorded(&*self.store, chat, RECENT_LINES).await?);
         Ok(now.compare(&*self.store, chat, last.as_deref()).await)
     }
 }

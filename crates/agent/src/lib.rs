@@ -36,7 +36,6 @@
 //! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come
 //! in when the agent is made.
 
-mod asking;
 mod budget;
 mod built_in_tools;
 mod calls;
@@ -64,20 +63,17 @@ mod outbound;
 mod past;
 mod project_source;
 mod queue;
-mod rebuild;
-mod record;
-mod recorded;
+mod records;
 mod request;
 mod rules;
 mod run;
 mod run_log;
-mod scales;
 mod send;
 mod settle;
 mod sources;
-mod stable;
 mod step;
 mod stop;
+mod tokens;
 mod tool;
 mod tool_schema;
 mod warnings;
@@ -97,16 +93,18 @@ pub use events::{Listener, Outcome, RunEvent};
 pub use finish::STOPPED;
 pub use id_source::{IdSource, RandomIds};
 pub use inbound::{CallAnswer, Inbound};
-pub use inspect::{NextRequest, PieceTokens};
+pub use inspect::NextRequest;
 pub use model::chosen_model;
 pub use open::OpenAgentError;
 pub use outbound::Outbound;
 pub use past::PastRequest;
 pub use project_source::{NoProject, ProjectSource, SkillState, SkillText, Texts};
-pub use record::{RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens};
+pub use records::{
+    RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
+};
 pub use rules::{ContextRules, Rules};
 pub use run::{Agent, AgentParts};
 pub use run_log::{NoLog, RunLog, RunLogEntry};
-pub use stable::SharedPrefix;
 pub use stop::Stop;
+pub use tokens::PieceTokens;
 pub use tool::{Tool, ToolContext, ToolFuture};

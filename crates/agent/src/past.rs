@@ -8,11 +8,9 @@ use ship_provider::ToolSpec;
 use ship_store::{Chat, ChatKey, Store, Timestamp};
 
 use crate::error::RunError;
-use crate::inspect::PieceTokens;
-use crate::rebuild::{RebuiltRequest, rebuild};
-use crate::record::{RecordedRequest, recorded};
+use crate::records::{RebuiltRequest, RecordedRequest, rebuild, recorded};
 use crate::run::Agent;
-use crate::scales::{RequestPieces, TokenMeter};
+use crate::tokens::{PieceTokens, RequestPieces, TokenMeter};
 
 /// A request that was made.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use crate::chat::{LEDGER_PAGE, is_message};
 use crate::context_operation::ContextOperation;
 use crate::contexts::{operation_of, was_done};
 use crate::run::Engine;
-use crate::scales::rough;
+use crate::tokens::rough;
 
 /// What a provider adds to each message: who says it, and when.
 const MESSAGE_TOKENS: u64 = 16;

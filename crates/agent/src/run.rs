@@ -23,11 +23,11 @@ use crate::id_source::IdSource;
 use crate::inbound::{CallAnswer, Inbound};
 use crate::project_source::ProjectSource;
 use crate::queue::NextInput;
-use crate::recorded::RequestCache;
+use crate::records::RequestCache;
 use crate::rules::Rules;
 use crate::run_log::{RunLog, RunLogEntry};
-use crate::scales::TokenMeter;
 use crate::stop::{Stop, lane_unless_stopped};
+use crate::tokens::TokenMeter;
 use crate::tool::Tool;
 
 /// What an agent is made of.

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use ship_context::{Journal, JournalLine};
 use ship_message::json::{Json, Object};
 use ship_message::{Assembler, Chunk, FinishReason, Role, TextState, ToolPart, ToolState, UiPart};
-use ship_provider::ProviderError;
+use ship_provider::{AnswerEnd, ProviderError};
 use ship_store::Synced;
 use tokio::time::Instant;
 
-use crate::asking::ModelCall;
 use crate::calls;
 use crate::chat::{last_step, switching_call};
 use crate::contexts::{goes_round, operate_midway, stopped_by_somebody, stops, switch};
@@ -20,7 +19,7 @@ use crate::events::{Outcome, RunEvent, notice};
 use crate::finish::finish;
 use crate::fit::{DoesNotFit, RequestFit};
 use crate::queue::NextInput;
-use crate::request::note_response;
+use crate::request::ModelCall;
 use crate::run_log::RunLogEntry;
 use crate::settle::settle;
 use crate::stop::Stop;
@@ -400,4 +399,32 @@ fn park(work: &ActiveRun, progress: &RunProgress) -> Outcome {
         outcome: Outcome::Parked,
     });
     Outcome::Parked
+}
+
+/// Tells the log what came back: the parts that this step has added.
+fn note_response(
+    work: &ActiveRun,
+    progress: &mut RunProgress,
+    answered: AnswerEnd,
+    parts_before: usize,
+) {
+    let parts = progress.assembler.message().parts();
+    let new = parts.iter().skip(parts_before).map(|part| part.clone().into_json());
+    let new: Json = new.collect::<Vec<_>>().into();
+    let mut fields = vec![
+        ("model", work.agent.provider.model().into()),
+        ("finishReason", answered.finish_reason.name().into()),
+        ("bytes", Json::from(new.to_string().len() as u64)),
+    ];
+    if let Some(usage) = answered.usage {
+        fields.push(("inputTokens", usage.input.into()));
+        fields.push(("cachedTokens", usage.cached.into()));
+        fields.push(("outputTokens", usage.output.into()));
+    }
+    work.note(RunLogEntry {
+        kind: "llm_response",
+        fields,
+        texts: vec![("parts", new)],
+        ..RunLogEntry::default()
+    });
 }

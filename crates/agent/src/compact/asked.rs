@@ -130,7 +130,7 @@ impl Agent {
             tokens_now: plan.load.total(),
             floor: plan.goal.floor,
             // A person who has undone a compaction has put it off.
-            trigger: work.agent.trigger(plan.carried.raised, &request),
+            trigger: work.agent.trigger(plan.carried.raised, request.pieces()),
             target: plan.goal.target,
             messages: if prunes { 0 } else { cut.older.len() },
             kept: if prunes { plan.said.len() } else { cut.kept.len() },

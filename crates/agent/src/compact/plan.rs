@@ -14,11 +14,10 @@ use ship_store::View;
 use super::CompactionReason;
 use crate::chat::{CompactionState, LogSize};
 use crate::error::RunError;
-use crate::recorded::not_recorded;
-use crate::request::PreparedRequest;
+use crate::request::{PreparedRequest, not_recorded};
 use crate::rules::Rules;
 use crate::run::Engine;
-use crate::scales::{RequestLoad, RequestPieces};
+use crate::tokens::RequestLoad;
 use crate::work::ActiveRun;
 
 /// What a message takes beside its text.
@@ -61,7 +60,7 @@ pub(super) async fn plan(
     if let Err(error) = agent.remember_counts(&*work.chat, &carried.tokens).await {
         not_recorded(work, &error);
     }
-    let load = agent.scales.load(request);
+    let load = agent.scales.load(request.pieces());
     let said = work.context().await;
     let open = open_messages(&said, &work.run_id, view.head.carry.str("answered"));
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
@@ -108,8 +107,8 @@ pub(super) async fn plan(
     // What a provider has just refused says nothing about the settings.
     let is_overflow = matches!(why, CompactionReason::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
-        let weights = agent.scales.estimated(&agent.scales.counted(RequestPieces::of(request)));
-        agent.filled_budget(request, &weights, &goal)
+        let weights = agent.scales.estimated(&agent.scales.counted(request.pieces()));
+        agent.filled_budget(request.pieces(), &weights, &goal)
     });
     Ok(PlanResult::Plan(Box::new(CompactionPlan {
         said,
@@ -134,7 +133,7 @@ fn sentence(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) ->
              Send it in pieces, or as a file."
         );
     }
-    let weights = agent.scales.estimated(&agent.scales.counted(RequestPieces::of(request)));
+    let weights = agent.scales.estimated(&agent.scales.counted(request.pieces()));
     let system: u64 = weights.system.iter().sum();
     let tools: u64 = weights.tools.iter().sum();
     let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);

@@ -17,11 +17,10 @@ use ship_provider::{ProviderError, Usage};
 use ship_store::{Timestamp, View};
 
 use super::draft::{self, SummaryDraft, SummaryRange};
-use crate::asking::ModelCall;
 use crate::chat::CompactionState;
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
-use crate::request::PreparedRequest;
+use crate::request::{ModelCall, PreparedRequest};
 use crate::run_log::RunLogEntry;
 use crate::work::ActiveRun;
 

@@ -8,15 +8,15 @@ use ship_provider::{AnswerEnd, CachedSequence, ChunkSink, ProviderError, Recipe}
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::kept_texts::{keep_text, last_request, not_recorded};
+use super::prepared_request::{CompiledRequest, PreparedRequest};
 use crate::digest::digest;
 use crate::error::RunError;
-use crate::rebuild::parts_that_count;
-use crate::record::{RequestAnswer, RequestMessages, RequestRecord, RequestTokens};
-use crate::recorded::not_recorded;
-use crate::request::{CompiledRequest, PreparedRequest};
+use crate::records::{
+    OutgoingRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
+    block_digests, parts_that_count,
+};
 use crate::run_log::RunLogEntry;
-use crate::scales::RequestPieces;
-use crate::stable::{OutgoingRequest, SharedPrefix, digests};
 use crate::work::ActiveRun;
 
 /// A model call that is on record and about to be made.
@@ -66,7 +66,7 @@ impl<'a> ModelCall<'a> {
         let said: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
         let said = Json::from(said).to_string();
         let sha256 = digest(said.as_bytes());
-        work.agent.recorded.keep(work, &sha256, &said, "application/json").await;
+        keep_text(work, &sha256, &said, "application/json").await;
         Self::recorded(work, prepared, written, RequestMessages::Summary(sha256), true).await
     }
 
@@ -78,10 +78,10 @@ impl<'a> ModelCall<'a> {
         is_counted: bool,
     ) -> Result<Self, RunError> {
         let agent = &work.agent;
-        let system = digests(&prepared.blocks);
+        let system = block_digests(&prepared.blocks);
         let tools = prepared.tools_text();
         let tools_sha256 = digest(tools.as_bytes());
-        let pieces = RequestPieces::of(prepared);
+        let pieces = prepared.pieces();
         let counted = is_counted.then(|| agent.scales.counted(pieces));
         let weights =
             counted.as_ref().map_or_else(|| pieces.rough(), |it| agent.scales.estimated(it));
@@ -109,7 +109,7 @@ impl<'a> ModelCall<'a> {
                     shown: &prepared.shown,
                     pruned: &work.pruned().await,
                 };
-                match agent.recorded.last(work).await {
+                match last_request(work).await {
                     Ok(last) => now.compare(&*agent.store, &*work.chat, last.as_deref()).await,
                     Err(error) => {
                         not_recorded(work, &error);
@@ -120,9 +120,9 @@ impl<'a> ModelCall<'a> {
             RequestMessages::Summary(_) => SharedPrefix::default(),
         };
         for (block, (_, sha256)) in prepared.blocks.iter().zip(&system) {
-            agent.recorded.keep(work, sha256, &block.text, "text/markdown").await;
+            keep_text(work, sha256, &block.text, "text/markdown").await;
         }
-        agent.recorded.keep(work, &tools_sha256, &tools, "application/json").await;
+        keep_text(work, &tools_sha256, &tools, "application/json").await;
         let record = RequestRecord {
             id: new_id(work),
             request_id: work.request_id.clone(),
@@ -217,7 +217,7 @@ impl RequestCount {
             Self::Unknown => PendingCount::Done(None),
             Self::Uncounted(prepared) => {
                 let (scales, prepared) = (Arc::clone(&work.agent.scales), Arc::clone(prepared));
-                let count = move || scales.counted(RequestPieces::of(&prepared)).total();
+                let count = move || scales.counted(prepared.pieces()).total();
                 PendingCount::UnderWay(tokio::task::spawn_blocking(count))
             }
         }
@@ -272,13 +272,13 @@ fn note(record: &RequestRecord, body: String) -> RunLogEntry {
 /// The length of what a request that only adds to this one begins with, and its digest.
 fn stem(sequence: &CachedSequence) -> (u64, String) {
     let stem = sequence.stem();
-    (stem.len() as u64, crate::stable::short_digest(stem.as_bytes()))
+    (stem.len() as u64, crate::records::short_digest(stem.as_bytes()))
 }
 
 async fn write(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunError> {
     let frame = record.frame_text();
     let sha256 = digest(frame.as_bytes());
-    work.agent.recorded.keep(work, &sha256, &frame, "application/json").await;
+    keep_text(work, &sha256, &frame, "application/json").await;
     work.lane.record_request(record.to_line()).await?;
     work.agent.recorded.remember(work.chat.key(), Arc::clone(record));
     Ok(())

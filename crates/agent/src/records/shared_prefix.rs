@@ -12,11 +12,11 @@ use ship_message::json::{Json, Object};
 use ship_provider::{CachedSequence, Recipe};
 use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
+use super::block_digests::first_block;
+use super::rebuild::{RebuiltRequest, rebuild};
+use super::request_record::{RequestMessages, RequestRecord, RequestTokens};
 use crate::chat::COMPACTED;
 use crate::digest::digest;
-use crate::rebuild::{RebuiltRequest, rebuild};
-use crate::record::{RequestMessages, RequestRecord, RequestTokens};
-use crate::sources;
 
 /// What a request has in common with the one before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl OutgoingRequest<'_> {
                 .collect()
         };
         let (old, new) = (object(&before.system), object(self.system));
-        let (block, change) = sources::first_block(&old, &new)?;
+        let (block, change) = first_block(&old, &new)?;
         let same = before.system.iter().zip(self.system).take_while(|(old, new)| old == new);
         let tokens = self.system_tokens.iter().take(same.count()).sum::<u64>();
         let difference = format!("system block {block} {change}");
@@ -204,7 +204,7 @@ pub(crate) fn short_digest(bytes: &[u8]) -> String {
 }
 
 /// A digest of each text, for what is compared and kept.
-pub(crate) fn digests(blocks: &[ship_context::SystemBlock]) -> Vec<(String, String)> {
+pub(crate) fn block_digests(blocks: &[ship_context::SystemBlock]) -> Vec<(String, String)> {
     let digest =
         |block: &ship_context::SystemBlock| (block.name.clone(), digest(block.text.as_bytes()));
     blocks.iter().map(digest).collect()
@@ -212,7 +212,7 @@ pub(crate) fn digests(blocks: &[ship_context::SystemBlock]) -> Vec<(String, Stri
 
 /// The last call for an answer among these.
 pub(crate) fn last_of_context(
-    calls: Vec<crate::record::RecordedRequest>,
+    calls: Vec<super::request_record::RecordedRequest>,
 ) -> Option<Arc<RequestRecord>> {
     let last = calls.into_iter().rev().find(|call| call.record.is_of_context())?;
     Some(Arc::new(last.record))

@@ -14,9 +14,9 @@ use ship_message::{UiMessage, UiPart};
 use ship_provider::{Request, ToolSpec};
 use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
+use super::request_record::{RequestMessages, RequestRecord};
 use crate::chat::{COMPACTED, messages, pruned, shown};
 use crate::digest::digest;
-use crate::record::{RequestMessages, RequestRecord};
 
 /// A request that was made once.
 #[derive(Clone, Debug, Default)]

@@ -6,15 +6,13 @@
 //! digests of those blobs, how the body is written, and where long tool outputs are cut. An answer is a line of
 //! its own, because a request that nobody answered must be on record too.
 
-use std::collections::HashMap;
-
 use ship_message::json::{Json, Object};
 use ship_provider::{AnswerEnd, Recipe, Usage};
-use ship_store::{Chat, Gen, Position, ReadError, Seq, Store, Timestamp};
+use ship_store::{Gen, Position, Seq, Timestamp};
 
+use super::shared_prefix::SharedPrefix;
 use crate::digest::digest;
 use crate::inbound::millis;
-use crate::stable::SharedPrefix;
 
 /// What was sent in one model call, as `requests.jsonl` has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,7 +182,7 @@ impl RequestRecord {
     }
 
     /// Reads a line; nothing if it is another one.
-    pub(crate) fn from_object(object: &Object) -> Option<Self> {
+    pub(super) fn from_object(object: &Object) -> Option<Self> {
         let text = |key: &str| object.str(key).map(str::to_owned);
         let number = |key: &str| object.get(key).and_then(Json::as_u64);
         let block = |json: &Json| {
@@ -275,7 +273,7 @@ impl RequestAnswer {
         object
     }
 
-    fn from_object(object: &Object) -> Option<(&str, Self)> {
+    pub(super) fn from_object(object: &Object) -> Option<(&str, Self)> {
         let number = |key: &str| object.get(key).and_then(Json::as_u64);
         let usage = || {
             let (input, cached) = (number("inputTokens")?, number("cachedTokens")?);
@@ -300,55 +298,4 @@ pub struct RecordedRequest {
     pub record: RequestRecord,
     /// What came of it; nothing if that is not known.
     pub answer: Option<RequestAnswer>,
-}
-
-/// A frame by its digest, if it is there still.
-async fn frame(store: &dyn Store, sha256: &str) -> Option<Object> {
-    let bytes = store.blob(sha256).await.ok()?;
-    match Json::parse(&String::from_utf8(bytes).ok()?) {
-        Ok(Json::Object(frame)) => Some(frame),
-        _ => None,
-    }
-}
-
-/// What stands for a frame that is gone: whoever writes the request again finds out that it is.
-fn lost_frame(sha256: &str) -> Object {
-    let block = Object::from([("name", "(all of them)"), ("sha256", sha256)]);
-    Object::from([
-        ("system", Json::from(vec![Json::from(block)])),
-        ("tools", sha256.into()),
-        ("recipe", Recipe::plain("unknown", "unknown").to_object().into()),
-        ("toolOutputChars", 0u64.into()),
-    ])
-}
-
-/// Reads the calls of the last `lines` lines, the oldest first.
-pub(crate) async fn recorded(
-    store: &dyn Store,
-    chat: &dyn Chat,
-    lines: usize,
-) -> Result<Vec<RecordedRequest>, ReadError> {
-    let mut calls: Vec<RecordedRequest> = Vec::new();
-    let mut frames: HashMap<String, Object> = HashMap::new();
-    for mut line in chat.requests(lines).await? {
-        if let Some(sha256) = line.str("frame").map(str::to_owned) {
-            if !frames.contains_key(&sha256)
-                && let Some(frame) = frame(store, &sha256).await
-            {
-                frames.insert(sha256.clone(), frame);
-            }
-            let frame = frames.get(&sha256).cloned().unwrap_or_else(|| lost_frame(&sha256));
-            for (key, value) in frame.into_entries() {
-                line.set(key, value);
-            }
-        }
-        if let Some(record) = RequestRecord::from_object(&line) {
-            calls.push(RecordedRequest { record, answer: None });
-        } else if let Some((id, answer)) = RequestAnswer::from_object(&line)
-            && let Some(call) = calls.iter_mut().rev().find(|call| call.record.id == id)
-        {
-            call.answer = Some(answer);
-        }
-    }
-    Ok(calls)
 }

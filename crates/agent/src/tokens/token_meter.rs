@@ -7,14 +7,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ship_context::{Calibration, SystemBlock, TokenCache, Tokenizer, file_tokens_at_most};
+use ship_context::{Calibration, SystemBlock, TokenCache, Tokenizer};
+use ship_message::UiMessage;
 use ship_message::json::Object;
-use ship_message::{UiMessage, UiPart};
 use ship_provider::{Offline, Provider as _, ToolSpec};
 
-use crate::inspect::PieceTokens;
-use crate::record::{RecordedRequest, RequestAnswer};
-use crate::request::PreparedRequest;
+use super::piece_tokens::{PieceTokens, RequestLoad, RequestPieces};
+use super::rough::{rough, rough_message};
+use crate::records::{RecordedRequest, RequestAnswer};
 
 /// A smaller limit is not believed for longer than one request.
 const LIMIT_MIN: u64 = 1_000;
@@ -33,44 +33,6 @@ pub(crate) struct TokenMeter {
     calibration: Mutex<Calibration>,
     /// What the provider says that it takes, having refused more; none as zero.
     limit: AtomicU64,
-}
-
-/// What the pieces of a request weigh.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RequestLoad {
-    /// System blocks and tools.
-    pub(crate) fixed: u64,
-    /// Each message as it is shown, what the run has said so far included.
-    pub(crate) messages: Vec<u64>,
-}
-
-impl RequestLoad {
-    pub(crate) fn total(&self) -> u64 {
-        self.fixed + self.messages.iter().sum::<u64>()
-    }
-}
-
-/// The pieces of a request, wherever they come from.
-#[derive(Clone, Copy)]
-pub(crate) struct RequestPieces<'a> {
-    pub(crate) blocks: &'a [SystemBlock],
-    pub(crate) messages: &'a [UiMessage],
-    pub(crate) tools: &'a [ToolSpec],
-}
-
-impl<'a> RequestPieces<'a> {
-    pub(crate) fn of(request: &'a PreparedRequest) -> Self {
-        Self { blocks: &request.blocks, messages: &request.shown, tools: &request.tools }
-    }
-
-    /// What they take about, told without a vocabulary.
-    pub(crate) fn rough(self) -> PieceTokens {
-        PieceTokens {
-            system: self.blocks.iter().map(|block| rough(&block.text)).collect(),
-            messages: self.messages.iter().map(rough_message).collect(),
-            tools: self.tools.iter().map(|tool| rough(&tool.to_json().to_string())).collect(),
-        }
-    }
 }
 
 impl TokenMeter {
@@ -141,9 +103,9 @@ impl TokenMeter {
         }
     }
 
-    pub(crate) fn load(&self, request: &PreparedRequest) -> RequestLoad {
-        let PieceTokens { system, messages, tools } =
-            self.estimated(&self.counted(RequestPieces::of(request)));
+    /// What a request takes as a whole, and each of its messages.
+    pub(crate) fn load(&self, pieces: RequestPieces<'_>) -> RequestLoad {
+        let PieceTokens { system, messages, tools } = self.estimated(&self.counted(pieces));
         RequestLoad { fixed: system.iter().chain(&tools).sum(), messages }
     }
 
@@ -217,27 +179,6 @@ impl TokenMeter {
     }
 }
 
-/// What a model without a vocabulary is said to take: a token for four letters of English, and one for each
-/// character of other scripts.
-pub(crate) fn rough(text: &str) -> u64 {
-    let ascii = text.bytes().filter(u8::is_ascii).count();
-    let others = text.chars().filter(|c| !c.is_ascii()).count();
-    (ascii / 4 + others + 1) as u64
-}
-
-fn rough_part(part: &UiPart) -> u64 {
-    match part {
-        UiPart::Text(text) => rough(text.text()),
-        UiPart::StepStart(_) => 0,
-        UiPart::File(file) => file_tokens_at_most(file),
-        other => rough(&other.clone().into_json().to_string()),
-    }
-}
-
-fn rough_message(message: &UiMessage) -> u64 {
-    message.parts().iter().map(rough_part).sum()
-}
-
 /// Counts are whole whatever panicked while they were held.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -245,7 +186,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use ship_message::Role;
+    use ship_message::{Role, UiPart};
     use ship_testkit::texts;
 
     use super::*;

@@ -1,0 +1,23 @@
+//! Model calls on record: what was sent, what came of it, and how to write the same body again.
+//!
+//! `request_record` is one line of `requests.jsonl`, `read_records` reads them, `rebuild` writes a request again from its
+//! record, and `shared_prefix` compares a request with the one before it. `request_cache` is what a process remembers of
+//! them.
+
+mod block_digests;
+mod read_records;
+mod rebuild;
+mod request_cache;
+mod request_record;
+mod shared_prefix;
+
+pub use request_record::{
+    RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
+};
+pub use shared_prefix::SharedPrefix;
+
+pub(crate) use block_digests::{first_difference, journal_digests};
+pub(crate) use read_records::recorded;
+pub(crate) use rebuild::{RebuiltRequest, parts_that_count, rebuild};
+pub(crate) use request_cache::{RECENT_LINES, RequestCache};
+pub(crate) use shared_prefix::{OutgoingRequest, block_digests, last_of_context, short_digest};

@@ -1,0 +1,144 @@
+//! What a model is sent, before it is a request and as one.
+
+use std::sync::Arc;
+
+use ship_context::compact::PrunedOutputs;
+use ship_context::{ShownLimits, SystemBlock, file_tokens_at_most, surely_fits};
+use ship_message::json::{Array, Json};
+use ship_message::{UiMessage, UiPart};
+use ship_provider::{ProviderError, Recipe, Request, ToolSpec};
+
+use crate::chat::shown;
+use crate::run::Engine;
+use crate::tokens::RequestPieces;
+
+/// What a model is sent, before it is a request.
+#[derive(Clone)]
+pub(crate) struct PreparedRequest {
+    pub(crate) blocks: Vec<SystemBlock>,
+    system: Vec<String>,
+    pub(crate) shown: Vec<UiMessage>,
+    pub(crate) tools: Vec<ToolSpec>,
+}
+
+impl PreparedRequest {
+    pub(crate) fn new(
+        agent: &Engine,
+        blocks: Vec<SystemBlock>,
+        said: &[Arc<UiMessage>],
+        so_far: Option<&UiMessage>,
+        pruned: &PrunedOutputs,
+    ) -> Self {
+        let limits = ShownLimits { tool_output_chars: agent.rules.tool_output_chars };
+        Self {
+            system: blocks.iter().map(|block| block.text.clone()).collect(),
+            blocks,
+            shown: shown(limits, said, so_far, pruned),
+            tools: agent.tools.values().map(|tool| tool.spec().clone()).collect(),
+        }
+    }
+
+    /// A request that shows nothing of the context, and has no tools.
+    pub(crate) fn apart(block: SystemBlock, said: UiMessage) -> Self {
+        Self {
+            system: vec![block.text.clone()],
+            blocks: vec![block],
+            shown: vec![said],
+            tools: Vec::new(),
+        }
+    }
+
+    /// Whether it is so small that nobody need count it, which takes a vocabulary. A token is a byte at least
+    /// and two in anything but noise; should a provider count more, its own word makes room.
+    pub(crate) fn is_small(&self, agent: &Engine) -> bool {
+        let budget = agent.budget_tokens();
+        // What is counted may be more for the provider, and so may what is not.
+        let budget = (budget as f64 / agent.scales.rate_at_least_one()) as u64;
+        let system: usize = self.system.iter().map(String::len).sum();
+        let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
+        let bytes = system + tools + self.shown.iter().map(bytes).sum::<usize>();
+        surely_fits(bytes / 4 * 3, self.files_at_most(), budget)
+    }
+
+    /// What the files take, which has little to do with how long their addresses are.
+    fn files_at_most(&self) -> u64 {
+        let parts = self.shown.iter().flat_map(UiMessage::parts);
+        let files = parts.filter_map(|part| match part {
+            UiPart::File(file) => Some(file_tokens_at_most(file)),
+            _ => None,
+        });
+        files.fold(0, u64::saturating_add)
+    }
+
+    /// The pieces of it that take tokens.
+    pub(crate) fn pieces(&self) -> RequestPieces<'_> {
+        RequestPieces { blocks: &self.blocks, messages: &self.shown, tools: &self.tools }
+    }
+
+    /// The tools, as their record keeps them.
+    pub(crate) fn tools_text(&self) -> String {
+        let tools: Array = self.tools.iter().map(ToolSpec::to_json).collect();
+        Json::from(tools).to_string()
+    }
+
+    /// The request and its body. The answer may be as long as `answer_max` and as the window has room for.
+    pub(crate) fn within_window(
+        &self,
+        agent: &Engine,
+        answer_max: u64,
+    ) -> Result<CompiledRequest<'_>, ProviderError> {
+        let written = self.written(agent, answer_max)?;
+        let Some(window) = agent.window_tokens() else { return Ok(written) };
+        let body = &written.body;
+        // A token is at least a byte, so most requests need not be counted.
+        if surely_fits(body.len() + body.len() / 2, answer_max, window) {
+            return Ok(written);
+        }
+        let room = window.saturating_sub(agent.scales.count_at_most(body)).max(window / 16).max(1);
+        if room >= answer_max {
+            return Ok(written);
+        }
+        self.written(agent, room)
+    }
+
+    pub(crate) fn written(
+        &self,
+        agent: &Engine,
+        max_tokens: u64,
+    ) -> Result<CompiledRequest<'_>, ProviderError> {
+        let request =
+            Request { system: &self.system, view: &self.shown, tools: &self.tools, max_tokens };
+        let recipe = agent.provider.recipe();
+        let body = recipe.body(&request)?;
+        Ok(CompiledRequest { request, recipe, body })
+    }
+}
+
+/// A request, how it is written, and its body.
+pub(crate) struct CompiledRequest<'a> {
+    pub(crate) request: Request<'a>,
+    pub(crate) recipe: Recipe,
+    pub(crate) body: String,
+}
+
+/// About how many bytes a message takes in a request, its files aside.
+fn bytes(message: &UiMessage) -> usize {
+    let size = |json: &Json| match json {
+        Json::String(text) => text.as_str().len(),
+        json => json.to_string().len(),
+    };
+    let part = |part: &UiPart| match part {
+        UiPart::Text(text) => text.text().len(),
+        UiPart::Tool(tool) => {
+            tool.input().map_or(0, size)
+                + tool.output().map_or(0, size)
+                + tool.name().map_or(0, str::len)
+        }
+        UiPart::StepStart(_) | UiPart::File(_) => 0,
+        other => other.clone().into_json().to_string().len(),
+    };
+    message.parts().iter().map(|it| part(it) + PART_BYTES).sum::<usize>() + PART_BYTES
+}
+
+/// What a format adds to each message and part.
+const PART_BYTES: usize = 32;

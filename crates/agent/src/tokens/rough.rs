@@ -1,0 +1,25 @@
+//! Tokens without a vocabulary: a token for four letters of English, and one for each character of other scripts.
+
+use ship_context::file_tokens_at_most;
+use ship_message::{UiMessage, UiPart};
+
+/// What a model without a vocabulary is said to take: a token for four letters of English, and one for each
+/// character of other scripts.
+pub(crate) fn rough(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let others = text.chars().filter(|c| !c.is_ascii()).count();
+    (ascii / 4 + others + 1) as u64
+}
+
+fn rough_part(part: &UiPart) -> u64 {
+    match part {
+        UiPart::Text(text) => rough(text.text()),
+        UiPart::StepStart(_) => 0,
+        UiPart::File(file) => file_tokens_at_most(file),
+        other => rough(&other.clone().into_json().to_string()),
+    }
+}
+
+pub(super) fn rough_message(message: &UiMessage) -> u64 {
+    message.parts().iter().map(rough_part).sum()
+}
