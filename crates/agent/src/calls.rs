@@ -27,7 +27,7 @@ pub(crate) enum CallsOutcome {
 }
 
 pub(crate) fn runs_on_client(work: &ActiveRun, tool: &ToolPart) -> bool {
-    tool.name().is_some_and(|name| work.agent.rules.client.contains(name))
+    tool.name().is_some_and(|name| work.locked.engine.rules.client.contains(name))
 }
 
 /// What is to be done about one call.
@@ -46,7 +46,7 @@ fn todo(work: &ActiveRun, tool: &ToolPart) -> CallAction {
     let name = tool.name().unwrap_or_default();
     match tool.state() {
         ToolState::InputAvailable if runs_on_client(work, tool) => CallAction::Nothing,
-        ToolState::InputAvailable if work.agent.rules.approval.contains(name) => {
+        ToolState::InputAvailable if work.locked.engine.rules.approval.contains(name) => {
             CallAction::AskApproval
         }
         ToolState::InputAvailable => CallAction::Run,
@@ -113,8 +113,8 @@ async fn run_one(
 ) -> Result<Option<Chunk>, RunError> {
     let chunk = ToolChunk { call_id: call.call_id().to_owned(), ..ToolChunk::default() };
     let name = call.name().unwrap_or_default();
-    let Some(tool) = work.agent.tools.get(name) else {
-        let names: Vec<&str> = work.agent.tools.keys().map(String::as_str).collect();
+    let Some(tool) = work.locked.engine.tools.get(name) else {
+        let names: Vec<&str> = work.locked.engine.tools.keys().map(String::as_str).collect();
         let error_text = format!("there is no tool `{name}`; there are: {}", names.join(", "));
         return Ok(Some(Chunk::ToolOutputError { tool: chunk, error_text }));
     };
@@ -125,13 +125,13 @@ async fn run_one(
     if !tool.is_safe_to_repeat() {
         // On disk before the effect: after a crash nobody would know whether it happened.
         let begun = progress.timed(JournalLine::Begun { at });
-        work.lane.journal(vec![begun], Synced::Now).await?;
+        work.locked.lane.journal(vec![begun], Synced::Now).await?;
     }
     let view = work.context().await;
     let current_user_message =
         view.iter().rposition(|message| message.role() == ship_message::Role::User);
     let context = ToolContext {
-        chat: work.chat.key().clone(),
+        chat: work.locked.chat.key().clone(),
         request_id: work.request_id.clone(),
         run_id: work.run_id.clone(),
         call_id: call.call_id().to_owned(),
@@ -142,7 +142,7 @@ async fn run_one(
     let input = call.input().cloned().unwrap_or_default();
     // A task of its own: a panic ends that task alone.
     let mut task = tokio::spawn(tool.run(input, context));
-    let limit = work.agent.rules.tool_deadline;
+    let limit = work.locked.engine.rules.tool_deadline;
     let result = tokio::select! {
         result = &mut task => match result {
             Ok(result) => result,

@@ -102,9 +102,9 @@ fn without_sealing(
     why: &CompactionReason,
     error: &StorageError,
 ) -> CompactionOutcome {
-    let scales = &work.agent.scales;
+    let scales = &work.locked.engine.scales;
     let tokens = scales.estimated(&scales.counted(request.pieces())).total();
-    let fits = work.agent.window_tokens().is_none_or(|window| tokens < window);
+    let fits = work.locked.engine.window_tokens().is_none_or(|window| tokens < window);
     match matches!(why, CompactionReason::Trigger) && fits {
         true => CompactionOutcome::Enough(tokens),
         false => CompactionOutcome::None(format!(
@@ -117,7 +117,7 @@ fn without_sealing(
 /// What the model would be sent now.
 pub(crate) async fn prepared(work: &ActiveRun, so_far: Option<&UiMessage>) -> PreparedRequest {
     let (said, pruned) = (work.context().await, work.pruned().await);
-    PreparedRequest::new(&work.agent, work.blocks().await, &said, so_far, &pruned)
+    PreparedRequest::new(&work.locked.engine, work.blocks().await, &said, so_far, &pruned)
 }
 
 async fn once(
@@ -128,7 +128,7 @@ async fn once(
     let plan = match plan(work, request, why).await? {
         PlanResult::Plan(plan) => plan,
         // The file of a conversation has no place for half an answer.
-        PlanResult::Settle(_) if !work.agent.names.keeps_messages_whole() => {
+        PlanResult::Settle(_) if !work.locked.engine.names.keeps_messages_whole() => {
             return Ok(CompactionOutcome::None(format!(
                 "{OUTGROWN} It is kept; tell me to go on."
             )));

@@ -46,7 +46,7 @@ pub(crate) fn is_over(progress: &RunProgress) -> bool {
 /// What the run ends with when its time is over.
 pub(crate) fn exceeded(work: &ActiveRun) -> ProviderError {
     ProviderError::Failed {
-        provider: work.agent.provider.name().to_owned(),
+        provider: work.locked.engine.provider.name().to_owned(),
         reason: EXCEEDED.to_owned(),
     }
 }

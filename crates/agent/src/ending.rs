@@ -24,7 +24,7 @@ pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Out
         FinishReason::Length => {
             let sentence = format!(
                 "(My answer was cut off here: it may have {} tokens (`llm.maxTokens`), or as many as the model's window has room for. Tell me to go on if you want the rest.)",
-                work.agent.rules.max_tokens
+                work.locked.engine.rules.max_tokens
             );
             say(progress, work, &sentence);
             Outcome::Done

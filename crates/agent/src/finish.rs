@@ -50,7 +50,7 @@ pub(crate) async fn finish(
     if let Err(error) = close(work, &message, &start.earlier).await {
         // What is in the log is said. What is left to do is done when the chat is run again.
         let fields =
-            vec![("message", Json::from(work.agent.surroundings.mask(&error.to_string())))];
+            vec![("message", Json::from(work.locked.engine.surroundings.mask(&error.to_string())))];
         work.note(RunLogEntry { kind: "error", fields, ..RunLogEntry::default() });
     }
     work.tell(&RunEvent::Chunk(Chunk::Finish {
@@ -74,7 +74,7 @@ pub(crate) async fn close(
 ) -> Result<(), RunError> {
     deliver(work, message, earlier).await?;
     // Last of all, so that a run that says it ended has nothing left to do.
-    end(&*work.lane).await
+    end(&*work.locked.lane).await
 }
 
 /// Tells the journal that its run has ended.
@@ -96,8 +96,8 @@ pub(crate) fn say(progress: &mut RunProgress, work: &ActiveRun, sentence: &str) 
 pub(crate) fn metadata(work: &ActiveRun, outcome: &Outcome, mark: Option<FinishReason>) -> Object {
     let mut metadata = Object::from([
         ("v", Json::from(1u64)),
-        ("ts", millis(work.agent.clock.now())),
-        ("chatKey", work.chat.key().as_str().into()),
+        ("ts", millis(work.locked.engine.clock.now())),
+        ("chatKey", work.locked.chat.key().as_str().into()),
     ]);
     work.place.write_to(&mut metadata);
     metadata.set("requestId", work.request_id.as_str());

@@ -53,7 +53,7 @@ impl RequestFit {
             overflows: 0,
             overflow: None,
             is_counted: false,
-            answer_max: work.agent.rules.max_tokens,
+            answer_max: work.locked.engine.rules.max_tokens,
             was_compacted: false,
             made: 0,
             said: (String::new(), 0),
@@ -85,7 +85,7 @@ impl RequestFit {
             let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
             work.note(RunLogEntry { kind: "overflow", fields, ..RunLogEntry::default() });
             if let Some(limit) = limit {
-                work.agent.scales.learn_limit(*limit);
+                work.locked.engine.scales.learn_limit(*limit);
             }
         }
         // Some count the answer that is asked for as well.
@@ -108,7 +108,7 @@ impl RequestFit {
             Some(ProviderError::Overflow { observed, limit }) => {
                 // What was refused is this very request, since nothing was said after it.
                 if let Some(observed) = observed {
-                    let scales = &work.agent.scales;
+                    let scales = &work.locked.engine.scales;
                     scales.learn(scales.counted(request.pieces()).total(), *observed);
                 }
                 CompactionReason::Overflow { limit: *limit }
@@ -117,12 +117,12 @@ impl RequestFit {
         };
         self.is_counted = false;
         // Also how much is little depends on how the provider counts.
-        if work.agent.scales.wants_records()
+        if work.locked.engine.scales.wants_records()
             && let Err(error) = last_request(work).await
         {
             not_recorded(work, &error);
         }
-        let is_small = || request.is_small(&work.agent);
+        let is_small = || request.is_small(&work.locked.engine);
         if overflow.is_none() && (self.made > 0 || is_small() && !work.log_is_full().await) {
             return Ok(Ok(request));
         }

@@ -7,30 +7,28 @@ use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, Chat, ChatState, ContextBody, ContextEvent, ContextId, ContextLine, Head, LedgerLine,
-    LedgerSeq, LogPiece, NewMessage, Rotation, Seq, View,
+    About, ChatState, ContextEvent, ContextId, Head, LedgerLine, LedgerSeq, LogPiece, Rotation,
+    View,
 };
 
-use crate::chat::{Activation, LEDGER_PAGE, entries, lines_up_to, questions};
+use crate::chat::{Activation, LEDGER_PAGE, entries, lines_up_to};
 use crate::context_operation::ContextOperation;
-use crate::contexts::{LockedChatRef, operate_at_rest, operate_midway, said_before, stops, switch};
+use crate::contexts::{operate_at_rest, operate_midway, said_before, stops, switch};
 use crate::error::RunError;
 use crate::events::Outcome;
 use crate::finish::{self, finish};
+use crate::locked_chat::LockedChat;
 use crate::lost::{MissedAnswers, UnreadLedger, answer_key, missed};
 use crate::queue::NextInput;
 use crate::records::{first_difference, journal_digests};
-use crate::run::Engine;
 use crate::run_log::RunLogEntry;
 use crate::step::RunProgress;
 use crate::stop::Stop;
 use crate::work::ActiveRun;
 
-/// A chat whose lane we hold.
-pub(crate) struct LockedChat {
-    pub(crate) agent: Arc<Engine>,
-    pub(crate) chat: Arc<dyn Chat>,
-    pub(crate) lane: Arc<dyn ship_store::Lane>,
+/// The work on a chat while its lane is held.
+pub(crate) struct LaneLoop {
+    locked: LockedChat,
     /// Whether the context was compared with what the ledger says was answered. Nobody else changes either.
     is_compared: AtomicBool,
 }
@@ -41,13 +39,9 @@ pub(crate) struct LaneResult {
     pub(crate) inbox: Option<LedgerSeq>,
 }
 
-impl LockedChat {
-    pub(crate) fn new(
-        agent: Arc<Engine>,
-        chat: Arc<dyn Chat>,
-        lane: Arc<dyn ship_store::Lane>,
-    ) -> Self {
-        Self { agent, chat, lane, is_compared: AtomicBool::new(false) }
+impl LaneLoop {
+    pub(crate) fn new(locked: LockedChat) -> Self {
+        Self { locked, is_compared: AtomicBool::new(false) }
     }
 
     /// Does whatever is to be done, until nothing is or the run waits for somebody. The chat is read once for
@@ -58,7 +52,13 @@ impl LockedChat {
             let done = self.do_next(stop).await?;
             let ended = done.outcome.is_none() || done.outcome == Some(Outcome::Parked);
             last = done.outcome.or(last);
-            if ended || !self.agent.is_waiting(&*self.chat, done.inbox, last.as_ref()).await? {
+            if ended
+                || !self
+                    .locked
+                    .engine
+                    .is_waiting(&*self.locked.chat, done.inbox, last.as_ref())
+                    .await?
+            {
                 return Ok(LaneResult { outcome: last, inbox: done.inbox });
             }
         }
@@ -77,66 +77,70 @@ impl LockedChat {
         let blocks_before = journal.as_ref().map(|journal| journal.start.blocks.clone());
         let open = journal.as_ref().filter(|journal| !journal.ended).map(|it| it.start.clone());
         let delivered = self.is_delivered(open.as_ref()).await?;
-        let outcome = match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.agent) {
-            Recovery::Idle => {
-                if open.is_some() {
-                    finish::end(&*self.lane).await?;
-                }
-                None
-            }
-            Recovery::Parked(_) => Some(Outcome::Parked),
-            Recovery::Deliver(message) => {
-                if let (Some(start), Some(view)) = (open, view) {
-                    self.close(about, &view, start, &message).await?;
-                }
-                Some(Outcome::Done)
-            }
-            Recovery::Continue(journal) => {
-                let view = match view {
-                    Some(view) => view,
-                    // The log is gone; what the run answers is in the ledger still.
-                    None => {
-                        let view = self.first_context(None, inbox, &[]).await?;
-                        let read = lines_up_to(&*self.chat, inbox, journal.start.inbox).await?;
-                        self.promote(view, &read).await?
+        let outcome =
+            match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.locked.engine) {
+                Recovery::Idle => {
+                    if open.is_some() {
+                        finish::end(&*self.locked.lane).await?;
                     }
-                };
-                inbox = view.inbox;
-                let work = self.work(about, &view, &journal).await;
-                Some(crate::step::run(&work, journal, stop).await?)
-            }
-            Recovery::Settled(journal) => {
-                let view = self.first_context(view, inbox, &[]).await?;
-                let work = self.work(about, &view, &journal).await;
-                self.lane.begin_journal(journal.start.to_object()).await?;
-                Some(crate::step::run(&work, journal, stop).await?)
-            }
-            Recovery::RunPending => {
-                // In a context that is gone, it was seen.
-                let before = if inbox.is_none() { lines.as_slice() } else { &[] };
-                let view = self.first_context(view, inbox, before).await?;
-                let view = self.promote(view, &lines).await?;
-                inbox = view.inbox;
-                let journal = Journal::of(self.start_run(&view));
-                let work = self.work(about, &view, &journal).await;
-                let journal = self.begin(&work, journal, blocks_before).await?;
-                Some(crate::step::run(&work, journal, stop).await?)
-            }
-        };
+                    None
+                }
+                Recovery::Parked(_) => Some(Outcome::Parked),
+                Recovery::Deliver(message) => {
+                    if let (Some(start), Some(view)) = (open, view) {
+                        self.close(about, &view, start, &message).await?;
+                    }
+                    Some(Outcome::Done)
+                }
+                Recovery::Continue(journal) => {
+                    let view = match view {
+                        Some(view) => view,
+                        // The log is gone; what the run answers is in the ledger still.
+                        None => {
+                            let view = self.first_context(None, inbox, &[]).await?;
+                            let read =
+                                lines_up_to(&*self.locked.chat, inbox, journal.start.inbox).await?;
+                            self.locked.promote(view, &read).await?
+                        }
+                    };
+                    inbox = view.inbox;
+                    let work = self.work(about, &view, &journal).await;
+                    Some(crate::step::run(&work, journal, stop).await?)
+                }
+                Recovery::Settled(journal) => {
+                    let view = self.first_context(view, inbox, &[]).await?;
+                    let work = self.work(about, &view, &journal).await;
+                    self.locked.lane.begin_journal(journal.start.to_object()).await?;
+                    Some(crate::step::run(&work, journal, stop).await?)
+                }
+                Recovery::RunPending => {
+                    // In a context that is gone, it was seen.
+                    let before = if inbox.is_none() { lines.as_slice() } else { &[] };
+                    let view = self.first_context(view, inbox, before).await?;
+                    let view = self.locked.promote(view, &lines).await?;
+                    inbox = view.inbox;
+                    let journal = Journal::of(self.start_run(&view));
+                    let work = self.work(about, &view, &journal).await;
+                    let journal = self.begin(&work, journal, blocks_before).await?;
+                    Some(crate::step::run(&work, journal, stop).await?)
+                }
+            };
         Ok(LaneResult { outcome, inbox })
     }
 
     /// Reads the chat, and what waits in it.
     async fn read(&self) -> Result<(ChatState, UnreadLedger), RunError> {
-        let mut state = self.chat.state(LEDGER_PAGE).await?;
+        let mut state = self.locked.chat.state(LEDGER_PAGE).await?;
         let view = state.view.as_ref().filter(|_| !self.is_compared.load(Ordering::Relaxed));
         if let Some(view) = view
             && self.catch_up(view).await?
         {
-            state = self.chat.state(LEDGER_PAGE).await?;
+            state = self.locked.chat.state(LEDGER_PAGE).await?;
         }
         let first = std::mem::take(&mut state.new_lines);
-        let unread = UnreadLedger::of(&self.agent, &*self.chat, state.view.as_ref(), first).await?;
+        let unread =
+            UnreadLedger::of(&self.locked.engine, &*self.locked.chat, state.view.as_ref(), first)
+                .await?;
         Ok((state, unread))
     }
 
@@ -144,10 +148,11 @@ impl LockedChat {
     async fn catch_up(&self, view: &View) -> Result<bool, RunError> {
         self.is_compared.store(true, Ordering::Relaxed);
         // A conversation has no ledger but in memory, which is never newer.
-        if !self.agent.names.keeps_messages_whole() {
+        if !self.locked.engine.names.keeps_messages_whole() {
             return Ok(false);
         }
-        let MissedAnswers { messages, answered } = missed(&self.agent, &*self.chat, view).await?;
+        let MissedAnswers { messages, answered } =
+            missed(&self.locked.engine, &*self.locked.chat, view).await?;
         let count = messages.len() as u64;
         let mut lines = entries(messages);
         lines.extend(answered.map(|seq| self.answered_event(seq).into()));
@@ -156,17 +161,17 @@ impl LockedChat {
         }
         let message = "the context lacks what the ledger says was answered; it goes on behind that";
         let fields = vec![("message", Json::from(message)), ("messages", count.into())];
-        self.lane.append(lines, view.position).await?;
+        self.locked.lane.append(lines, view.position).await?;
         let note = RunLogEntry { kind: "repair", fields, ..RunLogEntry::default() };
-        self.agent.log.write(self.chat.key(), note);
+        self.locked.engine.log.write(self.locked.chat.key(), note);
         Ok(true)
     }
 
     /// Makes the event that moves the cursor behind a message whose line was lost and whose answer was not.
     fn answered_event(&self, seq: LedgerSeq) -> ContextEvent {
         ContextEvent {
-            id: format!("e_{:016x}", self.agent.ids.next()),
-            ts: self.agent.clock.now(),
+            id: format!("e_{:016x}", self.locked.engine.ids.next()),
+            ts: self.locked.engine.clock.now(),
             event: "answered".to_owned(),
             data: Json::Object(Object::new()),
             ref_msg_id: None,
@@ -183,7 +188,7 @@ impl LockedChat {
             else {
                 return Ok(());
             };
-            let view = self.promote(view, &unread.queue.lines).await?;
+            let view = self.locked.promote(view, &unread.queue.lines).await?;
             let journal = Journal::read(&state.journal);
             self.do_operation(state.about, view, journal, &asked, &operation).await?;
         }
@@ -200,10 +205,10 @@ impl LockedChat {
     ) -> Result<(), RunError> {
         let open = journal.as_ref().filter(|journal| !journal.ended).map(|it| it.start.clone());
         let delivered = self.is_delivered(open.as_ref()).await?;
-        match recover(Some(&view), &[], journal, |_| delivered, &*self.agent) {
+        match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
             Recovery::Settled(journal) => {
                 // Its journal is begun; then the run is one that goes on.
-                return Ok(self.lane.begin_journal(journal.start.to_object()).await?);
+                return Ok(self.locked.lane.begin_journal(journal.start.to_object()).await?);
             }
             Recovery::Continue(journal) | Recovery::Parked(journal) => {
                 let work = self.work(about, &view, &journal).await;
@@ -224,12 +229,11 @@ impl LockedChat {
             }
             Recovery::Idle | Recovery::RunPending => {
                 if open.is_some() {
-                    finish::end(&*self.lane).await?;
+                    finish::end(&*self.locked.lane).await?;
                 }
             }
         }
-        let ground = LockedChatRef { agent: &self.agent, chat: &*self.chat, lane: &*self.lane };
-        operate_at_rest(ground, asked, operation).await
+        operate_at_rest(&self.locked, asked, operation).await
     }
 
     /// Whether the ledger has what the last run has said. A run that says that it ended had told the ledger
@@ -237,7 +241,7 @@ impl LockedChat {
     async fn is_delivered(&self, open: Option<&RunStart>) -> Result<bool, RunError> {
         let Some(start) = open else { return Ok(true) };
         let key = answer_key(&start.run_id);
-        Ok(self.chat.entry_of(&key, start.inbox).await?.is_some())
+        Ok(self.locked.chat.entry_of(&key, start.inbox).await?.is_some())
     }
 
     /// Closes a run whose message is in the log.
@@ -254,8 +258,7 @@ impl LockedChat {
     }
 
     async fn work(&self, about: About, view: &View, journal: &Journal) -> Arc<ActiveRun> {
-        let (agent, chat) = (Arc::clone(&self.agent), Arc::clone(&self.chat));
-        Arc::new(ActiveRun::begin(agent, chat, Arc::clone(&self.lane), about, view, journal).await)
+        Arc::new(ActiveRun::begin(self.locked.clone(), about, view, journal).await)
     }
 
     /// Begins the journal of a run. The log learns whether the model is told something else than before.
@@ -266,7 +269,7 @@ impl LockedChat {
         before: Option<Object>,
     ) -> Result<Journal, RunError> {
         journal.start.blocks = journal_digests(&work.blocks().await);
-        self.lane.begin_journal(journal.start.to_object()).await?;
+        self.locked.lane.begin_journal(journal.start.to_object()).await?;
         // A journal of an older program says nothing of blocks.
         let before = before.filter(|before| !before.is_empty());
         let note = before.and_then(|before| first_difference(&before, &journal.start.blocks));
@@ -287,60 +290,28 @@ impl LockedChat {
         if let Some(view) = view {
             return Ok(view);
         }
-        let now = self.agent.clock.now();
-        let mut head = Head::new(ContextId::new(now, self.agent.ids.next()));
+        let now = self.locked.engine.clock.now();
+        let mut head = Head::new(ContextId::new(now, self.locked.engine.ids.next()));
         head.inbox = inbox;
         Activation::carry(&mut head, "first message", now);
-        let before = said_before(&self.agent, &head, lines);
+        let before = said_before(&self.locked.engine, &head, lines);
         let pieces = before.into_iter().map(LogPiece::New).collect();
         let rotation = Rotation { expected: None, head, pieces };
-        self.lane.rotate(rotation).await?;
-        self.read_view().await
-    }
-
-    async fn read_view(&self) -> Result<View, RunError> {
-        let view = self.chat.view().await?;
-        view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })
-    }
-
-    /// Puts what has come in into the context, in the ledger's order, exactly once.
-    async fn promote(&self, mut view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
-        let questions = questions(&*self.agent.names, &view.head, lines.iter());
-        if questions.is_empty() {
-            return Ok(view);
-        }
-        let next = view.position.seq.get() + 1;
-        let line = |(nth, question): (u64, &NewMessage)| {
-            let NewMessage { message, rev, inbox } = question.clone();
-            Arc::new(ContextLine {
-                seq: Seq::new(next + nth),
-                rev,
-                inbox,
-                body: ContextBody::Message(message),
-            })
-        };
-        let promoted: Vec<Arc<ContextLine>> = (0..).zip(&questions).map(line).collect();
-        // The view is what it was and what was just appended; reading it again would cost the window twice.
-        view.position = self.lane.append(entries(questions), view.position).await?;
-        if !self.agent.names.keeps_messages_whole() {
-            return self.read_view().await;
-        }
-        view.inbox = view.inbox.max(promoted.last().and_then(|line| line.inbox));
-        view.lines.extend(promoted);
-        Ok(view)
+        self.locked.lane.rotate(rotation).await?;
+        self.locked.read_view().await
     }
 
     fn start_run(&self, view: &View) -> RunStart {
-        let id = self.agent.ids.next();
+        let id = self.locked.engine.ids.next();
         let metadata = view.messages().next_back().and_then(|message| message.get("metadata"));
         let request_id =
             metadata.and_then(|metadata| metadata.get("requestId")).and_then(Json::as_str);
         RunStart {
             run_id: format!("run_{id:016x}"),
-            message_id: self.agent.names.answer(id),
+            message_id: self.locked.engine.names.answer(id),
             request_id: request_id.map_or_else(|| format!("req_{id:016x}"), str::to_owned),
             inbox: view.inbox,
-            started: Some(self.agent.clock.now()),
+            started: Some(self.locked.engine.clock.now()),
             ..RunStart::default()
         }
     }

@@ -56,6 +56,7 @@ mod held;
 mod id_source;
 mod inbound;
 mod inspect;
+mod locked_chat;
 mod lost;
 mod model;
 mod open;

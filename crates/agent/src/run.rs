@@ -18,9 +18,10 @@ use crate::contexts::ContextArchive;
 use crate::conversation::CurrentConversation;
 use crate::error::RunError;
 use crate::events::{EventHub, Listener, Outcome};
-use crate::held::LockedChat;
+use crate::held::LaneLoop;
 use crate::id_source::IdSource;
 use crate::inbound::{CallAnswer, Inbound};
+use crate::locked_chat::LockedChat;
 use crate::project_source::ProjectSource;
 use crate::queue::NextInput;
 use crate::records::RequestCache;
@@ -182,7 +183,8 @@ impl Agent {
                 },
             };
             self.inner.repair_once(&*chat, &*lane).await?;
-            let held = LockedChat::new(Arc::clone(&self.inner), Arc::clone(&chat), lane);
+            let engine = Arc::clone(&self.inner);
+            let held = LaneLoop::new(LockedChat { engine, chat: Arc::clone(&chat), lane });
             let done = held.do_all(stop).await?;
             outcome = done.outcome.or(outcome);
             drop(held);

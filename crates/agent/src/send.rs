@@ -13,7 +13,7 @@ pub(crate) async fn send(
     call_id: String,
     sending: Outbound,
 ) -> Result<Json, String> {
-    let rules = &work.agent.rules;
+    let rules = &work.locked.engine.rules;
     if before.count() >= rules.chat_sends_max as u64 {
         return Err(format!(
             "chat_send may be called {} times in one run, and was. Finish your answer instead.",

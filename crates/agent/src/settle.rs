@@ -29,7 +29,7 @@ pub(crate) async fn settle(
         ..Journal::of(progress.start.clone())
     };
     let next = journal.after_settling(count);
-    work.lane.begin_journal(next.start.to_object()).await?;
+    work.locked.lane.begin_journal(next.start.to_object()).await?;
     progress.take_over(next);
     Ok(())
 }

@@ -94,7 +94,7 @@ pub(crate) async fn run(
                     break Outcome::Stopped;
                 }
             }
-            NextAction::Ask if steps >= work.agent.rules.max_steps => {
+            NextAction::Ask if steps >= work.locked.engine.rules.max_steps => {
                 let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
                 break Outcome::Failed(format!(
                     "I stopped after {count} without coming to an end (`context.run.maxSteps`). Tell me to go on if I should."
@@ -141,7 +141,8 @@ fn next(progress: &mut RunProgress, work: &ActiveRun) -> NextAction {
             _ => return NextAction::Calls,
         }
     }
-    let switching = switching_call(message, &start).filter(|_| work.agent.rules.contexts.enabled);
+    let switching =
+        switching_call(message, &start).filter(|_| work.locked.engine.rules.contexts.enabled);
     if let Some(call) = switching.filter(|_| !waits) {
         return NextAction::Switch(Box::new(call));
     }
@@ -174,7 +175,8 @@ async fn boundary(
     progress: &mut RunProgress,
 ) -> Result<BoundaryOutcome, RunError> {
     loop {
-        let queue = NextInput::read(&work.agent, &*work.chat, work.inbox().await).await?;
+        let queue =
+            NextInput::read(&work.locked.engine, &*work.locked.chat, work.inbox().await).await?;
         let Some((asked, operation)) = queue.operation else { return Ok(BoundaryOutcome::On) };
         if stops(work, &operation).await? {
             return Ok(BoundaryOutcome::Stops);
@@ -189,7 +191,7 @@ impl RunProgress {
     pub(crate) async fn new(work: &ActiveRun, journal: Journal) -> Self {
         let time = WorkingTime::go_on(&journal);
         Self {
-            deadline: time.end_of(work.agent.rules.run_deadline),
+            deadline: time.end_of(work.locked.engine.rules.run_deadline),
             time,
             journaled: journal.message.parts().len(),
             assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
@@ -265,7 +267,7 @@ impl RunProgress {
 
     async fn journal_lines(&self, work: &ActiveRun, lines: Vec<Object>) -> Result<(), RunError> {
         if !lines.is_empty() {
-            work.lane.journal(lines, Synced::Later).await?;
+            work.locked.lane.journal(lines, Synced::Later).await?;
         }
         Ok(())
     }
@@ -279,7 +281,7 @@ impl RunProgress {
     ) -> Result<(), RunError> {
         let time = self.time;
         let line = line(self.assembler.message().parts(), at, time);
-        Ok(work.lane.journal(vec![line], when).await?)
+        Ok(work.locked.lane.journal(vec![line], when).await?)
     }
 }
 
@@ -306,7 +308,7 @@ async fn ask(
         Some(UiPart::StepStart(_)) => drop(so_far.parts_mut().pop()),
         _ => progress.push(work, Chunk::StartStep),
     }
-    let agent = Arc::clone(&work.agent);
+    let agent = Arc::clone(&work.locked.engine);
     let prepared = match progress.fit.request(work, &so_far).await? {
         Ok(prepared) => prepared,
         Err(DoesNotFit::Settle(count)) => {
@@ -372,7 +374,7 @@ async fn ask(
 
 /// The provider's failure as the person reads it; the log has it as well.
 fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
-    let mask = |text: &str| work.agent.surroundings.mask(text);
+    let mask = |text: &str| work.locked.engine.surroundings.mask(text);
     let told = mask(&error.to_string());
     let remedy = error.remedy().map(|remedy| mask(&format!(" {remedy}"))).unwrap_or_default();
     let stop = if told.ends_with(['.', '!', '?']) { "" } else { "." };
@@ -412,7 +414,7 @@ fn note_response(
     let new = parts.iter().skip(parts_before).map(|part| part.clone().into_json());
     let new: Json = new.collect::<Vec<_>>().into();
     let mut fields = vec![
-        ("model", work.agent.provider.model().into()),
+        ("model", work.locked.engine.provider.model().into()),
         ("finishReason", answered.finish_reason.name().into()),
         ("bytes", Json::from(new.to_string().len() as u64)),
     ];

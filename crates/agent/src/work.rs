@@ -7,20 +7,20 @@ use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, AcceptError, AppendError, Chat, ContextEvent, Lane, LedgerEntry, LedgerLine, LedgerSeq,
-    NewLine, Position, View,
+    About, AcceptError, AppendError, ContextEvent, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
+    Position, View,
 };
 use tokio::sync::Mutex;
 
-use crate::chat::{LogSize, entries, loaded_skills, place_said, pruned, questions, switching_call};
+use crate::chat::{LogSize, loaded_skills, place_said, pruned, switching_call};
 use crate::context_tool_input::ContextToolInput;
 use crate::contexts::answer_call;
 use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::inbound::millis;
+use crate::locked_chat::LockedChat;
 use crate::outbound::{DeliveredCalls, Outbound};
 use crate::project_source::SkillState;
-use crate::run::Engine;
 use crate::run_log::RunLogEntry;
 use crate::send::send;
 use crate::sources::{ChatLocation, SystemSources};
@@ -28,9 +28,7 @@ use crate::tool::{HostFuture, ToolHost};
 
 /// The context while the lane is held: nobody else changes it.
 pub(crate) struct ActiveRun {
-    pub(crate) agent: Arc<Engine>,
-    pub(crate) chat: Arc<dyn Chat>,
-    pub(crate) lane: Arc<dyn Lane>,
+    pub(crate) locked: LockedChat,
     pub(crate) run_id: String,
     pub(crate) request_id: String,
     pub(crate) place: ChatLocation,
@@ -59,16 +57,15 @@ struct RunState {
 impl ActiveRun {
     /// Makes ready for a run, or for going on with one. What is wrong around it is told to the log.
     pub(crate) async fn begin(
-        agent: Arc<Engine>,
-        chat: Arc<dyn Chat>,
-        lane: Arc<dyn Lane>,
+        locked: LockedChat,
         about: About,
         view: &View,
         journal: &Journal,
     ) -> Self {
-        let messages = place_said(agent.said.messages(chat.key(), view));
-        let sources = SystemSources::read(&agent, chat.key(), about, &messages);
-        agent.warn(chat.key(), sources.problems()).await;
+        let (engine, key) = (&locked.engine, locked.chat.key());
+        let messages = place_said(engine.said.messages(key, view));
+        let sources = SystemSources::read(engine, key, about, &messages);
+        engine.warn(key, sources.problems()).await;
         let place = sources.place().clone();
         let log = RunState {
             position: view.position,
@@ -83,14 +80,14 @@ impl ActiveRun {
             sent: DeliveredCalls::of(journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
-        Self { agent, chat, lane, run_id, request_id, place, log: Mutex::new(log) }
+        Self { locked, run_id, request_id, place, log: Mutex::new(log) }
     }
 
     /// The system blocks of this run, as they are now.
     pub(crate) async fn blocks(&self) -> Vec<SystemBlock> {
         let log = self.log.lock().await;
         let request_id = Some(self.request_id.as_str());
-        log.sources.blocks(&self.agent, self.chat.key(), request_id, &log.loaded)
+        log.sources.blocks(&self.locked.engine, self.locked.chat.key(), request_id, &log.loaded)
     }
 
     /// What was said before this run.
@@ -111,8 +108,8 @@ impl ActiveRun {
     /// Whether the log is so long that it is compacted whatever a request takes.
     pub(crate) async fn log_is_full(&self) -> bool {
         // The file of a conversation only grows: compacting it makes it no shorter.
-        let can_shrink = self.agent.names.keeps_messages_whole();
-        can_shrink && self.log.lock().await.size.is_over(&self.agent.rules)
+        let can_shrink = self.locked.engine.names.keeps_messages_whole();
+        can_shrink && self.log.lock().await.size.is_over(&self.locked.engine.rules)
     }
 
     /// The names of the skills that are loaded.
@@ -122,13 +119,11 @@ impl ActiveRun {
 
     /// Reads the context again, after it was written anew.
     pub(crate) async fn read_again(&self) -> Result<(), RunError> {
-        let chat = self.chat.key();
-        let view = self.chat.view().await?;
-        let view = view.ok_or_else(|| RunError::Vanished { chat: chat.clone() })?;
+        let view = self.locked.read_view().await?;
         let mut log = self.log.lock().await;
         log.position = view.position;
         log.inbox = view.inbox;
-        log.messages = place_said(self.agent.said.messages(chat, &view));
+        log.messages = place_said(self.locked.engine.said.messages(self.locked.chat.key(), &view));
         log.pruned = pruned(&view);
         log.size = LogSize::of(&view);
         Ok(())
@@ -137,7 +132,7 @@ impl ActiveRun {
     /// Reads the context that is the active one now, with the skills that are loaded in it.
     pub(crate) async fn enter(&self) -> Result<(), RunError> {
         self.read_again().await?;
-        if let Some(view) = self.chat.view().await? {
+        if let Some(view) = self.locked.chat.view().await? {
             self.log.lock().await.loaded = loaded_skills::loaded_names(&view);
         }
         Ok(())
@@ -174,11 +169,9 @@ impl ActiveRun {
 
     /// Puts messages of the ledger into the context.
     pub(crate) async fn promote(&self, lines: &[LedgerLine]) -> Result<(), RunError> {
-        let view = self.chat.view().await?;
-        let head = view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })?.head;
-        let questions = questions(&*self.agent.names, &head, lines.iter());
-        if !questions.is_empty() {
-            self.append(entries(questions)).await?;
+        let view = self.locked.read_view().await?;
+        let before = view.position;
+        if self.locked.promote(view, lines).await?.position != before {
             self.read_again().await?;
         }
         Ok(())
@@ -187,18 +180,21 @@ impl ActiveRun {
     /// Appends to the context log.
     pub(crate) async fn append(&self, batch: Vec<NewLine>) -> Result<(), AppendError> {
         let mut log = self.log.lock().await;
-        log.position = self.lane.append(batch, log.position).await?;
+        log.position = self.locked.lane.append(batch, log.position).await?;
         Ok(())
     }
 
     /// Writes a line to the log.
     pub(crate) fn note(&self, note: RunLogEntry) {
         let (request_id, run_id) = (self.request_id.clone(), self.run_id.clone());
-        self.agent.log.write(self.chat.key(), RunLogEntry { request_id, run_id, ..note });
+        self.locked
+            .engine
+            .log
+            .write(self.locked.chat.key(), RunLogEntry { request_id, run_id, ..note });
     }
 
     pub(crate) fn tell(&self, event: &RunEvent) {
-        self.agent.hub.tell(self.chat.key(), event);
+        self.locked.engine.hub.tell(self.locked.chat.key(), event);
     }
 
     /// Records in the ledger what the person was told, once for each key.
@@ -210,15 +206,15 @@ impl ActiveRun {
     ) -> Result<bool, AcceptError> {
         let mut entry = Object::from([
             ("v", Json::from(1u64)),
-            ("ts", millis(self.agent.clock.now())),
+            ("ts", millis(self.locked.engine.clock.now())),
             ("role", "assistant".into()),
             ("text", text.into()),
-            ("chatKey", self.chat.key().as_str().into()),
+            ("chatKey", self.locked.chat.key().as_str().into()),
         ]);
         self.place.write_to(&mut entry);
         entry.set("requestId", self.request_id.as_str());
         entry.set_or_remove("meta", meta.map(Json::from));
-        Ok(self.chat.accept(LedgerEntry { key, entry }).await?.new)
+        Ok(self.locked.chat.accept(LedgerEntry { key, entry }).await?.new)
     }
 }
 
@@ -237,13 +233,13 @@ impl ToolHost for ActiveRun {
     fn skills(&self) -> HostFuture<'_, Json> {
         Box::pin(async move {
             let loaded = self.log.lock().await.loaded.clone();
-            loaded_skills::to_json(&self.agent.surroundings.skills(), &loaded)
+            loaded_skills::to_json(&self.locked.engine.surroundings.skills(), &loaded)
         })
     }
 
     fn set_skill(&self, name: String, load: bool) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
-            let skills = self.agent.surroundings.skills();
+            let skills = self.locked.engine.surroundings.skills();
             let known = loaded_skills::find(&skills, &name);
             let mut log = self.log.lock().await;
             let is_loaded = log.loaded.contains(&name);
@@ -264,15 +260,15 @@ impl ToolHost for ActiveRun {
                 (true, Some(SkillState::Usable(_))) | (false, _) => {}
             }
             let event = ContextEvent {
-                id: format!("e_{:016x}", self.agent.ids.next()),
-                ts: self.agent.clock.now(),
+                id: format!("e_{:016x}", self.locked.engine.ids.next()),
+                ts: self.locked.engine.clock.now(),
                 event: if load { loaded_skills::LOADED } else { loaded_skills::UNLOADED }
                     .to_owned(),
                 data: Json::Object(Object::from([("skill", name.as_str())])),
                 ref_msg_id: None,
                 inbox: None,
             };
-            let position = self.lane.append(vec![event.into()], log.position).await;
+            let position = self.locked.lane.append(vec![event.into()], log.position).await;
             log.position = position.map_err(|error| error.to_string())?;
             if load {
                 // The blocks change now anyway, so the model sees the skills as they are.

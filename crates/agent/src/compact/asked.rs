@@ -12,6 +12,7 @@ use super::plan::{PlanResult, plan};
 use super::{CompactionOutcome, CompactionReason, make_room, prepared};
 use crate::budget::CompactionTrigger;
 use crate::error::RunError;
+use crate::locked_chat::LockedChat;
 use crate::run::Agent;
 use crate::work::ActiveRun;
 
@@ -121,7 +122,7 @@ impl Agent {
         };
         let is_full = work.log_is_full().await;
         let prunes = !is_full && plan.is_pruning_enough();
-        let mut cut = plan.cut_for(&work.agent.rules, is_full);
+        let mut cut = plan.cut_for(&work.locked.engine.rules, is_full);
         if !plan.is_worth(&cut) {
             cut =
                 Cut { older: Vec::new(), kept: (0..plan.said.len()).collect(), is_smaller: false };
@@ -130,7 +131,7 @@ impl Agent {
             tokens_now: plan.load.total(),
             floor: plan.goal.floor,
             // A person who has undone a compaction has put it off.
-            trigger: work.agent.trigger(plan.carried.raised, request.pieces()),
+            trigger: work.locked.engine.trigger(plan.carried.raised, request.pieces()),
             target: plan.goal.target,
             messages: if prunes { 0 } else { cut.older.len() },
             kept: if prunes { plan.said.len() } else { cut.kept.len() },
@@ -147,10 +148,10 @@ impl Agent {
         let lane = chat.lane("compact").await?;
         let Some(view) = chat.view().await? else { return Ok(None) };
         let about = chat.about().await?;
-        let agent = Arc::clone(&self.inner);
+        let engine = Arc::clone(&self.inner);
         let written = Journal::read(&chat.journal().await?);
         // What the ledger holds only matters to who begins a run.
-        let (journal, so_far) = match recover(Some(&view), &[], written, |_| false, &*agent) {
+        let (journal, so_far) = match recover(Some(&view), &[], written, |_| false, &*engine) {
             Recovery::Parked(journal)
             | Recovery::Continue(journal)
             | Recovery::Settled(journal) => {
@@ -161,7 +162,8 @@ impl Agent {
                 (Journal::of(RunStart::default()), None)
             }
         };
-        let work = ActiveRun::begin(agent, chat, lane, about, &view, &journal).await;
+        let locked = LockedChat { engine, chat, lane };
+        let work = ActiveRun::begin(locked, about, &view, &journal).await;
         Ok(Some((Arc::new(work), so_far)))
     }
 }

@@ -114,17 +114,17 @@ impl SummaryDrafts {
 /// Keeps a draft.
 pub(super) async fn keep(work: &ActiveRun, view: &View, draft: SummaryDraft) {
     meta::write(work, view, Some(&draft)).await;
-    work.agent.drafts.lock().insert(work.chat.key().clone(), draft);
+    work.locked.engine.drafts.lock().insert(work.locked.chat.key().clone(), draft);
 }
 
 /// The draft for exactly this range, if there is one.
 pub(super) async fn find(work: &ActiveRun, range: &SummaryRange) -> Option<SummaryDraft> {
-    let known = work.agent.drafts.lock().get(work.chat.key()).cloned();
+    let known = work.locked.engine.drafts.lock().get(work.locked.chat.key()).cloned();
     if let Some(draft) = known.filter(|draft| draft.range == *range) {
         return Some(draft);
     }
     // Derived state that cannot be read is made anew: here, by asking again.
-    let kept = work.chat.derived(Derived::Meta).await.ok()??;
+    let kept = work.locked.chat.derived(Derived::Meta).await.ok()??;
     let draft = SummaryDraft::from_object(kept.value.get(meta::DRAFT)?.as_object()?)?;
     (draft.range == *range).then_some(draft)
 }

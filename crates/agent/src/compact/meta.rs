@@ -45,12 +45,13 @@ impl Agent {
 /// Writes the state anew. Nothing depends on it, so a failure is told to the log and fails nothing.
 pub(super) async fn write(work: &ActiveRun, view: &View, draft: Option<&SummaryDraft>) {
     let written = async {
-        let mut value = derive(&work.agent, &*work.chat, view).await?;
+        let mut value = derive(&work.locked.engine, &*work.locked.chat, view).await?;
         value.set_or_remove(DRAFT, draft.map(|draft| draft.to_object().into()));
-        Ok::<(), RunError>(work.chat.put_derived(Derived::Meta, state(view, value)).await?)
+        Ok::<(), RunError>(work.locked.chat.put_derived(Derived::Meta, state(view, value)).await?)
     };
     if let Err(error) = written.await {
-        let reason = work.agent.surroundings.mask(&format!("meta.json was not written: {error}"));
+        let reason =
+            work.locked.engine.surroundings.mask(&format!("meta.json was not written: {error}"));
         let texts = vec![("reason", Json::from(reason))];
         work.note(RunLogEntry { kind: "warning", texts, ..RunLogEntry::default() });
     }

@@ -52,12 +52,12 @@ pub(super) async fn plan(
     request: &PreparedRequest,
     why: &CompactionReason,
 ) -> Result<PlanResult, RunError> {
-    let agent = &work.agent;
-    let Some(view) = work.chat.view().await? else {
+    let agent = &work.locked.engine;
+    let Some(view) = work.locked.chat.view().await? else {
         return Ok(PlanResult::No("there is nothing to make room in".to_owned()));
     };
     let carried = CompactionState::of(&view);
-    if let Err(error) = agent.remember_counts(&*work.chat, &carried.tokens).await {
+    if let Err(error) = agent.remember_counts(&*work.locked.chat, &carried.tokens).await {
         not_recorded(work, &error);
     }
     let load = agent.scales.load(request.pieces());

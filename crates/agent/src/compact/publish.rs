@@ -29,7 +29,7 @@ impl CompactionPlan {
         if !is_full && self.is_pruning_enough() {
             return self.prune(work, before).await;
         }
-        let cut = self.cut_for(&work.agent.rules, is_full);
+        let cut = self.cut_for(&work.locked.engine.rules, is_full);
         if !self.is_worth(&cut) {
             return match self.pruned.is_empty() {
                 true => Ok(CompactionOutcome::Enough(before)),
@@ -77,15 +77,15 @@ impl CompactionPlan {
         before: u64,
         is_asked: bool,
     ) -> Result<CompactionOutcome, RunError> {
-        let scales = &work.agent.scales;
+        let scales = &work.locked.engine.scales;
         let count = |text: &str| scales.count(text);
         let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
         let open = self.said.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
         let open = open_request(open.map(|(message, _)| &**message));
         let summary = Summary::new(summed.prose, &summed.source, summed.previous.as_deref(), open);
         let text = summary.text(self.goal.summary_room(), &count);
-        let now = work.agent.clock.now();
-        let id = format!("s_{:016x}", work.agent.ids.next());
+        let now = work.locked.engine.clock.now();
+        let id = format!("s_{:016x}", work.locked.engine.ids.next());
         let message = summary_message(id, text, &older, now);
         let kept: u64 = cut.kept.iter().map(|at| self.weights[*at]).sum();
         let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
@@ -124,15 +124,16 @@ impl CompactionPlan {
         data.set(SEALED_GENERATION, self.view.position.generation.get());
         let mut pieces = vec![LogPiece::New(entry.into()), LogPiece::New(event(work, data).into())];
         pieces.extend(kept_pieces(&self.view, &cut, &self.said));
-        purge::set_due(&mut head, !work.agent.rules.archive_on_compact);
+        purge::set_due(&mut head, !work.locked.engine.rules.archive_on_compact);
         let rotated = work
+            .locked
             .lane
             .rotate(Rotation { expected: Some(self.view.position.generation), head, pieces })
             .await?;
-        work.agent.drafts.forget(work.chat.key());
+        work.locked.engine.drafts.forget(work.locked.chat.key());
         compacted.purged = purge_originals(work, rotated.sealed.as_ref()).await?;
         work.read_again().await?;
-        if let Some(view) = work.chat.view().await? {
+        if let Some(view) = work.locked.chat.view().await? {
             meta::write(work, &view, None).await;
         }
         log(work, &compacted);
@@ -150,9 +151,10 @@ impl CompactionPlan {
         if self.carried.warned == settings {
             return;
         }
-        let once = format!("{} {}", work.chat.key(), settings.unwrap_or_default());
-        if work.agent.warned.lock().await.insert(once) {
-            let fields = vec![("message", Json::from(work.agent.surroundings.mask(warning)))];
+        let once = format!("{} {}", work.locked.chat.key(), settings.unwrap_or_default());
+        if work.locked.engine.warned.lock().await.insert(once) {
+            let fields =
+                vec![("message", Json::from(work.locked.engine.surroundings.mask(warning)))];
             work.note(RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
         }
     }
@@ -162,19 +164,20 @@ impl CompactionPlan {
         if self.filled_by.is_none() {
             return self.carried.warned.clone();
         }
-        let rules = &work.agent.rules;
+        let rules = &work.locked.engine.rules;
         let or_none = |tokens: Option<u64>| tokens.map_or("auto".to_owned(), |it| it.to_string());
-        let (set, window) = (or_none(rules.input_tokens_max), or_none(work.agent.window_tokens()));
+        let (set, window) =
+            (or_none(rules.input_tokens_max), or_none(work.locked.engine.window_tokens()));
         Some(format!("{set} {window} {}", rules.max_tokens))
     }
 }
 
 /// Purges what was just sealed, if the settings want no originals. That it was done is told.
 async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Result<bool, RunError> {
-    let Some(sealed) = sealed.filter(|_| !work.agent.rules.archive_on_compact) else {
+    let Some(sealed) = sealed.filter(|_| !work.locked.engine.rules.archive_on_compact) else {
         return Ok(false);
     };
-    work.lane.purge(sealed, purge::BY).await?;
+    work.locked.lane.purge(sealed, purge::BY).await?;
     Ok(true)
 }
 
@@ -199,8 +202,8 @@ fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece>
 
 fn event(work: &ActiveRun, data: Object) -> ContextEvent {
     ContextEvent {
-        id: format!("e_{:016x}", work.agent.ids.next()),
-        ts: work.agent.clock.now(),
+        id: format!("e_{:016x}", work.locked.engine.ids.next()),
+        ts: work.locked.engine.clock.now(),
         event: COMPACTED.to_owned(),
         data: data.into(),
         ref_msg_id: None,

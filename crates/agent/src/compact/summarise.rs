@@ -98,7 +98,7 @@ pub(super) async fn summarise(
     carried: &CompactionState,
     older: SummarySource<'_>,
 ) -> SummaryResult {
-    let scales = &work.agent.scales;
+    let scales = &work.locked.engine.scales;
     let count = |text: &str| scales.count(text);
     let previous = previous_summary(older.messages);
     let rest: Vec<&UiMessage> = older
@@ -118,7 +118,7 @@ pub(super) async fn summarise(
         return SummaryResult { prose, rung, source, previous, failures, cool_until, cost };
     }
     let mut cost = SummaryCost::default();
-    let now = work.agent.clock.now();
+    let now = work.locked.engine.clock.now();
     let may_ask = carried.cool_until.is_none_or(|until| cooldown_is_over(until, now));
     let (mut failures, mut cool_until) = (carried.failures, carried.cool_until);
     let size = tokens_up_to(previous.iter().chain(&source), room, &count);
@@ -126,7 +126,7 @@ pub(super) async fn summarise(
     let is_worth_a_call = goal.has_room_for_summary() && size >= SUMMARY_TOKENS_MIN;
     let has_source = source.iter().any(|piece| !piece.is_empty());
     let mut so_far = (previous.clone(), 0);
-    if may_ask && work.agent.provider.can_summarise() && has_source && is_worth_a_call {
+    if may_ask && work.locked.engine.provider.can_summarise() && has_source && is_worth_a_call {
         let asked = Summariser { work, goal, wishes: older.wishes, count: &count };
         let read = asked.all(&rest, &source, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
@@ -145,7 +145,7 @@ pub(super) async fn summarise(
                     failures += 1;
                     cool_until = Some(Timestamp::from_millis(now.millis() + wait * 1000));
                 }
-                let reason = work.agent.surroundings.mask(&failed.to_string());
+                let reason = work.locked.engine.surroundings.mask(&failed.to_string());
                 let texts = vec![("reason", Json::from(reason))];
                 let fields = vec![("failures", Json::from(failures))];
                 work.note(RunLogEntry { kind: "warning", fields, texts, ..RunLogEntry::default() });
@@ -322,7 +322,7 @@ impl Summariser<'_> {
         text.push_str(&format!("The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>"));
         let said = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
         let request = PreparedRequest::apart(block, said);
-        let written = request.written(&self.work.agent, room)?;
+        let written = request.written(&self.work.locked.engine, room)?;
         let asking = ModelCall::for_summary(self.work, &request, &written).await?;
         let mut said = String::new();
         let mut called = false;

@@ -40,17 +40,17 @@ impl Agent {
         let Some((work, _)) = self.work_at_rest(chat).await? else {
             return Ok(CompactionUndo::Nothing);
         };
-        let Some(view) = work.chat.view().await? else { return Ok(CompactionUndo::Nothing) };
+        let Some(view) = work.locked.chat.view().await? else { return Ok(CompactionUndo::Nothing) };
         let Some((seq, event)) = last_compaction(&view) else { return Ok(CompactionUndo::Nothing) };
         if let Some(left_out) = event.data.get(PRUNED) {
             let outputs = PrunedOutputs::from_json(left_out).len();
             show_again(&work, &view, seq).await?;
             return Ok(CompactionUndo::Outputs(outputs));
         }
-        let Some(sealed) = sealed_by(&*work.chat, &view, event).await? else {
+        let Some(sealed) = sealed_by(&*work.locked.chat, &view, event).await? else {
             return Ok(CompactionUndo::Purged);
         };
-        let before = match work.chat.sealed_view(&sealed).await {
+        let before = match work.locked.chat.sealed_view(&sealed).await {
             Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => {
                 return Ok(CompactionUndo::Purged);
             }
@@ -111,8 +111,8 @@ async fn publish(
     mut carried: CompactionState,
     pieces: Vec<LogPiece>,
 ) -> Result<(), RunError> {
-    work.agent.scales.carry_over(&carried.tokens);
-    carried.tokens = work.agent.scales.to_object();
+    work.locked.engine.scales.carry_over(&carried.tokens);
+    carried.tokens = work.locked.engine.scales.to_object();
     carried.raised = true;
     let mut head = folded(view);
     // The lines that gave titles and made checkpoints are back too, so the head has those from before them.
@@ -121,9 +121,9 @@ async fn publish(
     head.carry.set_or_remove(UNDO, before.carry.get(UNDO).cloned());
     carried.write_to(&mut head, &work.loaded_skills().await);
     let expected = Some(view.position.generation);
-    let rotated = work.lane.rotate(Rotation { expected, head, pieces }).await?;
-    work.agent.note_repairs(work.chat.key(), rotated.damage);
-    if let Some(view) = work.chat.view().await? {
+    let rotated = work.locked.lane.rotate(Rotation { expected, head, pieces }).await?;
+    work.locked.engine.note_repairs(work.locked.chat.key(), rotated.damage);
+    if let Some(view) = work.locked.chat.view().await? {
         meta::write(work, &view, None).await;
     }
     Ok(())

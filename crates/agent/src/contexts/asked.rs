@@ -10,14 +10,14 @@ use ship_store::{
     StorageError,
 };
 
-use super::operation::LockedChatRef;
 use super::turn::operate_asked;
 use crate::chat::{OpenRequest, current_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
-use crate::held::LockedChat;
+use crate::held::LaneLoop;
 use crate::inbound::millis;
+use crate::locked_chat::LockedChat;
 use crate::run::Agent;
 
 /// What the role of an operation's ledger entry is.
@@ -76,14 +76,15 @@ impl Agent {
         loop {
             match chat.lane_now("operate").await {
                 Ok(lane) => {
-                    let held = LockedChat::new(Arc::clone(agent), Arc::clone(&chat), lane);
-                    let repaired = agent.repair_once(&*chat, &*held.lane).await;
+                    let (engine, chat) = (Arc::clone(agent), Arc::clone(&chat));
+                    let locked = LockedChat { engine, chat, lane };
+                    let repaired = agent.repair_once(&*locked.chat, &*locked.lane).await;
                     let done = match repaired {
-                        Ok(()) => held.do_operations().await,
+                        Ok(()) => LaneLoop::new(locked.clone()).do_operations().await,
                         Err(error) => Err(error),
                     };
                     if let Err(error) = done {
-                        return Err(give_up(&held, &line, error).await);
+                        return Err(give_up(&locked, &line, error).await);
                     }
                 }
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}
@@ -102,12 +103,11 @@ impl Agent {
 
 /// Answers an operation that failed as not done, while the lane is held: left in the ledger it would be done later,
 /// and twice when the person asks again. Where not even that can be written, the error says that it is kept.
-async fn give_up(held: &LockedChat, asked: &LedgerLine, error: RunError) -> RunError {
-    let view = held.chat.view().await;
+async fn give_up(locked: &LockedChat, asked: &LedgerLine, error: RunError) -> RunError {
+    let view = locked.chat.view().await;
     let is_done = view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(asked.seq)));
-    let ground = LockedChatRef { agent: &held.agent, chat: &*held.chat, lane: &*held.lane };
     let not_done = OperationOutcome::NotDone(OperationRefusal::because(error.to_string()));
-    match !is_done && tell(ground, asked, &not_done).await.is_ok() {
+    match !is_done && tell(locked, asked, &not_done).await.is_ok() {
         true => error,
         false => RunError::Kept(Box::new(error)),
     }
@@ -115,15 +115,15 @@ async fn give_up(held: &LockedChat, asked: &LedgerLine, error: RunError) -> RunE
 
 /// Does what the ledger asks for in a chat in which nothing runs. What waits for an answer goes along.
 pub(crate) async fn operate_at_rest(
-    ground: LockedChatRef<'_>,
+    locked: &LockedChat,
     asked: &LedgerLine,
     operation: &ContextOperation,
 ) -> Result<(), RunError> {
-    let view = ground.chat.view().await?;
+    let view = locked.chat.view().await?;
     let current = view.as_ref().map(|view| current_ids(view, "")).unwrap_or_default();
     let moving = OpenRequest { current, inbox: Some(asked.seq), ..OpenRequest::default() };
-    let operated = operate_asked(ground, operation, &moving).await?;
-    tell(ground, asked, &operated).await
+    let operated = operate_asked(locked, operation, &moving).await?;
+    tell(locked, asked, &operated).await
 }
 
 /// Whether the ledger says what came of the operation that a line asks for.
@@ -151,16 +151,16 @@ async fn outcome_of(
 
 /// Tells everybody what came of an operation: whoever asked finds it in the ledger, whoever follows is told.
 pub(super) async fn tell(
-    ground: LockedChatRef<'_>,
+    locked: &LockedChat,
     asked: &LedgerLine,
     operated: &OperationOutcome,
 ) -> Result<(), RunError> {
     let LedgerBody::Entry(entry) = &asked.body else { return Ok(()) };
     let line = operated.line();
-    let chat = ground.chat.key();
+    let chat = locked.chat.key();
     let mut told = Object::from([
         ("v", Json::from(1u64)),
-        ("ts", millis(ground.agent.clock.now())),
+        ("ts", millis(locked.engine.clock.now())),
         ("role", "assistant".into()),
         ("text", line.as_str().into()),
         ("chatKey", chat.as_str().into()),
@@ -170,7 +170,7 @@ pub(super) async fn tell(
         Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
     told.set("meta", meta);
     let key = outcome_key(&entry.key);
-    ground.chat.accept(LedgerEntry { key, entry: told }).await?;
-    ground.agent.hub.tell(chat, &RunEvent::Chunk(notice("context", &line)));
+    locked.chat.accept(LedgerEntry { key, entry: told }).await?;
+    locked.engine.hub.tell(chat, &RunEvent::Chunk(notice("context", &line)));
     Ok(())
 }

@@ -42,7 +42,7 @@ fn not_done(sentence: impl Into<String>) -> Result<Option<OperationOutcome>, Run
 impl OperationInProgress<'_> {
     /// Takes back the last operation; none when that was a switch. Taken back twice it is there again.
     pub(super) async fn undo_in_place(&self) -> Result<Option<OperationOutcome>, RunError> {
-        if names_compaction(self.ground.agent, self.view) {
+        if names_compaction(&self.locked.engine, self.view) {
             return not_done(JUST_COMPACTED);
         }
         let (event, told) = match last_operation(self.view) {
@@ -66,14 +66,14 @@ impl OperationInProgress<'_> {
                 ));
             }
         };
-        self.ground.lane.append(vec![event.into()], self.view.position).await?;
+        self.locked.lane.append(vec![event.into()], self.view.position).await?;
         self.taken_back(told).await.map(Some)
     }
 
     async fn taken_back(&self, told: String) -> Result<OperationOutcome, RunError> {
-        let view = self.ground.chat.view().await?;
+        let view = self.locked.chat.view().await?;
         let view = view.as_ref().unwrap_or(self.view);
-        let shelf = ContextArchive::open(self.ground.agent, self.ground.chat, view).await?;
+        let shelf = ContextArchive::open(&self.locked.engine, &*self.locked.chat, view).await?;
         Ok(self.stays("undo", shelf.active(view).title().to_owned(), told))
     }
 
@@ -117,7 +117,7 @@ impl OperationInProgress<'_> {
         if place.sealed.is_some() {
             return Ok(Some(place));
         }
-        let sealed = sealed_by_last_compaction(self.ground.chat, self.view).await?;
+        let sealed = sealed_by_last_compaction(&*self.locked.chat, self.view).await?;
         Ok(sealed.map(|log| Checkpoint { sealed: Some(log), ..place }))
     }
 
@@ -147,7 +147,7 @@ impl OperationInProgress<'_> {
         after: Option<&str>,
     ) -> Result<Option<OperationOutcome>, RunError> {
         let found = match MessageId::new(id) {
-            Some(id) => self.ground.chat.find(&id, None).await?,
+            Some(id) => self.locked.chat.find(&id, None).await?,
             None => None,
         };
         let Some((log, seq)) = found.and_then(|place| Some((place.log?, place.seq))) else {
@@ -177,7 +177,7 @@ impl OperationInProgress<'_> {
         let expected = Some(self.view.head.generation);
         let head = folded(self.view);
         let rotation = Rotation { expected, head, pieces };
-        self.ground.lane.rotate(rotation).await?;
+        self.locked.lane.rotate(rotation).await?;
         Ok(())
     }
 }

@@ -33,8 +33,8 @@ const PAGES_MAX: usize = 50;
 
 /// Answers a call.
 pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Result<Json, String> {
-    let told = |error: RunError| work.agent.surroundings.mask(&error.to_string());
-    let view = work.chat.view().await.map_err(|error| told(error.into()))?;
+    let told = |error: RunError| work.locked.engine.surroundings.mask(&error.to_string());
+    let view = work.locked.chat.view().await.map_err(|error| told(error.into()))?;
     let view = view.ok_or("there is no context yet")?;
     let called = ContextToolCall { work, view: &view };
     let answered = match call {
@@ -59,7 +59,7 @@ type Answered = Result<Result<Json, String>, RunError>;
 
 impl ContextToolCall<'_> {
     async fn shelf(&self) -> Result<ContextArchive<'_>, RunError> {
-        ContextArchive::open(&self.work.agent, &*self.work.chat, self.view).await
+        ContextArchive::open(&self.work.locked.engine, &*self.work.locked.chat, self.view).await
     }
 
     fn current(&self) -> Vec<String> {
@@ -87,10 +87,10 @@ impl ContextToolCall<'_> {
                 return Ok(Err(OperationRefusal::no_context(which, offered).with_offers()));
             }
         };
-        let (ground, current) = (self.work.ground(), self.current());
+        let (locked, current) = (&self.work.locked, self.current());
         let run_id = Some(self.work.run_id.as_str());
         let shown = ReferenceSite { view: self.view, run_id, current: &current };
-        if let Err(not_done) = put(ground, &shown, &snapshot, mode, &OpenRequest::default()).await?
+        if let Err(not_done) = put(locked, &shown, &snapshot, mode, &OpenRequest::default()).await?
         {
             return Ok(Err(not_done.line));
         }
@@ -119,7 +119,7 @@ impl ContextToolCall<'_> {
                     return Ok(Err(OperationRefusal::no_context(which, Vec::new()).with_offers()));
                 };
                 // What cannot be had is not promised.
-                let view = self.work.chat.sealed_view(&log).await?;
+                let view = self.work.locked.chat.sealed_view(&log).await?;
                 let left_out = damaged_places(&view);
                 let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
                 let loaded = (snapshot.context().clone(), snapshot.title().to_owned());
@@ -143,9 +143,9 @@ impl ContextToolCall<'_> {
         }
         let left_out = match &input.at {
             None => damaged_places(self.view),
-            Some(at) => match LogPlace::find(self.work.ground(), self.view, at).await? {
+            Some(at) => match LogPlace::find(&self.work.locked, self.view, at).await? {
                 Err(not_done) => return Ok(Err(not_done.line)),
-                Ok(place) => damaged_places(&place.view(self.work.ground(), self.view).await?),
+                Ok(place) => damaged_places(&place.view(&self.work.locked, self.view).await?),
             },
         };
         let shelf = self.shelf().await?;
@@ -161,7 +161,7 @@ impl ContextToolCall<'_> {
     }
 
     fn new_id(&self) -> ContextId {
-        ContextId::new(self.work.agent.clock.now(), self.work.agent.ids.next())
+        ContextId::new(self.work.locked.engine.clock.now(), self.work.locked.engine.ids.next())
     }
 
     async fn may(&self, switch: Switch) -> Result<(), SwitchRefusal> {
@@ -187,7 +187,7 @@ impl ContextToolCall<'_> {
 
     async fn checkpoint(&self, input: NewCheckpoint) -> Answered {
         let wanted = ContextOperation::Checkpoint { name: input.name.trim().to_owned() };
-        let operated = operate(self.work.ground(), &wanted, &OpenRequest::default()).await?;
+        let operated = operate(&self.work.locked, &wanted, &OpenRequest::default()).await?;
         self.work.read_again().await?;
         Ok(match operated {
             OperationOutcome::Done(changed) => Ok(Json::from(changed.line)),
@@ -206,7 +206,7 @@ impl ContextToolCall<'_> {
         let promoted = self.view.lines.iter().filter_map(|line| line.inbox);
         let in_view = VisibleEntries::of(&messages, promoted);
         let lines = self.earlier_lines().await?;
-        let agent = &self.work.agent;
+        let agent = &self.work.locked.engine;
         let count = |text: &str| agent.scales.count(text);
         let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
         let loaded = loaded_in_run(&messages, &self.work.run_id);
@@ -233,7 +233,7 @@ impl ContextToolCall<'_> {
         let mut lines: Vec<LedgerLine> = Vec::new();
         let mut before: Option<LedgerSeq> = None;
         for _ in 0..PAGES_MAX {
-            let mut page = self.work.chat.ledger_before(before, LEDGER_PAGE).await?;
+            let mut page = self.work.locked.chat.ledger_before(before, LEDGER_PAGE).await?;
             let is_last = page.len() < LEDGER_PAGE;
             before = page.first().map(|line| line.seq).or(before);
             page.append(&mut lines);

@@ -9,7 +9,6 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::operation::LockedChatRef;
 use super::place::LogPlace;
 use super::shelf::ContextArchive;
 use super::target::spans;
@@ -28,10 +27,10 @@ impl OperationInProgress<'_> {
         at: Option<&str>,
         to: &ChatKey,
     ) -> Result<OperationOutcome, RunError> {
-        let agent = self.ground.agent;
+        let agent = &self.locked.engine;
         let spot = match at {
             None => LogPlace { log: None, last: self.view.position.seq },
-            Some(at) => match LogPlace::find(self.ground, self.view, at).await? {
+            Some(at) => match LogPlace::find(self.locked, self.view, at).await? {
                 Ok(spot) => spot,
                 Err(not_done) => return Ok(OperationOutcome::NotDone(not_done)),
             },
@@ -61,8 +60,8 @@ impl OperationInProgress<'_> {
 
     /// The log that the other chat begins with.
     async fn copy(&self, spot: &LogPlace) -> Result<Rotation, RunError> {
-        let LockedChatRef { chat, .. } = self.ground;
-        let view = spot.view(self.ground, self.view).await?;
+        let chat = &self.locked.chat;
+        let view = spot.view(self.locked, self.view).await?;
         let mut head = self.branched(&view, spot, "fork");
         if let Some(from) = head.forked_from.as_mut().and_then(Json::as_object_mut) {
             from.set("chatKey", chat.key().as_str());
@@ -94,7 +93,7 @@ impl OperationInProgress<'_> {
     fn has_made(&self, other: &View) -> bool {
         let Some(from) = &other.head.forked_from else { return false };
         let asked = from.get(ASKED).and_then(Json::as_u64);
-        from.get("chatKey").and_then(Json::as_str) == Some(self.ground.chat.key().as_str())
+        from.get("chatKey").and_then(Json::as_str) == Some(self.locked.chat.key().as_str())
             && asked.is_some()
             && asked == self.moving.inbox.map(|seq| seq.get())
     }
@@ -103,7 +102,8 @@ impl OperationInProgress<'_> {
         let to = other.key();
         let copied = other.view().await?;
         let copied = copied.ok_or_else(|| RunError::Vanished { chat: to.clone() })?;
-        let active = ContextArchive::open(self.ground.agent, other, &copied).await?.active(&copied);
+        let active =
+            ContextArchive::open(&self.locked.engine, other, &copied).await?.active(&copied);
         let active =
             ContextName { context: active.context().clone(), title: active.title().to_owned() };
         let line =

@@ -8,11 +8,11 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{ChatKey, NewMessage, View};
 
-use super::operation::LockedChatRef;
 use super::shelf::{ContextArchive, known};
 use crate::chat::{Activation, OpenRequest, folded};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
+use crate::locked_chat::LockedChat;
 use crate::run::{Agent, Engine};
 
 /// A reference takes at most this part of what a request may take.
@@ -114,13 +114,13 @@ pub(super) fn reference(
 /// Puts a reference to an archived context into the active one, for the message that is being answered or for
 /// the next.
 pub(super) async fn recall(
-    ground: LockedChatRef<'_>,
+    locked: &LockedChat,
     view: &View,
     which: &str,
     mode: RecallMode,
     moving: &OpenRequest,
 ) -> Result<OperationOutcome, RunError> {
-    let shelf = ContextArchive::open(ground.agent, ground.chat, view).await?;
+    let shelf = ContextArchive::open(&locked.engine, &*locked.chat, view).await?;
     let snapshot = match shelf.find(which).await? {
         Ok(snapshot) => snapshot,
         Err(offered) => {
@@ -129,7 +129,7 @@ pub(super) async fn recall(
     };
     let active = shelf.active(view);
     let shown = ReferenceSite { view, run_id: None, current: &moving.current };
-    match put(ground, &shown, &snapshot, mode, moving).await? {
+    match put(locked, &shown, &snapshot, mode, moving).await? {
         Err(not_done) => Ok(OperationOutcome::NotDone(not_done)),
         Ok(()) => Ok(OperationOutcome::Done(ContextChange {
             operation: "recall".to_owned(),
@@ -153,7 +153,7 @@ pub(super) struct ReferenceSite<'a> {
 
 /// Appends a reference.
 pub(super) async fn put(
-    ground: LockedChatRef<'_>,
+    locked: &LockedChat,
     shown: &ReferenceSite<'_>,
     snapshot: &Snapshot,
     mode: RecallMode,
@@ -167,20 +167,20 @@ pub(super) async fn put(
     if is_there {
         return Ok(Err(OperationRefusal::because("It is shown above already.")));
     }
-    let Ok(reference) = reference(ground.agent, snapshot, mode) else {
+    let Ok(reference) = reference(&locked.engine, snapshot, mode) else {
         return Ok(Err(OperationRefusal::because("There is no room to show it.")));
     };
-    let id = format!("r_{:016x}", ground.agent.ids.next());
+    let id = format!("r_{:016x}", locked.engine.ids.next());
     let fetched = ReferenceOrigin {
         id: &id,
         for_message: shown.current.last().map_or("", String::as_str),
         run_id: shown.run_id,
-        at: ground.agent.clock.now(),
+        at: locked.engine.clock.now(),
     };
     let message = reference.into_message(fetched);
     let message = message.to_json().as_object().cloned().unwrap_or_default();
     let entry = NewMessage { message, rev: 0, inbox: moving.inbox };
-    ground.lane.append(vec![entry.into()], shown.view.position).await?;
+    locked.lane.append(vec![entry.into()], shown.view.position).await?;
     Ok(Ok(()))
 }
 

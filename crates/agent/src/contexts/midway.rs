@@ -16,7 +16,6 @@ use ship_store::{LedgerLine, Synced};
 
 use super::asked::tell;
 use super::back::undo_stays;
-use super::operation::LockedChatRef;
 use super::turn::{is_refused, operate, operate_asked};
 use crate::chat::{OpenRequest, current_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome};
@@ -63,13 +62,13 @@ pub(crate) async fn switch(
     progress.journal_switch(work, call.call_id()).await?;
     let call_id = Some(call.call_id());
     let operation = operation_of(call);
-    if is_refused(work.ground(), &operation, &moving(work).await?).await? {
+    if is_refused(&work.locked, &operation, &moving(work).await?).await? {
         return refuse(work, progress, call).await;
     }
     let mut moving = leave(work, progress, call_id).await?;
     moving.title = text_of(call, "name");
     moving.promised = active_id(call).and_then(|id| id.parse().ok());
-    let operated = operate(work.ground(), &operation, &moving).await?;
+    let operated = operate(&work.locked, &operation, &moving).await?;
     go_on(work, progress, call_id).await?;
     let line = match &operated {
         OperationOutcome::Done(changed) => changed.line.clone(),
@@ -98,7 +97,7 @@ async fn refuse(
 
 /// What goes along, as long as nothing is left.
 async fn moving(work: &ActiveRun) -> Result<OpenRequest, RunError> {
-    let view = work.chat.view().await?;
+    let view = work.locked.chat.view().await?;
     let current = view.map(|view| current_ids(&view, &work.run_id)).unwrap_or_default();
     Ok(OpenRequest { current, ..OpenRequest::default() })
 }
@@ -115,15 +114,15 @@ pub(crate) async fn stops(
         ContextOperation::Undo if is_in_place(work).await? => Ok(false),
         operation => {
             let here = moving(work).await?;
-            Ok(operation.stops_a_run() && !is_refused(work.ground(), operation, &here).await?)
+            Ok(operation.stops_a_run() && !is_refused(&work.locked, operation, &here).await?)
         }
     }
 }
 
 /// Whether what an undo takes back is in the context that the run is in.
 async fn is_in_place(work: &ActiveRun) -> Result<bool, RunError> {
-    let view = work.chat.view().await?;
-    Ok(view.is_some_and(|view| undo_stays(&work.agent, &view)))
+    let view = work.locked.chat.view().await?;
+    Ok(view.is_some_and(|view| undo_stays(&work.locked.engine, &view)))
 }
 
 /// Waits until a person has asked for something that ends this run: whoever wants to be elsewhere does not wait
@@ -132,7 +131,7 @@ pub(crate) async fn stopped_by_somebody(work: &ActiveRun) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         // What cannot be read now is looked at again, here or at the end of the step.
-        let queue = NextInput::read(&work.agent, &*work.chat, work.inbox().await);
+        let queue = NextInput::read(&work.locked.engine, &*work.locked.chat, work.inbox().await);
         if let Ok(NextInput { operation: Some((_, operation)), .. }) = queue.await
             && stops(work, &operation).await.unwrap_or_default()
         {
@@ -150,22 +149,24 @@ pub(crate) async fn operate_midway(
 ) -> Result<(), RunError> {
     let leaves = match operation {
         ContextOperation::New { .. } => true,
-        ContextOperation::Fork { to, .. } => to.as_ref().is_none_or(|to| to == work.chat.key()),
+        ContextOperation::Fork { to, .. } => {
+            to.as_ref().is_none_or(|to| to == work.locked.chat.key())
+        }
         _ => false,
     };
     let here = moving(work).await?;
-    let leaves = leaves && !is_refused(work.ground(), operation, &here).await?;
+    let leaves = leaves && !is_refused(&work.locked, operation, &here).await?;
     let mut moving = match leaves {
         true => leave(work, progress, None).await?,
         false => here,
     };
     moving.inbox = Some(asked.seq);
-    let operated = operate_asked(work.ground(), operation, &moving).await?;
+    let operated = operate_asked(&work.locked, operation, &moving).await?;
     match leaves {
         true => go_on(work, progress, None).await?,
         false => work.enter().await?,
     }
-    tell(work.ground(), asked, &operated).await
+    tell(&work.locked, asked, &operated).await
 }
 
 /// Leaves what the run has so far in the log, once.
@@ -211,7 +212,7 @@ async fn go_on(
         ..Journal::of(progress.start.clone())
     };
     let next = journal.after_switching(call_id);
-    work.lane.begin_journal(next.start.to_object()).await?;
+    work.locked.lane.begin_journal(next.start.to_object()).await?;
     progress.take_over(next);
     work.has_switched().await;
     work.enter().await
@@ -225,12 +226,5 @@ impl RunProgress {
             Some(at) => self.journal_part(work, at, Synced::Now).await,
             None => Ok(()),
         }
-    }
-}
-
-impl ActiveRun {
-    /// The chat, with its lane.
-    pub(crate) fn ground(&self) -> LockedChatRef<'_> {
-        LockedChatRef { agent: &self.agent, chat: &*self.chat, lane: &*self.lane }
     }
 }

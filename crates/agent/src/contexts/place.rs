@@ -4,10 +4,10 @@
 use ship_message::json::Json;
 use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
 
-use super::operation::LockedChatRef;
 use crate::chat::{folded, predecessor};
 use crate::context_operation::OperationRefusal;
 use crate::error::RunError;
+use crate::locked_chat::LockedChat;
 
 /// A place in a log: everything up to a line, that line included.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(super) struct LogPlace {
 impl LogPlace {
     /// Finds what somebody calls a place: the name of a checkpoint, or the id of a message.
     pub(super) async fn find(
-        ground: LockedChatRef<'_>,
+        locked: &LockedChat,
         view: &View,
         called: &str,
     ) -> Result<Result<Self, OperationRefusal>, RunError> {
@@ -30,10 +30,10 @@ impl LogPlace {
             return Ok(Ok(Self { log: checkpoint.sealed.clone(), last: checkpoint.seq }));
         }
         if let Some(id) = MessageId::new(called)
-            && let Some(place) = ground.chat.find(&id, None).await?
+            && let Some(place) = locked.chat.find(&id, None).await?
         {
             let spot = Self { log: place.log, last: place.seq };
-            return Ok(Ok(spot.where_it_was_said(ground, &id).await?));
+            return Ok(Ok(spot.where_it_was_said(locked, &id).await?));
         }
         let names: Vec<&str> =
             checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
@@ -50,16 +50,16 @@ impl LogPlace {
     /// and has sealed away the message too.
     async fn where_it_was_said(
         self,
-        ground: LockedChatRef<'_>,
+        locked: &LockedChat,
         id: &MessageId,
     ) -> Result<Self, RunError> {
         let mut spot = self;
         while let Some(log) = &spot.log {
-            let view = ground.chat.sealed_view(log).await?;
+            let view = locked.chat.sealed_view(log).await?;
             let before = view.lines.iter().take_while(|line| line.seq < spot.last);
             let is_summed_up = before.into_iter().any(|line| is_summary(line));
             let Some(older) = predecessor(&view).filter(|_| is_summed_up) else { break };
-            match ground.chat.sealed_view(&older).await {
+            match locked.chat.sealed_view(&older).await {
                 Ok(view) => match view.line_of(id) {
                     Some(last) => spot = Self { log: Some(older), last },
                     None => break,
@@ -73,14 +73,10 @@ impl LogPlace {
     }
 
     /// The log that it is in, as far as the place.
-    pub(super) async fn view(
-        &self,
-        ground: LockedChatRef<'_>,
-        live: &View,
-    ) -> Result<View, RunError> {
+    pub(super) async fn view(&self, locked: &LockedChat, live: &View) -> Result<View, RunError> {
         let mut view = match &self.log {
             None => live.clone(),
-            Some(name) => ground.chat.sealed_view(name).await?,
+            Some(name) => locked.chat.sealed_view(name).await?,
         };
         view.lines.retain(|line| line.seq <= self.last);
         Ok(view)

@@ -18,7 +18,7 @@ impl OperationInProgress<'_> {
             )));
         };
         let event = self.event(RENAMED, Object::from([("title", title.as_str())]), None);
-        self.ground.lane.append(vec![event.into()], self.view.position).await?;
+        self.locked.lane.append(vec![event.into()], self.view.position).await?;
         Ok(self.stays("rename", title.clone(), format!("This context is now “{title}”.")))
     }
 
@@ -37,10 +37,11 @@ impl OperationInProgress<'_> {
         }
         let known = folded(self.view).checkpoints.iter().any(|known| known.name == name);
         let event = self.event(CHECKPOINT, Object::from([("name", name)]), last);
-        self.ground.lane.append(vec![event.into()], self.view.position).await?;
+        self.locked.lane.append(vec![event.into()], self.view.position).await?;
         let was = if known { " It was somewhere else before." } else { "" };
         let line = format!("Checkpoint “{name}” is here.{was} To come back: /rewind {name}");
-        let shelf = ContextArchive::open(self.ground.agent, self.ground.chat, self.view).await?;
+        let shelf =
+            ContextArchive::open(&self.locked.engine, &*self.locked.chat, self.view).await?;
         Ok(self.stays("checkpoint", shelf.active(self.view).title().to_owned(), line))
     }
 

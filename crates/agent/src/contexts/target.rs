@@ -6,7 +6,6 @@ use ship_context::contexts::{clean_title, is_reference_line};
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextId, ContextLine, Head, LogPiece, SealedName, Seq, View};
 
-use super::operation::LockedChatRef;
 use super::place::LogPlace;
 use super::shelf::ContextArchive;
 use super::turn::OperationInProgress;
@@ -70,7 +69,7 @@ impl OperationInProgress<'_> {
     }
 
     fn new_id(&self) -> ContextId {
-        let agent = self.ground.agent;
+        let agent = &self.locked.engine;
         let made = || ContextId::new(agent.clock.now(), agent.ids.next());
         self.moving.promised.clone().unwrap_or_else(made)
     }
@@ -90,14 +89,14 @@ impl OperationInProgress<'_> {
         let loaded = loaded_skills::loaded_names(self.view);
         head.carry = loaded_skills::carried(loaded.iter().map(String::as_str));
         self.carry_on(&mut head);
-        Activation::carry(&mut head, by, self.ground.agent.clock.now());
+        Activation::carry(&mut head, by, self.locked.engine.clock.now());
         Ok(TargetLog { head, pieces: Vec::new(), messages: 0, drops_left: false })
     }
 
     /// What is true in every context of the chat: what was learnt of the provider's counting, and how the chat
     /// names its messages.
     fn carry_on(&self, head: &mut Head) {
-        let scales = &self.ground.agent.scales;
+        let scales = &self.locked.engine.scales;
         scales.carry_over(&CompactionState::of(self.view).tokens);
         head.carry.set("tokens", scales.to_object());
         head.carry.set_or_remove(SALT, self.view.head.carry.get(SALT).cloned());
@@ -105,7 +104,7 @@ impl OperationInProgress<'_> {
 
     /// An archived context as it was left.
     async fn load(&self, which: &str) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
-        let LockedChatRef { agent, chat, .. } = self.ground;
+        let (agent, chat) = (&*self.locked.engine, &*self.locked.chat);
         let shelf = ContextArchive::open(agent, chat, self.view).await?;
         let snapshot = match shelf.find(which).await? {
             Ok(snapshot) => snapshot,
@@ -149,14 +148,14 @@ impl OperationInProgress<'_> {
         by: &str,
         at: &str,
     ) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
-        match LogPlace::find(self.ground, self.view, at).await? {
+        match LogPlace::find(self.locked, self.view, at).await? {
             Ok(spot) => Ok(Ok(self.at_spot(by, &spot).await?)),
             Err(not_done) => Ok(Err(not_done)),
         }
     }
 
     async fn at_spot(&self, by: &str, spot: &LogPlace) -> Result<TargetLog, RunError> {
-        let view = spot.view(self.ground, self.view).await?;
+        let view = spot.view(self.locked, self.view).await?;
         let mut head = self.branched(&view, spot, by);
         // A copy of the live log goes on with the one that is sealed now.
         let log = spot.log.as_ref().map(|log| Json::from(log.as_str()));
@@ -194,7 +193,7 @@ impl OperationInProgress<'_> {
         head.title = self.moving.title.as_deref().and_then(clean_title).or(head.title);
         head.carry.set_or_remove(ANSWERED, self.question(view));
         self.carry_on(&mut head);
-        Activation::carry(&mut head, by, self.ground.agent.clock.now());
+        Activation::carry(&mut head, by, self.locked.engine.clock.now());
         head
     }
 
@@ -215,7 +214,7 @@ impl OperationInProgress<'_> {
         let Some(log) = known.or_else(|| self.view.head.sealed.clone()) else {
             return Ok(Err(nothing()));
         };
-        let before = self.ground.chat.sealed_view(&log).await?;
+        let before = self.locked.chat.sealed_view(&log).await?;
         let mut head = folded_in(&before, &log);
         head.carry.set(CONTINUES, log.as_str());
         if let Some(question) = self.question(&before) {

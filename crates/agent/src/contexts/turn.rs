@@ -9,7 +9,6 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::operation::LockedChatRef;
 use super::shelf::{ContextArchive, operation};
 use super::target::TargetLog;
 use crate::chat::{
@@ -19,25 +18,26 @@ use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
 use crate::error::RunError;
+use crate::locked_chat::LockedChat;
 
 /// An operation on its way.
 pub(super) struct OperationInProgress<'a> {
-    pub(super) ground: LockedChatRef<'a>,
+    pub(super) locked: &'a LockedChat,
     pub(super) view: &'a View,
     pub(super) moving: &'a OpenRequest,
 }
 
 /// Does an operation, with the lane held and no run at work on the log.
 pub(crate) async fn operate(
-    ground: LockedChatRef<'_>,
+    locked: &LockedChat,
     wanted: &ContextOperation,
     moving: &OpenRequest,
 ) -> Result<OperationOutcome, RunError> {
-    let Some(view) = ground.chat.view().await? else {
+    let Some(view) = locked.chat.view().await? else {
         let line = "Nothing was said in this chat yet.";
         return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
     };
-    let turning = OperationInProgress { ground, view: &view, moving };
+    let turning = OperationInProgress { locked, view: &view, moving };
     if *wanted == ContextOperation::Undo
         && let Some(operated) = turning.undo_in_place().await?
     {
@@ -47,9 +47,9 @@ pub(crate) async fn operate(
         ContextOperation::Rename { title } => turning.rename(title).await,
         ContextOperation::Checkpoint { name } => turning.checkpoint(name).await,
         ContextOperation::Recall { which, mode } => {
-            super::look::recall(ground, &view, which, *mode, moving).await
+            super::look::recall(locked, &view, which, *mode, moving).await
         }
-        ContextOperation::Fork { at, to: Some(to) } if to != ground.chat.key() => {
+        ContextOperation::Fork { at, to: Some(to) } if to != locked.chat.key() => {
             turning.fork_to(at.as_deref(), to).await
         }
         wanted => match turning.target(wanted).await? {
@@ -62,12 +62,12 @@ pub(crate) async fn operate(
 /// Whether an operation that leaves this context would be refused. A run must know before it leaves, because
 /// what it leaves behind says that it did.
 pub(super) async fn is_refused(
-    ground: LockedChatRef<'_>,
+    locked: &LockedChat,
     wanted: &ContextOperation,
     moving: &OpenRequest,
 ) -> Result<bool, RunError> {
-    let Some(view) = ground.chat.view().await? else { return Ok(true) };
-    match (OperationInProgress { ground, view: &view, moving }).target(wanted).await {
+    let Some(view) = locked.chat.view().await? else { return Ok(true) };
+    match (OperationInProgress { locked, view: &view, moving }).target(wanted).await {
         Ok(target) => Ok(target.is_err()),
         Err(error) => not_done(error).map(|_| true),
     }
@@ -75,22 +75,22 @@ pub(super) async fn is_refused(
 
 /// The same for one that the ledger asks for: whatever comes of it, the ledger is read past it.
 pub(crate) async fn operate_asked(
-    ground: LockedChatRef<'_>,
+    locked: &LockedChat,
     wanted: &ContextOperation,
     moving: &OpenRequest,
 ) -> Result<OperationOutcome, RunError> {
-    let operated = match operate(ground, wanted, moving).await {
+    let operated = match operate(locked, wanted, moving).await {
         Err(error) => OperationOutcome::NotDone(not_done(error)?),
         Ok(operated) => operated,
     };
-    let view = ground.chat.view().await?;
+    let view = locked.chat.view().await?;
     if let Some(view) = view.filter(|view| view.inbox < moving.inbox) {
         let mut data = wanted.to_object();
         data.set("line", operated.line());
         data.set("done", matches!(operated, OperationOutcome::Done(_)));
-        let turning = OperationInProgress { ground, view: &view, moving };
+        let turning = OperationInProgress { locked, view: &view, moving };
         let event = turning.event(OPERATED, data, None);
-        ground.lane.append(vec![event.into()], view.position).await?;
+        locked.lane.append(vec![event.into()], view.position).await?;
     }
     Ok(operated)
 }
@@ -116,7 +116,8 @@ impl OperationInProgress<'_> {
         wanted: &ContextOperation,
         target: TargetLog,
     ) -> Result<OperationOutcome, RunError> {
-        let LockedChatRef { agent, chat, lane } = self.ground;
+        let LockedChat { engine, chat, lane } = self.locked;
+        let (agent, chat) = (&**engine, &**chat);
         let (view, now) = (self.view, agent.clock.now());
         let mut shelf = ContextArchive::open(agent, chat, view).await?;
         let reason = match wanted {
@@ -197,8 +198,8 @@ impl OperationInProgress<'_> {
 
     pub(super) fn event(&self, name: &str, data: Object, about: Option<MessageId>) -> ContextEvent {
         ContextEvent {
-            id: format!("e_{:016x}", self.ground.agent.ids.next()),
-            ts: self.ground.agent.clock.now(),
+            id: format!("e_{:016x}", self.locked.engine.ids.next()),
+            ts: self.locked.engine.clock.now(),
             event: name.to_owned(),
             data: data.into(),
             ref_msg_id: about,

@@ -14,19 +14,19 @@ use crate::work::ActiveRun;
 pub(crate) async fn last_request(
     work: &ActiveRun,
 ) -> Result<Option<Arc<RequestRecord>>, ReadError> {
-    let (cache, chat) = (&work.agent.recorded, work.chat.key());
+    let (cache, chat) = (&work.locked.engine.recorded, work.locked.chat.key());
     if let Some(known) = cache.last(chat)
         && (known.run_id == work.run_id || last_run(work).await.as_ref() == Some(&known.run_id))
     {
         return Ok(Some(known));
     }
-    let calls = recorded(&*work.agent.store, &*work.chat, RECENT_LINES).await?;
+    let calls = recorded(&*work.locked.engine.store, &*work.locked.chat, RECENT_LINES).await?;
     for record in calls.iter().map(|call| &call.record) {
         cache.mark_kept(&record.tools);
         cache.mark_kept(&digest(record.frame_text().as_bytes()));
         record.system.iter().for_each(|(_, sha256)| cache.mark_kept(sha256));
     }
-    work.agent.scales.learn_from(&calls);
+    work.locked.engine.scales.learn_from(&calls);
     let last = last_of_context(calls);
     if let Some(last) = &last {
         cache.remember(chat, Arc::clone(last));
@@ -37,18 +37,18 @@ pub(crate) async fn last_request(
 /// Keeps a text as a blob, if it is not known to be kept. Requests go out without it as well, so that it
 /// could not be kept is told to the log.
 pub(crate) async fn keep_text(work: &ActiveRun, sha256: &str, text: &str, media_type: &str) {
-    if work.agent.recorded.is_kept(sha256) {
+    if work.locked.engine.recorded.is_kept(sha256) {
         return;
     }
-    match work.agent.store.put_blob(text.as_bytes().to_vec(), media_type).await {
-        Ok(_) => work.agent.recorded.mark_kept(sha256),
+    match work.locked.engine.store.put_blob(text.as_bytes().to_vec(), media_type).await {
+        Ok(_) => work.locked.engine.recorded.mark_kept(sha256),
         Err(error) => not_recorded(work, &error),
     }
 }
 
 /// A call that cannot be put on record is made all the same.
 pub(crate) fn not_recorded(work: &ActiveRun, error: &dyn std::error::Error) {
-    let told = work.agent.surroundings.mask(&error.to_string());
+    let told = work.locked.engine.surroundings.mask(&error.to_string());
     let fields = vec![("message", told.into())];
     work.note(RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
 }

@@ -59,7 +59,7 @@ impl<'a> ModelCall<'a> {
         prepared: &PreparedRequest,
         written: &'a CompiledRequest<'a>,
     ) -> Result<Self, RunError> {
-        if !work.agent.rules.archive_on_compact {
+        if !work.locked.engine.rules.archive_on_compact {
             let shown = RequestMessages::Summary(String::new());
             return Self::recorded(work, prepared, written, shown, true).await;
         }
@@ -77,7 +77,7 @@ impl<'a> ModelCall<'a> {
         shown: RequestMessages,
         is_counted: bool,
     ) -> Result<Self, RunError> {
-        let agent = &work.agent;
+        let agent = &work.locked.engine;
         let system = block_digests(&prepared.blocks);
         let tools = prepared.tools_text();
         let tools_sha256 = digest(tools.as_bytes());
@@ -110,7 +110,9 @@ impl<'a> ModelCall<'a> {
                     pruned: &work.pruned().await,
                 };
                 match last_request(work).await {
-                    Ok(last) => now.compare(&*agent.store, &*work.chat, last.as_deref()).await,
+                    Ok(last) => {
+                        now.compare(&*agent.store, &*work.locked.chat, last.as_deref()).await
+                    }
                     Err(error) => {
                         not_recorded(work, &error);
                         SharedPrefix::unknown()
@@ -179,7 +181,8 @@ impl<'a> ModelCall<'a> {
             let _ = told.send((recipe, body.to_owned()));
         });
         let CompiledRequest { request, body, .. } = self.written;
-        let mut answering = work.agent.provider.answer_or_resend(request, body, sink, resent);
+        let mut answering =
+            work.locked.engine.provider.answer_or_resend(request, body, sink, resent);
         let (mut record, mut sequence) = (Arc::clone(&self.record), CachedSequence::of(body));
         let counting = self.weight.count(work);
         let answered = loop {
@@ -216,7 +219,8 @@ impl RequestCount {
             Self::Counted(counted) => PendingCount::Done(Some(*counted)),
             Self::Unknown => PendingCount::Done(None),
             Self::Uncounted(prepared) => {
-                let (scales, prepared) = (Arc::clone(&work.agent.scales), Arc::clone(prepared));
+                let (scales, prepared) =
+                    (Arc::clone(&work.locked.engine.scales), Arc::clone(prepared));
                 let count = move || scales.counted(prepared.pieces()).total();
                 PendingCount::UnderWay(tokio::task::spawn_blocking(count))
             }
@@ -242,12 +246,12 @@ async fn learn(work: &ActiveRun, reported: u64, counting: PendingCount) -> Optio
             }
         },
     }?;
-    work.agent.scales.learn(counted, reported);
+    work.locked.engine.scales.learn(counted, reported);
     Some(counted)
 }
 
 fn new_id(work: &ActiveRun) -> String {
-    format!("q_{:016x}", work.agent.ids.next())
+    format!("q_{:016x}", work.locked.engine.ids.next())
 }
 
 /// What the log is told of a body that goes out.
@@ -279,8 +283,8 @@ async fn write(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunE
     let frame = record.frame_text();
     let sha256 = digest(frame.as_bytes());
     keep_text(work, &sha256, &frame, "application/json").await;
-    work.lane.record_request(record.to_line()).await?;
-    work.agent.recorded.remember(work.chat.key(), Arc::clone(record));
+    work.locked.lane.record_request(record.to_line()).await?;
+    work.locked.engine.recorded.remember(work.locked.chat.key(), Arc::clone(record));
     Ok(())
 }
 
@@ -297,7 +301,7 @@ async fn resend(
     let is_same = old == new;
     let record = Arc::new(RequestRecord {
         id: new_id(work),
-        ts: work.agent.clock.now(),
+        ts: work.locked.engine.clock.now(),
         recipe,
         bytes: body.len() as u64,
         sha256: digest(body.as_bytes()),
@@ -317,8 +321,8 @@ async fn resend(
 }
 
 async fn write_answer(work: &ActiveRun, record: &RequestRecord, answer: &RequestAnswer) {
-    let line = answer.line(&record.id, work.agent.clock.now());
-    if let Err(error) = work.lane.record_request(line).await {
+    let line = answer.line(&record.id, work.locked.engine.clock.now());
+    if let Err(error) = work.locked.lane.record_request(line).await {
         not_recorded(work, &error);
     }
 }
