@@ -10,12 +10,12 @@ use ship_store::Synced;
 
 use crate::contexts::stopped_by_somebody;
 use crate::deadline;
+use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::inbound::CallAnswer;
 use crate::step::RunProgress;
 use crate::stop::Stop;
 use crate::tool::{ToolContext, ToolHost};
-use crate::work::ActiveRun;
 
 /// How it went with the calls of a step.
 #[derive(PartialEq, Eq)]

@@ -5,11 +5,11 @@
 //! be brought back. Finished steps of the run stay as they are: no tool runs again because of a compaction.
 
 mod asked;
-mod draft;
 mod meta;
 mod plan;
 mod publish;
 mod purge;
+mod saved_draft;
 mod summarise;
 mod undo;
 
@@ -21,12 +21,11 @@ use ship_store::{RotateError, StorageError};
 pub use asked::{Compaction, CompactionPreview};
 pub use undo::CompactionUndo;
 
-pub(crate) use draft::SummaryDrafts;
 pub(crate) use purge::finish_purge;
 
+use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::request::PreparedRequest;
-use crate::work::ActiveRun;
 use plan::{PlanResult, plan};
 
 const OUTGROWN: &str = "what I have done for this request no longer fits the model.";

@@ -32,7 +32,7 @@ mod turn;
 
 pub use look::ContextList;
 
-pub(crate) use asked::{operate_at_rest, operation_of, was_done};
+pub(crate) use asked::operate_at_rest;
 pub(crate) use called::answer_call;
 pub(crate) use first::said_before;
 pub(crate) use look::began;

@@ -7,10 +7,9 @@
 //! The engine is that of chats. A conversation is a chat in a store of its own, whose context is the
 //! conversation and whose ledger and journal are in memory.
 
+mod active_conversation;
 mod error;
-mod kept;
 mod store;
-mod talk;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -20,31 +19,20 @@ use ship_provider::Provider;
 use ship_store::conversation::{Conversation, ForkError, Repair};
 use ship_store::{FileStore, StoreOptions, SystemClock};
 
+pub use active_conversation::Reply;
 pub use error::ConversationError;
-pub use talk::Reply;
 
 use crate::built_in_tools::built_in_tools;
+use crate::conversation_log::blocking;
+use crate::engine::{ActiveConversation, Agent, AgentParts, CurrentConversation};
 use crate::events::Listener;
 use crate::id_source::RandomIds;
 use crate::inbound::CallAnswer;
 use crate::project_source::NoProject;
 use crate::rules::Rules;
-use crate::run::{Agent, AgentParts};
 use crate::run_log::NoLog;
 use crate::stop::Stop;
 use crate::tool::Tool;
-use talk::ActiveConversation;
-
-/// The conversation that an agent is in.
-#[derive(Default)]
-pub(crate) enum CurrentConversation {
-    /// One in memory, once something is said.
-    #[default]
-    Unbegun,
-    In(Arc<ActiveConversation>),
-    /// None: this file was left to load it anew, which failed. To go on in memory would lose what is said.
-    Left(PathBuf),
-}
 
 /// An agent in a conversation, in memory or in a file.
 ///
@@ -188,7 +176,7 @@ impl Agent {
 
     /// Follows what happens in the conversation, and in those that the agent goes to, from now on.
     pub fn follow(&self) -> Listener {
-        self.listen(&talk::chat())
+        self.listen(&active_conversation::chat())
     }
 
     /// The messages of the conversation that a model is shown, each with its time in `metadata.ts`.
@@ -265,16 +253,5 @@ impl CurrentConversation {
         let left = Arc::downgrade(talk);
         *self = Self::Left(path.to_owned());
         left
-    }
-}
-
-/// Runs `work` where it may block, to its end even if nobody waits for it any more.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(error) => panic!("a conversation needs its runtime to the end: {error}"),
-        },
     }
 }

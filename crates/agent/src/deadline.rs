@@ -11,8 +11,8 @@ use ship_context::Journal;
 use ship_provider::ProviderError;
 use tokio::time::Instant;
 
+use crate::engine::ActiveRun;
 use crate::step::RunProgress;
-use crate::work::ActiveRun;
 
 /// How long a run has worked.
 #[derive(Clone, Copy, Debug)]

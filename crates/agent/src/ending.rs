@@ -6,10 +6,10 @@
 use ship_message::{FinishReason, UiMessage, UiPart};
 
 use crate::chat::last_step;
+use crate::engine::ActiveRun;
 use crate::events::Outcome;
 use crate::finish::say;
 use crate::step::RunProgress;
-use crate::work::ActiveRun;
 
 /// Whether the answer that has just come ends the run, and how.
 pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Outcome> {

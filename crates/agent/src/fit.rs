@@ -7,10 +7,10 @@ use ship_message::json::Json;
 use ship_provider::ProviderError;
 
 use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepared};
+use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::request::{PreparedRequest, last_request, not_recorded};
 use crate::run_log::RunLogEntry;
-use crate::work::ActiveRun;
 
 /// How often the provider may say that there is no room while nothing new is said.
 const OVERFLOWS_MAX: usize = 2;

@@ -14,17 +14,15 @@ use ship_store::{
 use crate::chat::{Activation, LEDGER_PAGE, entries, lines_up_to};
 use crate::context_operation::ContextOperation;
 use crate::contexts::{operate_at_rest, operate_midway, said_before, stops, switch};
+use crate::engine::{ActiveRun, LockedChat};
 use crate::error::RunError;
 use crate::events::Outcome;
 use crate::finish::{self, finish};
-use crate::locked_chat::LockedChat;
-use crate::lost::{MissedAnswers, UnreadLedger, answer_key, missed};
-use crate::queue::NextInput;
+use crate::inbox::{MissedAnswers, NextInput, UnreadLedger, answer_key, missed};
 use crate::records::{first_difference, journal_digests};
 use crate::run_log::RunLogEntry;
 use crate::step::RunProgress;
 use crate::stop::Stop;
-use crate::work::ActiveRun;
 
 /// The work on a chat while its lane is held.
 pub(crate) struct LaneLoop {

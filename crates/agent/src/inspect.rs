@@ -8,24 +8,22 @@ use ship_context::{Journal, Recovery, SystemBlock, recover};
 use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_provider::{CachedSequence, ToolSpec};
-use ship_store::{Chat, ChatKey, ChatState, LedgerBody, ReadError};
+use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
 
-use crate::budget::CompactionTrigger;
 use crate::chat::{
     Activation, CompactionState, LEDGER_PAGE, is_message, loaded_skills, messages, pruned,
     question_in,
 };
 use crate::digest::digest;
+use crate::engine::{Agent, ChatLocation, CompactionTrigger, Engine, SystemSources, last_of};
 use crate::error::RunError;
 use crate::inbound::message_of;
-use crate::lost::UnreadLedger;
+use crate::inbox::UnreadLedger;
 use crate::records::{
     OutgoingRequest, RECENT_LINES, RequestTokens, SharedPrefix, block_digests, last_of_context,
     recorded,
 };
 use crate::request::PreparedRequest;
-use crate::run::{Agent, Engine};
-use crate::sources::{ChatLocation, SystemSources, last_of};
 use crate::tokens::PieceTokens;
 
 /// What a model would be sent now.
@@ -103,30 +101,6 @@ impl Agent {
 }
 
 impl Engine {
-    /// How many tokens the model takes, if that is known: the settings say it, or else the provider; and one
-    /// that has refused more is believed, until the program ends.
-    pub(crate) fn window_tokens(&self) -> Option<u64> {
-        let known = self.rules.window.or_else(|| self.provider.window_tokens());
-        match (known, self.scales.limit()) {
-            (Some(known), Some(limit)) => Some(known.min(limit)),
-            (known, limit) => known.or(limit),
-        }
-    }
-
-    /// Learns, in a new process, how the provider counts: from the requests of the chat that are on record, and
-    /// from what its log carries.
-    pub(crate) async fn remember_counts(
-        &self,
-        chat: &dyn Chat,
-        carried: &Object,
-    ) -> Result<(), ReadError> {
-        if self.scales.wants_records() {
-            self.scales.learn_from(&recorded(&*self.store, chat, RECENT_LINES).await?);
-        }
-        self.scales.carry_over(carried);
-        Ok(())
-    }
-
     /// How much of a request that is not made the last one had that was.
     async fn stable(
         &self,

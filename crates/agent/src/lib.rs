@@ -36,7 +36,6 @@
 //! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come
 //! in when the agent is made.
 
-mod budget;
 mod built_in_tools;
 mod calls;
 mod chat;
@@ -45,9 +44,11 @@ mod context_operation;
 mod context_tool_input;
 mod contexts;
 mod conversation;
+mod conversation_log;
 mod deadline;
 mod digest;
 mod ending;
+mod engine;
 mod error;
 mod events;
 mod finish;
@@ -55,15 +56,13 @@ mod fit;
 mod held;
 mod id_source;
 mod inbound;
+mod inbox;
 mod inspect;
-mod locked_chat;
-mod lost;
 mod model;
 mod open;
 mod outbound;
 mod past;
 mod project_source;
-mod queue;
 mod records;
 mod request;
 mod rules;
@@ -71,16 +70,12 @@ mod run;
 mod run_log;
 mod send;
 mod settle;
-mod sources;
 mod step;
 mod stop;
 mod tokens;
 mod tool;
 mod tool_schema;
-mod warnings;
-mod work;
 
-pub use budget::CompactionTrigger;
 pub use built_in_tools::{built_in_tools, context_tools};
 pub use chat::{Activation, question_id};
 pub use compact::{Compaction, CompactionPreview, CompactionUndo};
@@ -89,6 +84,7 @@ pub use context_operation::{
 };
 pub use contexts::ContextList;
 pub use conversation::{ConversationError, Reply};
+pub use engine::{Agent, AgentParts, CompactionTrigger};
 pub use error::RunError;
 pub use events::{Listener, Outcome, RunEvent};
 pub use finish::STOPPED;
@@ -104,7 +100,6 @@ pub use records::{
     RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
 };
 pub use rules::{ContextRules, Rules};
-pub use run::{Agent, AgentParts};
 pub use run_log::{NoLog, RunLog, RunLogEntry};
 pub use stop::Stop;
 pub use tokens::PieceTokens;

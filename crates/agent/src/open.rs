@@ -16,11 +16,11 @@ use ship_store::{
 };
 
 use crate::built_in_tools::{built_in_tools, context_tools};
+use crate::engine::{Agent, AgentParts};
 use crate::id_source::RandomIds;
 use crate::model::provider;
 use crate::project_source::{ProjectSource, SkillState, SkillText, Texts};
 use crate::rules::{ContextRules, Rules};
-use crate::run::{Agent, AgentParts};
 use crate::run_log::{RunLog, RunLogEntry};
 
 /// Why an agent cannot be made of a project.

@@ -7,9 +7,9 @@ use ship_message::json::Json;
 use ship_provider::ToolSpec;
 use ship_store::{Chat, ChatKey, Store, Timestamp};
 
+use crate::engine::Agent;
 use crate::error::RunError;
 use crate::records::{RebuiltRequest, RecordedRequest, rebuild, recorded};
-use crate::run::Agent;
 use crate::tokens::{PieceTokens, RequestPieces, TokenMeter};
 
 /// A request that was made.

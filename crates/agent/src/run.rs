@@ -1,135 +1,27 @@
 //! Runs: one entry point for everything that an agent does.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, PoisonError};
+mod tool_host;
 
-use ship_context::{Journal, KnownTools};
+use std::sync::Arc;
+
+use ship_context::Journal;
 use ship_message::json::Json;
-use ship_provider::Provider;
 use ship_store::{
-    About, AcceptError, Accepted, Chat, ChatKey, Clock, Lane, LedgerSeq, ReadError, RefusedInput,
-    StorageProblem, Store,
+    About, AcceptError, Accepted, Chat, ChatKey, Lane, LedgerSeq, ReadError, RefusedInput,
 };
-use tokio::sync::Mutex;
 
-use crate::chat::{LedgerMessageIds, MessageCache, MessageIds};
-use crate::compact::{SummaryDrafts, finish_purge};
+use crate::compact::finish_purge;
 use crate::contexts::ContextArchive;
-use crate::conversation::CurrentConversation;
+use crate::engine::{Agent, Engine, LockedChat};
 use crate::error::RunError;
-use crate::events::{EventHub, Listener, Outcome};
+use crate::events::Outcome;
 use crate::held::LaneLoop;
-use crate::id_source::IdSource;
 use crate::inbound::{CallAnswer, Inbound};
-use crate::locked_chat::LockedChat;
-use crate::project_source::ProjectSource;
-use crate::queue::NextInput;
-use crate::records::RequestCache;
-use crate::rules::Rules;
-use crate::run_log::{RunLog, RunLogEntry};
+use crate::inbox::NextInput;
+use crate::run_log::RunLogEntry;
 use crate::stop::{Stop, lane_unless_stopped};
-use crate::tokens::TokenMeter;
-use crate::tool::Tool;
-
-/// What an agent is made of.
-pub struct AgentParts {
-    /// What keeps its chats.
-    pub store: Arc<dyn Store>,
-    /// What answers its requests.
-    pub provider: Arc<dyn Provider>,
-    /// What it can have done.
-    pub tools: Vec<Tool>,
-    /// Its project.
-    pub surroundings: Arc<dyn ProjectSource>,
-    /// Its limits and habits.
-    pub rules: Rules,
-    /// Its clock.
-    pub clock: Arc<dyn Clock>,
-    /// Where its ids come from.
-    pub ids: Arc<dyn IdSource>,
-    /// Where it tells what it does.
-    pub log: Arc<dyn RunLog>,
-}
-
-/// An agent.
-#[derive(Clone)]
-pub struct Agent {
-    pub(crate) inner: Arc<Engine>,
-    /// The conversation that it is in, the same for all its clones.
-    pub(crate) current: Arc<tokio::sync::Mutex<CurrentConversation>>,
-}
-
-#[derive(Clone)]
-pub(crate) struct Engine {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) tools: BTreeMap<String, Tool>,
-    pub(crate) surroundings: Arc<dyn ProjectSource>,
-    pub(crate) rules: Rules,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) ids: Arc<dyn IdSource>,
-    pub(crate) log: Arc<dyn RunLog>,
-    pub(crate) names: Arc<dyn MessageIds>,
-    pub(crate) hub: Arc<EventHub>,
-    pub(crate) said: Arc<MessageCache>,
-    pub(crate) scales: Arc<TokenMeter>,
-    /// Summaries that are not in force yet.
-    pub(crate) drafts: Arc<SummaryDrafts>,
-    pub(crate) recorded: Arc<RequestCache>,
-    /// The chats that this agent has looked after once.
-    pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
-    /// What was repaired or found damaged, until the edge asks.
-    pub(crate) repairs: Arc<std::sync::Mutex<Vec<StorageProblem>>>,
-    /// The warnings that the log has.
-    pub(crate) warned: Arc<Mutex<HashSet<String>>>,
-}
-
-impl KnownTools for Engine {
-    fn is_safe_to_repeat(&self, name: &str) -> bool {
-        self.tools.get(name).is_some_and(Tool::is_safe_to_repeat)
-    }
-
-    fn runs_on_client(&self, name: &str) -> bool {
-        self.rules.client.contains(name)
-    }
-}
 
 impl Agent {
-    /// Makes an agent of all its parts. Of two tools of one name the later one counts.
-    pub fn from_parts(parts: AgentParts) -> Self {
-        let tools = parts.tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect();
-        let scales = Arc::new(TokenMeter::new(parts.provider.model()));
-        let inner = Engine {
-            store: parts.store,
-            provider: parts.provider,
-            tools,
-            surroundings: parts.surroundings,
-            rules: parts.rules,
-            clock: parts.clock,
-            ids: parts.ids,
-            log: parts.log,
-            names: Arc::new(LedgerMessageIds),
-            hub: Arc::default(),
-            said: Arc::default(),
-            scales,
-            drafts: Arc::default(),
-            recorded: Arc::default(),
-            repaired: Arc::default(),
-            repairs: Arc::default(),
-            warned: Arc::default(),
-        };
-        Self::of(inner)
-    }
-
-    pub(crate) fn of(inner: Engine) -> Self {
-        Self { inner: Arc::new(inner), current: Arc::default() }
-    }
-
-    /// Follows what happens in a chat from now on.
-    pub fn listen(&self, chat: &ChatKey) -> Listener {
-        self.inner.hub.listen(chat)
-    }
-
     /// Makes a message durable. When this returns, the message is accepted; the same key again is the same
     /// message.
     ///
@@ -197,11 +89,6 @@ impl Agent {
         }
     }
 
-    /// Returns what was repaired or found damaged since the last call. The log has it too.
-    pub fn take_repairs(&self) -> Vec<StorageProblem> {
-        std::mem::take(&mut *self.inner.repairs.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Answers what a parked run waits for, and goes on with it.
     ///
     /// # Errors
@@ -250,7 +137,9 @@ impl Engine {
             Err(error) => Err(error),
         }
     }
+}
 
+impl Engine {
     /// Sets aside what a crash left half written, the first time this agent writes a chat. No repair is silent:
     /// each is a line in the log.
     pub(crate) async fn repair_once(
@@ -268,23 +157,6 @@ impl Engine {
             ContextArchive::open(self, chat, &view).await?;
         }
         finish_purge(chat, lane).await
-    }
-}
-
-impl Engine {
-    /// Tells the log what was repaired or found damaged, and keeps it for the edge.
-    pub(crate) fn note_repairs(&self, chat: &ChatKey, problems: Vec<StorageProblem>) {
-        for problem in &problems {
-            let fields = vec![
-                ("file", Json::from(problem.file.as_str())),
-                ("offset", problem.offset.into()),
-                ("problem", problem.kind.as_str().into()),
-                ("message", problem.message.as_str().into()),
-                ("remedy", problem.remedy.as_str().into()),
-            ];
-            self.log.write(chat, RunLogEntry { kind: "repair", fields, ..RunLogEntry::default() });
-        }
-        self.repairs.lock().unwrap_or_else(PoisonError::into_inner).extend(problems);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use ship_message::json::{Json, Object};
 
+use crate::engine::ActiveRun;
 use crate::events::RunEvent;
 use crate::outbound::{DeliveredCall, DeliveredCalls, Outbound};
-use crate::work::ActiveRun;
 
 /// Answers a call.
 pub(crate) async fn send(

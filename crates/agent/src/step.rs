@@ -14,16 +14,16 @@ use crate::chat::{last_step, switching_call};
 use crate::contexts::{goes_round, operate_midway, stopped_by_somebody, stops, switch};
 use crate::deadline::{self, WorkingTime};
 use crate::ending::{ending, is_odd};
+use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{Outcome, RunEvent, notice};
 use crate::finish::finish;
 use crate::fit::{DoesNotFit, RequestFit};
-use crate::queue::NextInput;
+use crate::inbox::NextInput;
 use crate::request::ModelCall;
 use crate::run_log::RunLogEntry;
 use crate::settle::settle;
 use crate::stop::Stop;
-use crate::work::ActiveRun;
 
 /// A run on its way: the message it writes, and how much of it the journal has.
 pub(crate) struct RunProgress {

@@ -10,11 +10,8 @@ use ship_store::ChatKey;
 
 use super::plan::{PlanResult, plan};
 use super::{CompactionOutcome, CompactionReason, make_room, prepared};
-use crate::budget::CompactionTrigger;
+use crate::engine::{ActiveRun, Agent, CompactionTrigger, LockedChat};
 use crate::error::RunError;
-use crate::locked_chat::LockedChat;
-use crate::run::Agent;
-use crate::work::ActiveRun;
 
 /// A compaction that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,13 +10,11 @@ use ship_store::{
     Chat, ChatKey, ContextBody, ContextEvent, Derived, DerivedState, ReadError, SealedName, View,
 };
 
-use super::draft::SummaryDraft;
 use crate::chat::{COMPACTED, LogSize, SEALED_GENERATION, messages, sealed_by};
+use crate::engine::{ActiveRun, Agent, Engine, SummaryDraft};
 use crate::error::RunError;
 use crate::inbound::millis;
-use crate::run::{Agent, Engine};
 use crate::run_log::RunLogEntry;
-use crate::work::ActiveRun;
 
 /// The version of what this program writes.
 const VERSION: u64 = 1;

@@ -13,12 +13,11 @@ use ship_store::View;
 
 use super::CompactionReason;
 use crate::chat::{CompactionState, LogSize};
+use crate::engine::{ActiveRun, Engine};
 use crate::error::RunError;
 use crate::request::{PreparedRequest, not_recorded};
 use crate::rules::Rules;
-use crate::run::Engine;
 use crate::tokens::RequestLoad;
-use crate::work::ActiveRun;
 
 /// What a message takes beside its text.
 const SUMMARY_MARGIN: u64 = 16;

@@ -12,10 +12,10 @@ use super::plan::CompactionPlan;
 use super::summarise::{SummaryResult, SummarySource, summarise};
 use super::{CompactionOutcome, CompactionReason, meta, purge};
 use crate::chat::{COMPACTED, PRUNED, SEALED_GENERATION, WARNED, carry_last_operation, folded};
+use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::notice;
 use crate::run_log::RunLogEntry;
-use crate::work::ActiveRun;
 
 impl CompactionPlan {
     /// Does it: the first rung that is enough.

@@ -11,18 +11,18 @@ use ship_context::compact::{
     CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SummaryRejection, TranscriptChunks,
     accept, chunks, extract, instructions, previous_summary, transcript, unbroken,
 };
-use ship_message::json::{Json, Object};
+use ship_message::json::Json;
 use ship_message::{Chunk, Role, UiMessage, UiPart};
-use ship_provider::{ProviderError, Usage};
+use ship_provider::ProviderError;
 use ship_store::{Timestamp, View};
 
-use super::draft::{self, SummaryDraft, SummaryRange};
+use super::saved_draft;
 use crate::chat::CompactionState;
+use crate::engine::{ActiveRun, SummaryCost, SummaryDraft, SummaryRange};
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
 use crate::request::{ModelCall, PreparedRequest};
 use crate::run_log::RunLogEntry;
-use crate::work::ActiveRun;
 
 /// At most so many calls for one compaction.
 const CALLS_MAX: usize = 8;
@@ -47,39 +47,6 @@ pub(super) struct SummaryResult {
     pub(super) failures: u64,
     pub(super) cool_until: Option<Timestamp>,
     pub(super) cost: SummaryCost,
-}
-
-/// What it cost.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SummaryCost {
-    calls: u64,
-    input: u64,
-    output: u64,
-}
-
-impl SummaryCost {
-    pub(super) fn to_object(self) -> Object {
-        Object::from([
-            ("calls", Json::from(self.calls)),
-            ("inputTokens", self.input.into()),
-            ("outputTokens", self.output.into()),
-        ])
-    }
-
-    pub(super) fn from_object(object: &Object) -> Self {
-        let number = |key: &str| object.get(key).and_then(Json::as_u64).unwrap_or_default();
-        Self {
-            calls: number("calls"),
-            input: number("inputTokens"),
-            output: number("outputTokens"),
-        }
-    }
-
-    fn add(&mut self, usage: Option<Usage>) {
-        self.calls += 1;
-        self.input += usage.map_or(0, |usage| usage.input);
-        self.output += usage.map_or(0, |usage| usage.output);
-    }
 }
 
 /// What is to be summed up.
@@ -112,7 +79,8 @@ pub(super) async fn summarise(
     let source = transcript(rest.iter().copied());
     let room = goal.summary_room();
     let range = SummaryRange::of(older.view, older.messages, older.wishes);
-    if let Some(draft) = draft::find(work, &range).await.filter(|it| count(&it.prose) <= room) {
+    if let Some(draft) = saved_draft::find(work, &range).await.filter(|it| count(&it.prose) <= room)
+    {
         let SummaryDraft { prose, rung, cost, .. } = draft;
         let (failures, cool_until) = (0, None);
         return SummaryResult { prose, rung, source, previous, failures, cool_until, cost };
@@ -133,7 +101,7 @@ pub(super) async fn summarise(
             (None, Some(prose)) => {
                 let rung = read.rung;
                 let draft = SummaryDraft { range, prose: prose.clone(), rung, cost };
-                draft::keep(work, older.view, draft).await;
+                saved_draft::keep(work, older.view, draft).await;
                 let (failures, cool_until) = (0, None);
                 return SummaryResult { prose, rung, source, previous, failures, cool_until, cost };
             }

@@ -13,9 +13,8 @@ use ship_store::{
 
 use super::meta;
 use crate::chat::{COMPACTED, CompactionState, PRUNED, UNDO, folded, pruned_by_head, sealed_by};
+use crate::engine::{ActiveRun, Agent};
 use crate::error::RunError;
-use crate::run::Agent;
-use crate::work::ActiveRun;
 
 /// What came of undoing a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

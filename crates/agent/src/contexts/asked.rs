@@ -5,40 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ship_message::json::{Json, Object};
-use ship_store::{
-    Chat, ChatKey, LaneError, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, ReadError,
-    StorageError,
-};
+use ship_store::{ChatKey, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError};
 
 use super::turn::operate_asked;
 use crate::chat::{OpenRequest, current_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::engine::{Agent, LockedChat};
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
 use crate::held::LaneLoop;
 use crate::inbound::millis;
-use crate::locked_chat::LockedChat;
-use crate::run::Agent;
+use crate::inbox::{COMMAND, outcome_key, outcome_of};
 
-/// What the role of an operation's ledger entry is.
-const COMMAND: &str = "command";
 /// How often the ledger is looked at for what became of an operation.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// The operation that a line of the ledger asks for.
-pub(crate) fn operation_of(line: &LedgerLine) -> Option<ContextOperation> {
-    let LedgerBody::Entry(entry) = &line.body else { return None };
-    if entry.entry.str("role") != Some(COMMAND) {
-        return None;
-    }
-    let asked = entry.entry.get("meta")?.get("operation")?.as_object()?;
-    ContextOperation::from_object(asked)
-}
-
-/// The key of what the ledger says came of an operation.
-fn outcome_key(key: &str) -> String {
-    format!("done:{key}")
-}
 
 impl Agent {
     /// Does something to the contexts of a chat: now if nobody runs it, or else at the next step of who does.
@@ -124,29 +104,6 @@ pub(crate) async fn operate_at_rest(
     let moving = OpenRequest { current, inbox: Some(asked.seq), ..OpenRequest::default() };
     let operated = operate_asked(locked, operation, &moving).await?;
     tell(locked, asked, &operated).await
-}
-
-/// Whether the ledger says what came of the operation that a line asks for.
-pub(crate) async fn was_done(chat: &dyn Chat, line: &LedgerLine) -> Result<bool, ReadError> {
-    let LedgerBody::Entry(entry) = &line.body else { return Ok(false) };
-    Ok(chat.entry_of(&outcome_key(&entry.key), Some(line.seq)).await?.is_some())
-}
-
-/// What the ledger says came of an operation that was asked for at `asked`.
-async fn outcome_of(
-    chat: &dyn Chat,
-    asked: LedgerSeq,
-    key: &str,
-) -> Result<Option<OperationOutcome>, ReadError> {
-    let Some(told) = chat.entry_of(&outcome_key(key), Some(asked)).await? else { return Ok(None) };
-    let before = LedgerSeq::new(told.get().saturating_sub(1));
-    let lines = chat.ledger_after(Some(before), 1).await?;
-    Ok(lines.iter().find_map(|line| match &line.body {
-        LedgerBody::Entry(entry) => {
-            OperationOutcome::from_object(entry.entry.get("meta")?.get("operated")?.as_object()?)
-        }
-        LedgerBody::Delivery(_) => None,
-    }))
 }
 
 /// Tells everybody what came of an operation: whoever asked finds it in the ledger, whoever follows is told.

@@ -16,8 +16,8 @@ use crate::chat::{
     sealed_by_last_compaction,
 };
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::engine::Engine;
 use crate::error::RunError;
-use crate::run::Engine;
 
 /// Why an undo does nothing behind a compaction. It does not undo the compaction itself: that gives the whole
 /// window free and could not be redone by another undo.

@@ -22,8 +22,8 @@ use crate::context_tool_input::{
     ContextToolInput, ForkContext, ListContexts, LoadContext, LoadHistory, NewCheckpoint,
     RecallContext,
 };
+use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::work::ActiveRun;
 
 /// What a call that forked says.
 const IN_A_COPY: &str = "You are in a copy now, under an id of its own; what it ends with is above. Go on from there with the person's message; do not switch again for it.";

@@ -5,7 +5,7 @@ use ship_store::{Head, LedgerLine, NewLine, NewMessage};
 
 use super::look::SHARE;
 use crate::chat::{is_message, question_in};
-use crate::run::Engine;
+use crate::engine::Engine;
 
 /// The reference to what the ledger holds before the first message that is answered, if it holds anything and
 /// there is room for it.

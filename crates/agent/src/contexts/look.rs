@@ -11,9 +11,8 @@ use ship_store::{ChatKey, NewMessage, View};
 use super::shelf::{ContextArchive, known};
 use crate::chat::{Activation, OpenRequest, folded};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
+use crate::engine::{Agent, Engine, LockedChat};
 use crate::error::RunError;
-use crate::locked_chat::LockedChat;
-use crate::run::{Agent, Engine};
 
 /// A reference takes at most this part of what a request may take.
 pub(super) const SHARE: u64 = 4;

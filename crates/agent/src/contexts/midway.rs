@@ -19,12 +19,12 @@ use super::back::undo_stays;
 use super::turn::{is_refused, operate, operate_asked};
 use crate::chat::{OpenRequest, current_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome};
+use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{Outcome, RunEvent, notice};
 use crate::finish;
-use crate::queue::NextInput;
+use crate::inbox::NextInput;
 use crate::step::RunProgress;
-use crate::work::ActiveRun;
 
 /// How often the ledger is looked at while a model answers or a tool runs.
 const LOOK_EVERY: Duration = Duration::from_millis(300);

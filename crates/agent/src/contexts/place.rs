@@ -6,8 +6,8 @@ use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq
 
 use crate::chat::{folded, predecessor};
 use crate::context_operation::OperationRefusal;
+use crate::engine::LockedChat;
 use crate::error::RunError;
-use crate::locked_chat::LockedChat;
 
 /// A place in a log: everything up to a line, that line included.
 #[derive(Clone, Debug)]

@@ -18,8 +18,8 @@ use ship_store::{
 
 use crate::chat::{Activation, OPERATION, folded, left_messages, title_in};
 use crate::context_operation::ContextName;
+use crate::engine::Engine;
 use crate::error::RunError;
-use crate::run::Engine;
 
 /// How many sealed logs are looked at in one go.
 const PAGE: usize = 64;

@@ -17,8 +17,8 @@ use crate::chat::{
 use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
+use crate::engine::LockedChat;
 use crate::error::RunError;
-use crate::locked_chat::LockedChat;
 
 /// An operation on its way.
 pub(super) struct OperationInProgress<'a> {

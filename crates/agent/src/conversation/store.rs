@@ -16,7 +16,7 @@ use ship_store::{
     StorageProblem, Store, StoreFuture, Synced, View,
 };
 
-use super::kept::ConversationLog;
+use crate::conversation_log::ConversationLog;
 
 pub(super) struct ConversationStore {
     pub(super) memory: FileStore,

@@ -6,9 +6,9 @@ use ship_message::Role;
 use ship_store::ReadError;
 
 use crate::digest::digest;
+use crate::engine::ActiveRun;
 use crate::records::{RECENT_LINES, RequestRecord, last_of_context, recorded};
 use crate::run_log::RunLogEntry;
-use crate::work::ActiveRun;
 
 /// The last request for an answer in the chat, also one that another process has made.
 pub(crate) async fn last_request(

@@ -11,13 +11,13 @@ use tokio::task::JoinHandle;
 use super::kept_texts::{keep_text, last_request, not_recorded};
 use super::prepared_request::{CompiledRequest, PreparedRequest};
 use crate::digest::digest;
+use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::records::{
     OutgoingRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
     block_digests, parts_that_count,
 };
 use crate::run_log::RunLogEntry;
-use crate::work::ActiveRun;
 
 /// A model call that is on record and about to be made.
 pub(crate) struct ModelCall<'a> {

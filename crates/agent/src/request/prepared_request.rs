@@ -9,7 +9,7 @@ use ship_message::{UiMessage, UiPart};
 use ship_provider::{ProviderError, Recipe, Request, ToolSpec};
 
 use crate::chat::shown;
-use crate::run::Engine;
+use crate::engine::Engine;
 use crate::tokens::RequestPieces;
 
 /// What a model is sent, before it is a request.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ship_store::{Chat, ContextBody, ContextLine, Lane, LedgerLine, NewMessage, Seq, View};
 
+use super::Engine;
 use crate::chat::{entries, questions};
 use crate::error::RunError;
-use crate::run::Engine;
 
 /// A chat whose lane we hold: nobody else writes it.
 #[derive(Clone)]

@@ -6,10 +6,10 @@
 
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError};
 
+use super::operation_entry::{operation_of, was_done};
 use crate::chat::{LEDGER_PAGE, is_message};
 use crate::context_operation::ContextOperation;
-use crate::contexts::{operation_of, was_done};
-use crate::run::Engine;
+use crate::engine::Engine;
 use crate::tokens::rough;
 
 /// What a provider adds to each message: who says it, and when.

@@ -15,16 +15,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ship_context::compact::CompactionMethod;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, ContextBody, Derived, View};
+use ship_provider::Usage;
+use ship_store::{ChatKey, ContextBody, View};
 
-use super::meta;
-use super::summarise::SummaryCost;
 use crate::digest::digest;
-use crate::work::ActiveRun;
 
 /// What a summary sums up, and at whose wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SummaryRange {
+pub(crate) struct SummaryRange {
     from: String,
     to: String,
     count: u64,
@@ -33,7 +31,7 @@ pub(super) struct SummaryRange {
 }
 
 impl SummaryRange {
-    pub(super) fn of(view: &View, older: &[&UiMessage], wishes: Option<&str>) -> Self {
+    pub(crate) fn of(view: &View, older: &[&UiMessage], wishes: Option<&str>) -> Self {
         let revisions: HashMap<&str, u64> = view
             .lines
             .iter()
@@ -59,15 +57,15 @@ impl SummaryRange {
 
 /// A summary that is not in force yet.
 #[derive(Clone, Debug)]
-pub(super) struct SummaryDraft {
-    pub(super) range: SummaryRange,
-    pub(super) prose: String,
-    pub(super) rung: CompactionMethod,
-    pub(super) cost: SummaryCost,
+pub(crate) struct SummaryDraft {
+    pub(crate) range: SummaryRange,
+    pub(crate) prose: String,
+    pub(crate) rung: CompactionMethod,
+    pub(crate) cost: SummaryCost,
 }
 
 impl SummaryDraft {
-    pub(super) fn to_object(&self) -> Object {
+    pub(crate) fn to_object(&self) -> Object {
         Object::from([
             ("fromId", Json::from(self.range.from.as_str())),
             ("toId", self.range.to.as_str().into()),
@@ -79,7 +77,7 @@ impl SummaryDraft {
         ])
     }
 
-    fn from_object(object: &Object) -> Option<Self> {
+    pub(crate) fn from_object(object: &Object) -> Option<Self> {
         let text = |key: &str| object.str(key).map(str::to_owned);
         Some(Self {
             range: SummaryRange {
@@ -105,26 +103,51 @@ impl SummaryDrafts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The draft that was made last for a chat.
+    pub(crate) fn of(&self, chat: &ChatKey) -> Option<SummaryDraft> {
+        self.lock().get(chat).cloned()
+    }
+
+    /// Remembers a draft in place of the chat's last one.
+    pub(crate) fn remember(&self, chat: &ChatKey, draft: SummaryDraft) {
+        self.lock().insert(chat.clone(), draft);
+    }
+
     /// Forgets the draft of a chat: it is in force.
-    pub(super) fn forget(&self, chat: &ChatKey) {
+    pub(crate) fn forget(&self, chat: &ChatKey) {
         self.lock().remove(chat);
     }
 }
 
-/// Keeps a draft.
-pub(super) async fn keep(work: &ActiveRun, view: &View, draft: SummaryDraft) {
-    meta::write(work, view, Some(&draft)).await;
-    work.locked.engine.drafts.lock().insert(work.locked.chat.key().clone(), draft);
+/// What it cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SummaryCost {
+    calls: u64,
+    input: u64,
+    output: u64,
 }
 
-/// The draft for exactly this range, if there is one.
-pub(super) async fn find(work: &ActiveRun, range: &SummaryRange) -> Option<SummaryDraft> {
-    let known = work.locked.engine.drafts.lock().get(work.locked.chat.key()).cloned();
-    if let Some(draft) = known.filter(|draft| draft.range == *range) {
-        return Some(draft);
+impl SummaryCost {
+    pub(crate) fn to_object(self) -> Object {
+        Object::from([
+            ("calls", Json::from(self.calls)),
+            ("inputTokens", self.input.into()),
+            ("outputTokens", self.output.into()),
+        ])
     }
-    // Derived state that cannot be read is made anew: here, by asking again.
-    let kept = work.locked.chat.derived(Derived::Meta).await.ok()??;
-    let draft = SummaryDraft::from_object(kept.value.get(meta::DRAFT)?.as_object()?)?;
-    (draft.range == *range).then_some(draft)
+
+    pub(crate) fn from_object(object: &Object) -> Self {
+        let number = |key: &str| object.get(key).and_then(Json::as_u64).unwrap_or_default();
+        Self {
+            calls: number("calls"),
+            input: number("inputTokens"),
+            output: number("outputTokens"),
+        }
+    }
+
+    pub(crate) fn add(&mut self, usage: Option<Usage>) {
+        self.calls += 1;
+        self.input += usage.map_or(0, |usage| usage.input);
+        self.output += usage.map_or(0, |usage| usage.output);
+    }
 }

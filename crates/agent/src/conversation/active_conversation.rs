@@ -10,12 +10,12 @@ use ship_store::{ChatKey, ContextId, FileStore, StoreOptions};
 use tokio::sync::Mutex;
 
 use super::error::ConversationError;
-use super::kept::ConversationLog;
 use super::store::ConversationStore;
+use crate::conversation_log::ConversationLog;
+use crate::engine::{ActiveConversation, Agent, Engine};
 use crate::error::RunError;
 use crate::events::Outcome;
 use crate::inbound::{CallAnswer, Inbound};
-use crate::run::{Agent, Engine};
 use crate::stop::Stop;
 
 /// What came of something that was said.
@@ -38,16 +38,6 @@ impl Reply {
 /// The chat that a conversation is to the engine.
 pub(super) fn chat() -> ChatKey {
     "conversation".parse().expect("a plain word is a chat key")
-}
-
-/// One conversation, and the agent on it.
-pub(crate) struct ActiveConversation {
-    /// The same agent, with the conversation for its store.
-    agent: Agent,
-    pub(super) kept: ConversationLog,
-    /// One thing is said at a time, and answered before the next.
-    turn: Mutex<()>,
-    said: AtomicU64,
 }
 
 impl ActiveConversation {

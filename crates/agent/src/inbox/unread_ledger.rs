@@ -13,10 +13,10 @@ use ship_store::{
     LedgerLine, LedgerSeq, NewMessage, ReadError, View,
 };
 
+use super::next_input::{HalfBudget, NextInput};
 use crate::chat::{LEDGER_PAGE, is_message, questions};
+use crate::engine::Engine;
 use crate::inbound::metadata_of;
-use crate::queue::{HalfBudget, NextInput};
-use crate::run::Engine;
 
 /// What the ledger holds that no run has read.
 pub(crate) struct UnreadLedger {

@@ -11,9 +11,9 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::{About, ChatKey};
 
+use super::Engine;
 use crate::chat::loaded_skills;
 use crate::project_source::{SkillText, Texts};
-use crate::run::Engine;
 
 /// What the blocks are made of.
 pub(crate) struct SystemSources {

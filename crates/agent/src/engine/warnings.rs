@@ -4,7 +4,8 @@ use ship_message::json::Json;
 use ship_project::nearest_name;
 use ship_store::ChatKey;
 
-use crate::run::{Agent, Engine};
+use super::Engine;
+use super::agent::Agent;
 use crate::run_log::RunLogEntry;
 
 impl Agent {

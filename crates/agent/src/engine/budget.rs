@@ -3,9 +3,38 @@
 
 use ship_context::compact::{CompactionGoal, TokenLimits};
 use ship_context::input_budget;
+use ship_message::json::Object;
+use ship_store::{Chat, ReadError};
 
-use crate::run::Engine;
+use super::Engine;
+use crate::records::{RECENT_LINES, recorded};
 use crate::tokens::{PieceTokens, RequestPieces};
+
+impl Engine {
+    /// How many tokens the model takes, if that is known: the settings say it, or else the provider; and one
+    /// that has refused more is believed, until the program ends.
+    pub(crate) fn window_tokens(&self) -> Option<u64> {
+        let known = self.rules.window.or_else(|| self.provider.window_tokens());
+        match (known, self.scales.limit()) {
+            (Some(known), Some(limit)) => Some(known.min(limit)),
+            (known, limit) => known.or(limit),
+        }
+    }
+
+    /// Learns, in a new process, how the provider counts: from the requests of the chat that are on record, and
+    /// from what its log carries.
+    pub(crate) async fn remember_counts(
+        &self,
+        chat: &dyn Chat,
+        carried: &Object,
+    ) -> Result<(), ReadError> {
+        if self.scales.wants_records() {
+            self.scales.learn_from(&recorded(&*self.store, chat, RECENT_LINES).await?);
+        }
+        self.scales.carry_over(carried);
+        Ok(())
+    }
+}
 
 /// The budget of a model that takes as much as it takes: no window is known, and nothing else is to hold.
 pub(crate) const UNLIMITED: u64 = u64::MAX / 4;

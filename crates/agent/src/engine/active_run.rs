@@ -7,24 +7,18 @@ use ship_context::{Journal, SystemBlock};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, AcceptError, AppendError, ContextEvent, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
-    Position, View,
+    About, AcceptError, AppendError, LedgerEntry, LedgerLine, LedgerSeq, NewLine, Position, View,
 };
 use tokio::sync::Mutex;
 
+use super::locked_chat::LockedChat;
+use super::system_sources::{ChatLocation, SystemSources};
 use crate::chat::{LogSize, loaded_skills, place_said, pruned, switching_call};
-use crate::context_tool_input::ContextToolInput;
-use crate::contexts::answer_call;
 use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::inbound::millis;
-use crate::locked_chat::LockedChat;
-use crate::outbound::{DeliveredCalls, Outbound};
-use crate::project_source::SkillState;
+use crate::outbound::DeliveredCalls;
 use crate::run_log::RunLogEntry;
-use crate::send::send;
-use crate::sources::{ChatLocation, SystemSources};
-use crate::tool::{HostFuture, ToolHost};
 
 /// The context while the lane is held: nobody else changes it.
 pub(crate) struct ActiveRun {
@@ -32,26 +26,26 @@ pub(crate) struct ActiveRun {
     pub(crate) run_id: String,
     pub(crate) request_id: String,
     pub(crate) place: ChatLocation,
-    log: Mutex<RunState>,
+    pub(crate) log: Mutex<RunState>,
 }
 
 /// What is known of the log: kept up with every write, so that it is read once a run.
-struct RunState {
-    position: Position,
+pub(crate) struct RunState {
+    pub(crate) position: Position,
     /// How far the ledger was read.
     inbox: Option<LedgerSeq>,
     messages: Arc<[Arc<UiMessage>]>,
-    loaded: Vec<String>,
+    pub(crate) loaded: Vec<String>,
     /// Tool outputs that are not shown any more.
     pruned: PrunedOutputs,
     /// How long it was when it was read.
     size: LogSize,
-    sources: SystemSources,
+    pub(crate) sources: SystemSources,
     /// How often the run has switched to another context, and whether a call of this step is about to.
     switches: u64,
     switching: bool,
     /// What `chat_send` was called for in this run, as far as it was answered.
-    sent: DeliveredCalls,
+    pub(crate) sent: DeliveredCalls,
 }
 
 impl ActiveRun {
@@ -215,79 +209,5 @@ impl ActiveRun {
         entry.set("requestId", self.request_id.as_str());
         entry.set_or_remove("meta", meta.map(Json::from));
         Ok(self.locked.chat.accept(LedgerEntry { key, entry }).await?.new)
-    }
-}
-
-impl ToolHost for ActiveRun {
-    fn contexts(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>> {
-        Box::pin(answer_call(self, call))
-    }
-
-    fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>> {
-        Box::pin(async move {
-            let mut log = self.log.lock().await;
-            send(self, &mut log.sent, call_id, sending).await
-        })
-    }
-
-    fn skills(&self) -> HostFuture<'_, Json> {
-        Box::pin(async move {
-            let loaded = self.log.lock().await.loaded.clone();
-            loaded_skills::to_json(&self.locked.engine.surroundings.skills(), &loaded)
-        })
-    }
-
-    fn set_skill(&self, name: String, load: bool) -> HostFuture<'_, Result<Json, String>> {
-        Box::pin(async move {
-            let skills = self.locked.engine.surroundings.skills();
-            let known = loaded_skills::find(&skills, &name);
-            let mut log = self.log.lock().await;
-            let is_loaded = log.loaded.contains(&name);
-            let answer = |state: &str| {
-                Ok(Json::Object(Object::from([("skill", name.as_str()), ("state", state)])))
-            };
-            match (load, known.map(|skill| &skill.state)) {
-                (true, None) => return Err(no_skill(&name, &skills)),
-                (true, Some(SkillState::Unusable(reason))) => {
-                    return Err(format!("the skill `{name}` cannot be used: {reason}"));
-                }
-                (true, Some(SkillState::Usable(_))) if is_loaded => {
-                    return answer("was loaded already");
-                }
-                (false, _) if !is_loaded => {
-                    return Err(format!("the skill `{name}` is not loaded"));
-                }
-                (true, Some(SkillState::Usable(_))) | (false, _) => {}
-            }
-            let event = ContextEvent {
-                id: format!("e_{:016x}", self.locked.engine.ids.next()),
-                ts: self.locked.engine.clock.now(),
-                event: if load { loaded_skills::LOADED } else { loaded_skills::UNLOADED }
-                    .to_owned(),
-                data: Json::Object(Object::from([("skill", name.as_str())])),
-                ref_msg_id: None,
-                inbox: None,
-            };
-            let position = self.locked.lane.append(vec![event.into()], log.position).await;
-            log.position = position.map_err(|error| error.to_string())?;
-            if load {
-                // The blocks change now anyway, so the model sees the skills as they are.
-                log.sources.skills = skills;
-                log.loaded.push(name.clone());
-                answer("loaded; its text is in the system blocks from now on")
-            } else {
-                log.loaded.retain(|known| *known != name);
-                answer("unloaded")
-            }
-        })
-    }
-}
-
-fn no_skill(name: &str, skills: &[crate::project_source::SkillText]) -> String {
-    let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
-    if names.is_empty() {
-        format!("there is no skill `{name}`; this project has none")
-    } else {
-        format!("there is no skill `{name}`; there are: {}", names.join(", "))
     }
 }

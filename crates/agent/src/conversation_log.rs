@@ -21,16 +21,27 @@ use ship_store::{
 use crate::chat::{MessageIds, loaded_skills};
 use crate::inbound::millis;
 
+/// Runs `work` where it may block, to its end even if nobody waits for it any more.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => panic!("a conversation needs its runtime to the end: {error}"),
+        },
+    }
+}
+
 /// What of a message's metadata is true wherever the message is read: how the run ended.
 const KEPT_METADATA: [&str; 3] = ["interrupted", "error", "finishReason"];
 
 /// A conversation that an agent is in. Clones share it.
 #[derive(Clone)]
-pub(super) struct ConversationLog(Arc<Mutex<ConversationContext>>);
+pub(crate) struct ConversationLog(Arc<Mutex<ConversationContext>>);
 
 /// The context: a conversation, and what the engine must know of it besides.
-pub(super) struct ConversationContext {
-    pub(super) conversation: Conversation,
+pub(crate) struct ConversationContext {
+    pub(crate) conversation: Conversation,
     id: ContextId,
     /// How often it was compacted since it was opened, as the engine counts rotations.
     generation: Gen,
@@ -41,7 +52,7 @@ pub(super) struct ConversationContext {
 }
 
 impl ConversationLog {
-    pub(super) fn new(conversation: Conversation, id: ContextId) -> Self {
+    pub(crate) fn new(conversation: Conversation, id: ContextId) -> Self {
         let lines = conversation.view().len() as u64;
         Self(Arc::new(Mutex::new(ConversationContext {
             conversation,
@@ -53,12 +64,12 @@ impl ConversationLog {
     }
 
     /// Works on the context where it may block. Runs to its end even if nobody waits for it any more.
-    pub(super) async fn with<T: Send + 'static>(
+    pub(crate) async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut ConversationContext) -> T + Send + 'static,
     ) -> T {
         let kept = self.clone();
-        super::blocking(move || work(&mut kept.context())).await
+        blocking(move || work(&mut kept.context())).await
     }
 
     fn context(&self) -> MutexGuard<'_, ConversationContext> {
@@ -85,7 +96,7 @@ impl MessageIds for ConversationLog {
 
 impl ConversationContext {
     /// The messages, each with its time, and a summary marked as one.
-    pub(super) fn messages(&self) -> Vec<UiMessage> {
+    pub(crate) fn messages(&self) -> Vec<UiMessage> {
         let marked = |message: &UiMessage| {
             let mut read = with_time(message);
             if message.id().is_some_and(|id| self.conversation.is_summary(id)) {
@@ -100,11 +111,11 @@ impl ConversationContext {
     }
 
     /// The file, or where else the conversation is.
-    pub(super) fn place(&self) -> PathBuf {
+    pub(crate) fn place(&self) -> PathBuf {
         self.conversation.path().map_or_else(|| "memory".into(), PathBuf::from)
     }
 
-    pub(super) fn view(&self) -> View {
+    pub(crate) fn view(&self) -> View {
         let active = self.conversation.active_skills();
         let mut head = Head::new(self.id.clone());
         head.generation = self.generation;
@@ -135,7 +146,7 @@ impl ConversationContext {
     }
 
     /// Appends messages, or an event: the two things that one batch of a conversation can be.
-    pub(super) fn append(
+    pub(crate) fn append(
         &mut self,
         chat: &ChatKey,
         batch: Vec<NewLine>,
@@ -172,7 +183,7 @@ impl ConversationContext {
 
     /// Puts a summary in the place of all messages but those at the places that stay, which must be the last
     /// ones: a conversation marks one range.
-    pub(super) fn compact(
+    pub(crate) fn compact(
         &mut self,
         stays: impl Fn(Seq) -> bool,
         summary: &str,
@@ -195,7 +206,7 @@ impl ConversationContext {
     }
 
     /// Sees to it that a message of the ledger does not come in later. Tells whether it had come in.
-    pub(super) fn pass_over(&mut self, seq: LedgerSeq) -> bool {
+    pub(crate) fn pass_over(&mut self, seq: LedgerSeq) -> bool {
         let came_in = self.inbox >= Some(seq);
         self.inbox = self.inbox.max(Some(seq));
         came_in

@@ -1,0 +1,24 @@
+//! Finding and keeping a summary that is not in force yet.
+
+use ship_store::{Derived, View};
+
+use super::meta;
+use crate::engine::{ActiveRun, SummaryDraft, SummaryRange};
+
+/// Keeps a draft.
+pub(super) async fn keep(work: &ActiveRun, view: &View, draft: SummaryDraft) {
+    meta::write(work, view, Some(&draft)).await;
+    work.locked.engine.drafts.remember(work.locked.chat.key(), draft);
+}
+
+/// The draft for exactly this range, if there is one.
+pub(super) async fn find(work: &ActiveRun, range: &SummaryRange) -> Option<SummaryDraft> {
+    let known = work.locked.engine.drafts.of(work.locked.chat.key());
+    if let Some(draft) = known.filter(|draft| draft.range == *range) {
+        return Some(draft);
+    }
+    // Derived state that cannot be read is made anew: here, by asking again.
+    let kept = work.locked.chat.derived(Derived::Meta).await.ok()??;
+    let draft = SummaryDraft::from_object(kept.value.get(meta::DRAFT)?.as_object()?)?;
+    (draft.range == *range).then_some(draft)
+}

@@ -1,0 +1,46 @@
+//! An operation on contexts in the ledger: the entry that asks for it, and the one that says what came of it.
+
+use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError};
+
+use crate::context_operation::{ContextOperation, OperationOutcome};
+
+/// What the role of an operation's ledger entry is.
+pub(crate) const COMMAND: &str = "command";
+
+/// The operation that a line of the ledger asks for.
+pub(crate) fn operation_of(line: &LedgerLine) -> Option<ContextOperation> {
+    let LedgerBody::Entry(entry) = &line.body else { return None };
+    if entry.entry.str("role") != Some(COMMAND) {
+        return None;
+    }
+    let asked = entry.entry.get("meta")?.get("operation")?.as_object()?;
+    ContextOperation::from_object(asked)
+}
+
+/// The key of what the ledger says came of an operation.
+pub(crate) fn outcome_key(key: &str) -> String {
+    format!("done:{key}")
+}
+
+/// Whether the ledger says what came of the operation that a line asks for.
+pub(crate) async fn was_done(chat: &dyn Chat, line: &LedgerLine) -> Result<bool, ReadError> {
+    let LedgerBody::Entry(entry) = &line.body else { return Ok(false) };
+    Ok(chat.entry_of(&outcome_key(&entry.key), Some(line.seq)).await?.is_some())
+}
+
+/// What the ledger says came of an operation that was asked for at `asked`.
+pub(crate) async fn outcome_of(
+    chat: &dyn Chat,
+    asked: LedgerSeq,
+    key: &str,
+) -> Result<Option<OperationOutcome>, ReadError> {
+    let Some(told) = chat.entry_of(&outcome_key(key), Some(asked)).await? else { return Ok(None) };
+    let before = LedgerSeq::new(told.get().saturating_sub(1));
+    let lines = chat.ledger_after(Some(before), 1).await?;
+    Ok(lines.iter().find_map(|line| match &line.body {
+        LedgerBody::Entry(entry) => {
+            OperationOutcome::from_object(entry.entry.get("meta")?.get("operated")?.as_object()?)
+        }
+        LedgerBody::Delivery(_) => None,
+    }))
+}

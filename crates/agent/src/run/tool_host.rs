@@ -1,0 +1,87 @@
+//! What a tool can have done to the chat of its run.
+
+use ship_message::json::{Json, Object};
+use ship_store::ContextEvent;
+
+use crate::chat::loaded_skills;
+use crate::context_tool_input::ContextToolInput;
+use crate::contexts::answer_call;
+use crate::engine::ActiveRun;
+use crate::outbound::Outbound;
+use crate::project_source::SkillState;
+use crate::send::send;
+use crate::tool::{HostFuture, ToolHost};
+
+impl ToolHost for ActiveRun {
+    fn contexts(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>> {
+        Box::pin(answer_call(self, call))
+    }
+
+    fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>> {
+        Box::pin(async move {
+            let mut log = self.log.lock().await;
+            send(self, &mut log.sent, call_id, sending).await
+        })
+    }
+
+    fn skills(&self) -> HostFuture<'_, Json> {
+        Box::pin(async move {
+            let loaded = self.log.lock().await.loaded.clone();
+            loaded_skills::to_json(&self.locked.engine.surroundings.skills(), &loaded)
+        })
+    }
+
+    fn set_skill(&self, name: String, load: bool) -> HostFuture<'_, Result<Json, String>> {
+        Box::pin(async move {
+            let skills = self.locked.engine.surroundings.skills();
+            let known = loaded_skills::find(&skills, &name);
+            let mut log = self.log.lock().await;
+            let is_loaded = log.loaded.contains(&name);
+            let answer = |state: &str| {
+                Ok(Json::Object(Object::from([("skill", name.as_str()), ("state", state)])))
+            };
+            match (load, known.map(|skill| &skill.state)) {
+                (true, None) => return Err(no_skill(&name, &skills)),
+                (true, Some(SkillState::Unusable(reason))) => {
+                    return Err(format!("the skill `{name}` cannot be used: {reason}"));
+                }
+                (true, Some(SkillState::Usable(_))) if is_loaded => {
+                    return answer("was loaded already");
+                }
+                (false, _) if !is_loaded => {
+                    return Err(format!("the skill `{name}` is not loaded"));
+                }
+                (true, Some(SkillState::Usable(_))) | (false, _) => {}
+            }
+            let event = ContextEvent {
+                id: format!("e_{:016x}", self.locked.engine.ids.next()),
+                ts: self.locked.engine.clock.now(),
+                event: if load { loaded_skills::LOADED } else { loaded_skills::UNLOADED }
+                    .to_owned(),
+                data: Json::Object(Object::from([("skill", name.as_str())])),
+                ref_msg_id: None,
+                inbox: None,
+            };
+            let position = self.locked.lane.append(vec![event.into()], log.position).await;
+            log.position = position.map_err(|error| error.to_string())?;
+            if load {
+                // The blocks change now anyway, so the model sees the skills as they are.
+                log.sources.skills = skills;
+                log.loaded.push(name.clone());
+                answer("loaded; its text is in the system blocks from now on")
+            } else {
+                log.loaded.retain(|known| *known != name);
+                answer("unloaded")
+            }
+        })
+    }
+}
+
+fn no_skill(name: &str, skills: &[crate::project_source::SkillText]) -> String {
+    let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+    if names.is_empty() {
+        format!("there is no skill `{name}`; this project has none")
+    } else {
+        format!("there is no skill `{name}`; there are: {}", names.join(", "))
+    }
+}
