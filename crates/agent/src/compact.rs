@@ -1,143 +1,27 @@
-//! Making room: a context that has grown too large is compacted before the next step.
+//! Compaction: a context that has grown too large makes room before the next step.
 //!
 //! What is left out and what takes its place is decided in `ship_context::compact`; here the model is asked
 //! for a summary, and the log is rotated. The whole old log is sealed, so nothing is lost and everything can
 //! be brought back. Finished steps of the run stay as they are: no tool runs again because of a compaction.
+//!
+//! - `make_room` is the way in for a run, `agent_compact` for a person; `plan` decides, `carry_out` does it.
+//! - `summarise` gets a summary or an extract, `summariser` asks the model, `saved_draft` pays for no summary twice.
+//! - `meta_file` writes `messages/meta.json`, `purge_originals` removes what is not to be kept, and
+//!   `undo_compaction` brings the originals back.
 
-mod asked;
-mod meta;
+mod agent_compact;
+mod carry_out;
+mod make_room;
+mod meta_file;
 mod plan;
-mod publish;
-mod purge;
+mod purge_originals;
 mod saved_draft;
 mod summarise;
-mod undo;
+mod summariser;
+mod undo_compaction;
 
-use std::sync::Arc;
+pub use agent_compact::{Compaction, CompactionPreview};
+pub use undo_compaction::CompactionUndo;
 
-use ship_message::UiMessage;
-use ship_store::{RotateError, StorageError};
-
-pub use asked::{Compaction, CompactionPreview};
-pub use undo::CompactionUndo;
-
-pub(crate) use purge::finish_purge;
-
-use crate::engine::ActiveRun;
-use crate::error::RunError;
-use crate::request::PreparedRequest;
-use plan::{PlanResult, plan};
-
-const OUTGROWN: &str = "what I have done for this request no longer fits the model.";
-
-/// Why room is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CompactionReason {
-    /// The request may be too large.
-    Trigger,
-    /// The provider says that it was, and perhaps how large it may be.
-    Overflow {
-        /// What it takes.
-        limit: Option<u64>,
-    },
-    /// A person asks for it, and perhaps for something in particular.
-    Person {
-        /// What the summary should heed.
-        wishes: Option<String>,
-    },
-}
-
-/// What came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum CompactionOutcome {
-    /// There is room enough: the request takes so many tokens.
-    Enough(u64),
-    /// There is now.
-    Made(Compaction),
-    /// The run takes the room by itself: so many parts of its message are to be settled first.
-    Settle(usize),
-    /// There cannot be, for this reason.
-    None(String),
-}
-
-/// How often a compaction begins again because the log was replaced meanwhile.
-const MOVES_MAX: usize = 2;
-
-/// Makes room for a request, if it needs any, and gives the request that is then to be sent. `so_far` is what
-/// the run has said.
-pub(crate) async fn make_room(
-    work: &Arc<ActiveRun>,
-    so_far: Option<&UiMessage>,
-    mut request: PreparedRequest,
-    why: &CompactionReason,
-) -> Result<(CompactionOutcome, PreparedRequest), RunError> {
-    let mut moves = 0;
-    loop {
-        match once(work, &request, why).await {
-            // A repair has replaced the log. What it holds may be the same, and then so is the summary.
-            Err(RunError::Rotate(RotateError::Moved { .. })) if moves < MOVES_MAX => {
-                moves += 1;
-                work.read_again().await?;
-                request = prepared(work, so_far).await;
-            }
-            Ok(room @ CompactionOutcome::Made(_)) => {
-                return Ok((room, prepared(work, so_far).await));
-            }
-            Err(RunError::Rotate(RotateError::Storage(
-                error @ StorageError::CannotSeal { .. },
-            ))) if !matches!(why, CompactionReason::Person { .. }) => {
-                return Ok((without_sealing(work, &request, why, &error), request));
-            }
-            room => return Ok((room?, request)),
-        }
-    }
-}
-
-/// Decides about a request that should be smaller, on a disk that keeps no log under another name: while the model
-/// takes it whole, the chat goes on.
-fn without_sealing(
-    work: &ActiveRun,
-    request: &PreparedRequest,
-    why: &CompactionReason,
-    error: &StorageError,
-) -> CompactionOutcome {
-    let scales = &work.locked.engine.scales;
-    let tokens = scales.estimated(&scales.counted(request.pieces())).total();
-    let fits = work.locked.engine.window_tokens().is_none_or(|window| tokens < window);
-    match matches!(why, CompactionReason::Trigger) && fits {
-        true => CompactionOutcome::Enough(tokens),
-        false => CompactionOutcome::None(format!(
-            "the context is too long for the model, and it cannot be made shorter here. {error}. Mend that, or go on in \
-             another chat with `ship send --chat NAME`."
-        )),
-    }
-}
-
-/// What the model would be sent now.
-pub(crate) async fn prepared(work: &ActiveRun, so_far: Option<&UiMessage>) -> PreparedRequest {
-    let (said, pruned) = (work.context().await, work.pruned().await);
-    PreparedRequest::new(&work.locked.engine, work.blocks().await, &said, so_far, &pruned)
-}
-
-async fn once(
-    work: &Arc<ActiveRun>,
-    request: &PreparedRequest,
-    why: &CompactionReason,
-) -> Result<CompactionOutcome, RunError> {
-    let plan = match plan(work, request, why).await? {
-        PlanResult::Plan(plan) => plan,
-        // The file of a conversation has no place for half an answer.
-        PlanResult::Settle(_) if !work.locked.engine.names.keeps_messages_whole() => {
-            return Ok(CompactionOutcome::None(format!(
-                "{OUTGROWN} It is kept; tell me to go on."
-            )));
-        }
-        PlanResult::Settle(count) => return Ok(CompactionOutcome::Settle(count)),
-        PlanResult::No(sentence) => return Ok(CompactionOutcome::None(sentence)),
-    };
-    plan.warn_once(work).await;
-    if plan.is_content(why) && !work.log_is_full().await {
-        return Ok(CompactionOutcome::Enough(plan.load.total()));
-    }
-    plan.carry_out(work, why).await
-}
+pub(crate) use make_room::{CompactionOutcome, CompactionReason, make_room, prepared};
+pub(crate) use purge_originals::finish_purge;

@@ -1,4 +1,4 @@
-//! A tool: a function that the model may call.
+//! A tool: something the model can have done.
 
 use std::fmt;
 use std::future::Future;

@@ -1,5 +1,4 @@
-//! The tools for contexts. A model uses a tool well when it is told when, in the words that people use: so the
-//! descriptions begin with the occasion, and name what people say in the languages that they say it in.
+//! The tools for contexts: what a model is told of them is in `ship_context`, what they do in `contexts`.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

@@ -3,7 +3,7 @@
 use ship_message::json::Json;
 use ship_store::{Chat, ContextBody, ContextEvent, ReadError, SealedLog, SealedName, View};
 
-use super::compaction_state::SEALED_GENERATION;
+use super::compaction_state::{SEALED_GENERATION, is_undoable};
 
 /// How many sealed logs are looked at in one go.
 const PAGE: usize = 16;
@@ -14,7 +14,7 @@ pub(crate) async fn sealed_by_last_compaction(
     view: &View,
 ) -> Result<Option<SealedName>, ReadError> {
     let event = view.lines.iter().rev().find_map(|line| match &line.body {
-        ContextBody::Event(event) if super::compaction_state::is_undoable(event) => Some(event),
+        ContextBody::Event(event) if is_undoable(event) => Some(event),
         ContextBody::Event(_) | ContextBody::Message(_) => None,
     });
     match event {

@@ -11,7 +11,7 @@ use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 use ship_store::View;
 
-use super::CompactionReason;
+use super::make_room::CompactionReason;
 use crate::chat::{CompactionState, LogSize};
 use crate::engine::{ActiveRun, Engine};
 use crate::error::RunError;

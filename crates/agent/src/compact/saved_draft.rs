@@ -2,12 +2,12 @@
 
 use ship_store::{Derived, View};
 
-use super::meta;
+use super::meta_file;
 use crate::engine::{ActiveRun, SummaryDraft, SummaryRange};
 
 /// Keeps a draft.
 pub(super) async fn keep(work: &ActiveRun, view: &View, draft: SummaryDraft) {
-    meta::write(work, view, Some(&draft)).await;
+    meta_file::write(work, view, Some(&draft)).await;
     work.locked.engine.drafts.remember(work.locked.chat.key(), draft);
 }
 
@@ -19,6 +19,6 @@ pub(super) async fn find(work: &ActiveRun, range: &SummaryRange) -> Option<Summa
     }
     // Derived state that cannot be read is made anew: here, by asking again.
     let kept = work.locked.chat.derived(Derived::Meta).await.ok()??;
-    let draft = SummaryDraft::from_object(kept.value.get(meta::DRAFT)?.as_object()?)?;
+    let draft = SummaryDraft::from_object(kept.value.get(meta_file::DRAFT)?.as_object()?)?;
     (draft.range == *range).then_some(draft)
 }

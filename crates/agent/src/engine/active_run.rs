@@ -1,4 +1,4 @@
-//! A run's place of work: the chat, the right to write it, and what the context holds.
+//! A run's place of work: the locked chat, and what its context holds.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
 
 use super::block_digests::first_block;
 use super::rebuild::{RebuiltRequest, rebuild};
-use super::request_record::{RequestMessages, RequestRecord, RequestTokens};
+use super::request_record::{RecordedRequest, RequestMessages, RequestRecord, RequestTokens};
 use crate::chat::COMPACTED;
 use crate::digest::digest;
 
@@ -211,9 +211,7 @@ pub(crate) fn block_digests(blocks: &[ship_context::SystemBlock]) -> Vec<(String
 }
 
 /// The last call for an answer among these.
-pub(crate) fn last_of_context(
-    calls: Vec<super::request_record::RecordedRequest>,
-) -> Option<Arc<RequestRecord>> {
+pub(crate) fn last_of_context(calls: Vec<RecordedRequest>) -> Option<Arc<RequestRecord>> {
     let last = calls.into_iter().rev().find(|call| call.record.is_of_context())?;
     Some(Arc::new(last.record))
 }

@@ -3,13 +3,13 @@
 use ship_message::json::{Json, Object};
 use ship_store::ContextEvent;
 
+use super::chat_send::send;
 use crate::chat::loaded_skills;
 use crate::context_tool_input::ContextToolInput;
 use crate::contexts::answer_call;
 use crate::engine::ActiveRun;
 use crate::outbound::Outbound;
 use crate::project_source::SkillState;
-use crate::send::send;
 use crate::tool::{HostFuture, ToolHost};
 
 impl ToolHost for ActiveRun {

@@ -9,10 +9,10 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::place::LogPlace;
-use super::shelf::ContextArchive;
-use super::target::spans;
-use super::turn::OperationInProgress;
+use super::archive::ContextArchive;
+use super::log_place::LogPlace;
+use super::operate::OperationInProgress;
+use super::target_log::spans;
 use crate::chat::{CONTINUES, OPERATION, SALT, SETTLED, is_undoable};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;

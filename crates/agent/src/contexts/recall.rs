@@ -1,98 +1,20 @@
-//! Looking at contexts without leaving the one that is active.
+//! Recall: an archived context is shown in the active one, for reference.
 
 use ship_context::contexts::{
-    Index, RecallMode, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot, is_reference,
-    is_referenced, listing, recalled, view_messages,
+    RecallMode, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot, is_reference,
+    is_referenced, recalled, view_messages,
 };
 use ship_message::UiMessage;
-use ship_message::json::Json;
-use ship_store::{ChatKey, NewMessage, View};
+use ship_store::{NewMessage, View};
 
-use super::shelf::{ContextArchive, known};
-use crate::chat::{Activation, OpenRequest, folded};
+use super::archive::ContextArchive;
+use crate::chat::OpenRequest;
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
-use crate::engine::{Agent, Engine, LockedChat};
+use crate::engine::{Engine, LockedChat};
 use crate::error::RunError;
 
 /// A reference takes at most this part of what a request may take.
 pub(super) const SHARE: u64 = 4;
-
-/// The contexts of a chat.
-#[derive(Clone, Debug)]
-pub struct ContextList {
-    /// The active one.
-    pub active: Snapshot,
-    /// The archived ones.
-    pub index: Index,
-    /// Since when the active one is, and by what.
-    pub began: Activation,
-    /// What its checkpoints are called, the newest last.
-    pub checkpoints: Vec<String>,
-}
-
-impl ContextList {
-    /// As `chat_context_list` and `ship context list --json` give them.
-    pub fn to_json(&self, limit: Option<u64>) -> Json {
-        listing(&self.active, &self.index, limit)
-    }
-}
-
-/// Since when the active context is, by what, and what it is called.
-pub(crate) fn began(agent: &Engine, view: &View) -> Activation {
-    let head = folded(view);
-    let active = snapshot(agent, view);
-    Activation { title: Some(active.title().to_owned()), ..Activation::active(&head) }
-}
-
-/// The active context, as far as somebody wants to look at it.
-pub(super) fn snapshot(agent: &Engine, view: &View) -> Snapshot {
-    let head = folded(view);
-    Snapshot::active(&view_messages(view), known(&head), agent.rules.contexts.active)
-}
-
-impl ContextArchive<'_> {
-    /// The contexts of the chat whose active one this is.
-    pub(super) fn contexts(self, view: &View) -> ContextList {
-        let checkpoints = folded(view).checkpoints.into_iter().map(|known| known.name).collect();
-        let began = began(self.agent, view);
-        ContextList { active: self.active(view), index: self.index, began, checkpoints }
-    }
-}
-
-impl Agent {
-    /// Lists the contexts of a chat; nothing before its first message.
-    ///
-    /// # Errors
-    /// When the chat cannot be read, or the list cannot be written anew.
-    pub async fn contexts(&self, chat: &ChatKey) -> Result<Option<ContextList>, RunError> {
-        let agent = &*self.inner;
-        let Some(chat) = agent.store.open(chat).await? else { return Ok(None) };
-        let Some(view) = chat.view().await? else { return Ok(None) };
-        let shelf = ContextArchive::open(agent, &*chat, &view).await?;
-        Ok(Some(shelf.contexts(&view)))
-    }
-
-    /// Shows an archived context, and changes nothing.
-    ///
-    /// # Errors
-    /// When the chat cannot be read.
-    pub async fn look_at_context(
-        &self,
-        chat: &ChatKey,
-        which: &str,
-    ) -> Result<Result<Snapshot, OperationRefusal>, RunError> {
-        let agent = &*self.inner;
-        let none = || OperationRefusal::no_context(which, Vec::new());
-        let Some(chat) = agent.store.open(chat).await? else { return Ok(Err(none())) };
-        let Some(view) = chat.view().await? else { return Ok(Err(none())) };
-        let shelf = ContextArchive::open(agent, &*chat, &view).await?;
-        let active = shelf.active(&view);
-        if active.context().as_str() == which {
-            return Ok(Ok(active));
-        }
-        Ok(shelf.find(which).await?.map_err(|offered| OperationRefusal::no_context(which, offered)))
-    }
-}
 
 /// The text of a reference to a context, within what a request has room for.
 pub(super) fn reference(

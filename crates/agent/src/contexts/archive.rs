@@ -254,7 +254,7 @@ impl<'a> ContextArchive<'a> {
 
     /// The active context, as far as somebody wants to look at it.
     pub(super) fn active(&self, view: &View) -> Snapshot {
-        super::look::snapshot(self.agent, view)
+        super::list::snapshot(self.agent, view)
     }
 }
 

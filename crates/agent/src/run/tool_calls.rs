@@ -8,12 +8,12 @@ use ship_message::json::{Json, Object};
 use ship_message::{Chunk, PartFields, ToolChunk, ToolPart, ToolState, UiPart};
 use ship_store::Synced;
 
-use crate::contexts::stopped_by_somebody;
-use crate::deadline;
+use super::deadline;
+use super::run_progress::RunProgress;
+use super::switch_context::stopped_by_somebody;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::inbound::CallAnswer;
-use crate::step::RunProgress;
 use crate::stop::Stop;
 use crate::tool::{ToolContext, ToolHost};
 

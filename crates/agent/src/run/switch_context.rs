@@ -14,17 +14,15 @@ use ship_message::json::Json;
 use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, UiMessage, UiPart};
 use ship_store::{LedgerLine, Synced};
 
-use super::asked::tell;
-use super::back::undo_stays;
-use super::turn::{is_refused, operate, operate_asked};
+use super::finish;
+use super::run_progress::RunProgress;
 use crate::chat::{OpenRequest, current_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome};
+use crate::contexts::{is_refused, operate, operate_asked, tell, undo_stays};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{Outcome, RunEvent, notice};
-use crate::finish;
 use crate::inbox::NextInput;
-use crate::step::RunProgress;
 
 /// How often the ledger is looked at while a model answers or a tool runs.
 const LOOK_EVERY: Duration = Duration::from_millis(300);

@@ -7,9 +7,9 @@ use ship_store::{
     Checkpoint, ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, Rotation, View,
 };
 
-use super::shelf::ContextArchive;
-use super::target::spans;
-use super::turn::OperationInProgress;
+use super::archive::ContextArchive;
+use super::operate::OperationInProgress;
+use super::target_log::spans;
 use crate::chat::{
     AT, CHECKPOINT, CheckpointChange, LastOperation, OF, OPERATED, Places, RENAMED, UNSHOWN, WAS,
     folded, id_of, is_just_compacted, is_switch, last_operation, place_to_json,
@@ -26,7 +26,7 @@ const JUST_COMPACTED: &str = "The last thing that happened here was a compaction
 const SHOWN_AGAIN: &str = "What was shown for reference is shown again.";
 
 /// Whether an undo would leave the context as it is, or change it without leaving it.
-pub(super) fn undo_stays(agent: &Engine, view: &View) -> bool {
+pub(crate) fn undo_stays(agent: &Engine, view: &View) -> bool {
     names_compaction(agent, view) || last_operation(view) != LastOperation::Switch
 }
 

@@ -3,7 +3,7 @@
 use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, before_the_first};
 use ship_store::{Head, LedgerLine, NewLine, NewMessage};
 
-use super::look::SHARE;
+use super::recall::SHARE;
 use crate::chat::{is_message, question_in};
 use crate::engine::Engine;
 

@@ -12,10 +12,11 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextId, LedgerLine, LedgerSeq, NewMessage, StorageProblemKind, View};
 
-use super::look::{ReferenceSite, SHARE, put};
-use super::place::LogPlace;
-use super::shelf::ContextArchive;
-use super::turn::{left_out_sentence, operate};
+use super::archive::ContextArchive;
+use super::log_place::LogPlace;
+use super::operate::operate;
+use super::publish::left_out_sentence;
+use super::recall::{ReferenceSite, SHARE, put};
 use crate::chat::{LEDGER_PAGE, OpenRequest, current_ids, has_anything};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::context_tool_input::{

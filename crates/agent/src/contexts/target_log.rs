@@ -6,9 +6,9 @@ use ship_context::contexts::{clean_title, is_reference_line};
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextId, ContextLine, Head, LogPiece, SealedName, Seq, View};
 
-use super::place::LogPlace;
-use super::shelf::ContextArchive;
-use super::turn::OperationInProgress;
+use super::archive::ContextArchive;
+use super::log_place::LogPlace;
+use super::operate::OperationInProgress;
 use crate::chat::{
     ANSWERED, Activation, CONTINUES, CompactionState, MADE_TITLE, OPERATION, SALT, folded,
     folded_in, has_anything, left_messages, loaded_skills,

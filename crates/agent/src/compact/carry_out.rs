@@ -7,10 +7,11 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
 
-use super::asked::Compaction;
+use super::agent_compact::Compaction;
+use super::make_room::{CompactionOutcome, CompactionReason};
 use super::plan::CompactionPlan;
 use super::summarise::{SummaryResult, SummarySource, summarise};
-use super::{CompactionOutcome, CompactionReason, meta, purge};
+use super::{meta_file, purge_originals};
 use crate::chat::{COMPACTED, PRUNED, SEALED_GENERATION, WARNED, carry_last_operation, folded};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
@@ -124,7 +125,7 @@ impl CompactionPlan {
         data.set(SEALED_GENERATION, self.view.position.generation.get());
         let mut pieces = vec![LogPiece::New(entry.into()), LogPiece::New(event(work, data).into())];
         pieces.extend(kept_pieces(&self.view, &cut, &self.said));
-        purge::set_due(&mut head, !work.locked.engine.rules.archive_on_compact);
+        purge_originals::set_due(&mut head, !work.locked.engine.rules.archive_on_compact);
         let rotated = work
             .locked
             .lane
@@ -134,7 +135,7 @@ impl CompactionPlan {
         compacted.purged = purge_originals(work, rotated.sealed.as_ref()).await?;
         work.read_again().await?;
         if let Some(view) = work.locked.chat.view().await? {
-            meta::write(work, &view, None).await;
+            meta_file::write(work, &view, None).await;
         }
         log(work, &compacted);
         tell_done(work, &compacted);
@@ -177,7 +178,7 @@ async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Resul
     let Some(sealed) = sealed.filter(|_| !work.locked.engine.rules.archive_on_compact) else {
         return Ok(false);
     };
-    work.locked.lane.purge(sealed, purge::BY).await?;
+    work.locked.lane.purge(sealed, purge_originals::BY).await?;
     Ok(true)
 }
 

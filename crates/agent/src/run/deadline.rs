@@ -11,8 +11,8 @@ use ship_context::Journal;
 use ship_provider::ProviderError;
 use tokio::time::Instant;
 
+use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
-use crate::step::RunProgress;
 
 /// How long a run has worked.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
-//! A person's operation. It goes through the ledger, like a message: whoever holds the lane does it in its
-//! order, at the next boundary between steps, and the ledger has what came of it for whoever asked.
+//! A person's operation on contexts.
+//!
+//! It goes through the ledger, like a message: the holder of the lane does it in its order, at the next boundary between
+//! steps, and the ledger has what came of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,15 +9,13 @@ use std::time::Duration;
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, LaneError, LedgerBody, LedgerEntry, LedgerLine, StorageError};
 
-use super::turn::operate_asked;
-use crate::chat::{OpenRequest, current_ids};
+use super::lane_loop::LaneLoop;
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
+use crate::contexts::tell;
 use crate::engine::{Agent, LockedChat};
 use crate::error::RunError;
-use crate::events::{RunEvent, notice};
-use crate::held::LaneLoop;
 use crate::inbound::millis;
-use crate::inbox::{COMMAND, outcome_key, outcome_of};
+use crate::inbox::{COMMAND, outcome_of};
 
 /// How often the ledger is looked at for what became of an operation.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -91,43 +91,4 @@ async fn give_up(locked: &LockedChat, asked: &LedgerLine, error: RunError) -> Ru
         true => error,
         false => RunError::Kept(Box::new(error)),
     }
-}
-
-/// Does what the ledger asks for in a chat in which nothing runs. What waits for an answer goes along.
-pub(crate) async fn operate_at_rest(
-    locked: &LockedChat,
-    asked: &LedgerLine,
-    operation: &ContextOperation,
-) -> Result<(), RunError> {
-    let view = locked.chat.view().await?;
-    let current = view.as_ref().map(|view| current_ids(view, "")).unwrap_or_default();
-    let moving = OpenRequest { current, inbox: Some(asked.seq), ..OpenRequest::default() };
-    let operated = operate_asked(locked, operation, &moving).await?;
-    tell(locked, asked, &operated).await
-}
-
-/// Tells everybody what came of an operation: whoever asked finds it in the ledger, whoever follows is told.
-pub(super) async fn tell(
-    locked: &LockedChat,
-    asked: &LedgerLine,
-    operated: &OperationOutcome,
-) -> Result<(), RunError> {
-    let LedgerBody::Entry(entry) = &asked.body else { return Ok(()) };
-    let line = operated.line();
-    let chat = locked.chat.key();
-    let mut told = Object::from([
-        ("v", Json::from(1u64)),
-        ("ts", millis(locked.engine.clock.now())),
-        ("role", "assistant".into()),
-        ("text", line.as_str().into()),
-        ("chatKey", chat.as_str().into()),
-    ]);
-    told.set_or_remove("channel", entry.entry.get("channel").cloned());
-    let meta =
-        Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
-    told.set("meta", meta);
-    let key = outcome_key(&entry.key);
-    locked.chat.accept(LedgerEntry { key, entry: told }).await?;
-    locked.engine.hub.tell(chat, &RunEvent::Chunk(notice("context", &line)));
-    Ok(())
 }

@@ -4,8 +4,8 @@ use ship_context::contexts::clean_title;
 use ship_message::json::Object;
 use ship_store::MessageId;
 
-use super::shelf::ContextArchive;
-use super::turn::OperationInProgress;
+use super::archive::ContextArchive;
+use super::operate::OperationInProgress;
 use crate::chat::{CHECKPOINT, RENAMED, folded};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;

@@ -1,4 +1,4 @@
-//! A chat whose lane is held: what is to be done about it is done here, one thing after the other.
+//! The work on a chat while its lane is held: what is to be done is done, one thing after the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,17 +11,18 @@ use ship_store::{
     View,
 };
 
+use super::finish::{self, finish};
+use super::run_progress::RunProgress;
+use super::switch_context::{operate_midway, stops, switch};
 use crate::chat::{Activation, LEDGER_PAGE, entries, lines_up_to};
 use crate::context_operation::ContextOperation;
-use crate::contexts::{operate_at_rest, operate_midway, said_before, stops, switch};
+use crate::contexts::{operate_at_rest, said_before};
 use crate::engine::{ActiveRun, LockedChat};
 use crate::error::RunError;
 use crate::events::Outcome;
-use crate::finish::{self, finish};
 use crate::inbox::{MissedAnswers, NextInput, UnreadLedger, answer_key, missed};
 use crate::records::{first_difference, journal_digests};
 use crate::run_log::RunLogEntry;
-use crate::step::RunProgress;
 use crate::stop::Stop;
 
 /// The work on a chat while its lane is held.
@@ -103,13 +104,13 @@ impl LaneLoop {
                     };
                     inbox = view.inbox;
                     let work = self.work(about, &view, &journal).await;
-                    Some(crate::step::run(&work, journal, stop).await?)
+                    Some(super::step::run(&work, journal, stop).await?)
                 }
                 Recovery::Settled(journal) => {
                     let view = self.first_context(view, inbox, &[]).await?;
                     let work = self.work(about, &view, &journal).await;
                     self.locked.lane.begin_journal(journal.start.to_object()).await?;
-                    Some(crate::step::run(&work, journal, stop).await?)
+                    Some(super::step::run(&work, journal, stop).await?)
                 }
                 Recovery::RunPending => {
                     // In a context that is gone, it was seen.
@@ -120,7 +121,7 @@ impl LaneLoop {
                     let journal = Journal::of(self.start_run(&view));
                     let work = self.work(about, &view, &journal).await;
                     let journal = self.begin(&work, journal, blocks_before).await?;
-                    Some(crate::step::run(&work, journal, stop).await?)
+                    Some(super::step::run(&work, journal, stop).await?)
                 }
             };
         Ok(LaneResult { outcome, inbox })

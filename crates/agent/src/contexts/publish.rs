@@ -1,4 +1,4 @@
-//! Turning from one context to another: doing an operation, and publishing the log that it makes.
+//! Publishing the log that an operation makes, and what the person reads of it.
 
 use std::sync::Arc;
 
@@ -9,109 +9,19 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::shelf::{ContextArchive, operation};
-use super::target::TargetLog;
-use crate::chat::{
-    OPERATED, OPERATION, OpenRequest, SETTLED, SWITCHED, has_anything, left_messages,
-};
+use super::archive::{ContextArchive, operation};
+use super::operate::OperationInProgress;
+use super::target_log::TargetLog;
+use crate::chat::{OPERATION, SETTLED, SWITCHED, has_anything, left_messages};
 use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
 use crate::engine::LockedChat;
 use crate::error::RunError;
 
-/// An operation on its way.
-pub(super) struct OperationInProgress<'a> {
-    pub(super) locked: &'a LockedChat,
-    pub(super) view: &'a View,
-    pub(super) moving: &'a OpenRequest,
-}
-
-/// Does an operation, with the lane held and no run at work on the log.
-pub(crate) async fn operate(
-    locked: &LockedChat,
-    wanted: &ContextOperation,
-    moving: &OpenRequest,
-) -> Result<OperationOutcome, RunError> {
-    let Some(view) = locked.chat.view().await? else {
-        let line = "Nothing was said in this chat yet.";
-        return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
-    };
-    let turning = OperationInProgress { locked, view: &view, moving };
-    if *wanted == ContextOperation::Undo
-        && let Some(operated) = turning.undo_in_place().await?
-    {
-        return Ok(operated);
-    }
-    match wanted {
-        ContextOperation::Rename { title } => turning.rename(title).await,
-        ContextOperation::Checkpoint { name } => turning.checkpoint(name).await,
-        ContextOperation::Recall { which, mode } => {
-            super::look::recall(locked, &view, which, *mode, moving).await
-        }
-        ContextOperation::Fork { at, to: Some(to) } if to != locked.chat.key() => {
-            turning.fork_to(at.as_deref(), to).await
-        }
-        wanted => match turning.target(wanted).await? {
-            Ok(target) => turning.publish(wanted, target).await,
-            Err(not_done) => Ok(OperationOutcome::NotDone(not_done)),
-        },
-    }
-}
-
-/// Whether an operation that leaves this context would be refused. A run must know before it leaves, because
-/// what it leaves behind says that it did.
-pub(super) async fn is_refused(
-    locked: &LockedChat,
-    wanted: &ContextOperation,
-    moving: &OpenRequest,
-) -> Result<bool, RunError> {
-    let Some(view) = locked.chat.view().await? else { return Ok(true) };
-    match (OperationInProgress { locked, view: &view, moving }).target(wanted).await {
-        Ok(target) => Ok(target.is_err()),
-        Err(error) => not_done(error).map(|_| true),
-    }
-}
-
-/// The same for one that the ledger asks for: whatever comes of it, the ledger is read past it.
-pub(crate) async fn operate_asked(
-    locked: &LockedChat,
-    wanted: &ContextOperation,
-    moving: &OpenRequest,
-) -> Result<OperationOutcome, RunError> {
-    let operated = match operate(locked, wanted, moving).await {
-        Err(error) => OperationOutcome::NotDone(not_done(error)?),
-        Ok(operated) => operated,
-    };
-    let view = locked.chat.view().await?;
-    if let Some(view) = view.filter(|view| view.inbox < moving.inbox) {
-        let mut data = wanted.to_object();
-        data.set("line", operated.line());
-        data.set("done", matches!(operated, OperationOutcome::Done(_)));
-        let turning = OperationInProgress { locked, view: &view, moving };
-        let event = turning.event(OPERATED, data, None);
-        locked.lane.append(vec![event.into()], view.position).await?;
-    }
-    Ok(operated)
-}
-
-/// What cannot be read at all where an operation leads, because it was purged or lost, is told to who asked for it,
-/// and is no failure of the chat: that would fail again whenever somebody runs it.
-pub(super) fn not_done(error: RunError) -> Result<OperationRefusal, RunError> {
-    match error {
-        RunError::Read(_) | RunError::Open(_) | RunError::Rotate(RotateError::Source(_)) => {
-            Ok(OperationRefusal::because(error.to_string()))
-        }
-        RunError::Rotate(RotateError::Storage(StorageError::CannotSeal { .. })) => {
-            Ok(OperationRefusal::because(error.to_string()))
-        }
-        error => Err(error),
-    }
-}
-
 impl OperationInProgress<'_> {
     /// Publishes a log, and puts what was left on the shelf.
-    async fn publish(
+    pub(super) async fn publish(
         &self,
         wanted: &ContextOperation,
         target: TargetLog,

@@ -8,8 +8,8 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
+use super::make_room::{CompactionOutcome, CompactionReason, make_room, prepared};
 use super::plan::{PlanResult, plan};
-use super::{CompactionOutcome, CompactionReason, make_room, prepared};
 use crate::engine::{ActiveRun, Agent, CompactionTrigger, LockedChat};
 use crate::error::RunError;
 

@@ -1,53 +1,20 @@
 //! An agent from a project folder: one constructor, and everything works with no configuration at all.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
-use ship_message::json::Json;
-use ship_project::{
-    FileError, Level, LoadProjectError, LogEntry, LogWriter, Project, SkillState as Found,
-    TokenBudget, read_system_texts, scan_skills,
-};
-use ship_provider::ProviderError;
-use ship_store::{
-    ChatKey, Clock, FileStore, OpenError, Store, StoreOptions, SystemClock, chat_folder,
-};
+use ship_project::{LogWriter, Project, TokenBudget};
+use ship_store::{Clock, FileStore, Store, StoreOptions, SystemClock};
 
+use super::error::OpenAgentError;
+use super::project_folder::{ProjectFolder, ProjectRunLog};
+use super::provider_choice::provider;
 use crate::built_in_tools::{built_in_tools, context_tools};
 use crate::engine::{Agent, AgentParts};
 use crate::id_source::RandomIds;
-use crate::model::provider;
-use crate::project_source::{ProjectSource, SkillState, SkillText, Texts};
 use crate::rules::{ContextRules, Rules};
-use crate::run_log::{RunLog, RunLogEntry};
-
-/// Why an agent cannot be made of a project.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenAgentError {
-    /// The project's files cannot be meant as they are.
-    #[error(transparent)]
-    Load(#[from] LoadProjectError),
-    /// The project's folder cannot be opened.
-    #[error(transparent)]
-    Store(#[from] OpenError),
-    /// The provider that is named needs a key, and there is none.
-    #[error("there is no key: {0}")]
-    NoKey(String),
-    /// The host that is named has models that only its owner knows.
-    #[error("`llm.baseUrl` is set and `llm.model` is not; set it to a model that is served there")]
-    NoModel,
-    /// The provider's settings cannot be used.
-    #[error(transparent)]
-    Provider(#[from] ProviderError),
-    /// The store that is named is not in this program.
-    #[error(
-        "`store` names a database, and this version of ship keeps chats in files; leave it out"
-    )]
-    NoDatabase,
-}
 
 impl Agent {
     /// Makes the agent of the project in a folder, as its `ship.json` and `.env` say; without either,
@@ -184,88 +151,5 @@ fn contexts(settings: &ship_project::ArchiveSettings) -> ContextRules {
             },
             search_text_chars_max: size(settings.search_text_max_chars),
         },
-    }
-}
-
-/// The texts and skills of a project folder, read whenever they are asked for.
-struct ProjectFolder {
-    project: Project,
-}
-
-impl ProjectSource for ProjectFolder {
-    fn project_root(&self) -> String {
-        self.project.root().display().to_string()
-    }
-
-    fn texts(&self, chat: &ChatKey) -> Texts {
-        let folder: PathBuf = self.project.root().join(chat_folder(chat));
-        let texts = read_system_texts(self.project.root(), Some(&folder));
-        Texts {
-            profile_primary: texts.profile_primary,
-            profile_other: texts.profile_other,
-            memory: texts.memory,
-            agent: Some(texts.role),
-            problems: texts.problems.iter().map(FileError::told).collect(),
-        }
-    }
-
-    fn skills(&self) -> Vec<SkillText> {
-        let root = self.project.root();
-        let read = |skill: ship_project::Skill| {
-            let near =
-                |folder: &Path| folder.strip_prefix(root).unwrap_or(folder).display().to_string();
-            SkillText {
-                state: match skill.state {
-                    Found::Usable { body } => SkillState::Usable(body),
-                    Found::Unusable { reason } => SkillState::Unusable(reason),
-                    Found::Shadowed { by } => SkillState::Unusable(format!(
-                        "the one in {} is not used, because one of the same name is in {}; rename it to have both",
-                        near(&skill.folder),
-                        near(&by)
-                    )),
-                },
-                name: skill.name,
-                description: skill.description,
-                allowed_tools: skill.allowed_tools,
-            }
-        };
-        scan_skills(root, &self.project.settings().skills).into_iter().map(read).collect()
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        self.project.warnings().iter().map(ToString::to_string).collect()
-    }
-
-    fn mask(&self, text: &str) -> String {
-        self.project.secrets().mask(text).into_owned()
-    }
-}
-
-/// The project's logs.
-struct ProjectRunLog {
-    logs: LogWriter,
-}
-
-impl RunLog for ProjectRunLog {
-    fn write(&self, chat: &ChatKey, note: RunLogEntry) {
-        let level = match note.kind {
-            "error" => Level::Error,
-            "repair" | "overflow" | "warning" => Level::Warn,
-            _ => Level::Info,
-        };
-        let mut entry = LogEntry::new(level, note.kind).chat(chat);
-        if !note.request_id.is_empty() {
-            entry = entry.request(note.request_id).run(note.run_id);
-        }
-        for (name, value) in note.fields {
-            entry = entry.plain(name, value);
-        }
-        for (name, value) in note.texts {
-            entry = entry.message(name, value);
-        }
-        if let Some(body) = note.payload.filter(|_| self.logs.options().payload) {
-            entry = entry.payload("body", Json::parse(&body).unwrap_or_else(|_| body.into()));
-        }
-        self.logs.write(entry);
     }
 }

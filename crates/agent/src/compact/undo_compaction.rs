@@ -11,7 +11,7 @@ use ship_store::{
     ReadError, Rotation, Seq, View,
 };
 
-use super::meta;
+use super::meta_file;
 use crate::chat::{COMPACTED, CompactionState, PRUNED, UNDO, folded, pruned_by_head, sealed_by};
 use crate::engine::{ActiveRun, Agent};
 use crate::error::RunError;
@@ -123,7 +123,7 @@ async fn publish(
     let rotated = work.locked.lane.rotate(Rotation { expected, head, pieces }).await?;
     work.locked.engine.note_repairs(work.locked.chat.key(), rotated.damage);
     if let Some(view) = work.locked.chat.view().await? {
-        meta::write(work, &view, None).await;
+        meta_file::write(work, &view, None).await;
     }
     Ok(())
 }

@@ -5,11 +5,11 @@
 
 use ship_message::{FinishReason, UiMessage, UiPart};
 
+use super::finish::say;
+use super::run_progress::RunProgress;
 use crate::chat::last_step;
 use crate::engine::ActiveRun;
 use crate::events::Outcome;
-use crate::finish::say;
-use crate::step::RunProgress;
 
 /// Whether the answer that has just come ends the run, and how.
 pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Outcome> {

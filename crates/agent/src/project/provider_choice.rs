@@ -6,7 +6,7 @@ use std::time::Duration;
 use ship_project::{Project, ProviderKey, ProviderName};
 use ship_provider::{ApiKey, HttpProvider, HttpSettings, Offline, Provider, window_tokens};
 
-use crate::open::OpenAgentError;
+use super::error::OpenAgentError;
 
 /// The provider that the settings and the keys choose.
 pub(crate) fn provider(project: &Project) -> Result<Arc<dyn Provider>, OpenAgentError> {

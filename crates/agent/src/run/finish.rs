@@ -7,13 +7,13 @@ use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, UiMessage, UiPart};
 use ship_store::{ANSWERS_TO, Lane, Synced};
 
+use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{Outcome, RunEvent};
 use crate::inbound::millis;
 use crate::inbox::answer_key;
 use crate::run_log::RunLogEntry;
-use crate::step::RunProgress;
 
 /// Ends a run: its message goes into the log, and then the ledger learns what the person was told.
 pub(crate) async fn finish(

@@ -6,11 +6,11 @@
 use ship_context::{Journal, SETTLED, close_message};
 use ship_message::{StepStartPart, UiMessage, UiPart};
 
+use super::finish;
+use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::Outcome;
-use crate::finish;
-use crate::step::RunProgress;
 
 /// Settles the first `count` parts of the message that a run writes.
 pub(crate) async fn settle(

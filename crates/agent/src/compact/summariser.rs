@@ -1,0 +1,183 @@
+//! The calls for a summary: one for each piece of the history that a model can read at once.
+
+use std::time::Duration;
+
+use ship_context::SystemBlock;
+use ship_context::compact::{
+    CompactionGoal, CompactionMethod, SummaryRejection, TranscriptChunks, accept, chunks, extract,
+    instructions, unbroken,
+};
+use ship_message::{Chunk, Role, UiMessage, UiPart};
+use ship_provider::ProviderError;
+
+use crate::engine::{ActiveRun, SummaryCost};
+use crate::error::RunError;
+use crate::events::{RunEvent, notice};
+use crate::request::{ModelCall, PreparedRequest};
+
+/// At most so many calls for one compaction.
+const CALLS_MAX: usize = 8;
+/// How often a provider may say that a call for a summary was too large.
+const OVERFLOWS_MAX: usize = 2;
+/// A smaller piece is not worth a call.
+const PIECE_TOKENS_MIN: u64 = 500;
+
+/// Tokens of a request for a summary that are not the transcript: the instructions, and a margin.
+const OVERHEAD: u64 = 1_000;
+/// How long one summary may take.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// Why a call gave no summary.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SummaryFailure {
+    #[error(transparent)]
+    Rejected(#[from] SummaryRejection),
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Record(#[from] RunError),
+    #[error("the summary took too long")]
+    Late,
+}
+
+impl SummaryFailure {
+    pub(super) fn is_for_length(&self) -> bool {
+        matches!(self, Self::Rejected(SummaryRejection::LongerThanSource))
+    }
+}
+
+/// What models have summed up.
+pub(super) struct SummaryProgress {
+    /// The summary of the first `messages`; none when there was no answer.
+    pub(super) prose: Option<String>,
+    pub(super) messages: usize,
+    pub(super) rung: CompactionMethod,
+    /// Why the others are not in it.
+    pub(super) failed: Option<SummaryFailure>,
+}
+
+pub(super) struct Summariser<'a> {
+    pub(super) work: &'a ActiveRun,
+    pub(super) goal: &'a CompactionGoal,
+    pub(super) wishes: Option<&'a str>,
+    pub(super) count: &'a (dyn Fn(&str) -> u64 + Sync),
+}
+
+impl Summariser<'_> {
+    /// Asks for one summary of everything, or piece by piece, each bringing the one before up to date. What is
+    /// older than the calls can read is extracted, and that extract is the summary that the first one is given.
+    /// When a piece is larger than the provider takes, the rest is parted anew.
+    pub(super) async fn all(
+        &self,
+        messages: &[&UiMessage],
+        source: &[String],
+        previous: Option<&str>,
+        cost: &mut SummaryCost,
+    ) -> SummaryProgress {
+        let summary_room = self.goal.summary_room();
+        let is_long = |text: &str| (self.count)(text) > summary_room;
+        let mut room = self.room_of(self.goal.reading);
+        let mut read = SummaryProgress {
+            prose: None,
+            messages: 0,
+            rung: CompactionMethod::Summary,
+            failed: None,
+        };
+        let (mut calls, mut overflows) = (0, 0);
+        'parted: loop {
+            let from = read.messages;
+            let TranscriptChunks { texts, starts, unread } =
+                chunks(&source[from..], room, CALLS_MAX - calls, self.count);
+            if texts.len() > 1 || unread > 0 || from > 0 || overflows > 0 {
+                read.rung = CompactionMethod::Chunks;
+            }
+            let known = read.prose.as_deref().or(previous);
+            let mut so_far = match known {
+                Some(text) if unread == 0 && !is_long(text) => Some(text.to_owned()),
+                None if unread == 0 => None,
+                known => {
+                    let unread = &messages[from..from + unread];
+                    Some(extract(known, unread, summary_room, self.count))
+                }
+            };
+            for (nth, piece) in texts.iter().enumerate() {
+                if texts.len() > 1 {
+                    self.tell(nth + 1, texts.len());
+                }
+                calls += 1;
+                match self.once(piece, so_far.as_deref(), cost).await {
+                    Ok(prose) => {
+                        so_far = Some(prose.clone());
+                        read.prose = Some(prose);
+                        read.messages = starts.get(nth + 1).map_or(source.len(), |at| from + at);
+                    }
+                    Err(SummaryFailure::Provider(ProviderError::Overflow { limit, .. }))
+                        if overflows < OVERFLOWS_MAX
+                            && calls < CALLS_MAX
+                            && room > PIECE_TOKENS_MIN =>
+                    {
+                        overflows += 1;
+                        let takes = limit.map_or(u64::MAX, |limit| self.room_of(limit));
+                        room = takes.min(room / 2).max(PIECE_TOKENS_MIN);
+                        continue 'parted;
+                    }
+                    Err(failed) => {
+                        read.failed = Some(failed);
+                        return read;
+                    }
+                }
+            }
+            return read;
+        }
+    }
+
+    /// What a piece may take for a model that takes so much.
+    fn room_of(&self, takes: u64) -> u64 {
+        takes.saturating_sub(2 * self.goal.summary_room() + OVERHEAD).max(PIECE_TOKENS_MIN)
+    }
+
+    fn tell(&self, nth: usize, of: usize) {
+        let text = format!("Making room: part {nth} of {of} is summed up");
+        self.work.tell(&RunEvent::Chunk(notice("compacting", &text)));
+    }
+
+    /// Asks for a summary of one piece, which must pass the gate.
+    async fn once(
+        &self,
+        piece: &str,
+        previous: Option<&str>,
+        cost: &mut SummaryCost,
+    ) -> Result<String, SummaryFailure> {
+        let room = self.goal.summary_room();
+        let rules = instructions(self.wishes, room);
+        let block = SystemBlock { name: "summary".to_owned(), text: rules };
+        let mut text = String::new();
+        if let Some(previous) = previous {
+            text.push_str(&format!("The summary so far:\n\n{previous}\n\n"));
+        }
+        text.push_str(&format!("The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>"));
+        let said = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
+        let request = PreparedRequest::apart(block, said);
+        let written = request.written(&self.work.locked.engine, room)?;
+        let asking = ModelCall::for_summary(self.work, &request, &written).await?;
+        let mut said = String::new();
+        let mut called = false;
+        let answered = {
+            let sink = Box::new(|chunk: Chunk| match chunk {
+                Chunk::TextDelta(_, delta) => said.push_str(&delta),
+                Chunk::ToolInputAvailable { .. } | Chunk::ToolInputError { .. } => called = true,
+                _ => {}
+            });
+            let answering = asking.answer(self.work, sink);
+            tokio::time::timeout(DEADLINE, answering).await
+        };
+        let answered = answered.map_err(|_| SummaryFailure::Late)??;
+        cost.add(answered.usage);
+        if called {
+            return Err(SummaryRejection::ToolCall.into());
+        }
+        let whole = unbroken(&said, answered.finish_reason)?;
+        let given = previous.map_or(0, |text| (self.count)(text));
+        Ok(accept(whole, (self.count)(piece) + given, room, self.count)?)
+    }
+}

@@ -1,0 +1,52 @@
+//! A person's operation that the ledger asks for: it is done in a chat at rest, and its outcome is told.
+
+use ship_message::json::{Json, Object};
+use ship_store::{LedgerBody, LedgerEntry, LedgerLine};
+
+use super::operate::operate_asked;
+use crate::chat::{OpenRequest, current_ids};
+use crate::context_operation::{ContextOperation, OperationOutcome};
+use crate::engine::LockedChat;
+use crate::error::RunError;
+use crate::events::{RunEvent, notice};
+use crate::inbound::millis;
+use crate::inbox::outcome_key;
+
+/// Does what the ledger asks for in a chat in which nothing runs. What waits for an answer goes along.
+pub(crate) async fn operate_at_rest(
+    locked: &LockedChat,
+    asked: &LedgerLine,
+    operation: &ContextOperation,
+) -> Result<(), RunError> {
+    let view = locked.chat.view().await?;
+    let current = view.as_ref().map(|view| current_ids(view, "")).unwrap_or_default();
+    let moving = OpenRequest { current, inbox: Some(asked.seq), ..OpenRequest::default() };
+    let operated = operate_asked(locked, operation, &moving).await?;
+    tell(locked, asked, &operated).await
+}
+
+/// Tells everybody what came of an operation: whoever asked finds it in the ledger, whoever follows is told.
+pub(crate) async fn tell(
+    locked: &LockedChat,
+    asked: &LedgerLine,
+    operated: &OperationOutcome,
+) -> Result<(), RunError> {
+    let LedgerBody::Entry(entry) = &asked.body else { return Ok(()) };
+    let line = operated.line();
+    let chat = locked.chat.key();
+    let mut told = Object::from([
+        ("v", Json::from(1u64)),
+        ("ts", millis(locked.engine.clock.now())),
+        ("role", "assistant".into()),
+        ("text", line.as_str().into()),
+        ("chatKey", chat.as_str().into()),
+    ]);
+    told.set_or_remove("channel", entry.entry.get("channel").cloned());
+    let meta =
+        Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
+    told.set("meta", meta);
+    let key = outcome_key(&entry.key);
+    locked.chat.accept(LedgerEntry { key, entry: told }).await?;
+    locked.engine.hub.tell(chat, &RunEvent::Chunk(notice("context", &line)));
+    Ok(())
+}

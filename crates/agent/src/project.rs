@@ -1,0 +1,9 @@
+//! An agent of a project folder: its settings, texts, skills, logs and model.
+
+mod error;
+mod open_agent;
+mod project_folder;
+mod provider_choice;
+
+pub use error::OpenAgentError;
+pub use provider_choice::chosen_model;
