@@ -31,38 +31,30 @@
 mod clock;
 pub mod conversation;
 pub mod disk;
-mod entry;
 mod error;
 mod file;
-mod ids;
-mod ledger;
 mod line;
 mod name;
+mod rotation;
 mod scan;
-mod sealed;
 mod store;
 
-pub use clock::{Clock, SystemClock, Timestamp};
-pub use entry::{
-    Checkpoint, ContextBody, ContextEvent, ContextLine, FORMAT_VERSION, Head, LogPiece, NewLine,
-    NewMessage, RepairEffect, Rotated, Rotation, StorageProblem, StorageProblemKind, View,
-};
+pub use clock::SystemClock;
 pub use error::{
     AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, ListError, OpenError,
     PurgeError, ReadError, RefusedInput, Right, RotateError, StorageError,
 };
 pub use file::FileStore;
-pub use ids::{
-    CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError, ContextId, ContextIdError, Gen, LedgerSeq,
-    MessageId, Position, Seq,
-};
-pub use ledger::{
-    ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, Delivery, DeliveryState, KEYS_KEPT_MS,
-    LedgerBody, LedgerEntry, LedgerLine,
-};
 pub use name::chat_folder;
-pub use sealed::{MessagePlace, Purged, SealedLog, SealedName};
+pub use rotation::{LogPiece, Rotated, Rotation};
+pub use ship_record::{
+    ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError,
+    Checkpoint, Clock, ContextBody, ContextEvent, ContextId, ContextIdError, ContextLine, Delivery,
+    DeliveryState, Durability, FORMAT_VERSION, Gen, Head, KEYS_KEPT_MS, LedgerBody, LedgerEntry,
+    LedgerLine, LedgerSeq, MessageId, MessagePlace, NewLine, NewMessage, Position, Purged,
+    RepairEffect, SealedLog, SealedName, Seq, StorageProblem, StorageProblemKind, Timestamp, View,
+};
 pub use store::{
     About, BlobRef, Chat, ChatContent, ChatLook, ChatOverview, ChatState, Derived, DerivedState,
-    Durability, Lane, Store, StoreFuture, StoreOptions, Synced,
+    Lane, Store, StoreFuture, StoreOptions, Synced,
 };

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 
 use crate::{
-    AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Head, LaneError,
-    LaneHolder, LedgerEntry, LedgerLine, LedgerSeq, ListError, MessageId, MessagePlace, NewLine,
-    OpenError, Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation, SealedLog,
-    SealedName, Seq, StorageError, StorageProblem, Timestamp, View,
+    AcceptError, Accepted, AppendError, BlobError, ChatKey, ContextId, Delivery, Durability, Head,
+    LaneError, LaneHolder, LedgerEntry, LedgerLine, LedgerSeq, ListError, MessageId, MessagePlace,
+    NewLine, OpenError, Position, PurgeError, Purged, ReadError, RotateError, Rotated, Rotation,
+    SealedLog, SealedName, Seq, StorageError, StorageProblem, Timestamp, View,
 };
 
 /// What an operation of the store gives, later.
@@ -376,16 +376,6 @@ pub struct DerivedState {
     pub position: Position,
     /// The checksum of the line there, so that another log of the same length is told apart.
     pub crc: u32,
-}
-
-/// What an acknowledged write survives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// A power cut.
-    #[default]
-    Sync,
-    /// A killed process, not a power cut.
-    Flush,
 }
 
 /// How a store is kept.

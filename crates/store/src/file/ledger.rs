@@ -16,12 +16,12 @@ use super::prepare::{self, PrepareError};
 use super::recent::{Recent, Start};
 use super::seek::lines_behind;
 use crate::disk::{DiskFile, OpenMode};
-use crate::ledger::KEYS_KEPT_MS;
 use crate::line::{LineKind, RawLine, UnnumberedLine, claimed_seq, decode};
 use crate::scan::{LogScan, ScannedLine, scan};
 use crate::{
-    AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, LedgerBody, LedgerEntry, LedgerLine,
-    LedgerSeq, RefusedInput, StorageError, StorageProblem, StorageProblemKind, Timestamp,
+    AcceptError, Accepted, ChatKey, Delivery, FORMAT_VERSION, KEYS_KEPT_MS, LedgerBody,
+    LedgerEntry, LedgerLine, LedgerSeq, RefusedInput, StorageError, StorageProblem,
+    StorageProblemKind, Timestamp,
 };
 
 /// The size at which a ledger is sealed before the next entry, because opening a chat reads the live one whole.

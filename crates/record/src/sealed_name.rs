@@ -1,6 +1,6 @@
-//! Sealed logs: what names one, what it tells of itself, and what is left when one was purged.
+//! The names of sealed logs.
 
-use crate::{Head, Seq, Timestamp};
+use crate::{Seq, Timestamp};
 
 /// The name of a sealed log, such as `20260205T101500123Z-1-42`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -8,7 +8,7 @@ pub struct SealedName(String);
 
 impl SealedName {
     /// Makes the name of a log with the lines `first` to `last`, sealed `now`.
-    pub(crate) fn new(now: Timestamp, first: Seq, last: Seq) -> Self {
+    pub fn new(now: Timestamp, first: Seq, last: Seq) -> Self {
         Self(format!("{}-{first}-{last}", now.file_name()))
     }
 
@@ -46,41 +46,4 @@ impl std::fmt::Display for SealedName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// A sealed log, as its name and its first lines tell it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SealedLog {
-    /// Its name.
-    pub name: SealedName,
-    /// What it begins with.
-    pub head: Head,
-    /// Set when its lines were purged: the head is all that is left.
-    pub purged: Option<Purged>,
-}
-
-/// What is left to tell of lines that were purged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Purged {
-    /// When.
-    pub ts: Timestamp,
-    /// How many lines there were behind the head.
-    pub lines: u64,
-    /// What asked for it.
-    pub by: String,
-}
-
-impl std::fmt::Display for Purged {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} line(s) purged at {} by {}", self.lines, self.ts, self.by)
-    }
-}
-
-/// Where a message is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MessagePlace {
-    /// The sealed log; `None` if it is the live one.
-    pub log: Option<SealedName>,
-    /// The line that it was first said on in that log.
-    pub seq: Seq,
 }

@@ -157,7 +157,7 @@ impl DeliveryState {
 
 impl Delivery {
     /// Returns the body of the event line.
-    pub(crate) fn to_body(&self) -> Object {
+    pub fn to_body(&self) -> Object {
         let mut data = Object::new();
         data.set("entry", self.entry.get());
         data.set("state", self.state.as_str());
@@ -171,7 +171,7 @@ impl Delivery {
     }
 
     /// Reads the body of an event line.
-    pub(crate) fn from_body(body: &Object) -> Option<Self> {
+    pub fn from_body(body: &Object) -> Option<Self> {
         let data = body.get("data")?.as_object()?;
         Some(Self {
             entry: LedgerSeq::new(data.get("entry")?.as_u64()?),

@@ -1,0 +1,121 @@
+//! The first line of a context log.
+
+use ship_message::json::{Array, Json, Object};
+
+use crate::{ChatKey, ContextId, Gen, LedgerSeq, MessageId, SealedName, Seq};
+
+/// The version of the format that this program writes.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// The first line of every context log: all that must outlive a rotation.
+///
+/// `generation`, `sealed` and `inbox` are the store's: what a rotation is given there is not used, except
+/// that a chat's first log begins behind the `inbox` it is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// The context.
+    pub context: ContextId,
+    /// Its title.
+    pub title: Option<String>,
+    /// How often the chat's log has been rotated.
+    pub generation: Gen,
+    /// The sealed log that this one replaced.
+    pub sealed: Option<SealedName>,
+    /// Where the context was forked from, as the engine tells it.
+    pub forked_from: Option<Json>,
+    /// The highest ledger position promoted before this log.
+    pub inbox: Option<LedgerSeq>,
+    /// Named places. One without a sealed log is in the log that a rotation is about to seal.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Whatever else must outlive a rotation: loaded skills, cool-down, token anchor.
+    pub carry: Object,
+}
+
+/// A named place in a context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its name.
+    pub name: String,
+    /// The sealed log it is in; `None` while that is the live one.
+    pub sealed: Option<SealedName>,
+    /// The line.
+    pub seq: Seq,
+    /// The message there.
+    pub message: Option<MessageId>,
+}
+
+impl Head {
+    /// Makes the head of a context that begins with nothing.
+    pub fn new(context: ContextId) -> Self {
+        Self {
+            context,
+            title: None,
+            generation: Gen::new(0),
+            sealed: None,
+            forked_from: None,
+            inbox: None,
+            checkpoints: Vec::new(),
+            carry: Object::new(),
+        }
+    }
+
+    /// Returns the `data` of the head event.
+    pub fn to_data(&self, chat: &ChatKey) -> Object {
+        let mut data = Object::new();
+        data.set("v", FORMAT_VERSION);
+        data.set("chatKey", chat.as_str());
+        data.set("contextId", self.context.as_str());
+        data.set("title", self.title.as_deref().map_or(Json::Null, Json::from));
+        data.set("gen", self.generation.get());
+        data.set("sealed", sealed_json(self.sealed.as_ref()));
+        data.set_or_remove("forkedFrom", self.forked_from.clone());
+        data.set_or_remove("inbox", self.inbox.map(|seq| seq.get().into()));
+        let checkpoints: Array = self.checkpoints.iter().map(Checkpoint::to_json).collect();
+        data.set("checkpoints", checkpoints);
+        data.set("carry", self.carry.clone());
+        data
+    }
+
+    /// Reads the `data` of a head event.
+    pub fn from_data(data: &Object) -> Option<Self> {
+        let checkpoints = match data.get("checkpoints").and_then(Json::as_array) {
+            Some(list) => list.iter().map(Checkpoint::from_json).collect::<Option<_>>()?,
+            None => Vec::new(),
+        };
+        Some(Self {
+            context: data.str("contextId")?.parse().ok()?,
+            title: data.str("title").map(str::to_owned),
+            generation: Gen::new(data.get("gen")?.as_u64()?),
+            sealed: data.str("sealed").and_then(SealedName::parse),
+            forked_from: data.get("forkedFrom").cloned(),
+            inbox: data.get("inbox").and_then(Json::as_u64).map(LedgerSeq::new),
+            checkpoints,
+            carry: data.get("carry").and_then(Json::as_object).cloned().unwrap_or_default(),
+        })
+    }
+}
+
+fn sealed_json(name: Option<&SealedName>) -> Json {
+    name.map_or(Json::Null, |name| name.as_str().into())
+}
+
+impl Checkpoint {
+    fn to_json(&self) -> Json {
+        let mut object = Object::new();
+        object.set("name", self.name.as_str());
+        object.set("sealed", sealed_json(self.sealed.as_ref()));
+        object.set("seq", self.seq.get());
+        object.set_or_remove("messageId", self.message.as_ref().map(|id| id.as_str().into()));
+        object.into()
+    }
+
+    fn from_json(json: &Json) -> Option<Self> {
+        let object = json.as_object()?;
+        Some(Self {
+            name: object.str("name")?.to_owned(),
+            sealed: object.str("sealed").and_then(SealedName::parse),
+            seq: Seq::new(object.get("seq")?.as_u64()?),
+            message: object.str("messageId").and_then(MessageId::new),
+        })
+    }
+}

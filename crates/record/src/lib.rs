@@ -1,0 +1,50 @@
+//! What a chat is made of, as data.
+//!
+//! A chat has a *ledger* of what crossed the boundary to the platform, and a *context log* of what the model works
+//! in. This crate has the names, the moments and the lines of both, the [`Head`] that a context log begins with, and
+//! the [`View`] that it is read into. The store writes them, and decisions about contexts are made from them; so this
+//! crate stands below both, opens no file and knows no clock.
+//!
+//! ```
+//! use ship_message::json::Object;
+//! use ship_record::{ChatKey, ContextId, Head, Timestamp};
+//!
+//! let chat: ChatKey = "terminal:main".parse()?;
+//! let now = Timestamp::from_millis(1_770_286_500_123);
+//! let head = Head { title: Some("Ports".to_owned()), ..Head::new(ContextId::new(now, 42)) };
+//!
+//! let data: Object = head.to_data(&chat);
+//! assert_eq!(data.str("contextId"), Some("c_20260205_00000000002a"));
+//! assert_eq!(Head::from_data(&data), Some(head));
+//! # Ok::<(), ship_record::ChatKeyError>(())
+//! ```
+
+mod clock;
+mod context_line;
+mod durability;
+mod head;
+mod ids;
+mod ledger;
+mod sealed_log;
+mod sealed_name;
+mod storage_problem;
+mod timestamp;
+mod view;
+
+pub use clock::Clock;
+pub use context_line::{ContextBody, ContextEvent, ContextLine, NewLine, NewMessage};
+pub use durability::Durability;
+pub use head::{Checkpoint, FORMAT_VERSION, Head};
+pub use ids::{
+    CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError, ContextId, ContextIdError, Gen, LedgerSeq,
+    MessageId, Position, Seq,
+};
+pub use ledger::{
+    ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, Delivery, DeliveryState, KEYS_KEPT_MS,
+    LedgerBody, LedgerEntry, LedgerLine,
+};
+pub use sealed_log::{MessagePlace, Purged, SealedLog};
+pub use sealed_name::SealedName;
+pub use storage_problem::{RepairEffect, StorageProblem, StorageProblemKind};
+pub use timestamp::Timestamp;
+pub use view::View;
