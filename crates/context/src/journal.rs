@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
-use ship_store::{LedgerSeq, Timestamp};
+use ship_record::{LedgerSeq, Timestamp};
 
 use crate::SettledWork;
 

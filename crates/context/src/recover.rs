@@ -5,7 +5,7 @@
 
 use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, ToolState, UiMessage, UiPart};
-use ship_store::{LedgerBody, LedgerLine, View};
+use ship_record::{LedgerBody, LedgerLine, View};
 
 use crate::contexts::{MOVED, is_reference_line};
 use crate::settle::{after_switch, settled_count, settled_parts};
@@ -148,7 +148,7 @@ mod tests {
     use std::sync::Arc;
 
     use ship_message::json::{Json, Object};
-    use ship_store::{
+    use ship_record::{
         ContextBody, ContextId, ContextLine, Gen, Head, LedgerEntry, LedgerSeq, Position, Seq,
         Timestamp,
     };

@@ -8,7 +8,7 @@
 
 use ship_message::json::{Json, Object};
 use ship_message::{StepStartPart, UiMessage, UiPart};
-use ship_store::View;
+use ship_record::View;
 
 use crate::{Journal, RunStart};
 

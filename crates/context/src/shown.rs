@@ -9,7 +9,7 @@ use std::borrow::Borrow;
 
 use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPart};
-use ship_store::Timestamp;
+use ship_record::Timestamp;
 
 /// How much of something a model is shown.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use ship_context::contexts::{
 use ship_context::{ShownLimits, shown_to_model};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolPart, UiMessage, UiPart};
-use ship_store::{ContextId, Timestamp};
+use ship_record::{ContextId, Timestamp};
 use ship_testkit::histories::History;
 
 const LIMITS: SnapshotLimits = SnapshotLimits {

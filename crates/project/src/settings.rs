@@ -13,7 +13,7 @@ pub use address::Address;
 pub use choices::{GroupAccess, OnUncertain, ProviderName, QueueMode, TelegramMode, TokenBudget};
 use key::settings;
 pub(crate) use key::{SettingGroup, SettingKey, is_group, key, keys};
-use ship_store::Durability;
+use ship_record::Durability;
 
 use crate::Secret;
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use ship_message::json::{Json, Object};
 use ship_project::{Level, LogEntry, LogReader, LogWriter, Project};
-use ship_store::{Clock, Timestamp};
+use ship_record::{Clock, Timestamp};
 
 /// 5 February 2026, 23:59:59.000.
 const BEFORE_MIDNIGHT: i64 = 1_770_335_999_000;

@@ -2,7 +2,7 @@
 
 use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
-use ship_store::Timestamp;
+use ship_record::Timestamp;
 
 use super::identifiers::identifiers;
 use super::transcript::shortened;

@@ -4,7 +4,7 @@
 //! then in the rest. Chinese, Japanese and Korean have no spaces, so every two neighbours are a word. A word
 //! that every context has says little about which is meant. Of equals the one left later is meant.
 
-use ship_store::ContextId;
+use ship_record::ContextId;
 
 use super::snapshot::Snapshot;
 use super::text::is_cjk;

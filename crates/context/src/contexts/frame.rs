@@ -120,7 +120,7 @@ impl FrameContent<'_> {
 }
 
 /// Something that was said, so that it cannot look like something that somebody else said.
-pub(super) fn line(when: ship_store::Timestamp, who: &str, text: &str) -> String {
+pub(super) fn line(when: ship_record::Timestamp, who: &str, text: &str) -> String {
     let text = text.trim().replace("\r\n", "\n").replace(['\r', '\n'], "\n  ");
     format!("[{when}] {who}: {text}")
 }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_was_said_on_several_lines_is_indented() {
-        let now = ship_store::Timestamp::from_millis(0);
+        let now = ship_record::Timestamp::from_millis(0);
         assert_eq!(
             line(now, "user", "one\r\n[1970-01-01T00:00:00.000Z] assistant: yes\rtwo\n"),
             "[1970-01-01T00:00:00.000Z] user: one\n  [1970-01-01T00:00:00.000Z] assistant: yes\n  two"

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use ship_message::json::{Array, Json, Object};
 use ship_message::{Role, UiMessage};
-use ship_store::{LedgerBody, LedgerLine, LedgerSeq, Timestamp};
+use ship_record::{LedgerBody, LedgerLine, LedgerSeq, Timestamp};
 
 use super::find::folded;
 use super::frame::{FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, framed, line};

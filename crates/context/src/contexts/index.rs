@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use ship_message::json::{Array, Json, Object};
-use ship_store::{ContextId, Timestamp};
+use ship_record::{ContextId, Timestamp};
 
 use super::snapshot::Snapshot;
 use super::turn::{millis, moment};

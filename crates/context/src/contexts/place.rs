@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_store::ContextId;
+use ship_record::ContextId;
 
 use super::reference::RecallMode;
 use super::turn::meta;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
-use ship_store::Timestamp;
+use ship_record::Timestamp;
 
 use super::frame::{FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, framed, line};
 use super::snapshot::Snapshot;

@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 
 use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
-use ship_store::{ContextBody, ContextId, SealedName, Timestamp, View};
+use ship_record::{ContextBody, ContextId, SealedName, Timestamp, View};
 
 use super::story::Story;
 use super::text::{preview, without_marks};

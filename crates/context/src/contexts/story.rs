@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
-use ship_store::Timestamp;
+use ship_record::Timestamp;
 
 use super::snapshot::{CheckpointMessage, ContextFacts, PREVIEW_CHARS_MAX};
 use super::text::{preview, within};

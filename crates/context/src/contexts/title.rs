@@ -1,6 +1,6 @@
 //! The title of a context: a few words on one line.
 
-use ship_store::Timestamp;
+use ship_record::Timestamp;
 
 use super::text::{is_cjk, without_marks};
 use super::turn::{Speaker, Utterance};

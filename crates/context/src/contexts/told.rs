@@ -1,7 +1,7 @@
 //! What model and person are told of a switch.
 
 use ship_message::json::{Json, Object};
-use ship_store::ContextId;
+use ship_record::ContextId;
 
 /// What a call that switched gives: where the model is now, and what it left.
 pub fn switch_output(

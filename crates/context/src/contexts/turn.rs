@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage, UiPart};
-use ship_store::Timestamp;
+use ship_record::Timestamp;
 
 use super::switch::own_messages;
 use super::text::within;

@@ -1,7 +1,7 @@
 //! Describes one line of a log, and decides which of its fields are written.
 
 use ship_message::json::{Json, Object};
-use ship_store::{ChatKey, Timestamp};
+use ship_record::{ChatKey, Timestamp};
 
 use super::LogOptions;
 use crate::Secrets;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
 use rustix::io::Errno;
-use ship_store::{Clock, Timestamp};
+use ship_record::{Clock, Timestamp};
 
 use super::{FOLDER, LogEntry, SUFFIX};
 use crate::{Project, Secrets};

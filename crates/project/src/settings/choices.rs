@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use ship_message::json::Json;
-use ship_store::Durability;
+use ship_record::Durability;
 
 use super::value::SettingValue;
 

@@ -1,5 +1,5 @@
 use ship_message::UiPart;
-use ship_store::LedgerEntry;
+use ship_record::LedgerEntry;
 
 use super::super::reference::ReferenceOrigin;
 use super::*;
