@@ -1,16 +1,16 @@
 //! Named contexts inside one chat: leaving one, coming back to it, and looking into it.
 //!
-//! A sealed log is the truth about a context that was left. Everything here is made from it or about it, and
-//! everything is pure: who calls it rotates the log, writes the files and runs the model.
+//! A sealed log is the truth about a context that was left, and everything here is derived from it. Everything is
+//! pure: the caller rotates the log, writes the files and runs the model.
 //!
-//! - [`Snapshot`] is what is written down of a context, [`Index`] the list of them, [`Utterance`] one thing that
-//!   was said to somebody.
-//! - [`title_of`] names a context that nobody named.
-//! - [`find`] says which context somebody means.
-//! - [`recalled`], [`from_history`] and [`before_the_first`] show something of the past, for reference only;
-//!   [`place_references`] says where in a request it stands.
-//! - [`message_left_behind`] is what a run leaves when it switches, [`may_switch`] keeps it from switching for
-//!   ever, and [`calls_in_order`] makes calls that switch the last of their step.
+//! - [`Snapshot`] describes a context, [`Index`] lists them, and [`Utterance`] is one message to or
+//!   from the person.
+//! - [`title_of`] makes a title for a context without one.
+//! - [`find`] finds the context that a query means.
+//! - [`recalled`], [`from_history`] and [`before_the_first`] show a part of the past, for reference only;
+//!   [`place_references`] decides where it stands in a request.
+//! - [`message_left_behind`] is the message that a run leaves when it switches, [`may_switch`] limits the switches
+//!   of a run, and [`calls_in_order`] makes switching calls the last of their step.
 
 mod find;
 mod frame;

@@ -1,13 +1,13 @@
-//! How much of a model's window something takes.
+//! Counts how much of a model's window a text takes.
 //!
-//! Tokens are counted with the vocabulary of the model that will be asked, or with the nearest one that is
-//! public. Counting is exact on ordinary text; on text that would make it slow (a word of a megabyte, a page
-//! of every script there is) it is near, so that no text takes more than time in proportion to its length.
+//! Tokens are counted with the vocabulary of the model that will be asked, or with the nearest public one. Counting
+//! is exact for ordinary text. For text that would make it slow (a word of a megabyte, a page of every script) it
+//! is approximate, so that the time is always proportional to the length.
 //!
 //! - [`Tokenizer`] counts: texts, messages, system blocks, tools.
-//! - [`TokenCache`] remembers what messages take, so that a window is counted once and not in every step.
-//! - [`Calibration`] learns from what providers report what they make of our count.
-//! - [`surely_fits`] answers without counting, which is what happens in most steps.
+//! - [`TokenCache`] remembers the counts of messages, so that a window is counted once and not in every step.
+//! - [`Calibration`] learns from the reports of providers how many tokens they count.
+//! - [`surely_fits`] answers without counting, which suffices in most steps.
 
 mod cache;
 mod calibration;
@@ -23,10 +23,10 @@ pub use calibration::Calibration;
 pub use file::file_tokens_at_most;
 pub use tokenizer::Tokenizer;
 
-/// Whether `bytes` of text fit a budget of tokens together with the `known` tokens of what is no text, such
-/// as images. A token is at least one byte, so this needs neither a count nor a vocabulary.
+/// Whether `bytes` of text fit a budget of tokens together with `known` tokens of other content, such as images. A
+/// token has at least one byte, so this needs neither a count nor a vocabulary.
 ///
-/// A `false` says nothing: then it must be counted.
+/// If the result is `false`, the tokens must be counted.
 ///
 /// ```
 /// use ship_context::surely_fits;

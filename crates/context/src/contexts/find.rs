@@ -1,21 +1,21 @@
-//! Which context somebody means: by its id, by the beginning of its id, as the last one, or by words.
+//! Finds the context that a query means: by its id, by the beginning of its id, as the last one, or by words.
 //!
-//! Words are looked for as they stand: each that is contained counts, in the title most, then in the summary,
-//! then in the rest. Chinese, Japanese and Korean have no spaces, so every two neighbours are a word. A word
-//! that every context has says little about which is meant. Of equals the one left later is meant.
+//! Each word that a context contains counts: most in the title, less in the summary, least in the rest. Chinese,
+//! Japanese and Korean have no spaces, so every two neighbours are a word. A word that every context has counts
+//! little. Among equals, the context that was left last wins.
 
 use ship_record::ContextId;
 
 use super::snapshot::Snapshot;
 use super::text::is_cjk;
 
-/// So many contexts are offered when it is not clear which is meant.
+/// The number of contexts that are offered if the query is not clear.
 const OFFERED: usize = 5;
 
-/// Only the beginning of a query is looked for.
+/// The number of words of a query that are used.
 const WORDS_MAX: usize = 64;
 
-/// Words that say nothing about which context is meant.
+/// Words that do not help to find a context.
 const EMPTY_WORDS: [&str; 44] = [
     "the", "a", "an", "to", "of", "in", "on", "and", "or", "it", "is", "that", "this", "about",
     "back", "go", "return", "continue", "previous", "earlier", "before", "context", "we", "our",
@@ -23,21 +23,21 @@ const EMPTY_WORDS: [&str; 44] = [
     "刚才", "那个", "这个", "上个", "继续", "之前", "一下", "我们",
 ];
 
-/// A context that may be meant.
+/// A context that a query may mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// The context.
+    /// The id of the context.
     pub context: &'a ContextId,
-    /// Its title.
+    /// The title of the context.
     pub title: &'a str,
-    /// What happened in it, in short.
+    /// The summary of the context.
     pub summary: &'a str,
-    /// What was said in it.
+    /// The text of its messages.
     pub search_text: &'a str,
 }
 
 impl<'a> Candidate<'a> {
-    /// Makes the candidate of a snapshot; none when that context was not left.
+    /// Makes the candidate of a snapshot; `None` if the context was not left.
     pub fn of(snapshot: &'a Snapshot) -> Option<Self> {
         snapshot.archived_at()?;
         Some(Self {
@@ -49,18 +49,18 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContextMatch {
-    /// This is meant.
+    /// The query means this context.
     One(ContextId),
-    /// The id begins like several; these are the newest of them.
+    /// Several ids begin like this; these are the newest of them.
     Several(Vec<ContextId>),
-    /// None fits; these are the newest there are.
+    /// No context fits; these are the newest.
     None(Vec<ContextId>),
 }
 
-/// Finds the context that is meant among these, of which the one left last is the first.
+/// Finds the context that a query means. The one that was left last comes first in `among`.
 pub fn find(query: &str, among: &[Candidate<'_>]) -> ContextMatch {
     let query = query.trim();
     let newest: Vec<&Candidate<'_>> = among.iter().collect();
@@ -84,7 +84,7 @@ pub fn find(query: &str, among: &[Candidate<'_>]) -> ContextMatch {
     best(query, &newest).map_or_else(nothing, |found| ContextMatch::One(found.clone()))
 }
 
-/// Whether a query is an id or the beginning of one, and no word.
+/// Whether a query is an id or the beginning of one, and not a word.
 fn is_id(query: &str) -> bool {
     let rest = query.strip_prefix("c_");
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -94,21 +94,21 @@ fn offered<'a>(candidates: impl Iterator<Item = &'a Candidate<'a>>) -> Vec<Conte
     candidates.take(OFFERED).map(|candidate| candidate.context.clone()).collect()
 }
 
-/// The fields of a candidate, folded, with what a word counts in each.
+/// The fields of a candidate as plain lower-case text, with their weights.
 struct SearchText<'a> {
     context: &'a ContextId,
     fields: [(String, f64); 3],
 }
 
 impl SearchText<'_> {
-    /// What a word counts here: the best place it stands at.
+    /// Returns the weight of the best field that contains a word.
     fn score(&self, word: &str) -> f64 {
         let found = self.fields.iter().find(|(text, _)| text.contains(word));
         found.map_or(0.0, |(_, weight)| *weight)
     }
 }
 
-/// The candidate that fits best, of equals the first; none when nothing fits.
+/// Returns the candidate that fits best, the first among equals; `None` if nothing fits.
 fn best<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
     let phrase = folded(query);
     let words = words(&phrase);
@@ -128,7 +128,7 @@ fn best<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
     for candidate in &candidates {
         let scored =
             words.iter().zip(&weights).map(|(word, weight)| candidate.score(word) * weight);
-        // The words as they stand together count once more.
+        // A match of the whole phrase counts in addition.
         let whole = if words.len() > 1 { 2.0 * candidate.score(&phrase) } else { 0.0 };
         let score = scored.sum::<f64>() + whole;
         if score > best.map_or(0.0, |(_, score)| score) {
@@ -138,13 +138,13 @@ fn best<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
     best.map(|(context, _)| context)
 }
 
-/// 1 for a word that one candidate has, less for one that more of them have.
+/// Returns 1 for a word that only one candidate has, and less for a more common one.
 fn rarity(word: &str, candidates: &[SearchText<'_>]) -> f64 {
     let having = candidates.iter().filter(|candidate| candidate.score(word) > 0.0).count();
     1.0 / having.max(1) as f64
 }
 
-/// The words of a folded query, each once. Those that say nothing are left out, unless there are no others.
+/// Returns the words of a query, each once. Words without meaning are left out, unless there are no others.
 fn words(query: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for run in query.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
@@ -169,7 +169,7 @@ fn words(query: &str) -> Vec<String> {
     if telling.is_empty() { all } else { telling }
 }
 
-/// Every two neighbours; of one character alone that one.
+/// Returns every pair of neighbours; a single character stands alone.
 fn pairs(word: &str) -> Vec<String> {
     let chars: Vec<char> = word.chars().take(WORDS_MAX + 1).collect();
     match chars.len() {
@@ -178,7 +178,7 @@ fn pairs(word: &str) -> Vec<String> {
     }
 }
 
-/// Small letters, and the wide forms of Latin letters as the ordinary ones.
+/// Converts a text to lower case, and wide Latin letters to ordinary ones.
 pub(super) fn folded(text: &str) -> String {
     let narrow = |c: char| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
@@ -203,7 +203,7 @@ mod tests {
         ("c_20260205_eee1", "晚饭吃什么", "火锅"),
     ];
 
-    /// Looks among contexts of which each was left later than the one before.
+    /// Searches among contexts, each of which was left later than the one before.
     fn found(query: &str) -> ContextMatch {
         let ids: Vec<ContextId> = TITLES.iter().map(|(id, ..)| id.parse().unwrap()).collect();
         let candidates: Vec<Candidate<'_>> = TITLES

@@ -1,18 +1,18 @@
-//! What stands around something of the past, so that it cannot pose as an instruction.
+//! Puts a frame around a part of the past, so that it cannot pose as an instruction.
 //!
-//! A head says what it is; then comes the content between two fences. The fences are longer than any run of
-//! backticks inside, so the content cannot close them; and what was said on several lines is indented, so that
-//! it cannot look as if somebody else had said a part of it. When there is not room for all, the newest is
-//! kept, and what is left out is told.
+//! A head says what it is, and the content follows between two fences. The fences are longer than any run of
+//! backticks inside, so the content cannot close them. A message of several lines is indented, so that a part of it
+//! cannot look like another speaker's message. If there is not room for all, the newest part is kept, and a line
+//! says how much is left out.
 
 use super::text::within;
 
-/// How much a reference may take of a request.
+/// The part of a request that a reference may take.
 #[derive(Clone, Copy)]
 pub struct ReferenceBudget<'a> {
-    /// So many tokens.
+    /// The number of tokens.
     pub tokens: u64,
-    /// How many a text takes.
+    /// Counts the tokens of a text.
     pub count: &'a dyn Fn(&str) -> u64,
 }
 
@@ -22,34 +22,34 @@ impl std::fmt::Debug for ReferenceBudget<'_> {
     }
 }
 
-/// There is not even room to say what it is.
+/// There is not even room for the head of the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no room left for a reference; answer without it, or begin a new context")]
 pub struct ReferenceTooLarge;
 
-/// Something that is shown or left out as a whole.
+/// A piece that is shown or left out as a whole.
 #[derive(Clone, Debug)]
 pub(super) struct FramePiece {
-    /// The text, already told apart from its neighbours.
+    /// The text, already separated from its neighbours.
     pub(super) text: String,
-    /// How many messages it is.
+    /// The number of messages in it.
     pub(super) messages: u64,
 }
 
-/// What is put into a frame.
+/// The content of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameContent<'a> {
     /// The lines before the fence.
     pub(super) head: &'a str,
-    /// The first line behind it, if any.
+    /// The first line after the fence, if any.
     pub(super) title: Option<&'a str>,
     /// The rest, the oldest first.
     pub(super) pieces: &'a [FramePiece],
-    /// How many messages before the pieces are left out already.
+    /// The number of messages before the pieces that are already left out.
     pub(super) left_out: u64,
 }
 
-/// A text within its frame, and how many pieces at its beginning are not in it.
+/// A text in its frame, and the number of pieces at its beginning that are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Framed {
     pub(super) text: String,
@@ -65,8 +65,8 @@ pub(super) fn framed(
     let all = content.pieces.len();
     let fits = |text: &str| (room.count)(text) <= room.tokens;
     let fits_from = |dropped: usize| fits(&content.text(dropped, None));
-    // About the fewest that must be dropped: fewer pieces take fewer tokens, but for some at the seams. What
-    // is taken was counted as it is, unless it is nothing.
+    // A binary search finds about the fewest pieces to drop: fewer pieces take fewer tokens, except for some at the
+    // seams. Every result was counted itself, unless it is empty.
     let (mut dropped, mut enough) = (0, all);
     while dropped < enough {
         let middle = dropped + (enough - dropped) / 2;
@@ -76,7 +76,7 @@ pub(super) fn framed(
         let text = content.text(dropped, None);
         return Ok(Framed { text, dropped, left_out: content.left_out_after(dropped) });
     }
-    // Not even the newest fits: as much of it as there is room for.
+    // Not even the newest piece fits, so as much of it as possible is shown.
     let newest = content.pieces.last().ok_or(ReferenceTooLarge)?;
     let mut chars = newest.text.chars().count() / 2;
     while chars > 0 {
@@ -98,7 +98,7 @@ impl FrameContent<'_> {
         self.left_out + self.pieces.iter().take(dropped).map(|piece| piece.messages).sum::<u64>()
     }
 
-    /// The whole text without the first pieces; with another text for the newest, if there is one.
+    /// Returns the whole text without the first pieces, and with another text for the newest piece if one is given.
     fn text(&self, dropped: usize, newest: Option<&str>) -> String {
         let mut lines: Vec<String> =
             self.title.map(|title| format!("title: {title}")).into_iter().collect();
@@ -119,7 +119,7 @@ impl FrameContent<'_> {
     }
 }
 
-/// Something that was said, so that it cannot look like something that somebody else said.
+/// Formats a message so that a part of it cannot look like another speaker's message.
 pub(super) fn line(when: ship_record::Timestamp, who: &str, text: &str) -> String {
     let text = text.trim().replace("\r\n", "\n").replace(['\r', '\n'], "\n  ");
     format!("[{when}] {who}: {text}")
@@ -197,7 +197,7 @@ mod tests {
         ) {
             let pieces = pieces(&texts);
             let content = FrameContent { head: "head", title: None, pieces: &pieces, left_out: 0 };
-            // Words of uneven weight: shorter is not always less.
+            // The words have uneven weight: a shorter text is not always cheaper.
             let count = |text: &str| text.split('a').map(|word| word.len() as u64 / weight).sum::<u64>();
             if let Ok(framed) = framed(content, ReferenceBudget { tokens, count: &count }) {
                 prop_assert!(count(&framed.text) <= tokens);

@@ -1,4 +1,4 @@
-//! The list of archived contexts, as `contexts/index.json` keeps it and as people and models get it.
+//! The list of archived contexts, as `contexts/index.json` stores it and as people and models see it.
 
 use std::collections::HashSet;
 
@@ -8,31 +8,31 @@ use ship_record::{ContextId, Timestamp};
 use super::snapshot::Snapshot;
 use super::turn::{millis, moment};
 
-/// So many contexts are listed when nobody says how many.
+/// The number of contexts that are listed by default.
 const LISTED: usize = 20;
 
-/// More are never listed at once.
+/// The number of contexts that are listed at most.
 pub const LISTED_MAX: usize = 200;
 
 /// One archived context in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexItem {
-    /// The context.
+    /// The id of the context.
     pub context: ContextId,
-    /// Its title.
+    /// The title of the context.
     pub title: String,
-    /// When it began.
+    /// The time at which it began.
     pub created_at: Timestamp,
-    /// When it was left.
+    /// The time at which it was left.
     pub archived_at: Timestamp,
-    /// How many messages were said in it.
+    /// The number of messages in it.
     pub message_count: u64,
-    /// What happened in it, on one line.
+    /// The beginning of its summary on one line.
     pub summary_preview: String,
 }
 
 impl IndexItem {
-    /// Makes the item of a snapshot; none when that context was not left.
+    /// Makes the item of a snapshot; `None` if the context was not left.
     pub fn of(snapshot: &Snapshot) -> Option<Self> {
         let archived_at = snapshot.archived_at()?;
         Some(Self {
@@ -45,7 +45,7 @@ impl IndexItem {
         })
     }
 
-    /// Returns the item as files, tools and commands show it.
+    /// Returns the item in the form that files, tools and commands show.
     pub fn to_json(&self) -> Json {
         Json::Object(Object::from([
             ("contextId", Json::from(self.context.as_str())),
@@ -70,15 +70,15 @@ impl IndexItem {
     }
 }
 
-/// The archived contexts of a chat, the one left last first. The order is that in which they were left, and not
-/// that of the times at which it was: a clock may be set back.
+/// The archived contexts of a chat, the one left last first. This order does not depend on their times, because a
+/// clock may be set back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
     items: Vec<IndexItem>,
 }
 
 impl Index {
-    /// Reads a list; none when it is not one, or holds something that is no item: then it is made anew.
+    /// Reads a list; `None` if it is not one or has an invalid item. Then the caller makes it again.
     pub fn read(object: &Object) -> Option<Self> {
         let known = object.get("v")?.as_u64()? == 1;
         let items = object.get("items").filter(|_| known)?.as_array()?;
@@ -88,13 +88,13 @@ impl Index {
         Some(Self { items: items.into_iter().filter(is_first).collect() })
     }
 
-    /// Returns the list, as it goes into a file.
+    /// Returns the list in the form of its file.
     pub fn to_object(&self) -> Object {
         let items: Array = self.items.iter().map(IndexItem::to_json).collect();
         Object::from([("v", Json::from(1u64)), ("items", items.into())])
     }
 
-    /// Adds the context that was left last, in place of what the list had of it.
+    /// Adds the context that was left last, and replaces its older item.
     pub fn add(&mut self, item: IndexItem) {
         self.remove(&item.context);
         self.items.insert(0, item);
@@ -105,17 +105,17 @@ impl Index {
         self.items.push(item);
     }
 
-    /// Takes a context out, because it is active again.
+    /// Removes a context that is active again.
     pub fn remove(&mut self, context: &ContextId) {
         self.items.retain(|item| item.context != *context);
     }
 
-    /// All of them.
+    /// Returns all archived contexts.
     pub fn items(&self) -> &[IndexItem] {
         &self.items
     }
 
-    /// The newest, as many as somebody asked for: from 1 to [`LISTED_MAX`].
+    /// Returns the newest contexts: as many as were asked for, from 1 to [`LISTED_MAX`].
     pub fn list(&self, limit: Option<u64>) -> &[IndexItem] {
         let limit = limit.map_or(LISTED, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let shown = limit.clamp(1, LISTED_MAX).min(self.items.len());
@@ -123,7 +123,7 @@ impl Index {
     }
 }
 
-/// What `chat_context_list` and `ship context list --json` give.
+/// Returns the result of `chat_context_list` and `ship context list --json`.
 pub fn listing(active: &Snapshot, index: &Index, limit: Option<u64>) -> Json {
     let time = |ts: Option<Timestamp>| ts.map_or(Json::Null, millis);
     let active = Object::from([

@@ -1,8 +1,7 @@
-//! Where a reference stands: directly before the message that it was fetched for.
+//! Places references directly before the message that they were fetched for.
 //!
-//! In the log it comes after that message, because it was fetched later. In a request it stands before it, in
-//! the one that fetched it and in all later ones, so that a person's message is followed by its answer and not
-//! by something old.
+//! In the log a reference comes after that message, because it was fetched later. In every request it stands before
+//! it, so that a person's message is followed by its answer and not by something old.
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
@@ -25,7 +24,7 @@ pub fn is_reference_line(message: &Object) -> bool {
     kind.and_then(Json::as_str) == Some("reference")
 }
 
-/// Whether the run has this reference already.
+/// Whether the run already has this reference.
 pub fn is_referenced<M: Borrow<UiMessage>>(
     messages: &[M],
     run_id: &str,
@@ -44,8 +43,8 @@ fn text<'m>(message: &'m UiMessage, key: &str) -> Option<&'m str> {
     meta(message, key).and_then(Json::as_str)
 }
 
-/// Puts each reference directly before the message that it was fetched for. One whose message is not there
-/// any more stays where it is, and of two that are the same the first is shown.
+/// Puts each reference directly before the message that it was fetched for. A reference without its message stays
+/// in place, and of two equal ones the first is shown.
 pub fn place_references<M: Borrow<UiMessage>>(messages: Vec<M>) -> Vec<M> {
     if !messages.iter().any(|message| is_reference(message.borrow())) {
         return messages;
@@ -67,7 +66,7 @@ pub fn place_references<M: Borrow<UiMessage>>(messages: Vec<M>) -> Vec<M> {
             Some(target) => {
                 let context = text(reference, "contextId").map(str::to_owned);
                 let mode = text(reference, "mode").map(str::to_owned);
-                // What came from the ledger has no context: each of those shows something else.
+                // A reference from the ledger has no context, and each of those shows something else.
                 let is_new = context.is_none() || seen.insert((target.clone(), context, mode));
                 if is_new {
                     before.entry(target).or_default().push(message);

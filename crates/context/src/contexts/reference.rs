@@ -1,4 +1,4 @@
-//! A reference: one assistant message that shows something of the past and says that it is only that.
+//! A reference: an assistant message that shows a part of the past and says so.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ pub enum RecallMode {
 }
 
 impl RecallMode {
-    /// The mode's name.
+    /// Returns the name of the mode.
     pub fn name(self) -> &'static str {
         match self {
             Self::Summary => "summary",
@@ -32,7 +32,7 @@ impl RecallMode {
         }
     }
 
-    /// Reads the mode's name.
+    /// Returns the mode with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Summary, Self::Recent, Self::Full].into_iter().find(|mode| mode.name() == name)
     }
@@ -55,7 +55,7 @@ pub enum LoadMode {
 }
 
 impl LoadMode {
-    /// Reads the mode's name.
+    /// Returns the mode with this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "switch" => Some(Self::Switch),
@@ -68,7 +68,7 @@ impl LoadMode {
         }
     }
 
-    /// Returns how deep the context is looked into; none when it becomes the active one.
+    /// Returns how much of the context is shown; `None` if it becomes the active one.
     pub fn looks(self) -> Option<RecallMode> {
         match self {
             Self::Switch => None,
@@ -79,32 +79,32 @@ impl LoadMode {
     }
 }
 
-/// Something of the past, ready to be shown.
+/// A part of the past that is ready to be shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
-    /// How many messages there were before what it shows.
+    /// The number of messages before the part that it shows.
     pub left_out: u64,
-    /// What tells it apart from others.
+    /// The metadata that tells it apart from others.
     pub(super) tags: Object,
 }
 
-/// What a reference was fetched for.
+/// The purpose of a reference.
 #[derive(Clone, Copy, Debug)]
 pub struct ReferenceOrigin<'a> {
     /// The id of the message that it becomes.
     pub id: &'a str,
-    /// The person's message that it stands before.
+    /// The person's message before which it stands.
     pub for_message: &'a str,
     /// The run that fetched it, if one did.
     pub run_id: Option<&'a str>,
-    /// When.
+    /// The time at which it was fetched.
     pub at: Timestamp,
 }
 
 impl Reference {
-    /// Makes the message.
+    /// Makes the message of the reference.
     pub fn into_message(self, fetched: ReferenceOrigin<'_>) -> UiMessage {
         let mut metadata = Object::from([
             ("v", Json::from(1u64)),
@@ -123,10 +123,10 @@ impl Reference {
     }
 }
 
-/// Looks into an archived context. `recent` bounds what [`RecallMode::Recent`] shows.
+/// Shows a part of an archived context. `recent` limits what [`RecallMode::Recent`] shows.
 ///
 /// # Errors
-/// When there is not even room to say what it is.
+/// Fails if there is not even room for its head.
 pub fn recalled(
     snapshot: &Snapshot,
     mode: RecallMode,
@@ -171,7 +171,7 @@ fn said(turns: &[Utterance]) -> Vec<FramePiece> {
     turns.iter().map(piece).collect()
 }
 
-/// The summary. That of a compaction tells nothing of what was said after it, so the end is told too.
+/// Returns the summary. That of a compaction says nothing about later messages, so the end is added.
 fn in_short(snapshot: &Snapshot) -> FramePiece {
     let mut lines = vec![snapshot.summary().to_owned()];
     if snapshot.is_compacted() {
@@ -228,7 +228,7 @@ mod tests {
         );
     }
 
-    /// What is between the fences.
+    /// Returns the text between the fences.
     fn inside(text: &str) -> String {
         text.lines().skip(5).filter(|line| !line.starts_with("```")).collect::<Vec<_>>().join("|")
     }

@@ -1,4 +1,4 @@
-//! What keeps a run from switching for ever.
+//! Limits the switches of a run.
 
 use std::borrow::Borrow;
 
@@ -7,24 +7,24 @@ use ship_message::{Role, UiMessage, UiPart};
 
 use super::reference::LoadMode;
 
-/// A run switches at most so many times.
+/// The number of switches that a run may make.
 pub const SWITCHES_A_RUN_MAX: usize = 3;
 
 /// A way to go from one context to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// On to a clean one.
+    /// The run goes on in a clean context.
     New,
-    /// Back to an archived one.
+    /// The run goes back to an archived context.
     Load,
-    /// On to a clean one, because this one is spoilt.
+    /// The run goes on in a clean context, because this one is spoilt.
     Clear,
-    /// On in a copy.
+    /// The run goes on in a copy.
     Fork,
 }
 
 impl Switch {
-    /// Why the context that is left was left, when nobody says.
+    /// Returns the reason for leaving a context if the call gives none.
     pub fn archive_reason(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -35,7 +35,7 @@ impl Switch {
     }
 }
 
-/// Whether a call switches. One that only looks does not, and neither does one that cannot be understood.
+/// Returns the switch that a call makes. A call that only looks, or that cannot be understood, makes none.
 pub fn switch_of(name: &str, input: Option<&Json>) -> Option<Switch> {
     match name {
         "chat_context_new" => Some(Switch::New),
@@ -50,7 +50,7 @@ pub fn switch_of(name: &str, input: Option<&Json>) -> Option<Switch> {
     }
 }
 
-/// Why a run may not switch; in words for the model.
+/// The reason why a run may not switch, in words for the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SwitchRefusal {
     /// There is nothing to leave.
@@ -66,11 +66,11 @@ pub enum SwitchRefusal {
     OneAtATime,
 }
 
-/// Whether a run that has switched so many times may do so again. `anything_said` is about the context that
-/// it would leave.
+/// Checks whether a run that has made so many switches may make another. `anything_said` concerns the context
+/// that it would leave.
 ///
 /// # Errors
-/// When it may not.
+/// Fails if the run may not switch.
 pub fn may_switch(switch: Switch, made: usize, anything_said: bool) -> Result<(), SwitchRefusal> {
     let leaves_nothing = match switch {
         Switch::New | Switch::Clear => !anything_said,
@@ -85,8 +85,7 @@ pub fn may_switch(switch: Switch, made: usize, anything_said: bool) -> Result<()
     }
 }
 
-/// Whether anything was said in a context beside what is being answered: the messages of the current request
-/// and answers that only switched are nothing.
+/// Whether a context has other messages than the current request. Answers that only switched do not count.
 pub fn anything_said<M: Borrow<UiMessage>>(messages: &[M], current: &[&str]) -> bool {
     messages.iter().map(Borrow::borrow).any(|message| match message.role() {
         Role::User => !message.id().is_some_and(|id| current.contains(&id)),
@@ -107,8 +106,8 @@ pub fn anything_said<M: Borrow<UiMessage>>(messages: &[M], current: &[&str]) -> 
     })
 }
 
-/// Gives the places of the parts in the order in which their calls are made. Those that switch the context come
-/// last: what is done behind one would be answered in another context.
+/// Returns the indexes of the parts in the order in which their calls are made. Calls that switch the context come
+/// last: a call after them would be answered in another context.
 pub fn calls_in_order(parts: &[UiPart]) -> Vec<usize> {
     let switches = |at: &usize| match &parts[*at] {
         UiPart::Tool(tool) => switch_of(tool.name().unwrap_or_default(), tool.input()).is_some(),

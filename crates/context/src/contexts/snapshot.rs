@@ -1,8 +1,8 @@
-//! A snapshot: what is written down of a context, for people, for lists and for searches.
+//! A snapshot describes a context, for people, for lists and for searches.
 //!
-//! An archived context is `contexts/archive/<contextId>.json`; the active one is shown in the same shape. A
-//! snapshot is derived: the sealed log it names is the truth, and when the two differ the snapshot is made
-//! again. It stands on the JSON object it was read from, so that what a newer program has put into it stays.
+//! An archived context is `contexts/archive/<contextId>.json`; the active one is shown in the same form. A snapshot
+//! is derived from the sealed log that it names; if the two differ, the snapshot is made again. It keeps the JSON
+//! object it was read from, so that fields of a newer program stay.
 
 use std::borrow::Borrow;
 
@@ -14,61 +14,61 @@ use super::story::Story;
 use super::text::{preview, without_marks};
 use super::turn::{Utterance, UtteranceLimits, millis, moment, newest};
 
-/// A preview is at most this long.
+/// The maximal length of a preview.
 pub(super) const PREVIEW_CHARS_MAX: usize = 240;
 
-/// What is known of a context beside what was said in it.
+/// The facts about a context besides its messages.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextFacts<'a> {
-    /// The context.
+    /// The id of the context.
     pub context: &'a ContextId,
-    /// When it began.
+    /// The time at which it began.
     pub created_at: Timestamp,
-    /// Its title, if it was given one.
+    /// The title, if it was given one.
     pub title: Option<&'a str>,
 }
 
-/// How a context was left.
+/// The circumstances in which a context was left.
 #[derive(Clone, Copy, Debug)]
 pub struct ArchiveNote<'a> {
-    /// When.
+    /// The time at which it was left.
     pub at: Timestamp,
-    /// Why: what whoever left it said, or else `new`, `load`, `clear`, `fork` or `rewind`.
+    /// The reason that was given, or else `new`, `load`, `clear`, `fork` or `rewind`.
     pub reason: &'a str,
-    /// The sealed log that holds it.
+    /// The sealed log that holds the context.
     pub sealed: Option<&'a SealedName>,
 }
 
-/// How much of a context is written down.
+/// The limits of a snapshot.
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotLimits {
-    /// `context.contexts.maxTurns` and `maxChars`
+    /// `context.contexts.maxTurns` and `maxChars`: the limits of its turns.
     pub turns: UtteranceLimits,
-    /// `context.contexts.searchTextMaxChars`
+    /// `context.contexts.searchTextMaxChars`: the limit of its search text.
     pub search_text_chars_max: usize,
 }
 
-/// Whether a context is the one that the chat works in.
+/// Says whether a context is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is.
+    /// The chat works in this context.
     Active,
-    /// It was left.
+    /// The context was left.
     Archived,
 }
 
-/// The message that a context was left at.
+/// The message at which a context was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointMessage {
-    /// The message.
+    /// The id of the message.
     pub message_id: String,
-    /// When it was said.
+    /// The time of the message.
     pub ts: Timestamp,
-    /// How it begins.
+    /// The beginning of its text.
     pub preview: String,
 }
 
-/// What is written down of a context.
+/// The description of a context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     context: ContextId,
@@ -76,7 +76,7 @@ pub struct Snapshot {
     object: Object,
 }
 
-/// The messages of a view.
+/// Returns the messages of a view.
 pub fn view_messages(view: &View) -> Vec<UiMessage> {
     let message = |object: &Object| UiMessage::from_json(Json::Object(object.clone())).ok();
     let lines = view.lines.iter().filter_map(|line| match &line.body {
@@ -87,7 +87,7 @@ pub fn view_messages(view: &View) -> Vec<UiMessage> {
 }
 
 impl Snapshot {
-    /// Writes down a context that was left.
+    /// Describes a context that was left.
     pub fn archived<M: Borrow<UiMessage>>(
         messages: &[M],
         known: ContextFacts<'_>,
@@ -119,7 +119,7 @@ impl Snapshot {
         Self { context: known.context.clone(), status: Status::Archived, object }
     }
 
-    /// Writes down the active context, as far as somebody wants to look at it.
+    /// Describes the active context, as far as it is to be shown.
     pub fn active<M: Borrow<UiMessage>>(
         messages: &[M],
         known: ContextFacts<'_>,
@@ -135,7 +135,7 @@ impl Snapshot {
             ("updatedAt", millis(story.updated_at)),
             ("title", story.title.as_str().into()),
         ]);
-        // What stands in no turn any more.
+        // The messages that the summary covers are not among the turns.
         if story.is_compacted {
             object.set("summary", story.summary.as_str());
         }
@@ -144,14 +144,14 @@ impl Snapshot {
         Self { context: known.context.clone(), status: Status::Active, object }
     }
 
-    /// The same, in this sealed log: the name is known once it is sealed.
+    /// Returns the snapshot with the name of its sealed log, which is known after sealing.
     #[must_use]
     pub fn sealed_as(mut self, log: &SealedName) -> Self {
         self.object.set("sealed", log.as_str());
         self
     }
 
-    /// Reads a snapshot; none when the object is something else, or of a version that we do not know.
+    /// Reads a snapshot; `None` if the object is not one, or has an unknown version.
     pub fn read(object: Object) -> Option<Self> {
         let context = object.str("contextId")?.parse().ok()?;
         let status = match object.str("status")? {
@@ -163,52 +163,52 @@ impl Snapshot {
         known.then_some(Self { context, status, object })
     }
 
-    /// Returns the object, as it goes into a file.
+    /// Returns the object in the form of its file.
     pub fn to_object(&self) -> &Object {
         &self.object
     }
 
-    /// The context.
+    /// Returns the id of the context.
     pub fn context(&self) -> &ContextId {
         &self.context
     }
 
-    /// Whether the chat works in it.
+    /// Returns whether the chat works in the context.
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// When it began.
+    /// Returns the time at which the context began.
     pub fn created_at(&self) -> Option<Timestamp> {
         self.object.get("createdAt").and_then(moment)
     }
 
-    /// When something was last said in it.
+    /// Returns the time of the last message.
     pub fn updated_at(&self) -> Option<Timestamp> {
         self.object.get("updatedAt").and_then(moment)
     }
 
-    /// When it was left.
+    /// Returns the time at which the context was left.
     pub fn archived_at(&self) -> Option<Timestamp> {
         self.object.get("archivedAt").and_then(moment)
     }
 
-    /// Why it was left.
+    /// Returns the reason for which the context was left.
     pub fn archive_reason(&self) -> Option<&str> {
         self.object.str("archiveReason")
     }
 
-    /// Its title.
+    /// Returns the title of the context.
     pub fn title(&self) -> &str {
         self.object.str("title").unwrap_or_default()
     }
 
-    /// What happened in it, in short.
+    /// Returns the summary of the context.
     pub fn summary(&self) -> &str {
         self.object.str("summary").unwrap_or_default()
     }
 
-    /// The beginning of the summary on one line, without headings.
+    /// Returns the beginning of the summary on one line, without headings.
     pub fn summary_preview(&self) -> String {
         let says =
             |line: &&str| !line.trim_start().starts_with('#') && line.trim() != "- (nothing)";
@@ -217,7 +217,7 @@ impl Snapshot {
         preview(&lines.join(" "), PREVIEW_CHARS_MAX)
     }
 
-    /// The message it was left at.
+    /// Returns the message at which the context was left.
     pub fn checkpoint(&self) -> Option<CheckpointMessage> {
         let object = self.object.get("checkpoint")?.as_object()?;
         Some(CheckpointMessage {
@@ -227,38 +227,38 @@ impl Snapshot {
         })
     }
 
-    /// What was said in it, the newest part. What cannot be read is left out.
+    /// Returns the newest utterances. Those that cannot be read are left out.
     pub fn turns(&self) -> Vec<Utterance> {
         let turns = self.object.get("turns").and_then(Json::as_array).unwrap_or_default();
         turns.iter().filter_map(Utterance::from_json).collect()
     }
 
-    /// What a search looks through.
+    /// Returns the text that a search uses.
     pub fn search_text(&self) -> &str {
         self.object.str("searchText").unwrap_or_default()
     }
 
-    /// How many messages were said in it, those behind a summary included.
+    /// Returns the number of messages, including those that a summary covers.
     pub fn message_count(&self) -> u64 {
         self.meta("messageCount").and_then(Json::as_u64).unwrap_or_default()
     }
 
-    /// How many turns it had that are older than those it shows.
+    /// Returns the number of turns that are older than those it shows.
     pub fn turns_left_out(&self) -> u64 {
         self.meta("turnsLeftOut").and_then(Json::as_u64).unwrap_or_default()
     }
 
-    /// How the last thing that a person said begins.
+    /// Returns the beginning of the person's last message.
     pub fn last_user_text_preview(&self) -> Option<&str> {
         self.meta("lastUserTextPreview").and_then(Json::as_str)
     }
 
-    /// Whether its older part is only in the summary.
+    /// Whether the older part of the context is only in the summary.
     pub fn is_compacted(&self) -> bool {
         self.meta("compacted").and_then(Json::as_bool) == Some(true)
     }
 
-    /// The sealed log that holds it.
+    /// Returns the sealed log that holds the context.
     pub fn sealed(&self) -> Option<SealedName> {
         self.object.str("sealed").and_then(SealedName::parse)
     }

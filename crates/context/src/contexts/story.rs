@@ -1,4 +1,4 @@
-//! What the messages of a context tell, before it is cut to size.
+//! Collects what a snapshot says about the messages of a context, before it is cut to size.
 
 use std::borrow::Borrow;
 
@@ -12,7 +12,7 @@ use super::title::{clean_title, title_of};
 use super::turn::{Speaker, Utterance, answered, meta, said, said_at, turns};
 use crate::compact::previous_summary;
 
-/// What the messages of a context tell, before it is cut to size.
+/// The content of a snapshot before it is cut to size.
 pub(super) struct Story {
     pub(super) title: String,
     pub(super) summary: String,
@@ -60,13 +60,13 @@ impl Story {
         meta
     }
 
-    /// The title, the summary, and of what was said the newest.
+    /// Returns the title, the summary, and the newest messages.
     pub(super) fn search_text(&self, chars_max: usize) -> String {
         let mut text = within(&format!("{}\n{}", self.title, self.summary), chars_max);
         let mut room = chars_max - text.chars().count();
         let mut newest = Vec::new();
         for turn in self.turns.iter().rev() {
-            // One for the line break.
+            // One character is for the line break.
             let Some(left) = room.checked_sub(1).filter(|left| *left > 0) else { break };
             let kept = within(&turn.text, left);
             room = left - kept.chars().count();
@@ -80,13 +80,13 @@ impl Story {
     }
 }
 
-/// How many messages a summary stands for.
+/// Returns the number of messages that a summary covers.
 fn summed_up(message: &UiMessage) -> u64 {
     let range = meta(message, "sourceRange").filter(|_| message.role() == Role::Assistant);
     range.and_then(|range| range.get("count")?.as_u64()).unwrap_or_default()
 }
 
-/// The last answer that told the person something, or else the last one.
+/// Returns the last answer that told the person something, or else the last answer.
 fn checkpoint(said: &[&UiMessage], began: Timestamp) -> Option<CheckpointMessage> {
     let answers = || said.iter().rev().filter(|message| message.role() == Role::Assistant);
     let message = answers().find(|it| !answered(it).is_empty()).or_else(|| answers().next())?;
@@ -97,7 +97,7 @@ fn checkpoint(said: &[&UiMessage], began: Timestamp) -> Option<CheckpointMessage
     })
 }
 
-/// A summary that needs no model: what was asked first and last, and what was answered last.
+/// Makes a summary without a model: the first and the last question, and the last answer.
 fn in_short(turns: &[Utterance]) -> String {
     let line = |label: &str, turn: &Utterance| {
         format!("{label}: {}", preview(&turn.text, PREVIEW_CHARS_MAX))

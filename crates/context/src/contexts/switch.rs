@@ -1,8 +1,8 @@
-//! What belongs to a context, and what a switch in the middle of a run takes along and leaves behind.
+//! Decides which messages belong to a context, and what a switch during a run takes along and leaves behind.
 //!
-//! The messages that the person waits for are moved to the context that is now active. All else that the run
-//! has done stays in the context that was left, where the call is answered too, so that the way in which it was
-//! left is seen there later.
+//! The messages that the person waits for move to the context that is now active. Everything else that the
+//! run has done stays in the context that was left. The call is answered there too, so that the context shows
+//! how it was left.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -17,13 +17,13 @@ use crate::close::close_message;
 /// The metadata field of a message that a switch ended: the ids of the messages that were taken along.
 pub const MOVED: &str = "moved";
 
-/// The messages that belong to a context. One that a switch took along belongs to where it was taken, even
-/// though the log that was left still holds it; one that was brought back later is behind that switch.
+/// Returns the messages that belong to a context. A message that a switch took along belongs to the other context,
+/// although the old log still holds it; a message that was brought back later stands after that switch.
 pub fn own_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
     let mut moved: HashSet<&str> = HashSet::new();
     let mut own = Vec::with_capacity(messages.len());
     for message in messages.iter().rev().map(Borrow::borrow) {
-        // A reference is of no use without the message that it was fetched for.
+        // A reference is useless without the message that it was fetched for.
         let id = match is_reference(message) {
             true => meta(message, "forMessageId").and_then(Json::as_str),
             false => message.id(),
@@ -38,8 +38,8 @@ pub fn own_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
     own
 }
 
-/// What the person is waiting for: the messages that the run answers. What joined the run on its way is among
-/// them, and what was answered by another run is not.
+/// Returns the messages that the run answers, for which the person is waiting. Messages that joined the run are
+/// among them; messages that another run answered are not.
 pub fn current_messages<'m, M: Borrow<UiMessage>>(
     messages: &'m [M],
     run_id: &str,
@@ -57,8 +57,8 @@ pub fn current_messages<'m, M: Borrow<UiMessage>>(
     current
 }
 
-/// Gives the message that a run leaves behind when it switches: all that it has written so far, with no call
-/// open, under this metadata and the ids of the messages that were taken along.
+/// Returns the message that a run leaves behind when it switches: everything it has written so far, without open
+/// calls, with this metadata and the ids of the messages that were taken along.
 pub fn message_left_behind(so_far: &UiMessage, mut metadata: Object, moved: &[&str]) -> UiMessage {
     let mut left = so_far.clone();
     close_message(&mut left);
@@ -82,7 +82,7 @@ mod tests {
         message
     }
 
-    /// What a run leaves that has called two tools, of which one has switched.
+    /// Makes the message of a run that has called two tools, one of which has switched.
     fn left() -> UiMessage {
         let call = |name, id| ToolPart::new(name, id, Json::Object(Object::new()));
         let mut switching = call("chat_context_new", "c2");

@@ -1,10 +1,10 @@
-//! Texts made short and plain.
+//! Makes texts short and plain.
 
-/// Stands where a text was cut in the middle.
+/// The mark where a text was cut in the middle.
 const CUT: &str = " […] ";
 
-/// Puts a text on one line: white space becomes single spaces, and what shows nothing or turns the direction
-/// of what follows is left out.
+/// Puts a text on one line: white space becomes single spaces, and characters that are invisible or turn the
+/// direction are left out.
 pub(super) fn one_line(text: &str) -> String {
     let visible: String = text
         .chars()
@@ -14,7 +14,7 @@ pub(super) fn one_line(text: &str) -> String {
     visible.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Joiners are not hidden: some scripts and most families of emoji need them.
+/// Whether a character is hidden. Joiners are not: some scripts and most emoji families need them.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
@@ -22,10 +22,10 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Nothing made of a line is longer; a line may be megabytes.
+/// The number of characters of a line that are used; a line may have megabytes.
 const LINE_CHARS_MAX: usize = 1_000;
 
-/// The beginning of a line, without its markdown.
+/// Returns the beginning of a line without its Markdown.
 pub(super) fn without_marks(line: &str) -> String {
     let mut plain = one_line(&line.chars().take(LINE_CHARS_MAX).collect::<String>());
     loop {
@@ -37,7 +37,7 @@ pub(super) fn without_marks(line: &str) -> String {
     }
 }
 
-/// Emphasis and code marks go, and of a link its text stays.
+/// Removes marks of emphasis and code, and replaces a link by its text.
 fn without_inline_marks(line: &str) -> String {
     let chars: Vec<char> = line.chars().collect();
     let mut plain = String::with_capacity(line.len());
@@ -65,7 +65,7 @@ fn without_inline_marks(line: &str) -> String {
     one_line(&plain)
 }
 
-/// The text of `[text](address)` that begins at `at`, and where it ends.
+/// Returns the text of `[text](address)` at `at`, and where the link ends.
 fn link(chars: &[char], at: usize) -> Option<(String, usize)> {
     let find =
         |from: usize, c: char| chars.iter().skip(from).position(|x| *x == c).map(|n| from + n);
@@ -91,9 +91,9 @@ fn without_leading_mark(line: &str) -> &str {
     }
 }
 
-/// The beginning of a text on one line, at most so many characters, with a mark when it is cut.
+/// Returns the beginning of a text on one line, of at most so many characters, with a mark if it is cut.
 pub(super) fn preview(text: &str, chars_max: usize) -> String {
-    // More is not looked at: a text may be megabytes.
+    // Only this part is read, because a text may have megabytes.
     let window: String = text.chars().take(chars_max.saturating_mul(4)).collect();
     let line = one_line(&window);
     let whole = window.len() == text.len() && line.chars().count() <= chars_max;
@@ -107,7 +107,7 @@ pub(super) fn preview(text: &str, chars_max: usize) -> String {
     cut
 }
 
-/// A text of at most so many characters: its beginning and its end, when it is too long.
+/// Returns a text of at most so many characters: its beginning and its end if it is too long.
 pub(super) fn within(text: &str, chars_max: usize) -> String {
     let chars = text.chars().count();
     if chars <= chars_max {
@@ -125,7 +125,7 @@ pub(super) fn within(text: &str, chars_max: usize) -> String {
     cut
 }
 
-/// Letters that are written without spaces between words.
+/// Whether a letter belongs to a script without spaces between words.
 pub(super) fn is_cjk(c: char) -> bool {
     matches!(
         c,

@@ -1,14 +1,14 @@
-//! The title of a context: a few words on one line.
+//! Makes the title of a context: a few words on one line.
 
 use ship_record::Timestamp;
 
 use super::text::{is_cjk, without_marks};
 use super::turn::{Speaker, Utterance};
 
-/// A title is at most so wide; a Chinese character takes two columns.
+/// The maximal width of a title; a Chinese character takes two columns.
 const COLUMNS_MAX: usize = 60;
 
-/// What people say before they say what they want.
+/// Words of greeting, which are not the topic.
 const GREETINGS: [&str; 24] = [
     "hi",
     "hello",
@@ -36,13 +36,12 @@ const GREETINGS: [&str; 24] = [
     "hellothere",
 ];
 
-/// A title from a title that somebody gave; none when there is nothing in it.
+/// Cleans a title that was given; `None` if it is empty.
 pub fn clean_title(given: &str) -> Option<String> {
     lines(given).next().map(|line| narrowed(&line)).filter(|title| !title.is_empty())
 }
 
-/// A title from what was said: the first thing that a person asked for, or else the first thing that was said
-/// at all, or else the day.
+/// Makes a title from messages: the person's first question, or else the first message, or else the day.
 pub fn title_of(turns: &[Utterance], began: Timestamp) -> String {
     let asked = || turns.iter().filter(|turn| turn.speaker == Speaker::User);
     let all = |turns: &mut dyn Iterator<Item = &Utterance>, only_meaningful: bool| {
@@ -61,7 +60,7 @@ pub fn title_of(turns: &[Utterance], began: Timestamp) -> String {
         })
 }
 
-/// The lines of a text that say something, without markdown. Code between fences says nothing.
+/// Returns the lines of a text with content, without Markdown. Code between fences does not count.
 fn lines(text: &str) -> impl Iterator<Item = String> {
     let mut in_code = false;
     text.lines().filter_map(move |line| {
@@ -74,7 +73,7 @@ fn lines(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A fence that closes on its own line is code within a line.
+/// Whether a line is a fence. One that closes on the same line is inline code.
 fn is_fence(line: &str) -> bool {
     let line = line.trim_start();
     let opens = |mark: &str| line.strip_prefix(mark).is_some_and(|rest| !rest.contains(mark));
@@ -91,7 +90,7 @@ fn is_meaningful(line: &str) -> bool {
     !letters.is_empty() && !GREETINGS.contains(&letters.as_str()) && !is_command(line)
 }
 
-/// `/context new` is for the program; `/etc/hosts is broken` is for the agent.
+/// Whether a line is a command: `/context new` is for the program, but `/etc/hosts is broken` is for the agent.
 fn is_command(line: &str) -> bool {
     let word = line.split(' ').next().unwrap_or_default();
     word.strip_prefix('/').is_some_and(|name| {
@@ -99,7 +98,7 @@ fn is_command(line: &str) -> bool {
     })
 }
 
-/// Up to where the first sentence ends. A dot inside a word ends none.
+/// Returns the first sentence. A dot inside a word does not end it.
 fn first_sentence(line: &str) -> &str {
     let mut chars = line.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -133,7 +132,7 @@ fn narrowed(line: &str) -> String {
         }
         cut.push(c);
     }
-    // A word is dropped only when that leaves most of the title.
+    // A word is dropped only if most of the title is left.
     if let Some((before, last)) = cut.rsplit_once(' ')
         && columns(before) > COLUMNS_MAX / 2
         && !last.chars().any(is_cjk)

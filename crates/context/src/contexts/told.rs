@@ -1,9 +1,9 @@
-//! What model and person are told of a switch.
+//! Describes a switch to the model and the person.
 
 use ship_message::json::{Json, Object};
 use ship_record::ContextId;
 
-/// What a call that switched gives: where the model is now, and what it left.
+/// Returns the output of a switching call: the active context, and the one that was left.
 pub fn switch_output(
     left: (&ContextId, &str),
     active: (&ContextId, &str),
@@ -28,7 +28,7 @@ pub fn switch_output(
     ]))
 }
 
-/// The line that a person sees on every switch: what was left, and how to return.
+/// Returns the line that a person sees on every switch: the context that was left, and how to return.
 pub fn switch_line(left: (&ContextId, &str), active_title: &str) -> String {
     let (context, title) = left;
     format!("Now in “{active_title}”. Left “{title}”; to return: /context load {context}")

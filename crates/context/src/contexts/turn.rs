@@ -1,7 +1,7 @@
-//! A turn: one thing that a person said or was told.
+//! Utterances: what a person said or was told, message by message.
 //!
-//! Turns are what people and models look at when they look back. They hold no tool output: of an answer they
-//! keep what the person got. The sealed log keeps the rest.
+//! People and models look at utterances when they look back. They contain no tool output: of an answer they keep
+//! what the person received. The sealed log keeps the rest.
 
 use std::borrow::Borrow;
 
@@ -13,28 +13,28 @@ use super::switch::own_messages;
 use super::text::within;
 use crate::OutputRules;
 
-/// One thing that was said.
+/// One message to or from a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Utterance {
-    /// When.
+    /// The time of the message.
     pub ts: Timestamp,
-    /// By whom.
+    /// The author of the message.
     pub speaker: Speaker,
-    /// What.
+    /// The text of the message.
     pub text: String,
 }
 
-/// Who said something.
+/// The author of an utterance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
-    /// A person.
+    /// The person in the chat.
     User,
-    /// The agent.
+    /// The agent of the chat.
     Assistant,
 }
 
 impl Speaker {
-    /// The name that stands in files.
+    /// Returns the name that stands in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -65,7 +65,7 @@ impl Utterance {
     }
 }
 
-/// Times in JSON are milliseconds.
+/// Writes a time in milliseconds, as JSON has it.
 pub(super) fn millis(ts: Timestamp) -> Json {
     Json::Number(ts.millis() as f64)
 }
@@ -74,31 +74,30 @@ pub(super) fn moment(json: &Json) -> Option<Timestamp> {
     json.as_number().map(|millis| Timestamp::from_millis(millis as i64))
 }
 
-/// A field of a message's metadata.
+/// Returns a field of a message's metadata.
 pub(super) fn meta<'m>(message: &'m UiMessage, key: &str) -> Option<&'m Json> {
     message.metadata()?.get(key)
 }
 
-/// When a message was said, if it says so.
+/// Returns the time of a message, if it has one.
 pub(super) fn said_at(message: &UiMessage) -> Option<Timestamp> {
     meta(message, "ts").and_then(moment)
 }
 
-/// Whether a message was said by somebody: summaries and references were not, and nothing but people and
-/// agents speaks.
+/// Whether a message was said by a person or the agent. Summaries and references were not.
 pub(super) fn is_said(message: &UiMessage) -> bool {
     let kind = meta(message, "kind").and_then(Json::as_str);
     let speaks = matches!(message.role(), Role::User | Role::Assistant);
     speaks && !matches!(kind, Some("summary" | "reference"))
 }
 
-/// The messages that were said in a context and belong to it.
+/// Returns the messages that were said in a context and belong to it.
 pub(super) fn said<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
     own_messages(messages).into_iter().filter(|message| is_said(message)).collect()
 }
 
-/// The turns of a context, the oldest first. A message that does not tell its time has that of the one
-/// before it, the first one that of the context's beginning.
+/// Returns the utterances of a context, the oldest first. A message without a time gets that of the message before
+/// it, and the first that of the context's beginning.
 pub fn turns<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Vec<Utterance> {
     let mut last = began;
     let mut turns = Vec::new();
@@ -116,7 +115,7 @@ pub fn turns<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Vec<Utte
     turns
 }
 
-/// What a person said: their text, and the names of their files.
+/// Returns a person's message: the text, and the names of the files.
 fn asked(message: &UiMessage) -> String {
     let mut lines = vec![message.text()];
     for part in message.parts() {
@@ -128,12 +127,12 @@ fn asked(message: &UiMessage) -> String {
     lines.join("\n")
 }
 
-/// What the person got of an answer: what was sent, or else the text. A channel that shows the text as it is
-/// written has shown both.
+/// Returns what the person received of an answer: what was sent, or else the text. A channel that shows the text as
+/// it is written has shown both.
 pub(super) fn answered(message: &UiMessage) -> String {
     let mut got: Vec<String> = Vec::new();
     for text in message.parts().iter().filter_map(sent) {
-        // The same again was not delivered again.
+        // A repeated text was not delivered again.
         if !got.contains(&text) {
             got.push(text);
         }
@@ -147,7 +146,7 @@ pub(super) fn answered(message: &UiMessage) -> String {
     got.join("\n")
 }
 
-/// What a `chat_send` that succeeded has sent: its text, and the names of its files.
+/// Returns what a successful `chat_send` has sent: its text, and the names of its files.
 fn sent(part: &UiPart) -> Option<String> {
     let UiPart::Tool(tool) = part else { return None };
     let done = tool.name() == Some("chat_send") && tool.state() == ToolState::OutputAvailable;
@@ -158,17 +157,17 @@ fn sent(part: &UiPart) -> Option<String> {
     Some(text.to_owned() + &files.collect::<String>())
 }
 
-/// How much of what was said is looked at.
+/// The limits of the utterances that are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtteranceLimits {
-    /// So many turns.
+    /// The number of utterances.
     pub turns_max: usize,
-    /// So many characters in all of them.
+    /// The number of characters in all of them.
     pub chars_max: usize,
 }
 
-/// Keeps the newest turns that are within the bounds, and tells how many are left out. The very newest is
-/// kept in any case, cut in the middle if it must be.
+/// Keeps the newest utterances within the limits, and returns the number of the others. The newest one is always
+/// kept, cut in the middle if necessary.
 pub fn newest(mut turns: Vec<Utterance>, bounds: UtteranceLimits) -> (Vec<Utterance>, usize) {
     let mut chars = 0;
     let mut kept = 0;

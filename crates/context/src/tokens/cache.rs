@@ -1,13 +1,12 @@
-//! Remembering what messages take.
+//! Remembers the token counts of messages.
 //!
 //! A window is counted before every step, and all but its last messages were in it the step before. They are
-//! known again by a hash of what they hold, so a message that was changed in place is counted anew, and the
-//! same words under another id are not.
+//! recognised by a hash of their content. So a message that was changed in place is counted again, and the same
+//! words under another id are not.
 //!
-//! The memory has two generations. A count that is used moves to the young one; when that is full, it
-//! becomes the old one, and what was old and has not been used since is forgotten. Each generation has room
-//! for a whole window: with less, counting a window from its first message on would forget every one of them
-//! just before it is asked for again.
+//! The memory has two generations. A count that is used moves to the young one. When that is full, it becomes the
+//! old one, and the counts of the old one are forgotten. Each generation has room for a whole window: with less
+//! room, counting a window from its first message on would forget each count just before it is needed again.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,7 +17,7 @@ use ship_message::{PartFields, UiMessage, UiPart};
 use super::Tokenizer;
 use super::family::Family;
 
-/// What messages take, for those that were counted lately.
+/// The counts of messages that were counted lately.
 ///
 /// ```
 /// use ship_context::{TokenCache, Tokenizer};
@@ -39,19 +38,19 @@ pub struct TokenCache {
     counted: u64,
 }
 
-/// Who counts, and a hash of what is counted. Two messages of one hash would have one count; at 64 bits that
-/// happens to nobody, and would only make an estimate wrong.
+/// The counter and a hash of the content. Two messages with one hash would share a count; at 64 bits that is very
+/// unlikely, and would only make an estimate wrong.
 type TokenCacheKey = (Family, u64);
 
 impl TokenCache {
-    /// Makes a memory for windows of up to `window_max` messages. It remembers at most twice as many, at a few
-    /// dozen bytes each.
+    /// Makes a cache for windows of up to `window_max` messages. It remembers at most twice as many, at a
+    /// few dozen bytes each.
     pub fn new(window_max: usize) -> Self {
         let generation_max = window_max.max(1);
         Self { young: HashMap::new(), old: HashMap::new(), generation_max, counted: 0 }
     }
 
-    /// What [`Tokenizer::message_tokens`] gives, counted only when it is not remembered.
+    /// Returns the result of [`Tokenizer::message_tokens`], counted only if it is not remembered.
     pub fn message_tokens(&mut self, tokenizer: &Tokenizer, message: &UiMessage) -> u64 {
         let key = (tokenizer.family(), hash_of(message));
         if let Some(tokens) = self.young.get(&key) {
@@ -68,28 +67,28 @@ impl TokenCache {
         tokens
     }
 
-    /// What all messages of a window take.
+    /// Returns the tokens of all messages of a window.
     pub fn window_tokens(&mut self, tokenizer: &Tokenizer, window: &[UiMessage]) -> u64 {
         window.iter().map(|message| self.message_tokens(tokenizer, message)).sum()
     }
 
-    /// How many messages had to be counted so far.
+    /// Returns the number of messages that had to be counted so far.
     pub fn counted(&self) -> u64 {
         self.counted
     }
 
-    /// How many messages are remembered.
+    /// Returns the number of messages that are remembered.
     pub fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }
 
-    /// Whether none is remembered.
+    /// Whether no message is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// A hash of everything that a message's count depends on: its role and its parts.
+/// Returns a hash of everything that a message's count depends on: its role and its parts.
 fn hash_of(message: &UiMessage) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.role().name().hash(&mut hasher);
@@ -100,7 +99,7 @@ fn hash_of(message: &UiMessage) -> u64 {
             UiPart::File(part) => hash_object(part.object(), &mut hasher),
             UiPart::Tool(part) => hash_object(part.object(), &mut hasher),
             UiPart::StepStart(part) => hash_object(part.object(), &mut hasher),
-            // These take nothing.
+            // These parts take no tokens.
             UiPart::SourceUrl(_)
             | UiPart::SourceDocument(_)
             | UiPart::Data(_)
@@ -118,8 +117,8 @@ fn hash_object(object: &Object, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Hashes one value without those it contains. How many those are is hashed, so that the sequence of all
-/// values can be read in one way only.
+/// Hashes one value without the values in it. Their number is hashed, so that different
+/// nestings give different sequences.
 fn hash_value(value: &Json, hasher: &mut DefaultHasher) {
     std::mem::discriminant(value).hash(hasher);
     match value {

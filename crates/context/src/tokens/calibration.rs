@@ -1,36 +1,36 @@
-//! Learning from providers how many tokens they count for ours.
+//! Learns from providers how many tokens they count for ours.
 //!
-//! Our vocabulary may not be the model's, and no one outside knows how a provider writes tools and turns
-//! into tokens. But it reports after every reply what the request took. From that each model gets a rate:
-//! reported by counted, of the last request that was long enough to tell, else the running mean of those
-//! before. The agent multiplies its own counts by it.
+//! Our vocabulary may not be the model's, and it is unknown how a provider writes tools and turns as tokens. But it
+//! reports after every answer what the request took. From that each model gets a rate of reported to counted
+//! tokens: that of the last request if it was long enough, or else the running mean of those before. The agent
+//! multiplies its own counts by it.
 //!
-//! Reports can be wrong. One of nothing, or of many times what was expected, teaches nothing. One of less than
-//! half may mean that a server has silently cut the request to a small window, as Ollama does; learning
-//! from it would let the next request grow ever longer, so it teaches nothing either.
+//! Reports can be wrong. A report of zero, or of many times the expected number, is ignored. A report of less than
+//! half may mean that a server has silently cut the request to a small window, as Ollama does. Learning from it
+//! would let the next requests grow ever longer, so it is ignored too.
 
 use ship_message::json::{Json, Object};
 
 use super::family::Family;
 
-/// How many models are remembered; the one that was heard of longest ago gives way.
+/// The number of models that are remembered; the one with the oldest report is dropped first.
 const MODELS_MAX: usize = 8;
 
-/// Below so many tokens a report is mostly about what a provider adds to every request. Multiplied by a
-/// factor that would be learnt from it, a long request would seem many times too long.
+/// The number of tokens from which a report is used for the factor. A smaller report mostly measures what a
+/// provider adds to every request, and a factor from it would make a long request seem many times too long.
 const FACTOR_FROM_TOKENS: u64 = 500;
 
-/// No tokenizer in use counts less or more than this for what another counts.
+/// The limits of the factor: no tokenizer in use differs more from another.
 const FACTOR_MIN: f64 = 0.5;
 const FACTOR_MAX: f64 = 4.0;
 
-/// So many times what was expected is no report of that request.
+/// The multiple of the expected number from which a report is absurd.
 const ABSURD_TIMES: u64 = 16;
 
 /// The least weight of a new report: old ones fade, because a chat changes from talk to code.
 const WEIGHT_MIN: f64 = 0.25;
 
-/// What was learnt of each model. Plain data, to be stored with the chat.
+/// The learnt rates of models. They are plain data, stored with the chat.
 ///
 /// ```
 /// use ship_context::Calibration;
@@ -45,7 +45,7 @@ const WEIGHT_MIN: f64 = 0.25;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// The one that was heard of last is last.
+    /// The rates, with the newest report last.
     models: Vec<ModelRate>,
 }
 
@@ -53,12 +53,12 @@ pub struct Calibration {
 struct ModelRate {
     model: String,
     factor: f64,
-    /// How many reports the factor is the mean of.
+    /// The number of reports that the factor is the mean of.
     reports: u64,
     anchor: Anchor,
 }
 
-/// The last request: what we counted, and what was reported.
+/// The last request: our count, and the report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Anchor {
     counted: u64,
@@ -66,15 +66,15 @@ struct Anchor {
 }
 
 impl Calibration {
-    /// Learns from a reply: `counted` is our own count of all that was sent;
-    /// `reported` is the whole input as the provider counted it, with what it read from its cache once.
+    /// Learns from an answer. `counted` is our own count of everything that was sent; `reported` is the whole input
+    /// as the provider counted it, including cached tokens once.
     pub fn learn(&mut self, model: &str, counted: u64, reported: u64) {
         let expected = self.expected(model, counted);
         let absurd = ABSURD_TIMES.saturating_mul(expected.max(FACTOR_FROM_TOKENS));
         if counted == 0 || reported == 0 || reported > absurd {
             return;
         }
-        // The server may have cut the request without a word.
+        // The server may have silently cut the request.
         if reported < expected / 2 {
             return;
         }
@@ -90,8 +90,8 @@ impl Calibration {
         self.models.push(learnt);
     }
 
-    /// Tells what a report of so many tokens is measured by. The next request is mostly the last one and something
-    /// more, so the factor is needed only for the difference.
+    /// Returns the number with which a report is compared. The next request is mostly the last one with an
+    /// addition, so the factor is needed only for the difference.
     fn expected(&self, model: &str, counted: u64) -> u64 {
         let Some(learnt) = self.models.iter().find(|learnt| learnt.model == model) else {
             return (counted as f64 * Family::of_model(model).starting_factor()).round() as u64;
@@ -101,18 +101,18 @@ impl Calibration {
             let more = (counted - then) as f64 * learnt.factor;
             return reported.saturating_add(more.round() as u64);
         }
-        // What was taken away took what the whole took, token for token.
+        // A removed part took as many tokens in proportion as the whole.
         (reported as f64 * (counted as f64 / then as f64)).round() as u64
     }
 
-    /// What a piece of a request takes, such as one message. Pieces are in proportion, so that they add up:
-    /// what the provider put around the last request is not counted for each of them again.
+    /// Returns the tokens of a piece of a request, such as one message. Pieces are proportional, so that they add
+    /// up: the provider's additions to the last request are not counted again for each of them.
     pub fn share(&self, model: &str, counted: u64) -> u64 {
         (counted as f64 * self.rate(model)).round() as u64
     }
 
-    /// How many tokens the provider counts for one of ours: as in the last request, or as in those before when
-    /// that one was too short to tell.
+    /// Returns how many tokens the provider counts for one of ours: from the last request, or from those before if
+    /// it was too short.
     pub fn rate(&self, model: &str) -> f64 {
         match self.models.iter().find(|learnt| learnt.model == model) {
             None => Family::of_model(model).starting_factor(),
@@ -125,12 +125,12 @@ impl Calibration {
         }
     }
 
-    /// Whether the model has taught anything.
+    /// Whether there is a report for the model.
     pub fn knows(&self, model: &str) -> bool {
         self.models.iter().any(|learnt| learnt.model == model)
     }
 
-    /// Takes over what `older` knows of models that have taught nothing here.
+    /// Takes over the rates of `older` for models without a report here.
     pub fn carry_over(&mut self, older: Self) {
         let unknown = older.models.into_iter().filter(|learnt| !self.knows(&learnt.model));
         let mut models: Vec<ModelRate> = unknown.collect();
@@ -144,13 +144,13 @@ impl Calibration {
         Some(self.models.remove(at))
     }
 
-    /// The data, to be stored.
+    /// Returns the data in the form in which it is stored.
     pub fn to_object(&self) -> Object {
         let models = self.models.iter();
         models.map(|learnt| (learnt.model.clone(), learnt.to_json())).collect()
     }
 
-    /// Reads what [`Self::to_object`] gave. What cannot be read is left out, and so learnt again.
+    /// Reads the result of [`Self::to_object`]. Invalid entries are left out, and so learnt again.
     pub fn from_object(object: &Object) -> Self {
         let learnt = object.iter().filter_map(|(model, json)| ModelRate::from_json(model, json));
         let mut models: Vec<ModelRate> = learnt.collect();
@@ -165,12 +165,12 @@ impl ModelRate {
         Self { model: model.to_owned(), factor, reports: 0, anchor }
     }
 
-    /// The first reports have equal weight, later ones a quarter.
+    /// Adds a report. The first reports have equal weight, later ones a quarter.
     fn add(&mut self, ratio: f64) {
         self.reports = self.reports.saturating_add(1);
         let weight = (1.0 / self.reports as f64).max(WEIGHT_MIN);
         let factor = self.factor + (ratio - self.factor) * weight;
-        // Four digits are more than an estimate is worth, and short to store.
+        // Four digits are more than the estimate needs, and short to store.
         self.factor = (factor.clamp(FACTOR_MIN, FACTOR_MAX) * 10_000.0).round() / 10_000.0;
     }
 
@@ -201,7 +201,7 @@ mod tests {
     use super::super::Tokenizer;
     use super::*;
 
-    /// A provider that counts so many times our tokens, give or take three in a hundred.
+    /// A provider that counts a multiple of our tokens, give or take three percent.
     fn report(random: &mut Random, counted: u64, factor: f64) -> u64 {
         let noise = 0.97 + random.below(601) as f64 / 10_000.0;
         (counted as f64 * factor * noise).round() as u64
@@ -211,7 +211,7 @@ mod tests {
         (estimate as f64 - truth).abs() <= truth * part
     }
 
-    /// Counts of a chat that grows, in English, Chinese and code.
+    /// Counts of a growing chat in English, Chinese and code.
     fn growing_counts(model: &str, kind: &str) -> Vec<u64> {
         let (_, text) = texts::ordinary(24_000).into_iter().find(|text| text.0 == kind).unwrap();
         let tokenizer = Tokenizer::for_model(model);

@@ -1,11 +1,11 @@
-//! Which family a model is of, by its name: that says how its text becomes tokens.
+//! Finds the family of a model by its name, which decides how its text becomes tokens.
 //!
-//! The vocabularies are in the program, packed; what each adds to its size is in the manifest. A family is
-//! found without loading one.
+//! The vocabularies are packed into the program; the manifest says what each adds to its size. Finding a family
+//! does not load one.
 
 use tiktoken::CoreBpe;
 
-/// Models that count alike.
+/// A family of models that count alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Family {
     /// gpt-4o, 4.1, 4.5, 5, the o series, gpt-oss.
@@ -21,14 +21,14 @@ pub(super) enum Family {
     Glm4,
     Glm5,
     MiniMax,
-    /// Everything else, Gemini and Grok among them: their tokenizers are not public, or not here.
+    /// All other models, such as Gemini and Grok: their tokenizers are not public, or not included here.
     #[default]
     Unknown,
 }
 
-/// What a name says about the family; the first that is found in it wins.
+/// The names that identify a family; the first one that is part of the model's name wins.
 ///
-/// A distilled model has the tokenizer of what it was distilled into, so those names come first.
+/// A distilled model has the tokenizer of the model it was distilled into, so those names come first.
 const NAMES: [(&str, Family); 24] = [
     ("claude", Family::Claude),
     ("distill-llama", Family::Llama),
@@ -57,7 +57,7 @@ const NAMES: [(&str, Family); 24] = [
 ];
 
 impl Family {
-    /// Reads a model's name, with or without the names of who serves it before a slash.
+    /// Finds the family from a model's name, with or without the name of the host before a slash.
     pub(super) fn of_model(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         if is_o_series(&name) {
@@ -67,7 +67,7 @@ impl Family {
         found.map_or(Self::Unknown, |(_, family)| family)
     }
 
-    /// The tokenizer; the first call for a vocabulary loads it, which takes about a tenth of a second.
+    /// Returns the tokenizer; the first call for a vocabulary loads it, which takes about a tenth of a second.
     pub(super) fn encoding(self) -> Option<&'static CoreBpe> {
         tiktoken::get_encoding(self.encoding_name())
     }
@@ -87,18 +87,18 @@ impl Family {
         }
     }
 
-    /// How many tokens the provider is expected to count for each of ours before it has reported any.
+    /// Returns the expected ratio of the provider's tokens to ours before its first report.
     ///
     /// Claude's tokenizer is not public. Published comparisons with o200k give 1.16 for English, 1.21 for
-    /// mathematics and 1.30 for code up to Claude 4.6, and Anthropic gives up to 1.35 more from 4.7 on,
-    /// where Chinese stayed as it was. This is the middle of all that; too high only makes a first request
-    /// shorter than it could be.
+    /// mathematics and 1.30 for code up to Claude 4.6. Anthropic gives up to 1.35 more from 4.7 on, where Chinese
+    /// stayed the same. This is the middle of all that; a value that is too high only makes a first request shorter
+    /// than it could be.
     pub(super) fn starting_factor(self) -> f64 {
         if self == Self::Claude { 1.35 } else { 1.0 }
     }
 }
 
-/// `o1`, `o3-mini`, `o4-mini-2025-04-16` and those to come.
+/// Whether a name is of the o series: `o1`, `o3-mini`, `o4-mini-2025-04-16` and later ones.
 fn is_o_series(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next() == Some(b'o')

@@ -1,7 +1,7 @@
-//! What a file takes: by what a model makes of it, never by the base64 that it travels in.
+//! Counts the tokens of a file by what a model makes of it, never by its base64.
 //!
-//! An image is paid for by its pixels, which stand in the first bytes of the file. Text is put into the
-//! message as text. Everything else is a guess that the next report of the provider corrects.
+//! An image costs by its pixels, which stand in the first bytes of the file. Text is put into the message as text.
+//! All other counts are guesses, which the next report of the provider corrects.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,21 +10,20 @@ use ship_message::FilePart;
 use super::Tokenizer;
 use super::family::Family;
 
-/// An image of unknown size, and any other file that is not known better: about as much as a full page.
+/// The tokens of an image of unknown size, and of any other unknown file: about as much as a full page.
 const UNKNOWN_TOKENS: u64 = 1_500;
 
-/// How many bytes of a PDF make a token. Anthropic gives 1,500 to 3,000 tokens for the text of a page, and
+/// The number of bytes of a PDF for one token. Anthropic gives 1,500 to 3,000 tokens for the text of a page, and
 /// shows the page as an image besides; pages take from ten thousand bytes (text) to a hundred thousand (scans).
 const PDF_BYTES_FOR_TOKEN: u64 = 20;
 
-/// The base64 in which an image's size is looked for; before it, a photograph may have previews and colours.
+/// The length of the base64 in which an image's size is searched; previews and colours may stand before it.
 const HEADER_CHARS: usize = 256 * 1024;
 
-/// No rule that is known gives an image more.
+/// The highest count that any known rule gives to an image.
 const IMAGE_TOKENS_MAX: u64 = 1_600;
 
-/// What a file takes at most, as a model is charged for it, told without a vocabulary: a token is a byte at
-/// least.
+/// Returns the most tokens that a file can cost, without a vocabulary: a token has at least one byte.
 pub fn file_tokens_at_most(file: &FilePart) -> u64 {
     let data = Data::of_url(file.url());
     let media_type = media_type(file, data.as_ref());
@@ -37,14 +36,14 @@ pub fn file_tokens_at_most(file: &FilePart) -> u64 {
     name + content.max(IMAGE_TOKENS_MAX)
 }
 
-/// What kind of file it is: as the part says, or else as its data does.
+/// Returns the media type that the part gives, or else the one in its data.
 fn media_type(file: &FilePart, data: Option<&Data<'_>>) -> String {
     let declared = data.map_or("", |data| data.media_type);
     let media_type = if file.media_type().is_empty() { declared } else { file.media_type() };
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The tokens of a file part.
+/// Returns the tokens of a file part.
 pub(super) fn file_tokens(tokenizer: &Tokenizer, file: &FilePart) -> u64 {
     let data = Data::of_url(file.url());
     let media_type = media_type(file, data.as_ref());
@@ -73,11 +72,11 @@ fn is_text(media_type: &str) -> bool {
         || media_type.ends_with("+xml")
 }
 
-/// Width and height in pixels.
+/// The width and the height in pixels.
 type Pixels = (f64, f64);
 
-/// What an image takes, by the rule of who made the model. Most others cut images into squares of 28 pixels,
-/// of which each is a token; that is near to Anthropic's rule.
+/// Returns the tokens of an image by the rule of the model's maker. Most others cut images into squares of 28
+/// pixels, each of which is a token; that is close to Anthropic's rule.
 fn image_tokens(family: Family, pixels: Pixels) -> u64 {
     match family {
         Family::OpenAi | Family::OpenAiOld => in_tiles(pixels),
@@ -94,7 +93,7 @@ fn image_tokens(family: Family, pixels: Pixels) -> u64 {
     }
 }
 
-/// OpenAI: fitted into 2048 × 2048, the shorter side made 768, then 170 for each tile of 512 × 512, and 85.
+/// OpenAI's rule: fit into 2048 × 2048, the shorter side to 768, then 170 for each tile of 512 × 512, and 85.
 fn in_tiles((width, height): Pixels) -> u64 {
     let fit = (2048.0 / width.max(height)).min(1.0);
     let shorter = (768.0 / (width.min(height) * fit)).min(1.0);
@@ -102,7 +101,7 @@ fn in_tiles((width, height): Pixels) -> u64 {
     85 + 170 * (tiles(width) * tiles(height)) as u64
 }
 
-/// Anthropic: the longer side made 1568, then a token for 750 pixels, 1,600 at most.
+/// Anthropic's rule: the longer side to 1568, then a token for every 750 pixels, at most 1,600.
 fn by_area((width, height): Pixels) -> u64 {
     let fit = (1568.0 / width.max(height)).min(1.0);
     (width * fit * height * fit / 750.0).ceil().clamp(1.0, IMAGE_TOKENS_MAX as f64) as u64
@@ -125,13 +124,13 @@ impl<'a> Data<'a> {
         Some(Self { media_type, is_base64, content })
     }
 
-    /// How many bytes the content has.
+    /// Returns the number of bytes of the content.
     fn bytes(&self) -> u64 {
         let chars = self.content.len() as u64;
         if self.is_base64 { chars / 4 * 3 } else { chars }
     }
 
-    /// The first bytes are enough to find an image's size.
+    /// Returns the size of an image from its first bytes.
     fn pixels(&self) -> Option<Pixels> {
         if !self.is_base64 {
             return None;
@@ -143,7 +142,8 @@ impl<'a> Data<'a> {
         has_pixels.then_some((size.width as f64, size.height as f64))
     }
 
-    /// The text; one that is not base64 is counted as it is escaped, which is rare and a little too much.
+    /// Returns the text. One that is not base64 is counted in its escaped form, which is rare and
+    /// a little too much.
     fn text(&self) -> Option<String> {
         if !self.is_base64 {
             return Some(self.content.to_owned());
@@ -156,7 +156,7 @@ impl<'a> Data<'a> {
 mod tests {
     use super::*;
 
-    /// The first bytes of a PNG of this size, and then a lot of data.
+    /// Makes the first bytes of a PNG of this size, followed by much data.
     fn png(width: u32, height: u32) -> FilePart {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         bytes.extend(width.to_be_bytes());

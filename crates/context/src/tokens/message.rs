@@ -1,8 +1,8 @@
-//! What a message takes: everything of it that is sent, once.
+//! Counts the tokens of a message: everything in it that is sent, once.
 //!
-//! What counts is what the model is shown. A call without a word beside it is not free, a picture is not the
-//! base64 it travels in, and data parts and sources stay with us. Reasoning is counted although it goes only
-//! to the model that wrote it: in most chats that is the model that is asked.
+//! The form that the model is shown counts. A call without text is not free, a picture does not cost its base64,
+//! and data parts and sources are not sent. Reasoning is counted although only the model that wrote it gets it
+//! back: in most chats that is the model that is asked.
 
 use ship_message::json::Json;
 use ship_message::{PartFields, ReasoningPart, Role, ToolPart, UiMessage, UiPart};
@@ -11,14 +11,14 @@ use super::Tokenizer;
 use super::file::file_tokens;
 use super::tokenizer::MESSAGE_TOKENS;
 
-/// What sets a part apart from the next.
+/// The tokens between a part and the next.
 const PART_TOKENS: u64 = 3;
 
-/// What stands around a call and around its result: ids, and that it is one.
+/// The tokens around a call and around its result, such as ids.
 const CALL_TOKENS: u64 = 12;
 
 impl Tokenizer {
-    /// Counts a message as [`shown_to_model`](crate::shown_to_model) gives it.
+    /// Counts a message in the form that [`shown_to_model`](crate::shown_to_model) gives.
     pub fn message_tokens(&self, message: &UiMessage) -> u64 {
         let parts = message.parts().iter();
         let tokens: u64 = match message.role() {
@@ -30,7 +30,7 @@ impl Tokenizer {
         MESSAGE_TOKENS + tokens
     }
 
-    /// Of a person only words and files are sent.
+    /// Counts a part of a person's message, of which only words and files are sent.
     fn persons_part(&self, part: &UiPart) -> u64 {
         match part {
             UiPart::Text(text) => PART_TOKENS + self.count(text.text()),
@@ -60,7 +60,7 @@ impl Tokenizer {
         }
     }
 
-    /// Thoughts that the provider hides are sent back as data of about four bytes for a token.
+    /// Counts reasoning. Hidden reasoning is sent back as data of about four bytes for a token.
     fn reasoning(&self, part: &ReasoningPart) -> u64 {
         let hidden = part
             .provider_metadata()
@@ -78,7 +78,7 @@ impl Tokenizer {
         2 * CALL_TOKENS + texts + values
     }
 
-    /// A text is sent as it is, everything else as JSON.
+    /// Counts a value: a text is sent as it is, any other value as JSON.
     fn value(&self, value: &Json) -> u64 {
         match value.as_str() {
             Some(text) => self.count(text),

@@ -1,29 +1,29 @@
-//! Cutting a text where the tokenizer would be slow.
+//! Cuts a text where the tokenizer would be slow.
 //!
-//! A tokenizer splits a text into words, and then merges the bytes of each word. Three kinds of text make
-//! that slow. A word may be very long: a megabyte of one letter, of spaces, of Chinese without a comma. Some
-//! splitters look at all the rest of the text after a word, so that a long text in one call costs its length
-//! squared. And characters of very many scripts fill the automaton that splits: it makes states for each
-//! script beside each other, and has room for some twenty. What is worse, once it was filled a few times it
-//! stays slow for whatever it has no state for, as long as the process lives.
+//! A tokenizer splits a text into words, and then merges the bytes of each word. Three kinds of text make that
+//! slow. A word may be very long: a megabyte of one letter, of spaces, of Chinese without a comma. Some splitters
+//! look at the whole rest of the text after a word, so that a long text in one call costs its length squared. And
+//! characters of very many scripts fill the automaton that splits: it makes states for each pair of scripts, and
+//! has room for some twenty. Worse, after it was filled a few times it stays slow for everything it has no state
+//! for, as long as the process lives.
 //!
-//! So a text is given to the tokenizer in pieces of a few kilobytes. They end where a word surely ends, which
-//! changes no count; ordinary text has such a place in every line. Only where a stretch has none for
-//! kilobytes is it cut anywhere. And a text with characters of very many scripts is looked at first: when a
-//! few of them make up most of it, as on a page in ten languages, the others are kept from the automaton and
-//! counted character by character; when none stands out, all are.
+//! So a text goes to the tokenizer in pieces of a few kilobytes. They end where a word surely ends, which changes
+//! no count; ordinary text has such a place in every line. Only a stretch without one for kilobytes is cut
+//! anywhere. A text with characters of very many scripts is examined first. If a few scripts make up most of it, as
+//! on a page in ten languages, the others are kept from the automaton and counted character by character; if none
+//! stands out, all are.
 
-/// From this length on a piece ends with the next word, and a word is cut. A power of two, because the longest
-/// tokens of repeated characters are powers of two long.
+/// The length from which a piece ends with the next word, and a word is cut. It is a power of two, because the
+/// longest tokens of repeated characters have lengths that are powers of two.
 const PIECE_BYTES: usize = 2048;
 
-/// So many blocks of rare characters of one text go to the automaton. One language uses fewer than ten.
+/// The number of blocks of rare characters of one text that go to the automaton. One language uses fewer than ten.
 const BLOCKS_MAX: usize = 16;
 
-/// With so many blocks no few of them stand out, and it is not looked for them any further.
+/// The number of blocks from which none is expected to stand out, and the search for them ends.
 const BLOCKS_COUNTED_MAX: usize = 64;
 
-/// How much of a text's rare characters the most used blocks must hold to be those it is written in.
+/// The share of a text's rare characters that the most used blocks must have to count as its scripts.
 const WRITTEN_IN_PERCENT: u64 = 80;
 
 /// A part of a text.
@@ -31,15 +31,15 @@ const WRITTEN_IN_PERCENT: u64 = 80;
 pub(super) enum TextPiece<'a> {
     /// Text that the tokenizer counts fast.
     Text(&'a str),
-    /// A character to be counted alone.
+    /// A character that is counted alone.
     Rare(char),
 }
 
-/// Cuts a text and gives its parts in order.
+/// Cuts a text and passes its parts on in order.
 pub(super) fn for_each_piece<'a>(text: &'a str, mut take: impl FnMut(TextPiece<'a>)) {
     let fast = FastBlocks::of(text);
     let mut start = 0;
-    // Where the word that is being read began, at the earliest.
+    // This is the earliest possible beginning of the current word.
     let mut word = 0;
     let mut before = ' ';
     for (at, c) in text.char_indices() {
@@ -69,8 +69,8 @@ fn take_text<'a>(text: &'a str, take: &mut impl FnMut(TextPiece<'a>)) {
     }
 }
 
-/// Whether a word surely ends between these characters, in the patterns of all vocabularies: none has white
-/// space behind anything else, and none a mark behind letters and digits, save for the apostrophe.
+/// Whether a word surely ends between these characters, in the patterns of all vocabularies: none has white space
+/// after anything else, and none a mark after letters and digits, except for the apostrophe.
 fn ends_between(before: char, next: char) -> bool {
     if next == ' ' || next == '\t' {
         return !before.is_whitespace();
@@ -87,8 +87,8 @@ fn is_cjk_mark(c: char) -> bool {
     matches!(c, '\u{3001}' | '\u{3002}' | '\u{ff01}' | '\u{ff08}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}')
 }
 
-/// Whether a character is split off by the automaton and not by the scanners for ASCII and for Chinese,
-/// Japanese and Korean. The letters of western Europe are too common to be called rare.
+/// Whether the automaton splits off a character, and not the scanners for ASCII and for Chinese, Japanese and
+/// Korean. The letters of western Europe are too common to count as rare.
 fn is_rare(c: char) -> bool {
     !matches!(
         c,
@@ -100,8 +100,8 @@ fn is_rare(c: char) -> bool {
     )
 }
 
-/// The blocks of rare characters that the automaton is given of a text. A block has the 64 characters that
-/// differ in their last byte only, and so share states of the automaton.
+/// The blocks of rare characters of a text that go to the automaton. A block has the 64 characters that differ only
+/// in their last byte, and so share states of the automaton.
 enum FastBlocks {
     All,
     Only(Vec<u32>),
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// The work for a piece depends on its length alone; so what is done for a text is linear in it.
+    /// The work for a piece depends only on its length, so the work for a text is linear in it.
     #[test]
     fn no_piece_is_longer_than_its_limit() {
         for (name, text) in texts::all(100_000) {

@@ -1,9 +1,8 @@
-//! Counting a character alone.
+//! Counts a single character.
 //!
-//! What a rare character takes depends on which of its bytes the vocabulary knows together. Those tokens are
-//! few, and merging at most four bytes is a matter of some lookups; so this is exact for the character, and
-//! leaves out only that its neighbours might have shared a token with it. Of characters that follow one
-//! another at random, few do.
+//! The tokens of a rare character depend on which of its bytes the vocabulary knows together. Those tokens are few,
+//! and merging at most four bytes takes only some lookups. So the count is exact for the character, and ignores
+//! only that its neighbours might have shared a token with it. Among characters in random order, few do.
 
 use std::collections::HashMap;
 
@@ -15,19 +14,19 @@ pub(super) struct CharTokens {
     ranks: HashMap<u32, u32>,
 }
 
-/// Some vocabularies leave out numbers, so that the last of them is beyond their size.
+/// Some vocabularies skip numbers, so that their last number is beyond their size.
 const GAPS_MAX: usize = 4096;
 
 impl CharTokens {
-    /// Looks through a vocabulary, which takes some milliseconds.
+    /// Searches a vocabulary, which takes some milliseconds.
     pub(super) fn of_vocabulary(encoding: &CoreBpe) -> Self {
         let ids = 0..(encoding.vocab_size() + GAPS_MAX) as u32;
         let ranks = ids.filter_map(|id| Some((key(&encoding.decode(&[id]))?, id))).collect();
         Self { ranks }
     }
 
-    /// The tokens of a character outside of ASCII: as long as two neighbours make a token, those that make
-    /// the one of the lowest rank are joined.
+    /// Counts the tokens of a character outside of ASCII: as long as two neighbours make a token, the pair with the
+    /// lowest rank is joined.
     pub(super) fn count(&self, c: char) -> u64 {
         let mut buffer = [0; 4];
         let bytes = c.encode_utf8(&mut buffer).as_bytes();
@@ -47,7 +46,7 @@ impl CharTokens {
     }
 }
 
-/// The bytes as a number, if they can be part of one character.
+/// Returns the bytes as a number, if they can be part of one character.
 fn key(bytes: &[u8]) -> Option<u32> {
     let inside = (2..=4).contains(&bytes.len()) && bytes.iter().all(|byte| !byte.is_ascii());
     inside.then(|| bytes.iter().fold(0, |key, byte| key << 8 | u32::from(*byte)))

@@ -1,4 +1,4 @@
-//! The tokenizer of a model: what its texts take.
+//! The tokenizer of a model, which counts the tokens of its texts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,13 +8,13 @@ use super::family::Family;
 use super::pieces::{TextPiece, for_each_piece};
 use super::rare::CharTokens;
 
-/// What stands between one block or message and the next.
+/// The tokens between one block or message and the next.
 pub(super) const MESSAGE_TOKENS: u64 = 4;
 
 /// Counts tokens as a model does, or as nearly as is known.
 ///
-/// Making one costs nothing; the first count of a process loads the vocabulary, in about a tenth of a second.
-/// [`surely_fits`](super::surely_fits) mostly makes that unnecessary.
+/// Making one costs nothing. The first count of a process loads the vocabulary, in about a tenth of a second;
+/// [`surely_fits`](super::surely_fits) mostly avoids that.
 ///
 /// ```
 /// use ship_context::Tokenizer;
@@ -26,14 +26,14 @@ pub(super) const MESSAGE_TOKENS: u64 = 4;
 #[derive(Clone, Debug, Default)]
 pub struct Tokenizer {
     family: Family,
-    /// Made when the first text has more kinds of rare characters than is usual.
+    /// Made for the first text with more kinds of rare characters than usual.
     chars: Arc<OnceLock<CharTokens>>,
 }
 
 impl Tokenizer {
-    /// The tokenizer for a model, by its name as providers spell it. A model of an unknown family is counted
-    /// with OpenAI's present vocabulary, and so is Claude, whose own is not public; what they count is learnt
-    /// by [`Calibration`](super::Calibration).
+    /// Returns the tokenizer for a model, by its name as providers spell it. A model of an unknown family is
+    /// counted with OpenAI's present vocabulary, and so is Claude, whose own is not public;
+    /// [`Calibration`](super::Calibration) learns their real counts.
     pub fn for_model(model: &str) -> Self {
         Self { family: Family::of_model(model), chars: Arc::default() }
     }
@@ -42,17 +42,17 @@ impl Tokenizer {
         self.family
     }
 
-    /// Counts the tokens of a text, in time in proportion to its length.
+    /// Counts the tokens of a text, in time proportional to its length.
     ///
-    /// The count is that of the vocabulary, but for words of more than 2,048 bytes (a token or two too many
-    /// for each 2,048) and for texts with characters of more than 16 blocks of 64 beyond western Europe's and
-    /// Chinese, Japanese and Korean: the characters of all but the most used blocks are counted one by one,
+    /// The count is that of the vocabulary, with two exceptions. Words of more than 2,048 bytes get a token or two
+    /// too many for each 2,048. In texts with characters of more than 16 blocks of 64, beyond those of western
+    /// Europe and Chinese, Japanese and Korean, all but the most used blocks are counted character by character,
     /// which is rather too much.
     pub fn count(&self, text: &str) -> u64 {
         if text.is_empty() {
             return 0;
         }
-        // Cannot be missing: a test loads every family's. A byte for a token is the safe thing to say.
+        // It cannot be missing: a test loads every family's. One byte per token is the safe fallback.
         let Some(encoding) = self.family.encoding() else { return text.len() as u64 };
         let mut tokens = 0;
         for_each_piece(text, |piece| {
@@ -66,7 +66,7 @@ impl Tokenizer {
         tokens
     }
 
-    /// Counts system blocks, each with what sets it apart from the next.
+    /// Counts system blocks, with the tokens between one and the next.
     pub fn system_tokens(&self, blocks: &[String]) -> u64 {
         blocks.iter().map(|block| self.count(block) + MESSAGE_TOKENS).sum()
     }
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// The exact counts are what is slow here, hence few models and small texts.
+    /// The exact counts are slow here, so there are few models and small texts.
     #[test]
     fn pathological_text_is_counted_within_a_tenth() {
         for model in ["gpt-4o", "deepseek-chat"] {

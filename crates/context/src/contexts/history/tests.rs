@@ -12,7 +12,7 @@ fn room() -> ReferenceBudget<'static> {
     ReferenceBudget { tokens: 1_000_000, count: &chars }
 }
 
-/// A ledger in which people and the agent take turns.
+/// Makes a ledger in which people and the agent take turns.
 fn ledger(texts: &[&str]) -> Vec<LedgerLine> {
     let line = |(at, text): (usize, &&str)| {
         let number = at as u64 + 1;
