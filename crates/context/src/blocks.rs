@@ -1,31 +1,31 @@
-//! What a model is told before anything was said: the system blocks, in their order.
+//! Makes the system blocks, which a model reads before all messages, in their order.
 //!
-//! Each block is one text of its own, and changes only when its source does, so that providers can keep
-//! what comes before it. What differs from request to request is no block; it travels with the message it
-//! belongs to (see [`shown_to_model`](crate::shown_to_model)). History is never put into a block.
+//! Each block is a text of its own, and changes only when its source does, so that providers can cache everything
+//! before it. Content that differs from request to request is not a block; it travels with its message (see
+//! [`shown_to_model`](crate::shown_to_model)). History is never put into a block.
 
 use std::fmt::Write as _;
 
 /// One system block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemBlock {
-    /// What it is, as `ship inspect` names it.
+    /// The name of the block, as `ship inspect` shows it.
     pub name: String,
-    /// What it says.
+    /// The text for the model.
     pub text: String,
 }
 
-/// How the person gets to see the answer.
+/// Says how the person sees the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputRules {
-    /// The channel shows the answer's text as it is written: terminal and HTTP.
+    /// The channel shows the text of the answer as it is written: terminal and HTTP.
     Streamed,
     /// The channel shows only what `chat_send` delivers: Telegram.
     ToolStrict,
 }
 
 impl OutputRules {
-    /// The rules of a channel. One that nobody knows shows what is written.
+    /// Returns the rules of a channel. An unknown channel shows the text as it is written.
     pub fn of_channel(channel: Option<&str>) -> Self {
         match channel {
             Some("telegram") => Self::ToolStrict,
@@ -37,67 +37,67 @@ impl OutputRules {
 /// A skill in the overview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillLine {
-    /// Its name.
+    /// The name of the skill.
     pub name: String,
-    /// When to use it, or why it cannot be used.
+    /// The purpose of the skill, or the reason why it cannot be used.
     pub description: String,
-    /// Whether it can be loaded.
+    /// Whether the skill can be loaded.
     pub usable: bool,
 }
 
-/// A skill whose text is loaded.
+/// A skill with its text loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedSkill {
-    /// Its name.
+    /// The name of the skill.
     pub name: String,
-    /// Its SKILL.md, without the front matter.
+    /// The text of its SKILL.md, without the front matter.
     pub text: String,
 }
 
-/// Where the blocks come from.
+/// The sources of the blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockSources {
-    /// The project's folder.
+    /// The path of the project folder.
     pub project_root: String,
-    /// The chat.
+    /// The key of the chat.
     pub chat_key: String,
-    /// Where the chat lives, if known.
+    /// The channel of the chat, if it is known.
     pub channel: Option<String>,
-    /// What the platform calls the chat, if known.
+    /// The id of the chat on its platform, if it is known.
     pub chat_id: Option<String>,
-    /// The request, when it shall stand in the first block.
+    /// The id of the request, if it shall stand in the first block.
     pub request_id: Option<String>,
-    /// How the person gets to see the answer.
+    /// The way in which the person sees the answer.
     pub output_rules: OutputRules,
     /// Whether the agent has the tools to leave a context and come back.
     pub has_contexts: bool,
-    /// `.ship/profile/Primary.md`
+    /// The text of `.ship/profile/Primary.md`.
     pub profile_primary: Option<String>,
-    /// `.ship/profile/other.md`
+    /// The text of `.ship/profile/other.md`.
     pub profile_other: Option<String>,
-    /// The chat's `memory/Primary.md`
+    /// The text of the chat's `memory/Primary.md`.
     pub memory: Option<String>,
-    /// `Agent.md`
+    /// The text of `Agent.md`.
     pub agent: Option<String>,
-    /// The skills there are.
+    /// The existing skills.
     pub skills: Vec<SkillLine>,
-    /// The skills that are loaded, in the order in which they were.
+    /// The loaded skills, in the order in which they were loaded.
     pub loaded: Vec<LoadedSkill>,
 }
 
-/// The role of an agent that was given none.
+/// The role of an agent without a text of its own.
 const DEFAULT_ROLE: &str = include_str!("prompts/default_role.md");
 
-/// What every agent is told about its tools and its contexts.
+/// The text about tools and contexts for every agent.
 const BUILT_IN: &str = include_str!("prompts/built_in.md");
 
-/// When to use which of the tools for contexts.
+/// The text about the use of the tools for contexts.
 const CONTEXTS: &str = include_str!("prompts/contexts.md");
 
 const STREAMED: &str = include_str!("prompts/streamed.md");
 const TOOL_STRICT: &str = include_str!("prompts/tool_strict.md");
 
-/// Makes the blocks. Sources without text make none.
+/// Makes the blocks. A source without text makes none.
 pub fn system_blocks(sources: &BlockSources) -> Vec<SystemBlock> {
     let mut blocks = Vec::new();
     let mut add = |name: &str, text: &str| {

@@ -1,17 +1,17 @@
-//! How large a request may be before the history is summarised.
+//! Computes how large a request may be before the history is summarised.
 
-/// What a model is held to whose window nobody knows.
+/// The window that is assumed for a model whose window is unknown.
 const UNKNOWN_WINDOW: u64 = 12_000;
 
-/// The budget of a request in tokens: what is set, or what the window allows when an answer of `max_tokens`
-/// must fit as well, with a tenth to spare, because counting is approximate.
+/// Returns the budget of a request in tokens: the configured one, or else what the window allows beside an answer
+/// of `max_tokens`, less a tenth, because counting is approximate.
 pub fn input_budget(set: Option<u64>, window: Option<u64>, max_tokens: u64) -> u64 {
     match (set, window) {
         (Some(tokens), _) => tokens,
         (None, None) => UNKNOWN_WINDOW,
         (None, Some(window)) => {
             let room = window - max_tokens.min(window / 4);
-            // Nine tenths, without a product that could overflow.
+            // This is nine tenths, without a product that could overflow.
             room / 10 * 9 + room % 10 * 9 / 10
         }
     }

@@ -1,10 +1,9 @@
-//! A message that ends: nothing more comes.
+//! Closes a message to which nothing more is added.
 
 use ship_message::{INTERRUPTED_CALL, TextState, UiMessage, UiPart};
 
-/// Closes the message of a run that has ended, or goes on elsewhere: a step that brought nothing and a text that
-/// never began are left out, a text that broke off is as complete as it will be, and a call that was cut off
-/// has failed.
+/// Closes the message of a run that has ended or continues elsewhere. A step without content and a text that never
+/// began are left out, an interrupted text counts as complete, and an interrupted call as failed.
 pub fn close_message(message: &mut UiMessage) {
     let parts = message.parts_mut();
     parts.retain(|part| !matches!(part, UiPart::Text(text) if text.text().is_empty()));

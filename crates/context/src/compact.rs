@@ -1,15 +1,15 @@
-//! Compaction: making a context smaller without losing the thread.
+//! Compaction: makes a context smaller without losing the thread.
 //!
-//! Everything here is pure: what must go is planned from sizes alone, and what the older part said is told
-//! by a model or, when none can, by a deterministic extract. Who calls it asks the model and rotates the log.
+//! Everything here is pure. Sizes alone decide what is left out. The older part is summarised by a model or, if
+//! none can, by a deterministic extract. The caller asks the model and rotates the log.
 //!
-//! - [`CompactionGoal`] says when a request is too large and how large it may be afterwards. The floor is what cannot
-//!   shrink; the target lies halfway between the floor and the trigger, so that the next compaction is half
-//!   of that way off, and none follows at once.
-//! - [`prunable`] names the tool outputs that nobody needs any more.
-//! - [`cut`] says which messages stay as they are: the open request, and the newest ones as far as they fit.
-//! - [`transcript`] is the older part as text, for whoever sums it up; [`accept`] is the gate that such a
-//!   summary must pass; [`extract`] sums up without a model, and cannot fail.
+//! - [`CompactionGoal`] says when a request is too large and how large it may be afterwards. The floor cannot
+//!   shrink; the target lies halfway between the floor and the trigger, so that the next
+//!   compaction is not due at once.
+//! - [`prunable`] names the tool outputs that are no longer needed.
+//! - [`cut`] chooses the messages that stay: the open request, and the newest ones as far as they fit.
+//! - [`transcript`] is the older part as text for the model that summarises; [`accept`] checks the summary;
+//!   [`extract`] makes one without a model, and cannot fail.
 
 mod cut;
 mod extract;
@@ -29,23 +29,23 @@ pub use summary::{
 };
 pub use transcript::{TranscriptChunks, chunks, transcript};
 
-/// How a compaction was done; each is tried when the one before it was not enough or failed.
+/// The method of a compaction; each is tried if the one before it failed or was not enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompactionMethod {
     /// Superseded and old tool output is left out.
     Prune,
-    /// The older part is summarised, and the newest messages stay as many as the settings say.
+    /// The older part is summarised, and as many of the newest messages stay as the settings say.
     Summary,
     /// Fewer of the newest messages stay.
     SmallerTail,
     /// The older part is too long for one summary, and is summarised piece by piece.
     Chunks,
-    /// No model could sum all of it up: what none did is extracted.
+    /// No model could summarise all of it, and the rest is extracted.
     Extract,
 }
 
 impl CompactionMethod {
-    /// The rung's name in events and on screens.
+    /// Returns the name of the method in events and on screens.
     pub fn name(self) -> &'static str {
         match self {
             Self::Prune => "prune",
@@ -56,20 +56,20 @@ impl CompactionMethod {
         }
     }
 
-    /// The rung of a name.
+    /// Returns the method with this name.
     pub fn named(name: &str) -> Option<Self> {
         let all = [Self::Prune, Self::Summary, Self::SmallerTail, Self::Chunks, Self::Extract];
         all.into_iter().find(|rung| rung.name() == name)
     }
 }
 
-/// A message and what it takes of a request.
+/// A message and its share of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct WeighedMessage<'a> {
-    /// The message.
+    /// The message itself.
     pub message: &'a ship_message::UiMessage,
-    /// Its tokens as it is shown.
+    /// The tokens of the message as it is shown.
     pub tokens: u64,
-    /// Whether it is of the open request, and stays as it is.
+    /// Whether it belongs to the open request, and so stays.
     pub is_open: bool,
 }

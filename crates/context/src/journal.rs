@@ -1,13 +1,12 @@
-//! The journal of a run: its parts as they become final, so that a run that was cut off can go on.
+//! The journal of a run: its parts as they become final, so that an interrupted run can continue.
 //!
-//! The first line tells which run it is, since when, and which message it is writing. Every further line says
-//! what one part of that message now is, that the call in it is about to take effect, that an answer ended
-//! before it was complete; and each tells how long the run had worked by then, which no clock and no pause can
-//! change. The journal is not the truth about anything that ended: the message in the context log is, and its
-//! line ends the run.
+//! The first line names the run, its start, and the message that it writes. Every further line has the new content
+//! of one part, or says that a call is about to take effect, or that an answer ended before it was complete. Each
+//! line also has the time that the run had worked by then, which no clock and no pause can change. The journal is
+//! not the truth about a run that has ended: the message in the context log is, and its line ends the run.
 //!
-//! A run that outgrows its model's window is settled: what it has so far goes into the log as a message, and
-//! the run goes on in another one, with a journal of its own. See [`SettledWork`].
+//! A run that outgrows its model's window is settled: its work so far goes into the log as a message, and the run
+//! continues in another message with a journal of its own. See [`SettledWork`].
 
 use std::collections::BTreeSet;
 
@@ -17,74 +16,74 @@ use ship_record::{LedgerSeq, Timestamp};
 
 use crate::SettledWork;
 
-/// What a run begins with.
+/// The first line of a journal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStart {
-    /// The run.
+    /// The id of the run.
     pub run_id: String,
-    /// The message it writes.
+    /// The id of the message that it writes.
     pub message_id: String,
-    /// The request it answers.
+    /// The id of the request that it answers.
     pub request_id: String,
     /// The last ledger entry that it had read when it began.
     pub inbox: Option<LedgerSeq>,
-    /// When it began. Unknown in older journals.
+    /// The time at which it began. Unknown in older journals.
     pub started: Option<Timestamp>,
-    /// What tells its system blocks from those of another run: a digest for each name.
+    /// The digests of its system blocks, by name, which tell them from those of another run.
     pub blocks: Object,
-    /// What it has done in messages that were settled.
+    /// The work that it has done in settled messages.
     pub earlier: SettledWork,
-    /// What its message begins with: the parts that were not settled with the one before.
+    /// The first parts of its message: those that were not settled with the message before.
     pub parts: Vec<Json>,
-    /// The call among them that has switched the context already.
+    /// The call among them that has already switched the context.
     pub switched: Option<String>,
 }
 
-/// One further line.
+/// A further line of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JournalLine {
-    /// Part `at` of the message is now this.
+    /// Part `at` of the message now has this content.
     Part {
-        /// Its place.
+        /// The index of the part.
         at: usize,
-        /// What it is.
+        /// The content of the part.
         part: Json,
     },
-    /// The call that is part `at` is about to take effect.
+    /// The call in part `at` is about to take effect.
     Begun {
-        /// The part's place.
+        /// The index of the part.
         at: usize,
     },
-    /// The answer that ends with part `at - 1` ended for this reason, which is not that it was complete.
+    /// The answer that ends with part `at - 1` ended for this reason, and was not complete.
     Ended {
-        /// How many parts the message had then.
+        /// The number of parts that the message had then.
         at: usize,
-        /// Why it ended.
+        /// The reason why it ended.
         reason: FinishReason,
     },
     /// The run has ended; its message is in the log.
     End,
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
-    /// What the run began with.
+    /// The first line of the journal.
     pub start: RunStart,
     /// The message so far.
     pub message: UiMessage,
-    /// The places of calls that may have taken effect.
+    /// The indexes of calls that may have taken effect.
     pub begun: BTreeSet<usize>,
-    /// Why the last answer ended, if that is known and nothing has come after it.
+    /// The reason why the last answer ended, if it is known and nothing has followed.
     pub finish_reason: Option<FinishReason>,
-    /// How long the run had worked when the last line was written, in milliseconds.
+    /// The time that the run had worked when the last line was written, in milliseconds.
     pub worked_ms: u64,
-    /// Whether the run has said that it ended.
+    /// Whether the journal says that the run has ended.
     pub ended: bool,
 }
 
 impl RunStart {
-    /// The first line.
+    /// Returns the first line of the journal.
     pub fn to_object(&self) -> Object {
         let mut object = Object::from([
             ("kind", "start"),
@@ -117,24 +116,24 @@ impl RunStart {
     }
 }
 
-/// In a line: how long the run had worked when it was written, in milliseconds.
+/// The field of a line with the time that the run had worked, in milliseconds.
 const WORKED: &str = "workedMs";
 
-/// The time that a line tells.
+/// Returns the time in a line.
 fn moment(object: &Object) -> Option<Timestamp> {
     let millis = object.get("ts").and_then(Json::as_number)?;
     Some(Timestamp::from_millis(millis as i64))
 }
 
 impl JournalLine {
-    /// The line, and how long the run has worked by now.
+    /// Returns the line with the time that the run has worked by now.
     pub fn into_object_after(self, worked_ms: u64) -> Object {
         let mut object = self.into_object();
         object.set(WORKED, worked_ms);
         object
     }
 
-    /// The line.
+    /// Returns the line without that time.
     pub fn into_object(self) -> Object {
         match self {
             Self::Part { at, part } => Object::from([
@@ -170,7 +169,7 @@ impl JournalLine {
 }
 
 impl Journal {
-    /// The journal of a run that begins.
+    /// Makes the journal of a run that begins.
     pub fn of(start: RunStart) -> Self {
         let parts = start.parts.iter().cloned().map(UiPart::from_json).collect();
         let message = UiMessage::new(start.message_id.clone(), Role::Assistant, parts);
@@ -184,12 +183,11 @@ impl Journal {
         }
     }
 
-    /// Reads a journal; nothing when no run was begun. A line that says nothing we know, and all behind it,
-    /// is not believed.
+    /// Reads a journal; `None` if no run was begun. An unknown line and everything after it is not trusted.
     pub fn read(lines: &[Object]) -> Option<Self> {
         let (first, rest) = lines.split_first()?;
         let mut journal = Self::of(RunStart::from_object(first)?);
-        // Older programs told when a run waited, and nothing of how long it worked.
+        // Older programs recorded when a run waited, but not how long it worked.
         let is_pause = |line: &&Object| matches!(line.str("kind"), Some("waits" | "goesOn"));
         for object in rest.iter().filter(|line| !is_pause(line)) {
             let Some(line) = JournalLine::from_object(object) else { break };
@@ -202,7 +200,7 @@ impl Journal {
         Some(journal)
     }
 
-    /// Takes a line; false when it does not follow from those before it.
+    /// Applies a line. Returns false if it does not follow from the lines before it.
     fn take(&mut self, line: JournalLine) -> bool {
         let parts = self.message.parts_mut();
         match line {
@@ -211,11 +209,11 @@ impl Journal {
                 match at.cmp(&parts.len()) {
                     std::cmp::Ordering::Less => parts[at] = part,
                     std::cmp::Ordering::Equal => {
-                        // Something has come after the answer, so how that ended matters no more.
+                        // Something has followed the answer, so the reason for its end no longer matters.
                         self.finish_reason = None;
                         parts.push(part);
                     }
-                    // A part is missing before this one.
+                    // A part before this one is missing.
                     std::cmp::Ordering::Greater => return false,
                 }
             }
@@ -267,7 +265,7 @@ mod tests {
         let stamped = |line: JournalLine, ms| line.into_object_after(ms);
         let mut objects = vec![start().to_object(), stamped(text(1), 700), stamped(text(2), 900)];
         assert_eq!(Journal::read(&objects).unwrap().worked_ms, 900);
-        // A person's answer is written by whoever heard it.
+        // The process that receives a person's answer writes it.
         objects.push(text(2).into_object());
         assert_eq!(Journal::read(&objects).unwrap().worked_ms, 900);
     }

@@ -1,17 +1,16 @@
-//! Decisions about contexts.
+//! Decides about contexts, without acting.
 //!
-//! Everything here is a pure function of its arguments: it opens no file and no socket, and it knows no
-//! clock. What acts on these decisions is the agent.
+//! Everything here is a pure function of its arguments: it opens no file and no socket, and has no clock. The agent
+//! acts on these decisions.
 //!
-//! - [`system_blocks`] says what a model is told before anything was said.
-//! - [`shown_to_model`] says what a model is shown of what was said.
-//! - [`compact`] says what is left out of a context that has grown too large, and what takes its place.
-//! - [`contexts`] says what is kept of a context that was left, and what a run sees when it goes to another.
+//! - [`system_blocks`] makes the texts that a model reads before all messages.
+//! - [`shown_to_model`] prepares the messages that a model is shown.
+//! - [`compact`] plans what is left out of a context that has grown too large, and what takes its place.
+//! - [`contexts`] describes contexts that were left, and what a run sees when it goes to another.
 //! - [`close_message`] ends the message of a run.
-//! - [`input_budget`] says how large a request may be before the history is summarised.
-//! - [`Tokenizer`] says how much of a model's window something takes, [`Calibration`] what the provider will
-//!   make of it.
-//! - [`recover`] says what is to be done about a chat, from what its logs hold.
+//! - [`input_budget`] computes how large a request may be before the history is summarised.
+//! - [`Tokenizer`] counts tokens, and [`Calibration`] learns how many the provider counts.
+//! - [`recover`] decides what to do about a chat, from its logs.
 
 // A new kind of part or chunk must stop the build wherever it matters.
 #![warn(clippy::wildcard_enum_match_arm)]

@@ -1,7 +1,7 @@
-//! What is to be done about a chat, from what its logs hold.
+//! Decides what to do about a chat, from its logs.
 //!
-//! Asked whenever a lane is taken: after a crash, after a clean stop, and in the middle of a busy day alike.
-//! There is no other memory of what was going on.
+//! The agent asks whenever it takes a lane: after a crash, after a clean stop, and during normal work alike. There
+//! is no other memory of unfinished work.
 
 use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, ToolState, UiMessage, UiPart};
@@ -11,35 +11,34 @@ use crate::contexts::{MOVED, is_reference_line};
 use crate::settle::{after_switch, settled_count, settled_parts};
 use crate::{Journal, RunStart};
 
-/// What is to be done about a chat.
+/// The next thing to do about a chat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recovery {
-    /// Nothing.
+    /// There is nothing to do.
     Idle,
-    /// Tell the person what a run that ended has said; the ledger does not know of it yet.
+    /// Tell the person what a finished run has said; the ledger does not have it yet.
     Deliver(UiMessage),
-    /// Go on with the run after its last recorded part.
+    /// Continue the run after its last recorded part.
     Continue(Journal),
-    /// What the run had so far was settled, and it was cut off before the next journal was begun: begin it,
-    /// and go on.
+    /// Begin the next journal and continue: the run was settled, and interrupted before its next journal was begun.
     Settled(Journal),
-    /// The run waits for a person's word or a client's tool.
+    /// Wait: the run needs a person's approval or the output of a client's tool.
     Parked(Journal),
-    /// Run what has come in.
+    /// Run the messages that have arrived.
     RunPending,
 }
 
-/// What recovery must know of the tools.
+/// The facts about tools that recovery needs.
 pub trait KnownTools {
-    /// Whether a call may be made again when nobody knows whether it took effect.
+    /// Whether a call may be repeated if it is unknown whether it took effect.
     fn is_safe_to_repeat(&self, name: &str) -> bool;
 
-    /// Whether the tool runs with the client, so that a call of it waits for an answer from outside.
+    /// Whether the tool runs with the client, so that a call waits for an answer from outside.
     fn runs_on_client(&self, name: &str) -> bool;
 }
 
-/// Decides. `new_lines` are the ledger's lines behind the inbox cursor of the view, and `delivered` tells
-/// whether the ledger has what the run has said.
+/// Decides what to do. `new_lines` are the ledger's lines after the inbox cursor of the view, and `delivered` says
+/// whether the ledger has what the run said.
 pub fn recover(
     view: Option<&View>,
     new_lines: &[LedgerLine],
@@ -64,7 +63,7 @@ pub fn recover(
                 return Recovery::Deliver(message);
             }
             Some(_) => {}
-            // The ledger has its answer, or it says itself that it ended: its message was in the log.
+            // The ledger has its answer, or the journal says that it ended, so its message is in the log.
             None if journal.ended || delivered(&journal.start) => {}
             None if is_parked(&journal.message, tools) => return Recovery::Parked(journal),
             None => {
@@ -77,7 +76,7 @@ pub fn recover(
     if waiting || ends_with_a_question(view) { Recovery::RunPending } else { Recovery::Idle }
 }
 
-/// In the `meta` of a ledger entry: people said it to one another.
+/// The field in the `meta` of a ledger entry for a message between people.
 pub const OBSERVED: &str = "observed";
 
 /// Whether a line of the ledger is a person's message to the agent.
@@ -88,11 +87,12 @@ pub fn is_question(line: &LedgerLine) -> bool {
     entry.entry.str("role") == Some("user") && !observed
 }
 
-/// Every run ends with a message of the assistant that is not a settled one. A person's message at the end was
-/// put into the context by a run that was cut off before it began, unless the context was branched off there.
+/// Whether a context ends with an unanswered message of a person. Every run ends with an assistant message
+/// that is not a settled one, so a run was interrupted here before it began, unless the context was branched
+/// off at this point.
 pub fn ends_with_a_question(view: Option<&View>) -> bool {
     let Some(view) = view else { return false };
-    // A reference was fetched for a question, and answers none.
+    // A reference was fetched for a question, and does not answer it.
     let Some(last) = view.messages().rfind(|message| !is_reference_line(message)) else {
         return false;
     };
@@ -101,8 +101,8 @@ pub fn ends_with_a_question(view: Option<&View>) -> bool {
     asks || settled_count(last).is_some()
 }
 
-/// Whether the run was cut off while it left this context: what it had is in the log, and the switch is still
-/// to be made.
+/// Whether the run was interrupted while it left this context: its work is in the log, but the switch
+/// is not made yet.
 fn is_switching(view: Option<&View>, journal: &Journal) -> bool {
     let Some(mut messages) = view.map(View::messages) else { return false };
     let id = journal.start.message_id.as_str();
@@ -112,14 +112,14 @@ fn is_switching(view: Option<&View>, journal: &Journal) -> bool {
     })
 }
 
-/// The message that the run has put into the log, if it has.
+/// Returns the message that the run has put into the log, if it has.
 fn final_message(view: Option<&View>, journal: &Journal) -> Option<UiMessage> {
     let mut messages = view?.messages();
     let found = messages.find(|message| message.str("id") == Some(&journal.start.message_id))?;
     UiMessage::from_json(Json::Object(found.clone())).ok()
 }
 
-/// A run is parked while a call waits for an answer from outside.
+/// Whether a run is parked, because a call waits for an answer from outside.
 fn is_parked(message: &UiMessage, tools: &dyn KnownTools) -> bool {
     message.parts().iter().any(|part| {
         let UiPart::Tool(tool) = part else { return false };
@@ -129,8 +129,8 @@ fn is_parked(message: &UiMessage, tools: &dyn KnownTools) -> bool {
     })
 }
 
-/// A call that may have taken effect is not made again: its outcome is unknown. One that had not begun, or
-/// that is safe to repeat, stays open and is made.
+/// Settles the calls of an interrupted run. A call that may have taken effect is not repeated: its outcome is
+/// unknown. A call that had not begun, or that is safe to repeat, stays open and is made.
 fn settle_calls(journal: &mut Journal, tools: &dyn KnownTools) {
     for (at, part) in journal.message.parts_mut().iter_mut().enumerate() {
         if let UiPart::Tool(tool) = part
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// `safe` may run twice, `client` runs elsewhere.
+    /// Tools of which `safe` may run twice and `client` runs elsewhere.
     struct Tools;
 
     impl KnownTools for Tools {
@@ -193,7 +193,7 @@ mod tests {
         LedgerLine { seq: LedgerSeq::FIRST, body: LedgerBody::Entry(entry) }
     }
 
-    /// A journal of a run that writes message `a1` with one call in this state, begun or not.
+    /// Makes the journal of a run that writes message `a1` with one call in this state, begun or not.
     fn journal(tool: &str, state: &str, begun: bool) -> Option<Journal> {
         let start = Object::from([
             ("kind", "start"),

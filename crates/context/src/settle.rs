@@ -1,10 +1,10 @@
-//! Settling: a run that outgrows its model's window goes on in a new message.
+//! Settles a run that outgrows its model's window: it continues in a new message.
 //!
-//! What it has so far goes into the context log as an assistant message that says so, with a number: how many
-//! of the journal's parts it holds. From then on that message is pruned and summed up like any other. The run
-//! goes on in a message of its own, which begins with the parts that were left: the newest step, whose results
-//! the model has not seen. Between the two writes a crash leaves the message in the log and the journal of
-//! before, and that tells all that the next journal must begin with.
+//! Its work so far goes into the context log as an assistant message with a number: how many of the journal's parts
+//! it holds. From then on that message is pruned and summarised like any other. The run continues in a message of
+//! its own, which begins with the remaining parts: the newest step, whose results the model has not seen. A crash
+//! between the two writes leaves the message in the log and the old journal, and together they determine how the
+//! next journal must begin.
 
 use ship_message::json::{Json, Object};
 use ship_message::{StepStartPart, UiMessage, UiPart};
@@ -12,23 +12,23 @@ use ship_record::View;
 
 use crate::{Journal, RunStart};
 
-/// The metadata field of a settled message: how many parts of its journal it holds.
+/// The metadata field of a settled message: the number of the journal's parts that it holds.
 pub const SETTLED: &str = "settled";
 
-/// What a run has done in messages that were settled.
+/// The work of a run in settled messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettledWork {
-    /// How many messages.
+    /// The number of settled messages.
     pub messages: u64,
-    /// How many steps.
+    /// The number of steps in them.
     pub steps: u64,
-    /// How often it has called `chat_send` and was answered.
+    /// The number of answered calls of `chat_send`.
     pub sends: u64,
-    /// What it has said.
+    /// The text that the run has said.
     pub said: String,
-    /// How often it has switched to another context.
+    /// The number of switches to another context.
     pub switches: u64,
-    /// How long it has worked, in milliseconds.
+    /// The time that the run has worked, in milliseconds.
     pub worked_ms: u64,
 }
 
@@ -74,7 +74,7 @@ impl SettledWork {
     }
 }
 
-/// What was said before and what is said now, as one text.
+/// Joins the earlier text and the present one.
 pub fn joined(before: &str, now: &str) -> String {
     match (before.is_empty(), now.is_empty()) {
         (true, _) => now.to_owned(),
@@ -84,8 +84,8 @@ pub fn joined(before: &str, now: &str) -> String {
 }
 
 impl Journal {
-    /// The journal with which the run goes on in another context: all it has so far stays behind, and only the
-    /// call that switched goes along.
+    /// Returns the journal with which the run continues in another context: its work so far stays behind, and only
+    /// the switching call goes along.
     pub fn after_switching(&self, call_id: Option<&str>) -> Self {
         let is_call =
             |part: &&UiPart| matches!(part, UiPart::Tool(tool) if Some(tool.call_id()) == call_id);
@@ -102,7 +102,7 @@ impl Journal {
         Self::of(next.start)
     }
 
-    /// The journal with which the run goes on once its first `count` parts are settled.
+    /// Returns the journal with which the run continues after its first `count` parts are settled.
     pub fn after_settling(&self, count: usize) -> Self {
         let parts = self.message.parts();
         let count = count.min(parts.len());
@@ -117,7 +117,7 @@ impl Journal {
     }
 }
 
-/// The id of the next message of a run, which follows from the one before: a crash does not change it.
+/// Returns the id of the next message of a run. It follows from the one before, so that a crash does not change it.
 fn next_id(start: &RunStart) -> String {
     let known = format!("-{}", start.earlier.messages + 1);
     let first = match start.earlier.messages {
@@ -127,22 +127,21 @@ fn next_id(start: &RunStart) -> String {
     format!("{first}-{}", start.earlier.messages + 2)
 }
 
-/// The journal of a run that has switched to the context that the view shows, if it has and that journal was
-/// not begun yet.
+/// Returns the journal of a run that has switched to the context of the view, if that journal was not begun yet.
 pub(crate) fn after_switch(view: Option<&View>, journal: &Journal) -> Option<Journal> {
     let settled = view?.head.carry.get(SETTLED)?;
     let is_it = settled.get("messageId").and_then(Json::as_str) == Some(&journal.start.message_id);
     is_it.then(|| journal.after_switching(settled.get("callId").and_then(Json::as_str)))
 }
 
-/// How many parts of this journal's message the log has as a settled message, if it has.
+/// Returns the number of this journal's parts that the log has as a settled message, if there is one.
 pub(crate) fn settled_parts(view: Option<&View>, journal: &Journal) -> Option<usize> {
     let mut messages = view?.messages();
     let found = messages.find(|message| message.str("id") == Some(&journal.start.message_id))?;
     settled_count(found)
 }
 
-/// How many parts a message settles, if it is a settled one.
+/// Returns the number of parts that a message settles, if it is a settled one.
 pub(crate) fn settled_count(message: &Object) -> Option<usize> {
     let count = message.get("metadata")?.get(SETTLED)?.as_u64()?;
     usize::try_from(count).ok()

@@ -1,9 +1,9 @@
-//! What a model is shown of what was said.
+//! Prepares the messages that a model is shown.
 //!
-//! The log is never changed for a request; a copy is. Before each of the person's messages stands who wrote
-//! it and when, as a part of its own, so that the person's text stays verbatim. A tool call that was cut off
-//! gets an error for its result, because no provider takes a call without one. Output that is too long is
-//! cut in the middle; the whole of it stays in the log.
+//! The log is never changed for a request; a copy is. The author and the time stand before each of the person's
+//! messages, as a part of their own, so that the person's text stays verbatim. An interrupted tool call gets an
+//! error as its result, because no provider takes a call without one. Output that is too long is cut in the middle;
+//! the log keeps all of it.
 
 use std::borrow::Borrow;
 
@@ -11,14 +11,14 @@ use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPart};
 use ship_record::Timestamp;
 
-/// How much of something a model is shown.
+/// The limits of what a model is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownLimits {
-    /// `limits.toolOutputChars`
+    /// `limits.toolOutputChars`: the length to which a tool's output is cut.
     pub tool_output_chars: usize,
 }
 
-/// Gives the messages to show: a copy of the view, completed where a model needs it.
+/// Returns the messages to show: a copy of the view, completed where a model needs it.
 pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShownLimits) -> Vec<UiMessage> {
     view.iter().map(|message| shown(message.borrow().clone(), limits)).collect()
 }
@@ -43,7 +43,8 @@ fn shown(mut message: UiMessage, limits: ShownLimits) -> UiMessage {
     message
 }
 
-/// Who wrote a message and when, from its stored metadata; so later requests carry the same bytes.
+/// Returns the author and the time of a message from its stored metadata, so that later requests
+/// have the same bytes.
 fn speaker(message: &UiMessage) -> Option<String> {
     let metadata = message.metadata()?.as_object()?;
     let mut lines = Vec::new();
@@ -60,7 +61,7 @@ fn speaker(message: &UiMessage) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// A call without a result is answered with an error.
+/// Gives an error to a call without a result.
 fn complete(tool: &mut ToolPart) {
     let open = match tool.state() {
         ToolState::OutputAvailable | ToolState::OutputError | ToolState::OutputDenied => false,
@@ -75,7 +76,7 @@ fn complete(tool: &mut ToolPart) {
     }
 }
 
-/// Cuts an output in the middle when it is too long, and says so.
+/// Cuts an output in the middle if it is too long, and says so.
 fn shorten(tool: &mut ToolPart, chars_max: usize) {
     let Some(output) = tool.output() else { return };
     let text = match output.as_str() {

@@ -1,20 +1,20 @@
-//! Which messages stay as they are.
+//! Chooses the messages that stay.
 
 use super::WeighedMessage;
 
-/// What a compaction leaves of the messages.
+/// The division of the messages by a compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The messages that are summed up, by their places, in order.
+    /// The indexes of the messages that are summarised, in order.
     pub older: Vec<usize>,
-    /// The messages that stay, in order.
+    /// The indexes of the messages that stay, in order.
     pub kept: Vec<usize>,
     /// Whether fewer of the newest messages stay than were wanted.
     pub is_smaller: bool,
 }
 
-/// Finds the cut: the open request stays, and of the others the newest `keep_last`, or as many as `room` has
-/// place for. A message holds its calls together with their results, so none are ever parted.
+/// Finds the cut. The open request stays, and of the others the newest `keep_last`, or as many as fit into `room`.
+/// A message contains its calls together with their results, so they are never separated.
 pub fn cut(messages: &[WeighedMessage<'_>], keep_last: usize, room: u64) -> Cut {
     let mut left = room;
     let mut wanted = keep_last;
@@ -35,7 +35,7 @@ pub fn cut(messages: &[WeighedMessage<'_>], keep_last: usize, room: u64) -> Cut 
                 wanted -= 1;
                 keeps[at] = true;
             }
-            // The newest ones stand together: a smaller one before this one does not jump the queue.
+            // The newest messages must stand together: a smaller one before this one is not kept instead.
             None => is_smaller = true,
         }
     }

@@ -1,12 +1,12 @@
-//! A summary without a model: the last rung, which cannot fail.
+//! Makes a summary without a model: the last method, which cannot fail.
 //!
-//! It keeps what the summary before it said, and then how each message began: people before the assistant,
-//! because what they said cannot be made again.
+//! It keeps the text of the summary before it, and then the beginning of each message. People's messages come
+//! before the assistant's, because their words cannot be produced again.
 //!
-//! What does not fit is thinned out: half of the room is for the newest lines, and the other half for a trace of
-//! all the others. Which lines are in the trace is decided by the digests of their texts, the lowest first, so
-//! an extract of an extract, however often it is made, leaves a fair choice of everything that was ever said
-//! rather than the beginning.
+//! If the lines do not fit, they are thinned out. Half of the room is for the newest lines, and the other
+//! half for a sample of all others. The digests of their texts decide which lines are in the sample, the
+//! lowest first. So a repeated extract of an extract leaves a fair sample of everything that was ever said,
+//! and not only the beginning.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use ship_message::{Role, UiMessage, UiPart};
 use super::summary::IDENTIFIERS;
 use super::transcript::shortened;
 
-/// How much of a message is worth a line.
+/// The number of characters of a message that make a line.
 const LINE_CHARS_MAX: usize = 160;
-/// How many calls of one message are named.
+/// The number of calls of one message that are named.
 const CALLS_MAX: usize = 5;
 
-/// Sums messages up in at most `room` tokens, with all headings as far as they fit.
+/// Summarises messages in at most `room` tokens, with all headings as far as they fit.
 pub fn extract(
     previous: Option<&str>,
     messages: &[&UiMessage],
@@ -29,7 +29,7 @@ pub fn extract(
 ) -> String {
     let left = room.saturating_sub(count(&frame("")));
     let mut said: Vec<ExtractLine> = messages.iter().filter_map(|message| line(message)).collect();
-    // What a summary says is worth as much as the messages are, and more room is left by few of those.
+    // The lines of a summary are worth as much as messages, and get the room that a few messages leave.
     let mut earlier = previous.map(lines_of).unwrap_or_default();
     if !earlier.is_empty() {
         let free = left.saturating_sub(tokens_up_to(&said, left / 2, count));
@@ -52,14 +52,14 @@ fn frame(facts: &str) -> String {
 #[derive(Clone, Debug)]
 struct ExtractLine {
     text: String,
-    /// Whether it gives way to the others: the assistant can say it again, or it is said elsewhere.
+    /// Whether it is dropped first: the assistant can say it again, or it is said elsewhere.
     gives_way: bool,
 }
 
-/// How a line begins that tells what the assistant did.
+/// The beginning of a line about what the assistant did.
 const ASSISTANT: &str = "- The assistant ";
 
-/// The lines of an earlier summary that say something.
+/// Returns the lines of an earlier summary that have content.
 fn lines_of(summary: &str) -> Vec<ExtractLine> {
     let mut lines = Vec::new();
     let mut is_identifier = false;
@@ -74,7 +74,7 @@ fn lines_of(summary: &str) -> Vec<ExtractLine> {
     lines
 }
 
-/// What lines take, or `enough` when they take more than that.
+/// Returns the tokens of lines, or `enough` if they take more.
 fn tokens_up_to(lines: &[ExtractLine], enough: u64, count: &dyn Fn(&str) -> u64) -> u64 {
     let mut tokens = 0;
     for line in lines {
@@ -86,7 +86,7 @@ fn tokens_up_to(lines: &[ExtractLine], enough: u64, count: &dyn Fn(&str) -> u64)
     tokens
 }
 
-/// Leaves so many lines out that the others fit.
+/// Drops as many lines as necessary for the others to fit.
 fn thin(lines: &mut Vec<ExtractLine>, room: u64, count: &dyn Fn(&str) -> u64) {
     let mut keeps = vec![false; lines.len()];
     let mut left = room;
@@ -101,7 +101,7 @@ fn thin(lines: &mut Vec<ExtractLine>, room: u64, count: &dyn Fn(&str) -> u64) {
         }
         let for_newest = left / 2;
         left -= for_newest - take(lines, &places, for_newest, &mut keeps, count);
-        // The same words again and again are no trace of anything.
+        // Repeated lines add nothing to the sample.
         let mut texts = HashSet::new();
         places.retain(|at| texts.insert(lines[*at].text.as_str()) && !keeps[*at]);
         places.sort_by_key(|at| digest(&lines[*at].text));
@@ -112,16 +112,16 @@ fn thin(lines: &mut Vec<ExtractLine>, room: u64, count: &dyn Fn(&str) -> u64) {
     lines.retain(|_| keeps.next() == Some(true));
 }
 
-/// A number that has nothing to do with what a text says or when it was said, and is the same for ever.
+/// Returns a stable number that is unrelated to the meaning and the time of a text.
 fn digest(text: &str) -> u64 {
-    // FNV-1a, and its bits stirred once more: the texts are much alike.
+    // This is FNV-1a, with its bits mixed once more, because the texts are very similar.
     let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
         (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     (fnv ^ (fnv >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Keeps the lines at these places, from the first, until one does not fit; gives the room that is left.
+/// Keeps the lines at these indexes, from the first, until one does not fit. Returns the room that is left.
 fn take(
     lines: &[ExtractLine],
     places: &[usize],
@@ -160,7 +160,7 @@ fn told(message: &UiMessage) -> Option<String> {
     }
 }
 
-/// The tools that a message without a text has called: the first few, and how many more.
+/// Lists the tools that a message without text has called: the first few, and the number of the others.
 fn calls(message: &UiMessage) -> Option<String> {
     let names: Vec<&str> = message
         .parts()
@@ -179,7 +179,7 @@ fn calls(message: &UiMessage) -> Option<String> {
     }
 }
 
-/// As many whole lines, from the first, as fit; of the first one as much as fits.
+/// Returns as many whole lines as fit, from the first; if even that does not fit, its beginning.
 fn within(text: &str, room: u64, count: &dyn Fn(&str) -> u64) -> String {
     let mut kept = String::new();
     let mut left = room;
@@ -193,7 +193,7 @@ fn within(text: &str, room: u64, count: &dyn Fn(&str) -> u64) -> String {
         kept.push('\n');
     }
     if kept.is_empty() && room > 0 {
-        // A token is at least a byte.
+        // A token has at least one byte.
         let bytes =
             text.floor_char_boundary(usize::try_from(room).unwrap_or(usize::MAX).min(text.len()));
         kept.push_str(&text[..bytes]);

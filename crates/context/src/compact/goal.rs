@@ -1,52 +1,52 @@
-//! When a request is too large, and how large it may be afterwards.
+//! Decides when a request is too large, and how large it may be afterwards.
 
-/// What a request may take, in tokens.
+/// The limits of a request, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLimits {
-    /// `context.history.maxInputTokensApprox`, or what it is by itself.
+    /// `context.history.maxInputTokensApprox`, or its automatic value.
     pub tokens: u64,
-    /// What the model can see at once, if that is known.
+    /// The window of the model, if it is known.
     pub window: Option<u64>,
-    /// Whether the window is a guess: the provider refused more, and did not say what it takes.
+    /// Whether the window is a guess, because the provider refused a request without naming its limit.
     pub is_guess: bool,
-    /// `llm.maxTokens`
+    /// `llm.maxTokens`: the tokens that are reserved for the answer.
     pub answer: u64,
 }
 
 impl TokenLimits {
-    /// What the model can be sent at all, with room for an answer.
+    /// Returns the size of the largest request that the model takes with room for an answer.
     pub fn wall(&self) -> Option<u64> {
         self.window.map(|window| window - self.answer.min(window / 4))
     }
 }
 
-/// What a compaction aims at.
+/// The goal of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionGoal {
-    /// What cannot shrink: system, tools, the open request.
+    /// The part that cannot shrink: system, tools, the open request.
     pub floor: u64,
-    /// A larger request is compacted.
+    /// The size above which a request is compacted.
     pub trigger: u64,
-    /// A compacted request is not larger than this.
+    /// The size that a compacted request does not exceed.
     pub target: u64,
-    /// What a request for a summary may take, the summary included.
+    /// The size of a request for a summary, with the summary.
     pub reading: u64,
-    /// Whether the floor alone fills the budget, which then holds for the other messages alone.
+    /// Whether the floor alone fills the budget, which then applies to the other messages alone.
     pub floor_fills_budget: bool,
 }
 
-/// What cannot shrink does not fit the model's window.
+/// The part that cannot shrink does not fit the model's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the system, the tools and the open request take about {} tokens; the model takes {wall} with room for an answer",
     fixed + open
 )]
 pub struct FloorTooBig {
-    /// What the open request takes.
+    /// The tokens of the open request.
     pub open: u64,
-    /// What system and tools take.
+    /// The tokens of the system and the tools.
     pub fixed: u64,
-    /// What the model takes.
+    /// The tokens that the model takes.
     pub wall: u64,
 }
 
@@ -58,18 +58,18 @@ impl FloorTooBig {
 }
 
 impl CompactionGoal {
-    /// Finds the goal for a request whose system and tools take `fixed` and whose open request takes `open`.
+    /// Finds the goal for a request with `fixed` tokens of system and tools and `open` tokens of the open request.
     ///
     /// # Errors
-    /// When even the floor does not fit the model's window: no compaction can help.
+    /// Fails if even the floor does not fit the model's window: no compaction can help.
     pub fn new(fixed: u64, open: u64, budget: &TokenLimits) -> Result<Self, FloorTooBig> {
         let floor = fixed + open;
         let wall = budget.wall();
-        // A guess may be wrong: then everything that can go goes, and the provider has the last word.
+        // A guess may be wrong: then everything that can be left out is, and the provider decides.
         if let Some(wall) = wall.filter(|wall| floor > *wall && !budget.is_guess) {
             return Err(FloorTooBig { open, fixed, wall });
         }
-        // Where the floor leaves next to nothing of the budget, every turn would be compacted.
+        // If the floor left almost nothing of the budget, every turn would be compacted.
         let floor_fills_budget = floor + budget.tokens / LEFT_MIN >= budget.tokens;
         let trigger = if floor_fills_budget { floor + budget.tokens } else { budget.tokens };
         let trigger = wall.map_or(trigger, |wall| trigger.min(wall)).max(floor);
@@ -78,29 +78,30 @@ impl CompactionGoal {
         Ok(Self { floor, trigger, target, reading, floor_fills_budget })
     }
 
-    /// Room for everything that is not the floor, after a compaction.
+    /// Returns the room for everything above the floor after a compaction.
     pub fn room(&self) -> u64 {
         self.target - self.floor
     }
 
-    /// What of that room a summary may take.
+    /// Returns the part of that room that a summary may take.
     pub fn summary_room(&self) -> u64 {
         (self.room() / 3).min(SUMMARY_TOKENS_MAX)
     }
 
-    /// Whether that is enough for one that a model writes.
+    /// Whether that is enough for a summary by a model.
     pub fn has_room_for_summary(&self) -> bool {
         self.summary_room() >= SUMMARY_TOKENS_MIN
     }
 }
 
-/// What any model can be asked to sum up whose window nobody knows.
+/// The tokens that a model with an unknown window can be asked to summarise.
 const READING_TOKENS_MIN: u64 = 12_000;
-/// The floor must leave this part of the budget to the other messages, an eighth, or it fills the budget.
+/// The part of the budget, an eighth, that the floor must leave to the other messages; otherwise
+/// it fills the budget.
 const LEFT_MIN: u64 = 8;
-/// What four headings take, with a line each.
+/// The tokens of the four headings, with a line for each.
 pub const SUMMARY_TOKENS_MIN: u64 = 64;
-/// A summary that is longer is read by nobody.
+/// The maximal length of a summary; readers would skip a longer one.
 const SUMMARY_TOKENS_MAX: u64 = 4_000;
 
 #[cfg(test)]

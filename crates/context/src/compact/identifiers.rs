@@ -1,18 +1,18 @@
-//! Exact identifiers in a text: paths, addresses, ids, numbers with their units.
+//! Finds exact identifiers in a text: paths, addresses, ids, numbers with their units.
 //!
-//! A model that sums up rounds numbers and shortens paths, and then nobody can look anything up. So what must
-//! stay exact is taken from the text itself.
+//! A model rounds numbers and shortens paths when it summarises, and then they cannot be looked up any more. So
+//! identifiers that must stay exact are taken from the text itself.
 
 use std::collections::HashSet;
 
-/// Units that make a number worth keeping.
+/// The units that make a number worth keeping.
 const UNITS: [&str; 44] = [
     "%", "km", "m", "cm", "mm", "mi", "ft", "kg", "g", "mg", "t", "lb", "l", "ml", "b", "kb", "mb",
     "gb", "tb", "kib", "mib", "gib", "ms", "s", "sec", "min", "h", "hours", "days", "weeks", "px",
     "pt", "usd", "eur", "gbp", "cny", "€", "$", "£", "°c", "hz", "ghz", "tokens", "元",
 ];
 
-/// The identifiers of a text, each once, in the order in which they first stand there.
+/// Returns the identifiers of a text, each once, in the order of their first occurrence.
 pub(super) fn identifiers(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn identifiers(text: &str) -> Vec<String> {
     found
 }
 
-/// Stretches of characters that identifiers are made of; other scripts have no spaces, so they end one too.
+/// Returns stretches of identifier characters. Letters of scripts without spaces also end a stretch.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_part =
         |c: char| c.is_ascii_graphic() && !"\"'`<>()[]{}|,;*".contains(c) || "€£°元".contains(c);
@@ -49,7 +49,7 @@ fn is_identifier(word: &str) -> bool {
     is_address(word)
         || is_path(word)
         || is_file_name(word)
-        // An id, a version, a date: digits with something else.
+        // This is an id, a version or a date: digits together with letters.
         || digits > 0 && letters > 0 && digits + letters >= 4
         || digits >= 4
         || digits > 0 && word.chars().any(|c| "€£$%°元".contains(c))

@@ -1,23 +1,23 @@
-//! Tool output that nobody needs any more.
+//! Leaves out tool output that is no longer needed.
 //!
-//! An output is superseded when the same call, of the same tool with the same input, was made again later;
-//! it is old when enough has been said since. What is pruned is named in an event, so that it does not
-//! change from one request to the next, and can be brought back.
+//! An output is superseded if the same tool was called again later with the same input; it is old if enough
+//! messages followed. Pruned outputs are named in an event, so that they are the same in every later request
+//! and can be restored.
 
 use std::collections::{BTreeMap, HashSet};
 
 use ship_message::json::{Json, Object};
 use ship_message::{ToolPart, ToolState, UiMessage, UiPart};
 
-/// Shorter outputs cost less than the note in their place and what it costs to forget them.
+/// The size below which an output is not pruned: it costs less than the note in its place.
 const BYTES_MIN: usize = 400;
 
-/// The outputs that are left out: message ids, and ids of calls in them.
+/// The outputs that are left out: message ids, with the ids of calls in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrunedOutputs(BTreeMap<String, Vec<String>>);
 
 impl PrunedOutputs {
-    /// Reads what an event or a head carries.
+    /// Reads the outputs from an event or a head.
     pub fn from_json(json: &Json) -> Self {
         let calls = |list: &Json| {
             let ids = list.as_array().unwrap_or_default().iter();
@@ -27,7 +27,7 @@ impl PrunedOutputs {
         Self(messages.map(|(id, list)| (id.to_owned(), calls(list))).collect())
     }
 
-    /// As an event or a head carries it.
+    /// Returns the outputs in the form of an event or a head.
     pub fn to_json(&self) -> Json {
         let list =
             |calls: &[String]| calls.iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
@@ -36,17 +36,17 @@ impl PrunedOutputs {
         object.into()
     }
 
-    /// Whether nothing is left out.
+    /// Whether no output is left out.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many outputs are left out.
+    /// Returns the number of outputs that are left out.
     pub fn len(&self) -> usize {
         self.0.values().map(Vec::len).sum()
     }
 
-    /// Adds what another one leaves out.
+    /// Adds the outputs of another set.
     pub fn extend(&mut self, other: Self) {
         for (message, calls) in other.0 {
             let known = self.0.entry(message).or_default();
@@ -58,19 +58,19 @@ impl PrunedOutputs {
         }
     }
 
-    /// Keeps only what is said of these messages.
+    /// Keeps only the outputs of these messages.
     pub fn of<'m>(mut self, messages: impl Iterator<Item = &'m UiMessage>) -> Self {
         let ids: HashSet<&str> = messages.filter_map(UiMessage::id).collect();
         self.0.retain(|id, _| ids.contains(id.as_str()));
         self
     }
 
-    /// Whether anything is left out of a message.
+    /// Whether any output of a message is left out.
     pub fn is_about(&self, message: &UiMessage) -> bool {
         message.id().is_some_and(|id| self.0.contains_key(id))
     }
 
-    /// Leaves the outputs out of a message that is about to be shown; tells whether there were any.
+    /// Removes the outputs from a message that is about to be shown. Returns whether there were any.
     pub fn apply(&self, message: &mut UiMessage) -> bool {
         let Some(calls) = message.id().and_then(|id| self.0.get(id)).cloned() else { return false };
         for part in message.parts_mut() {
@@ -88,8 +88,8 @@ impl PrunedOutputs {
     }
 }
 
-/// Names the outputs to leave out of messages of which the newest, from `protected` on, stay as they are.
-/// Superseded ones go wherever they are.
+/// Names the outputs to leave out. The newest messages, from `protected` on, stay unchanged, except for superseded
+/// outputs, which are left out everywhere.
 pub fn prunable(messages: &[&UiMessage], protected: usize, known: &PrunedOutputs) -> PrunedOutputs {
     let mut later: HashSet<(String, String)> = HashSet::new();
     let mut pruned = PrunedOutputs::default();

@@ -1,4 +1,4 @@
-//! Summaries: what a model is asked for, the gate that its text must pass, and the message it becomes.
+//! Summaries: the instructions for the model, the check of its text, and the message it becomes.
 
 use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
@@ -7,18 +7,18 @@ use ship_record::Timestamp;
 use super::identifiers::identifiers;
 use super::transcript::shortened;
 
-/// The headings that every summary has, in this order.
+/// The headings of every summary, in this order.
 pub(super) const HEADINGS: [&str; 4] = ["Facts", "Preferences", "Decisions", "Open items"];
 pub(super) const IDENTIFIERS: &str = "## Identifiers";
 const OPEN_REQUEST: &str = "## Open request";
 
-/// The open request is kept as it is behind the summary; here it is only named.
+/// The number of characters with which a summary names the open request, which stays unchanged after it.
 const OPEN_REQUEST_CHARS_MAX: usize = 400;
 
-/// What a model is told that sums up in at most `room` tokens.
+/// Returns the instructions for a model that summarises in at most `room` tokens.
 pub fn instructions(wishes: Option<&str>, room: u64) -> String {
-    // A word is a token and a half at most where words are parted by spaces, and elsewhere a character is one
-    // and a third; the headings take some too.
+    // A word has at most a token and a half where words have spaces between them; elsewhere a character has one and
+    // a third. The headings take some too.
     let (words, chars) = (room * 3 / 5, room * 3 / 4);
     let rules = include_str!("../prompts/summary.md").trim_end();
     let rules = format!(
@@ -31,34 +31,34 @@ pub fn instructions(wishes: Option<&str>, room: u64) -> String {
     }
 }
 
-/// Why a text is no summary.
+/// The reason why a text is not a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SummaryRejection {
-    /// It says nothing.
+    /// The text is empty.
     #[error("the summary was empty")]
     Empty,
-    /// It is not shorter than what it sums up.
+    /// The text is not shorter than its source.
     #[error("the summary was longer than what it sums up")]
     LongerThanSource,
-    /// There is not room for it.
+    /// There is no room for the text.
     #[error("the summary was longer than there is room for")]
     TooLong,
     /// The model called a tool.
     #[error("the model called a tool instead of summing up")]
     ToolCall,
-    /// The model ran out of room before the last heading.
+    /// The model ran out of tokens before the last heading.
     #[error("the summary was cut off before it was whole")]
     CutOff,
-    /// The provider cut it off.
+    /// The provider cut the text off.
     #[error("the provider's filter cut the summary off")]
     Filtered,
 }
 
-/// The part of a text that is whole, by why it ended. One that ran out of room within its last heading has lost
-/// the end of a line at most, and what it may have had to add.
+/// Returns the usable part of a text, depending on why it ended. A text that ran out of tokens within its last
+/// heading has lost at most the end of a line and a few further items.
 ///
 /// # Errors
-/// When it was cut off anywhere else.
+/// Fails if the text was cut off anywhere else.
 pub fn unbroken(text: &str, finish_reason: FinishReason) -> Result<&str, SummaryRejection> {
     match finish_reason {
         FinishReason::ContentFilter => Err(SummaryRejection::Filtered),
@@ -75,10 +75,10 @@ pub fn unbroken(text: &str, finish_reason: FinishReason) -> Result<&str, Summary
     }
 }
 
-/// The gate: gives the text with all its headings.
+/// Checks a summary. Returns the text with all its headings.
 ///
 /// # Errors
-/// When it is empty, longer than its source, or with its headings longer than `room`.
+/// Fails if the text is empty, longer than its source, or with its headings longer than `room`.
 pub fn accept(
     text: &str,
     source_tokens: u64,
@@ -89,7 +89,8 @@ pub fn accept(
     if text.is_empty() {
         return Err(SummaryRejection::Empty);
     }
-    // A token is a byte at least and seldom more than sixteen: what is far too long need not be counted.
+    // A token has at least one byte and seldom more than sixteen, so a text that is far too long
+    // need not be counted.
     if text.len() as u64 > room.saturating_mul(16) {
         return Err(SummaryRejection::TooLong);
     }
@@ -103,7 +104,7 @@ pub fn accept(
     Ok(whole)
 }
 
-/// A text without the headings is kept under the first of them.
+/// Adds the missing headings; a text without any goes under the first.
 fn with_headings(text: &str) -> String {
     let has = |heading: &&str| text.lines().any(|line| is_heading(line, heading));
     let mut whole = match HEADINGS.iter().any(has) {
@@ -126,20 +127,20 @@ fn is_heading(line: &str, heading: &str) -> bool {
     line.eq_ignore_ascii_case(heading)
 }
 
-/// A summary before it is a message.
+/// A summary before it becomes a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// What was summed up, under its headings.
+    /// The text of the summary, under its headings.
     pub prose: String,
-    /// What must stay exact, newest first.
+    /// The identifiers that must stay exact, newest first.
     pub identifiers: Vec<String>,
-    /// What is to be done now.
+    /// The request that is to be answered now.
     pub open_request: Option<String>,
 }
 
 impl Summary {
-    /// Puts the mechanical part beside the prose: the identifiers of what is summed up, those of the summary
-    /// before included, that the prose does not name itself.
+    /// Adds the mechanical part to the prose: the identifiers of the source and of the previous summary that the
+    /// prose does not name itself.
     pub fn new(
         prose: String,
         source: &[String],
@@ -159,7 +160,7 @@ impl Summary {
         Self { prose, identifiers: all, open_request: open }
     }
 
-    /// The text of at most `room` tokens: the prose, and of the rest as much as fits.
+    /// Returns a text of at most `room` tokens: the prose, and as much of the rest as fits.
     pub fn text(&self, room: u64, count: &dyn Fn(&str) -> u64) -> String {
         let mut text = self.prose.clone();
         let mut left = room.saturating_sub(count(&text));
@@ -185,7 +186,7 @@ impl Summary {
     }
 }
 
-/// More than this nobody looks through.
+/// The number of identifiers in a summary; readers would not look through more.
 const IDENTIFIERS_MAX: usize = 200;
 
 /// Whether a message is a summary of others.
@@ -194,11 +195,11 @@ pub fn is_summary(message: &UiMessage) -> bool {
     kind == Some("summary")
 }
 
-/// The summary that a context begins with, if it does: its place and its prose.
+/// Returns the index and the prose of the summary at the beginning of a context, if there is one.
 pub fn previous_summary(messages: &[&UiMessage]) -> Option<(usize, String)> {
     let at = messages.iter().position(|message| is_summary(message))?;
     let text = messages[at].text();
-    // Its own open request is done, or stands among the open items.
+    // Its own open request is answered, or stands among the open items.
     let prose = match text.split_once(OPEN_REQUEST) {
         Some((prose, rest)) => match rest.split_once(IDENTIFIERS) {
             Some((_, identifiers)) => format!("{prose}{IDENTIFIERS}{identifiers}"),
@@ -209,13 +210,13 @@ pub fn previous_summary(messages: &[&UiMessage]) -> Option<(usize, String)> {
     Some((at, prose.trim().to_owned()))
 }
 
-/// What the open request says, of its messages.
+/// Returns the text of the open request from its messages.
 pub fn open_request<'m>(open: impl DoubleEndedIterator<Item = &'m UiMessage>) -> Option<String> {
     let mut people = open.rev().filter(|message| message.role() == Role::User);
     people.next().map(UiMessage::text).filter(|text| !text.trim().is_empty())
 }
 
-/// Makes the message. `older` is what it stands for; a summary among it passes its own range on.
+/// Makes the message of a summary. `older` are the covered messages; a summary among them passes its own range on.
 pub fn summary_message(
     id: String,
     text: String,

@@ -1,16 +1,16 @@
-//! The older part of a context as text, for whoever sums it up.
+//! Writes the older part of a context as text for the model that summarises it.
 //!
-//! Everything that mattered is in it: what people wrote, what they were told, by text or by `chat_send`, and
-//! which tools ran with what result. Long pieces are cut in the middle.
+//! It contains everything that mattered: what people wrote, what they were told by text or by `chat_send`, and
+//! which tools ran with which results. Long pieces are cut in the middle.
 
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 
-/// A person's or a model's text is cut beyond this many characters, a tool's beyond fewer.
+/// The number of characters to which the text of a person or model is cut; the output of a tool is cut to fewer.
 const TEXT_CHARS_MAX: usize = 4_000;
 const TOOL_CHARS_MAX: usize = 600;
 
-/// The text of each message, as one piece; an empty one for a message that says nothing.
+/// Returns the text of each message as one piece; an empty one for a message without content.
 pub fn transcript<'m>(messages: impl Iterator<Item = &'m UiMessage>) -> Vec<String> {
     messages.map(told).collect()
 }
@@ -72,7 +72,7 @@ fn plain(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// Stands where a text was cut.
+/// The mark where a text was cut.
 const MARK: &str = " […] ";
 
 /// Cuts a text in the middle.
@@ -87,26 +87,26 @@ pub(super) fn shortened(text: &str, chars_max: usize) -> String {
     format!("{head}{MARK}{tail}")
 }
 
-/// What a bounded number of readings can take of a transcript.
+/// The part of a transcript that a limited number of readings can take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranscriptChunks {
     /// The texts, in order.
     pub texts: Vec<String>,
-    /// With which piece each text begins.
+    /// The index of the first piece of each text.
     pub starts: Vec<usize>,
-    /// How many pieces, from the first, are older than the texts, or are in them only in part.
+    /// The number of pieces that are older than the texts, or are only partly in them.
     pub unread: usize,
 }
 
-/// Puts the newest pieces together to as few texts as there can be of at most `tokens_max` each, and to no
-/// more than `texts_max`. Nothing older is counted, so a long history costs no more than a short one.
+/// Combines the newest pieces into as few texts as possible, of at most `tokens_max` tokens each, and at most
+/// `texts_max` of them. Older pieces are not counted, so a long history costs no more than a short one.
 pub fn chunks(
     pieces: &[String],
     tokens_max: u64,
     texts_max: usize,
     count: &dyn Fn(&str) -> u64,
 ) -> TranscriptChunks {
-    // Both from the end: the newest text, and in each the newest piece.
+    // Both go from the end: the newest text first, and in each the newest piece.
     let mut chunks: Vec<Gathered> = Vec::new();
     for (at, piece) in pieces.iter().enumerate().rev() {
         for (piece, tokens) in split(piece, tokens_max, count).into_iter().rev() {
@@ -125,7 +125,7 @@ pub fn chunks(
     whole(chunks, 0)
 }
 
-/// A text before it is one: its pieces from the newest.
+/// A text that is being combined, with its pieces from the newest on.
 struct Gathered {
     pieces: Vec<String>,
     tokens: u64,
@@ -142,7 +142,7 @@ fn whole(chunks: Vec<Gathered>, unread: usize) -> TranscriptChunks {
     TranscriptChunks { texts, starts, unread }
 }
 
-/// A piece and its tokens; one that is too long as several, parted between its lines.
+/// Returns a piece with its tokens; one that is too long is divided between its lines.
 fn split(piece: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(String, u64)> {
     if piece.is_empty() {
         return Vec::new();
@@ -166,13 +166,13 @@ fn split(piece: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(Stri
     parts
 }
 
-/// A line of at most so many tokens, cut in the middle.
+/// Cuts a line in the middle to at most so many tokens.
 fn cut_to(line: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> (String, u64) {
     let mut line = line.to_owned();
     let mut tokens = count(&line);
     while tokens > tokens_max && !line.is_empty() {
-        // In proportion, and a little less, so that few rounds are enough; the mark in the middle takes
-        // some characters too.
+        // The cut is proportional and a little more, so that few rounds suffice; the mark in the middle
+        // takes some characters too.
         let chars = line.chars().count() as u64;
         let keep = (chars * tokens_max / tokens * 9 / 10).saturating_sub(MARK.len() as u64);
         line = match keep {
