@@ -1,6 +1,6 @@
-//! What the logs of a chat say: pure reads of views, heads and ledger lines.
+//! Reads what the logs of a chat say: pure functions of views, heads and ledger lines.
 //!
-//! Nothing here writes, waits for a model or knows the engine; every room above reads a chat through these modules.
+//! Nothing here writes, waits for a model or knows the engine. All rooms above read a chat through these modules.
 
 mod activation;
 mod compacted_log;

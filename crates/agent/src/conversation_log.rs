@@ -1,10 +1,10 @@
 //! A conversation as the engine's context.
 //!
-//! The conversation is the only truth: what the engine reads is made from it, and what the engine appends
-//! is on disk there before anything else knows of it. So nothing can be in memory that is not in the file.
+//! The conversation is the only truth: what the engine reads is derived from it, and what the engine appends is on
+//! disk before any other part knows of it. So nothing can be in memory that is not in the file.
 //!
-//! A line tells id, time, role and content, in the words that other programs read. What else the engine
-//! knows of a message (the request, the run, the chat) is true for this process alone and is not written.
+//! A line has an id, a time, a role and content, in the form that other programs read. The engine's other knowledge
+//! of a message (the request, the run, the chat) is valid only in this process and is not written.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use ship_store::{
 use crate::chat::{MessageIds, loaded_skills};
 use crate::inbound::millis;
 
-/// Runs `work` where it may block, to its end even if nobody waits for it any more.
+/// Runs `work` on a blocking thread, to its end even if the caller stops waiting.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
@@ -32,22 +32,22 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// What of a message's metadata is true wherever the message is read: how the run ended.
+/// The metadata of a message that is valid wherever it is read: how the run ended.
 const KEPT_METADATA: [&str; 3] = ["interrupted", "error", "finishReason"];
 
-/// A conversation that an agent is in. Clones share it.
+/// A conversation that an agent uses. Clones share it.
 #[derive(Clone)]
 pub(crate) struct ConversationLog(Arc<Mutex<ConversationContext>>);
 
-/// The context: a conversation, and what the engine must know of it besides.
+/// The context: a conversation, and what the engine must know besides.
 pub(crate) struct ConversationContext {
     pub(crate) conversation: Conversation,
     id: ContextId,
-    /// How often it was compacted since it was opened, as the engine counts rotations.
+    /// The number of compactions since it was opened, in the engine's count of rotations.
     generation: Gen,
-    /// How many lines the context has had since, as the engine counts them.
+    /// The number of lines that the context has had since, in the engine's count.
     lines: u64,
-    /// The last message of the ledger that is in the context, or will never be.
+    /// The last ledger message that is in the context, or will never be.
     inbox: Option<LedgerSeq>,
 }
 
@@ -63,7 +63,7 @@ impl ConversationLog {
         })))
     }
 
-    /// Works on the context where it may block. Runs to its end even if nobody waits for it any more.
+    /// Works on the context on a blocking thread, to the end even if the caller stops waiting.
     pub(crate) async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut ConversationContext) -> T + Send + 'static,
@@ -73,12 +73,12 @@ impl ConversationLog {
     }
 
     fn context(&self) -> MutexGuard<'_, ConversationContext> {
-        // A conversation believes what it has written and nothing else, whatever panicked meanwhile.
+        // A conversation trusts only what it has written, so a panic leaves it valid.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The ids of the conversation's own count: `m001`, `m002`, …
+/// Takes ids from the conversation's own count: `m001`, `m002`, …
 impl MessageIds for ConversationLog {
     fn question(&self, _seq: LedgerSeq, nth: usize) -> String {
         self.context().conversation.next_ids().nth(nth).unwrap_or_default()
@@ -88,14 +88,14 @@ impl MessageIds for ConversationLog {
         self.context().conversation.next_ids().next().unwrap_or_default()
     }
 
-    /// Its lines have no room for the engine's own metadata.
+    /// Returns false: the lines have no room for the engine's own metadata.
     fn keeps_messages_whole(&self) -> bool {
         false
     }
 }
 
 impl ConversationContext {
-    /// The messages, each with its time, and a summary marked as one.
+    /// Returns the messages, each with its time, and with summaries marked.
     pub(crate) fn messages(&self) -> Vec<UiMessage> {
         let marked = |message: &UiMessage| {
             let mut read = with_time(message);
@@ -110,7 +110,7 @@ impl ConversationContext {
         self.conversation.view().iter().map(marked).collect()
     }
 
-    /// The file, or where else the conversation is.
+    /// Returns the path of the file, or `memory`.
     pub(crate) fn place(&self) -> PathBuf {
         self.conversation.path().map_or_else(|| "memory".into(), PathBuf::from)
     }
@@ -145,7 +145,7 @@ impl ConversationContext {
         Position { generation: self.generation, seq: Seq::new(self.lines) }
     }
 
-    /// Appends messages, or an event: the two things that one batch of a conversation can be.
+    /// Appends messages or an event; one batch of a conversation can be either.
     pub(crate) fn append(
         &mut self,
         chat: &ChatKey,
@@ -181,8 +181,8 @@ impl ConversationContext {
         Ok(self.position())
     }
 
-    /// Puts a summary in the place of all messages but those at the places that stay, which must be the last
-    /// ones: a conversation marks one range.
+    /// Puts a summary in the place of all messages except those that stay. They must be the last ones, because a
+    /// conversation marks one range.
     pub(crate) fn compact(
         &mut self,
         stays: impl Fn(Seq) -> bool,
@@ -197,7 +197,7 @@ impl ConversationContext {
         let ids = |message: Option<&&UiMessage>| message.map(|it| line_ids(it)).unwrap_or_default();
         let from = ids(goes.first()).into_iter().next().unwrap_or_default();
         let to = ids(goes.last()).pop().unwrap_or_default();
-        // The next id is that of the answer which is being written.
+        // The next id is promised to the answer that is being written.
         let id = self.conversation.next_ids().nth(1).unwrap_or_default();
         self.conversation.mark_compacted_as(id, &from, &to, summary)?;
         self.lines = self.conversation.view().len() as u64;
@@ -205,14 +205,14 @@ impl ConversationContext {
         Ok(self.position())
     }
 
-    /// Sees to it that a message of the ledger does not come in later. Tells whether it had come in.
+    /// Keeps a ledger message from coming in later. Returns whether it had already come in.
     pub(crate) fn pass_over(&mut self, seq: LedgerSeq) -> bool {
         let came_in = self.inbox >= Some(seq);
         self.inbox = self.inbox.max(Some(seq));
         came_in
     }
 
-    /// Skills are activated and deactivated in the words of the file; any other event has its own.
+    /// Records an event. Skills have the event names of the file; any other event keeps its own.
     fn record(&mut self, event: ContextEvent) -> Result<String, WriteError> {
         let name = match event.event.as_str() {
             loaded_skills::LOADED => "skill_activated",
@@ -233,7 +233,7 @@ impl ConversationContext {
     }
 }
 
-/// A message as the file has it.
+/// Returns a message in the form of the file.
 fn for_file(message: Object) -> Result<UiMessage, RefusedInput> {
     let metadata = message.get("metadata").and_then(Json::as_object);
     let kept = metadata.into_iter().flat_map(Object::iter);
@@ -246,7 +246,7 @@ fn for_file(message: Object) -> Result<UiMessage, RefusedInput> {
     UiMessage::from_json(message.into()).map_err(|_| RefusedInput::NotAMessage("it is no object"))
 }
 
-/// A message as the engine has it: without the record of its lines, but with the time of the first.
+/// Returns a message in the engine's form: without the record of its lines, but with the time of the first.
 fn with_time(message: &UiMessage) -> UiMessage {
     let said = said_at(message);
     let mut message = without_record(message);
@@ -259,7 +259,7 @@ fn with_time(message: &UiMessage) -> UiMessage {
     message
 }
 
-/// The ids of the lines that a message is made of, in order.
+/// Returns the ids of the lines of a message, in order.
 fn line_ids(message: &UiMessage) -> Vec<String> {
     let lines = message.metadata().and_then(|metadata| {
         metadata.get("conversation")?.get("entries")?.as_array().map(<[Json]>::to_vec)

@@ -1,7 +1,7 @@
-//! Since when a context is the active one, and by what it came to be.
+//! Tells since when a context is active, and what made it active.
 //!
-//! The head of the log carries it, because it must outlive compactions: what began the context at all, and the
-//! operation that has made it the active one since.
+//! The head of the log carries it, because it must survive compactions: the beginning of the context, and the
+//! operation that has made it active since.
 
 use ship_message::json::{Json, Object};
 use ship_store::{ContextId, Head, Timestamp};
@@ -11,21 +11,21 @@ use crate::inbound::millis;
 
 const CARRY: &str = "began";
 
-/// How the active context began, or came to be active again.
+/// The beginning of the active context, or its last activation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activation {
-    /// The context.
+    /// The id of the context.
     pub context: ContextId,
-    /// Its title.
+    /// The title of the context.
     pub title: Option<String>,
-    /// Since when.
+    /// The time since which it is active.
     pub since: Option<Timestamp>,
-    /// By what: `first message`, or the operation, such as `load`.
+    /// The cause: `first message`, or the operation, such as `load`.
     pub by: Option<String>,
 }
 
 impl Activation {
-    /// Reads it from the head of a log.
+    /// Reads the beginning from the head of a log.
     pub(crate) fn of(head: &Head) -> Self {
         let began = head.carry.get(CARRY);
         let since = began.and_then(|began| began.get("ts")).and_then(Json::as_number);
@@ -38,7 +38,7 @@ impl Activation {
         }
     }
 
-    /// Since when it is active, and by what: the last operation, or else what began it.
+    /// Returns the last activation: by the last operation, or else the beginning.
     pub(crate) fn active(head: &Head) -> Self {
         let began = Self::of(head);
         let Some(operation) = head.carry.get(OPERATION) else { return began };
@@ -51,7 +51,7 @@ impl Activation {
         }
     }
 
-    /// Writes it into the head of a new log.
+    /// Writes the beginning into the head of a new log.
     pub(crate) fn carry(head: &mut Head, by: &str, now: Timestamp) {
         head.carry.set(CARRY, Object::from([("by", Json::from(by)), ("ts", millis(now))]));
     }

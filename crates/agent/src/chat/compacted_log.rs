@@ -1,14 +1,14 @@
-//! The sealed log that a compaction has left behind.
+//! Finds the sealed log that a compaction has left behind.
 
 use ship_message::json::Json;
 use ship_store::{Chat, ContextBody, ContextEvent, ReadError, SealedLog, SealedName, View};
 
 use super::compaction_state::{SEALED_GENERATION, is_undoable};
 
-/// How many sealed logs are looked at in one go.
+/// The number of sealed logs that are read at once.
 const PAGE: usize = 16;
 
-/// Finds the log that the last compaction of a view sealed; none when it is gone.
+/// Finds the log that the last compaction of a view sealed; `None` if it is gone.
 pub(crate) async fn sealed_by_last_compaction(
     chat: &dyn Chat,
     view: &View,
@@ -23,7 +23,7 @@ pub(crate) async fn sealed_by_last_compaction(
     }
 }
 
-/// The log that a compaction sealed; none when it is gone.
+/// Finds the log that a compaction sealed; `None` if it is gone.
 pub(crate) async fn sealed_by(
     chat: &dyn Chat,
     view: &View,
@@ -40,7 +40,7 @@ pub(crate) async fn sealed_by(
         let page = chat.sealed_logs(before, PAGE).await?;
         let found = page.iter().find(|log| log.head.generation.get() <= generation);
         if found.is_some() || page.len() < PAGE {
-            // A log behind this one may have been sealed by a repair, under the same number.
+            // A repair may have sealed a later log under the same number.
             let is_it = |log: &&SealedLog| {
                 log.head.generation.get() == generation
                     && generation < view.position.generation.get()

@@ -1,4 +1,5 @@
-//! What a compaction leaves for the next one, in the head of the log: it must outlive rotations and restarts.
+//! The state that a compaction leaves for the next one in the head of the log, where it
+//! survives rotations and restarts.
 
 use ship_context::compact::PrunedOutputs;
 use ship_message::json::{Json, Object};
@@ -7,13 +8,13 @@ use ship_store::{ContextBody, ContextEvent, Head, Timestamp, View};
 use super::loaded_skills;
 use crate::inbound::millis;
 
-/// The event that tells of a compaction.
+/// The event of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";
 
-/// In that event: the generation of the log that was sealed.
+/// The field in that event with the generation of the sealed log.
 pub(crate) const SEALED_GENERATION: &str = "sealedGen";
 
-/// Whether an event tells of a compaction that can be undone where its sealed log is.
+/// Whether an event belongs to a compaction that can be undone if its sealed log exists.
 pub(crate) fn is_undoable(event: &ContextEvent) -> bool {
     event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some()
 }
@@ -23,20 +24,20 @@ pub(crate) const PRUNED: &str = "pruned";
 pub(crate) const WARNED: &str = "warned";
 const TOKENS: &str = "tokens";
 
-/// What is carried from log to log.
+/// The state that is carried from log to log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CompactionState {
     /// The outputs that are left out.
     pub(crate) pruned: PrunedOutputs,
-    /// What the provider counts for what we count.
+    /// The learnt rates of the provider's counts to ours.
     pub(crate) tokens: Object,
-    /// How often in a row no model could sum up.
+    /// The number of summaries in a row that failed with every model.
     pub(crate) failures: u64,
-    /// Until when none is asked again.
+    /// The time until which no model is asked again.
     pub(crate) cool_until: Option<Timestamp>,
-    /// A person has undone a compaction: the trigger is the window, until it overflows.
+    /// Whether a person has undone a compaction: then the trigger is the window, until it overflows.
     pub(crate) raised: bool,
-    /// The settings with which the log was told that the floor fills the budget.
+    /// The settings for which the warning that the floor fills the budget was logged.
     pub(crate) warned: Option<String>,
 }
 
@@ -71,7 +72,7 @@ impl CompactionState {
     }
 }
 
-/// The outputs that a view leaves out: those that its head carries, and those of compactions since.
+/// Returns the outputs that a view leaves out: those that its head carries, and those of later compactions.
 pub(crate) fn pruned(view: &View) -> PrunedOutputs {
     let mut pruned = pruned_by_head(&view.head);
     for line in &view.lines {
@@ -85,7 +86,7 @@ pub(crate) fn pruned(view: &View) -> PrunedOutputs {
     pruned
 }
 
-/// With which settings the log was told, if that was with a compaction since the head was written.
+/// Returns the settings of the warning, if it came with a compaction since the head was written.
 fn warned_by_event(view: &View) -> Option<&str> {
     view.lines.iter().rev().find_map(|line| match &line.body {
         ContextBody::Event(event) if event.event == COMPACTED => event.data.get(WARNED)?.as_str(),
@@ -93,7 +94,7 @@ fn warned_by_event(view: &View) -> Option<&str> {
     })
 }
 
-/// The outputs that a head leaves out.
+/// Returns the outputs that a head leaves out.
 pub(crate) fn pruned_by_head(head: &Head) -> PrunedOutputs {
     head.carry.get(PRUNED).map(PrunedOutputs::from_json).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a head says once the events behind it are taken in: what a rotation must not lose.
+//! Applies the events of a log to its head, so that a rotation does not lose them.
 
 use std::collections::HashSet;
 
@@ -12,12 +12,12 @@ use super::last_operation::{AT, WAS, place_from_json};
 
 pub(crate) const RENAMED: &str = "renamed";
 pub(crate) const CHECKPOINT: &str = "checkpoint";
-/// In an event that takes a checkpoint back, or its taking back: the event that made it.
+/// The field in an event that removes a checkpoint, or restores it: the event that made it.
 pub(crate) const OF: &str = "of";
-/// What a head carries: the title of a context that nobody has named.
+/// The key in a head for the title of a context that was not given one.
 pub(crate) const MADE_TITLE: &str = "title";
 
-/// The head of a log that goes on with this context: its title and its checkpoints as they are now.
+/// Returns the head for a log that continues this context: its present title and checkpoints.
 pub(crate) fn folded(view: &View) -> Head {
     let mut head = view.head.clone();
     let gone = taken_back(view);
@@ -48,22 +48,22 @@ pub(crate) fn folded(view: &View) -> Head {
         }
     }
     if head.title.is_none() && !head.carry.has(MADE_TITLE) {
-        // A title that was made from what was said stays, though what was said may be summed up later.
+        // A title made from the first messages stays, although these may be summarised later.
         head.carry.set_or_remove(MADE_TITLE, made_title(view).map(Json::from));
     }
-    // From now on the log that is sealed next holds what this one went on with.
+    // From now on the log that is sealed next holds the lines that this one continued.
     head.carry.remove(CONTINUES);
     let sealed = view.head.sealed.as_ref().map(|name| Json::from(name.as_str()));
     if let Some(operation) = head.carry.get_mut(OPERATION).and_then(Json::as_object_mut)
         && !operation.has("sealed")
     {
-        // What the operation has left is what an undo brings back, however many logs later.
+        // An undo brings back the context that the operation has left, any number of logs later.
         operation.set_or_remove("sealed", sealed);
     }
     head
 }
 
-/// The checkpoints that were taken back, by the ids of their events: the last word on each counts.
+/// Returns the ids of the events whose checkpoints were removed; the last event on each counts.
 fn taken_back(view: &View) -> HashSet<&str> {
     let mut gone = HashSet::new();
     for line in &view.lines {
@@ -77,19 +77,19 @@ fn taken_back(view: &View) -> HashSet<&str> {
     gone
 }
 
-/// What a context is called: as somebody has called it, or as its first words were.
+/// Returns the title of a context: the given one, or else the one made from its first words.
 pub(crate) fn title_in(head: &Head) -> Option<&str> {
     head.title.as_deref().or_else(|| head.carry.str(MADE_TITLE))
 }
 
-/// A title made from what was said; none when nothing was.
+/// Makes a title from messages; `None` if there are none.
 fn made_title(view: &View) -> Option<String> {
     let began = Activation::of(&view.head).since.unwrap_or(Timestamp::from_millis(0));
     let turns = turns(&view_messages(view), began);
     (!turns.is_empty()).then(|| title_of(&turns, began))
 }
 
-/// The same of a sealed log: the checkpoints in it are there.
+/// Does the same for a sealed log, whose checkpoints are in it.
 pub(crate) fn folded_in(view: &View, log: &SealedName) -> Head {
     let mut head = folded(view);
     for checkpoint in &mut head.checkpoints {
@@ -98,7 +98,7 @@ pub(crate) fn folded_in(view: &View, log: &SealedName) -> Head {
     head
 }
 
-/// The log that this one goes on with: the one that it was loaded from, or else the one that it has replaced.
+/// Returns the log that this one continues: the one it was loaded from, or else the one it replaced.
 pub(crate) fn predecessor(view: &View) -> Option<SealedName> {
     let loaded = view.head.carry.str(CONTINUES).and_then(SealedName::parse);
     loaded.or_else(|| view.head.sealed.clone())

@@ -1,10 +1,10 @@
-//! Keys of what the head of a log carries from one log to the next.
+//! The keys of values that the head of a log carries on to the next log.
 
-/// What a head says of the operation that published its context.
+/// The operation that published the context.
 pub(crate) const OPERATION: &str = "operation";
-/// The sealed log whose lines a loaded context goes on with.
+/// The sealed log whose lines a loaded context continues.
 pub(crate) const CONTINUES: &str = "continues";
-/// A head remembers what a run has left behind, until its next journal is begun.
+/// The work that a run has left behind, until its next journal is begun.
 pub(crate) const SETTLED: &str = "settled";
-/// The message that a log ends with though nobody waits for an answer to it.
+/// The last message of a log that needs no answer, although it is a question.
 pub(crate) const ANSWERED: &str = "answered";

@@ -1,7 +1,7 @@
-//! What an undo takes back: the last operation of a context, also when a compaction has summed up its line since.
+//! Finds the last operation of a context, which an undo takes back, even after a compaction.
 //!
-//! An operation that stays in its context is a line of the log. A compaction keeps no such lines, so the head that
-//! it writes carries what the last of them was.
+//! An operation that stays in its context is a line of the log. A compaction does not keep such lines, so the head
+//! that it writes carries the last operation.
 
 use ship_context::contexts::is_reference_line;
 use ship_message::json::{Json, Object};
@@ -12,32 +12,32 @@ use ship_store::{
 use super::compaction_state::{COMPACTED, is_undoable};
 use super::head_after_events::{CHECKPOINT, OF, RENAMED, folded};
 
-/// What a head carries: the last operation as it was when the log before was compacted.
+/// The key in a head for the last operation before the log was compacted.
 pub(crate) const UNDO: &str = "undo";
-/// The event that tells of a reference that was taken back.
+/// The event of a reference that was removed.
 pub(crate) const UNSHOWN: &str = "unshown";
-/// In an event or a carried operation about a checkpoint: where it is, and where its name was before.
+/// The fields about a checkpoint: its present place, and the place that its name had before.
 pub(crate) const AT: &str = "at";
 pub(crate) const WAS: &str = "was";
 
-/// The last thing that was done to a context.
+/// The last operation on a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LastOperation {
     /// The operation that published the context, if there was one.
     Switch,
-    /// A title; the one before it.
+    /// A change of title, with the title before it.
     Renamed { before: Option<String> },
-    /// A checkpoint that was made, or taken back.
+    /// A checkpoint that was made or removed.
     Checkpoint(CheckpointChange),
     /// An archived context that was shown for reference.
     Shown { id: String },
-    /// A reference that was taken back, and the message that it stood behind.
+    /// A reference that was removed, and the message that it followed.
     Unshown { id: String, after: Option<String> },
-    /// A copy that another chat has got.
+    /// A copy for another chat.
     Copied { to: String },
 }
 
-/// A checkpoint that was made, or taken back.
+/// A checkpoint that was made or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CheckpointChange {
     pub(crate) name: String,
@@ -45,19 +45,19 @@ pub(crate) struct CheckpointChange {
     pub(crate) of: String,
     pub(crate) is_removed: bool,
     pub(crate) message: Option<MessageId>,
-    /// Where it is and where its name was before, when the event that made it is not in the log any more.
+    /// The places of the checkpoint, if the event that made it is no longer in the log.
     pub(crate) places: Option<Places>,
 }
 
-/// Where a checkpoint is, and where its name was before. A place without a log is in the one that the last
-/// compaction sealed.
+/// The present place of a checkpoint, and the place that its name had before. A place without a log is in the one
+/// that the last compaction sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Places {
     pub(crate) at: Checkpoint,
     pub(crate) was: Option<Checkpoint>,
 }
 
-/// Finds the last operation, however many compactions ago it was.
+/// Finds the last operation, any number of compactions ago.
 pub(crate) fn last_operation(view: &View) -> LastOperation {
     let carried = view.head.carry.get(UNDO);
     for line in view.lines.iter().rev() {
@@ -78,7 +78,8 @@ pub(crate) fn is_just_compacted(view: &View) -> bool {
     for line in view.lines.iter().rev() {
         match &line.body {
             ContextBody::Event(event) if event.event == COMPACTED => {
-                // Left-out outputs are told at the end of the log, a summary at its beginning.
+                // The event about left-out outputs stands at the end of the log, the one about a
+                // summary at its beginning.
                 return !is_undoable(event) || is_as_published(view);
             }
             ContextBody::Event(_) if is_switch(line) || of_line(view, line).is_some() => {
@@ -92,14 +93,14 @@ pub(crate) fn is_just_compacted(view: &View) -> bool {
     false
 }
 
-/// Whether the log has no more messages than its compaction has published.
+/// Whether the log has only the messages that its compaction has published.
 fn is_as_published(view: &View) -> bool {
     let published = view.head.carry.get(UNDO).and_then(|undo| undo.get("messages")?.as_u64());
     published == Some(view.messages().count() as u64)
 }
 
-/// Makes a head carry the last operation, because the lines that tell of it are summed up. `messages` is how many
-/// the new log begins with.
+/// Makes a head carry the last operation, because its lines are summarised. `messages` is the number of messages
+/// with which the new log begins.
 pub(crate) fn carry_last_operation(head: &mut Head, view: &View, messages: usize) {
     let last = match last_operation(view) {
         LastOperation::Checkpoint(change) => LastOperation::Checkpoint(change.placed_in(view)),
@@ -120,12 +121,12 @@ fn is_older(carried: &Json, id: &str) -> bool {
     older.iter().any(|known| known.as_str() == Some(id))
 }
 
-/// Whether a line tells of the switch that published its context.
+/// Whether a line is the event of the switch that published its context.
 pub(crate) fn is_switch(line: &ContextLine) -> bool {
     matches!(&line.body, ContextBody::Event(event) if event.event == SWITCHED)
 }
 
-/// Whether a line is a reference that a person asked for: those of the model and of a group's talk are not.
+/// Whether a line is a reference that a person asked for, and not one by the model or of a group's talk.
 fn is_shown(line: &ContextLine) -> bool {
     let ContextBody::Message(message) = &line.body else { return false };
     let run = message.get("metadata").and_then(|metadata| metadata.get("runId"));
@@ -139,7 +140,7 @@ pub(crate) fn id_of(line: &ContextLine) -> &str {
     }
 }
 
-/// The operation that a line tells of, if it is one that stays in the context.
+/// Returns the operation of a line, if it stays in the context.
 fn of_line(view: &View, line: &ContextLine) -> Option<LastOperation> {
     let event = match &line.body {
         ContextBody::Message(_) => {
@@ -159,7 +160,7 @@ fn of_line(view: &View, line: &ContextLine) -> Option<LastOperation> {
     }
 }
 
-/// The head as it was before a line.
+/// Returns the head as it was before a line.
 fn before(view: &View, seq: Seq) -> Head {
     let mut before = view.clone();
     before.lines.retain(|line| line.seq < seq);
@@ -178,7 +179,7 @@ fn checkpoint_change(event: &ContextEvent) -> Option<CheckpointChange> {
     })
 }
 
-/// Whether an event tells of a copy that another chat has got.
+/// Whether an event is about a copy for another chat.
 fn is_copy(event: &ContextEvent) -> bool {
     let field = |key: &str| event.data.get(key);
     field("op").and_then(Json::as_str) == Some("fork")
@@ -187,7 +188,7 @@ fn is_copy(event: &ContextEvent) -> bool {
 }
 
 impl CheckpointChange {
-    /// The same with its places, as a log tells them that has the event that made it.
+    /// Returns the change with its places, if the log has the event that made the checkpoint.
     fn placed_in(&self, view: &View) -> Self {
         let made = view.lines.iter().find(|line| id_of(line) == self.of);
         let Some(made) = made.filter(|_| self.places.is_none()) else { return self.clone() };
@@ -266,7 +267,7 @@ fn from_json(json: &Json) -> Option<LastOperation> {
     })
 }
 
-/// The event that tells of an operation that has changed nothing here.
+/// The event of an operation that has changed nothing in this context.
 pub(crate) const OPERATED: &str = "operated";
-/// The event that tells of a switch.
+/// The event of a switch to this context.
 pub(crate) const SWITCHED: &str = "switched";

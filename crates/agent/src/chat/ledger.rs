@@ -1,4 +1,4 @@
-//! Lines of the ledger: which are messages, and what messages they become in a context.
+//! Reads lines of the ledger: which are messages, and the messages they become in a context.
 
 use ship_message::json::Json;
 use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMessage, ReadError};
@@ -6,7 +6,7 @@ use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMess
 use super::message_ids::{MessageIds, question_in};
 use crate::inbound::message_of;
 
-/// Reads all lines behind `after` and up to `last`, however many they are.
+/// Reads all lines after `after` up to `last`, any number of them.
 pub(crate) async fn lines_up_to(
     chat: &dyn Chat,
     mut after: Option<LedgerSeq>,
@@ -22,7 +22,7 @@ pub(crate) async fn lines_up_to(
     Ok(lines)
 }
 
-/// The messages that lines of the ledger become in a context, in order, each with its place in the ledger.
+/// Returns the messages that ledger lines become in a context, in order, each with its ledger position.
 pub(crate) fn questions<'a>(
     names: &dyn MessageIds,
     head: &Head,
@@ -37,12 +37,12 @@ pub(crate) fn questions<'a>(
     lines.filter(|line| is_message(line)).enumerate().filter_map(question).collect()
 }
 
-/// The entries that put messages into a context.
+/// Returns the lines that put messages into a context.
 pub(crate) fn entries(questions: Vec<NewMessage>) -> Vec<NewLine> {
     questions.into_iter().map(NewLine::from).collect()
 }
 
-/// How many ledger lines are read at once.
+/// The number of ledger lines that are read at once.
 pub(crate) const LEDGER_PAGE: usize = 200;
 
 /// Whether a line of the ledger is a message that wants an answer.

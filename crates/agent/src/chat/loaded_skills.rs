@@ -1,7 +1,7 @@
-//! Which skills there are, and which are loaded.
+//! Lists the existing skills and the loaded ones.
 //!
-//! Loading one is an event in the context log, so that it is loaded again after a restart. What must outlive
-//! a rotation is carried in the log's head.
+//! Loading a skill is an event in the context log, so that it stays loaded after a restart. The head of the log
+//! carries the loaded skills across a rotation.
 
 use ship_context::{LoadedSkill, SkillLine};
 use ship_message::json::{Json, Object};
@@ -13,7 +13,7 @@ pub(crate) const LOADED: &str = "skill_loaded";
 pub(crate) const UNLOADED: &str = "skill_unloaded";
 const CARRY: &str = "skills";
 
-/// The names of the skills that are loaded, in the order in which they were.
+/// Returns the names of the loaded skills, in the order in which they were loaded.
 pub(crate) fn loaded_names(view: &View) -> Vec<String> {
     let carried = view.head.carry.get(CARRY).and_then(Json::as_array).unwrap_or_default();
     let mut names: Vec<String> =
@@ -30,12 +30,12 @@ pub(crate) fn loaded_names(view: &View) -> Vec<String> {
     names
 }
 
-/// What a head carries when these skills are loaded.
+/// Returns the value that a head carries for these loaded skills.
 pub(crate) fn carried<'a>(names: impl Iterator<Item = &'a str>) -> Object {
     Object::from([(CARRY, Json::from(names.map(Json::from).collect::<Vec<_>>()))])
 }
 
-/// The overview's line of a skill.
+/// Returns the line of a skill in the overview.
 pub(crate) fn line(skill: &SkillText) -> SkillLine {
     match &skill.state {
         SkillState::Usable(_) => SkillLine {
@@ -49,13 +49,13 @@ pub(crate) fn line(skill: &SkillText) -> SkillLine {
     }
 }
 
-/// The skill of a name: the one that can be used, if any can.
+/// Returns the skill with this name, a usable one if there is any.
 pub(crate) fn find<'a>(skills: &'a [SkillText], name: &str) -> Option<&'a SkillText> {
     let named = || skills.iter().filter(|skill| skill.name == name);
     named().find(|skill| matches!(skill.state, SkillState::Usable(_))).or_else(|| named().next())
 }
 
-/// The texts of the loaded skills. One that is gone meanwhile says so, so that the model is not misled.
+/// Returns the texts of the loaded skills. A skill that is gone gets a note, so that the model is not misled.
 pub(crate) fn loaded(names: &[String], skills: &[SkillText]) -> Vec<LoadedSkill> {
     let text = |name: &String| match find(skills, name).map(|skill| &skill.state) {
         Some(SkillState::Usable(text)) => text.clone(),
@@ -67,7 +67,7 @@ pub(crate) fn loaded(names: &[String], skills: &[SkillText]) -> Vec<LoadedSkill>
     names.iter().map(|name| LoadedSkill { name: name.clone(), text: text(name) }).collect()
 }
 
-/// What `skills_list` answers.
+/// Returns the output of `skills_list`.
 pub(crate) fn to_json(skills: &[SkillText], loaded: &[String]) -> Json {
     let entry = |skill: &SkillText| {
         let mut object = Object::from([("name", skill.name.as_str())]);

@@ -1,19 +1,19 @@
-//! How large a log may be, whatever a model could still be sent of it.
+//! Limits the size of a log, regardless of what a model could still be sent.
 //!
-//! Opening a chat costs as much as its live log is long, so a log is compacted when it is long, even where
-//! the window is so large, or so much was pruned, that no request would ask for it.
+//! The cost of opening a chat grows with its live log. So a long log is compacted even if the window is so large,
+//! or so much was pruned, that no request needs it.
 
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextLine, View};
 
 use crate::rules::Rules;
 
-/// How long a log is.
+/// The size of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogSize {
-    /// With its head, and with every revision of a message.
+    /// The number of lines, with the head and every revision of a message.
     pub(crate) lines: u64,
-    /// About: long texts are blobs and count as their previews.
+    /// The approximate number of bytes: long texts are blobs and count as their previews.
     pub(crate) bytes: u64,
 }
 
@@ -24,7 +24,7 @@ impl LogSize {
         Self { lines, bytes: view.lines.iter().map(|line| line_bytes(line)).sum() }
     }
 
-    /// What messages take, as lines that a rotation keeps.
+    /// Returns the size of messages as lines that a rotation keeps.
     pub(crate) fn of_messages<'m>(messages: impl Iterator<Item = &'m Object>) -> Self {
         messages.fold(Self::default(), |size, message| Self {
             lines: size.lines + 1,
@@ -36,15 +36,15 @@ impl LogSize {
         self.lines > rules.log_lines_max || self.bytes > rules.log_bytes_max
     }
 
-    /// Whether it is so small that the next compaction is far off.
+    /// Whether the log is so small that the next compaction is far off.
     pub(crate) fn is_half_of(&self, rules: &Rules) -> bool {
         self.lines <= rules.log_lines_max / 2 && self.bytes <= rules.log_bytes_max / 2
     }
 }
 
-/// What stands around the content of a line.
+/// The bytes around the content of a line.
 const LINE_BYTES: u64 = 64;
-/// A longer text is kept as a blob, and its line has a preview of it.
+/// The length above which a text is stored as a blob, and its line has a preview.
 const BLOB_BYTES_MIN: usize = 32 * 1024;
 const PREVIEW_BYTES: usize = 1_200;
 

@@ -1,7 +1,7 @@
-//! What was said, as messages: each line of a view is read once, not once for each run.
+//! Caches the parsed messages of a view across runs.
 //!
-//! A store shares the lines that it has not read anew, so a line that is the very same one as before says the
-//! same. Whatever else a view holds is read out of it.
+//! A store shares lines that it has not read again, so an identical line has identical content. All other lines of
+//! a view are parsed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +11,17 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{ChatKey, ContextBody, ContextLine, View};
 
-/// Of how many chats the messages are kept, those that were run last.
+/// The number of chats whose messages are kept, the last ones that ran.
 const CHATS_MAX: usize = 4;
 
-/// The messages of the chats that were run last.
+/// The messages of the chats that ran last.
 #[derive(Debug, Default)]
 pub(crate) struct MessageCache {
-    /// The newest last.
+    /// The chats, the newest last.
     chats: Mutex<VecDeque<(ChatKey, Vec<CachedMessage>)>>,
 }
 
-/// A line, and the message in it if there is one that can be read.
+/// A line, and the message in it if it has a readable one.
 #[derive(Clone, Debug)]
 struct CachedMessage {
     line: Arc<ContextLine>,
@@ -29,7 +29,7 @@ struct CachedMessage {
 }
 
 impl MessageCache {
-    /// The messages of a chat's view.
+    /// Returns the messages of a chat's view.
     pub(crate) fn messages(&self, chat: &ChatKey, view: &View) -> Arc<[Arc<UiMessage>]> {
         let before = self.take(chat);
         let known = |(at, line): (usize, &Arc<ContextLine>)| match before.get(at) {
@@ -57,7 +57,7 @@ impl MessageCache {
     }
 }
 
-/// The messages of a view, for who reads it once.
+/// Returns the messages of a view, for a caller that reads it once.
 pub(crate) fn messages(view: &View) -> Vec<Arc<UiMessage>> {
     view.lines.iter().filter_map(|line| message(line)).map(Arc::new).collect()
 }
@@ -69,7 +69,7 @@ fn message(line: &ContextLine) -> Option<UiMessage> {
     }
 }
 
-/// The messages as they are shown: each reference before what it was fetched for.
+/// Returns the messages in the order in which they are shown: each reference before the message it was fetched for.
 pub(crate) fn place_said(messages: Arc<[Arc<UiMessage>]>) -> Arc<[Arc<UiMessage>]> {
     match messages.iter().any(|message| ship_context::contexts::is_reference(message)) {
         true => place_references(messages.to_vec()).into(),

@@ -1,26 +1,26 @@
-//! What the messages of a context are called, which whoever keeps the context decides.
+//! Gives ids to the messages of a context; the owner of the context decides on them.
 
 use ship_store::{Head, LedgerSeq, View};
 
-/// What the head of a log carries in a chat that began as a copy: what tells the messages that come in there from
-/// the copied ones, which are named after the ledger of another chat.
+/// The key in a head for the suffix of message ids, in a chat that began as a copy. It tells new messages from the
+/// copied ones, whose ids come from the ledger of another chat.
 pub(crate) const SALT: &str = "names";
 
-/// What the messages of a context are called.
+/// Gives ids to the messages of a context.
 pub(crate) trait MessageIds: Send + Sync {
-    /// The name of a message that came in, at `seq` in the ledger: the `nth` that is put into the context now.
+    /// Returns the id of an incoming message at `seq` in the ledger, the `nth` that goes into the context now.
     fn question(&self, seq: LedgerSeq, nth: usize) -> String;
 
-    /// The name of what a run says, which begins now.
+    /// Returns the id of the message of a run that begins now.
     fn answer(&self, run: u64) -> String;
 
-    /// Whether a message that was put into the context is read back as it was handed in.
+    /// Whether a message in the context is read back exactly as it was appended.
     fn keeps_messages_whole(&self) -> bool {
         true
     }
 }
 
-/// The name of a message that came in, in the chat that a head is of.
+/// Returns the id of an incoming message in the chat of a head.
 pub(crate) fn question_in(
     names: &dyn MessageIds,
     head: &Head,
@@ -34,8 +34,8 @@ pub(crate) fn question_in(
     }
 }
 
-/// The names in a chat. A message's follows from its place in the ledger, so that the same entry can only
-/// ever become the same message.
+/// The ids in a chat. The id of a message follows from its ledger position, so that the same entry can only
+/// become the same message.
 pub(crate) struct LedgerMessageIds;
 
 impl MessageIds for LedgerMessageIds {
@@ -48,7 +48,7 @@ impl MessageIds for LedgerMessageIds {
     }
 }
 
-/// The id that a message of the ledger has in the contexts of its chat.
+/// Returns the id of a ledger message in the contexts of its chat.
 pub fn question_id(view: &View, seq: LedgerSeq) -> String {
     question_in(&LedgerMessageIds, &view.head, seq, 0)
 }
