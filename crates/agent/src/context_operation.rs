@@ -1,4 +1,4 @@
-//! Operations on the contexts of a chat, and their outcomes, as the ledger and programs have them.
+//! Operations on the contexts of a chat and their outcomes, as the ledger and programs see them.
 
 use ship_context::contexts::RecallMode;
 use ship_message::json::{Json, Object};
@@ -7,9 +7,9 @@ use ship_store::{ChatKey, ContextId};
 /// A context by its id and its title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextName {
-    /// The context.
+    /// The id of the context.
     pub context: ContextId,
-    /// Its title.
+    /// The title of the context.
     pub title: String,
 }
 
@@ -29,58 +29,58 @@ impl ContextName {
     }
 }
 
-/// Something that is done to the contexts of a chat.
+/// An operation on the contexts of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContextOperation {
-    /// Goes on in a clean context.
+    /// Continue in a clean context.
     New {
-        /// What it is called.
+        /// The title of the new context.
         title: Option<String>,
-        /// Why the other one is left.
+        /// The reason for leaving the other one.
         reason: Option<String>,
     },
-    /// Comes back to an archived context.
+    /// Come back to an archived context.
     Load {
-        /// Its id, words that are in it, or `last`.
+        /// The id of the context, words in it, or `last`.
         which: String,
     },
-    /// Shows an archived context once, for reference.
+    /// Show an archived context once, for reference.
     Recall {
-        /// Its id, words that are in it, or `last`.
+        /// The id of the context, words in it, or `last`.
         which: String,
-        /// How much of it.
+        /// The amount that is shown.
         mode: RecallMode,
     },
-    /// Leaves a spoilt context for a clean one.
+    /// Leave a spoilt context for a clean one.
     Clear,
-    /// Calls the active context something else.
+    /// Change the title of the active context.
     Rename {
-        /// What.
+        /// The new title.
         title: String,
     },
-    /// Names the place where the active context is now.
+    /// Name the present end of the active context.
     Checkpoint {
-        /// What it is called.
+        /// The name of the checkpoint.
         name: String,
     },
-    /// Goes on in a copy.
+    /// Continue in a copy.
     Fork {
-        /// The checkpoint or message that the copy ends with; the newest when none is given.
+        /// The checkpoint or message with which the copy ends; the newest if none is given.
         at: Option<String>,
-        /// The chat that gets the copy; this one when none is given.
+        /// The chat that gets the copy; this one if none is given.
         to: Option<ChatKey>,
     },
-    /// Goes back to an earlier place.
+    /// Go back to an earlier place.
     Rewind {
-        /// The checkpoint or message.
+        /// The name of the checkpoint or the id of the message.
         to: String,
     },
-    /// Takes the last of these back.
+    /// Undo the last operation.
     Undo,
 }
 
 impl ContextOperation {
-    /// Its name, in events and on screens.
+    /// Returns the name of the operation in events and on screens.
     pub fn name(&self) -> &'static str {
         match self {
             Self::New { .. } => "new",
@@ -95,7 +95,7 @@ impl ContextOperation {
         }
     }
 
-    /// Whether a run cannot go on after it: what it was answering is not there any more.
+    /// Whether a run cannot continue after it, because the message it was answering is gone.
     pub(crate) fn stops_a_run(&self) -> bool {
         match self {
             Self::Load { .. } | Self::Clear | Self::Rewind { .. } | Self::Undo => true,
@@ -107,7 +107,7 @@ impl ContextOperation {
         }
     }
 
-    /// As the ledger has it.
+    /// Returns the operation in the form of the ledger.
     pub(crate) fn to_object(&self) -> Object {
         let mut object = Object::from([("op", self.name())]);
         let mut set = |key: &'static str, value: Option<&str>| {
@@ -161,38 +161,38 @@ impl ContextOperation {
     }
 }
 
-/// What an operation came to.
+/// The outcome of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationOutcome {
-    /// It was done.
+    /// The operation was performed.
     Done(ContextChange),
-    /// It was not, and nothing has changed.
+    /// The operation was refused, and nothing has changed.
     NotDone(OperationRefusal),
-    /// Somebody else runs the chat, and does it at the next step.
+    /// Another process runs the chat, and performs the operation at the next step.
     Queued,
 }
 
-/// What an operation has done.
+/// The effect of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextChange {
-    /// The operation's name.
+    /// The name of the operation.
     pub operation: String,
-    /// The context that was left; none when it is still the active one.
+    /// The context that was left; `None` if it is still the active one.
     pub left: Option<ContextName>,
     /// The active context.
     pub active: ContextName,
-    /// The chat that a copy went to, if another.
+    /// The other chat that got a copy, if any.
     pub chat: Option<ChatKey>,
-    /// What the person reads.
+    /// The line that the person reads.
     pub line: String,
 }
 
-/// Why nothing has changed.
+/// The reason why nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationRefusal {
-    /// What the person reads.
+    /// The line that the person reads.
     pub line: String,
-    /// The contexts that may have been meant.
+    /// The contexts that the person may have meant.
     pub offered: Vec<ContextName>,
 }
 
@@ -201,7 +201,7 @@ impl OperationRefusal {
         Self { line: line.into(), offered: Vec::new() }
     }
 
-    /// No archived context is meant, or more than one may be.
+    /// Makes the refusal of a query that fits no archived context, or several.
     pub(crate) fn no_context(which: &str, offered: Vec<ContextName>) -> Self {
         let line = match offered.is_empty() {
             true => format!(
@@ -214,7 +214,7 @@ impl OperationRefusal {
         Self { line, offered }
     }
 
-    /// The line with what is offered, for whoever cannot choose from a list.
+    /// Returns the line with the offered contexts, for a reader that cannot choose from a list.
     pub fn with_offers(&self) -> String {
         let mut text = self.line.clone();
         for named in &self.offered {
@@ -225,7 +225,7 @@ impl OperationRefusal {
 }
 
 impl OperationOutcome {
-    /// What the person reads.
+    /// Returns the line that the person reads.
     pub(crate) fn line(&self) -> String {
         match self {
             Self::Done(changed) => changed.line.clone(),
@@ -234,7 +234,7 @@ impl OperationOutcome {
         }
     }
 
-    /// As the ledger has it.
+    /// Returns the outcome in the form of the ledger.
     pub(crate) fn to_object(&self) -> Object {
         match self {
             Self::Done(changed) => {

@@ -1,4 +1,4 @@
-//! The inputs of the tools for contexts, and how forgiving they are read.
+//! The inputs of the tools for contexts, which are read leniently.
 
 use schemars::JsonSchema;
 use serde::de::IntoDeserializer;
@@ -8,7 +8,7 @@ use ship_context::contexts::{
     LISTED_MAX, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, LoadMode, RecallMode,
 };
 
-/// What one of the tools is called with.
+/// The input of one of the tools.
 pub(crate) enum ContextToolInput {
     New(NewContext),
     Load(LoadContext),
@@ -55,7 +55,7 @@ pub(crate) struct ListContexts {
     pub(crate) limit: Option<u64>,
 }
 
-// A model is asked for both; one that leaves the mode out is shown the summary all the same.
+// A model is asked for both; if it leaves the mode out, it is shown the summary.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields, extend("required" = ["contextId", "mode"]))]
 #[serde(rename_all = "camelCase")]
@@ -106,7 +106,7 @@ fn how_many() -> String {
     format!("How many; 20 if not given. One answer may load {LOADED_A_RUN_MAX} in all.")
 }
 
-/// Reads an optional field. Models send an empty text for what they mean to leave out.
+/// Reads an optional field. Models send an empty text for a field that they mean to leave out.
 fn not_blank<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,18 +1,18 @@
-//! The error of everything that works on a chat.
+//! The error of every operation on a chat.
 
 use ship_store::{
     AcceptError, AppendError, ChatKey, LaneError, OpenError, PurgeError, ReadError, RotateError,
     StorageError,
 };
 
-/// Why a chat could not be run. What was accepted stays accepted.
+/// The reason why a chat could not be run. Accepted messages stay accepted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The chat cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Somebody else runs the chat, and will see what has come in.
+    /// Another process runs the chat, and will see the new messages.
     #[error(transparent)]
     Lane(#[from] LaneError),
     /// The chat cannot be read.
@@ -33,34 +33,34 @@ pub enum RunError {
     /// What was compacted cannot be purged.
     #[error(transparent)]
     Purge(#[from] PurgeError),
-    /// The log that was just written is not there.
+    /// The log that was just written does not exist.
     #[error(
         "the context of `{chat}` vanished while it was written; see that nothing else changes its files, then try again"
     )]
     Vanished {
-        /// The chat.
+        /// The key of the chat.
         chat: ChatKey,
     },
     /// Nothing could be sent, whatever was left out.
     #[error("{0}")]
     NoRoom(String),
-    /// An operation on contexts is in the ledger and could not be done, nor answered.
+    /// An operation on contexts is in the ledger, and could be neither performed nor answered.
     #[error(
         "{0}; what you asked for is kept, and the next command in this chat does it, if it is not done already"
     )]
     Kept(Box<Self>),
-    /// Nothing waits for this answer.
+    /// No call waits for this answer.
     #[error("nothing in `{chat}` waits for `{id}`; it may have been answered already")]
     NotWaiting {
-        /// The chat.
+        /// The key of the chat.
         chat: ChatKey,
-        /// What the answer was for.
+        /// The id of the call or the approval.
         id: String,
     },
 }
 
 impl RunError {
-    /// Returns what the files refused, if that is why.
+    /// Returns the error of the storage, if it is the cause.
     pub fn storage(&self) -> Option<&StorageError> {
         match self {
             Self::Open(OpenError::Storage(error))

@@ -1,8 +1,8 @@
-//! What listeners are told of a run while it goes on.
+//! Sends the events of a run to listeners.
 //!
-//! Any number of them can follow, and none of them can fail or hold up a run. What streams is told as it comes,
-//! before it is recorded: a listener that must know what is on disk waits for [`RunEvent::Ended`], or reads the
-//! chat.
+//! Any number of listeners can follow a chat, and none can fail or delay a run. Chunks are sent as they
+//! come, before they are recorded. A listener that must know what is on disk waits for [`RunEvent::Ended`],
+//! or reads the chat.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,50 +11,50 @@ use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It said what it had to say.
+    /// The run has answered.
     Done,
-    /// The person stopped it; what was said is kept.
+    /// The person stopped the run; what was said is kept.
     Stopped,
-    /// It failed. The person was told this sentence.
+    /// The run failed. The person was told this sentence.
     Failed(String),
-    /// It waits for a person's word or for a tool of the client.
+    /// The run waits for a person's approval, or for a tool of the client.
     Parked,
 }
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
-    /// A chunk of the answer, as the UI message stream has it.
+    /// A chunk of the answer, in the form of the UI message stream.
     Chunk(Chunk),
-    /// `chat_send` delivered this.
+    /// A text that `chat_send` delivered.
     Sent(String),
-    /// The run came to this.
+    /// The run ended or was parked.
     Ended {
-        /// The run.
+        /// The id of the run.
         run_id: String,
-        /// The message it wrote.
+        /// The id of the message that it wrote.
         message_id: String,
-        /// How it ended.
+        /// The end of the run.
         outcome: Outcome,
     },
 }
 
-/// What has happened in one chat, in order, from when it was asked for.
+/// Receives the events of one chat in order, from the time of its creation.
 #[derive(Debug)]
 pub struct Listener {
     events: UnboundedReceiver<RunEvent>,
 }
 
 impl Listener {
-    /// The next event; none when the agent is gone.
+    /// Waits for the next event; `None` when the agent is gone.
     pub async fn next(&mut self) -> Option<RunEvent> {
         self.events.recv().await
     }
 
-    /// An event that is there already.
+    /// Returns an event that has already arrived.
     pub fn try_next(&mut self) -> Option<RunEvent> {
         self.events.try_recv().ok()
     }
@@ -72,18 +72,18 @@ impl EventHub {
         Listener { events }
     }
 
-    /// Tells everyone who listens to the chat; who has gone away is forgotten.
+    /// Sends an event to every listener of the chat, and forgets listeners that are gone.
     pub(crate) fn tell(&self, chat: &ChatKey, event: &RunEvent) {
         self.listeners().retain(|(key, sender)| key != chat || sender.send(event.clone()).is_ok());
     }
 
     fn listeners(&self) -> std::sync::MutexGuard<'_, Vec<(ChatKey, UnboundedSender<RunEvent>)>> {
-        // A list of senders is whole whatever panicked while it was held.
+        // Each change of the list is one step, so a panic leaves it intact.
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Something that the person should know now and nobody later.
+/// Makes a notice for the person, which is shown now and not stored.
 pub(crate) fn notice(kind: &str, text: &str) -> Chunk {
     Chunk::Data(Object::from([
         ("type", Json::from("data-notice")),

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where new ids come from.
+/// Gives new ids.
 pub trait IdSource: Send + Sync {
-    /// A number that was not given before.
+    /// Returns a number that was not given before.
     fn next(&self) -> u64;
 }
 
-/// Ids that nobody can guess or repeat.
+/// Random ids, which cannot be guessed or repeated.
 #[derive(Debug, Default)]
 pub struct RandomIds {
     count: AtomicU64,
@@ -17,7 +17,7 @@ pub struct RandomIds {
 impl IdSource for RandomIds {
     fn next(&self) -> u64 {
         use std::hash::{BuildHasher, Hasher};
-        // Every `RandomState` is keyed by the system's randomness and differs from the one before.
+        // Each `RandomState` is keyed by the system's randomness and differs from the one before.
         let mut hasher = std::hash::RandomState::new().build_hasher();
         hasher.write_u64(self.count.fetch_add(1, Ordering::Relaxed));
         hasher.finish()

@@ -1,4 +1,4 @@
-//! What comes in: a message for the ledger, and later for the context.
+//! Messages that come in: entries of the ledger, and later messages of the context.
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
@@ -7,50 +7,50 @@ use ship_store::{ChatKey, LedgerEntry, Timestamp};
 /// A message as a channel hands it in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inbound {
-    /// What makes the same message the same, should it come again.
+    /// The key that identifies the message if it comes again.
     pub key: String,
-    /// What the person wrote, verbatim.
+    /// The text of the person, verbatim.
     pub text: String,
-    /// Where it came from: `terminal`, `http`, `telegram`.
+    /// The channel: `terminal`, `http`, `telegram`.
     pub channel: String,
-    /// What the platform calls the chat.
+    /// The id of the chat on its platform.
     pub chat_id: Option<String>,
-    /// Who wrote it.
+    /// The id of the author on the platform.
     pub user_id: Option<String>,
-    /// Their name.
+    /// The name of the author.
     pub username: Option<String>,
-    /// What the platform calls the message.
+    /// The id of the message on the platform.
     pub message_id: Option<String>,
-    /// What the request is called in logs.
+    /// The id of the request in logs.
     pub request_id: String,
-    /// Whether people said it to one another: talk in a group that is not addressed to the agent. It is kept, and
-    /// never answered.
+    /// Whether it is talk between people in a group that is not addressed to the agent. Such a message is
+    /// kept, and never answered.
     pub observed: bool,
 }
 
-/// What a parked run was waiting for.
+/// The answer to a call that a parked run waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallAnswer {
-    /// The person's word on a call.
+    /// The person's decision on a call.
     Approval {
-        /// The approval that was asked for.
+        /// The id of the approval request.
         approval_id: String,
-        /// Whether it may run.
+        /// Whether the call may run.
         approved: bool,
-        /// Why, or why not.
+        /// The reason for the decision.
         reason: Option<String>,
     },
-    /// What the client's tool gave.
+    /// The result of a client's tool.
     Output {
-        /// The call.
+        /// The id of the call.
         call_id: String,
-        /// Its output, or why there is none.
+        /// The output, or the reason why there is none.
         output: Result<Json, String>,
     },
 }
 
 impl Inbound {
-    /// The ledger entry.
+    /// Returns the ledger entry of the message.
     pub(crate) fn into_entry(self, chat: &ChatKey, now: Timestamp) -> LedgerEntry {
         let mut entry = Object::from([("v", Json::from(1u64)), ("ts", millis(now))]);
         entry.set("role", "user");
@@ -73,12 +73,12 @@ impl Inbound {
     }
 }
 
-/// Times in JSON are milliseconds.
+/// Writes a time in milliseconds, as JSON has it.
 pub(crate) fn millis(now: Timestamp) -> Json {
     Json::Number(now.millis() as f64)
 }
 
-/// The message that a ledger entry becomes in the context.
+/// Returns the message that a ledger entry becomes in the context.
 pub(crate) fn message_of(entry: &LedgerEntry, id: String) -> UiMessage {
     let text = entry.entry.str("text").unwrap_or_default();
     let mut message = UiMessage::new(id, Role::User, vec![UiPart::text(text)]);
@@ -88,7 +88,7 @@ pub(crate) fn message_of(entry: &LedgerEntry, id: String) -> UiMessage {
     message
 }
 
-/// The metadata of a message that a ledger entry becomes.
+/// Returns the metadata of the message that a ledger entry becomes.
 pub(crate) fn metadata_of(entry: &LedgerEntry) -> Object {
     let mut metadata = Object::new();
     for key in

@@ -1,12 +1,11 @@
-//! The agent: what happens between a message coming in and its answer being on disk.
+//! The agent: everything between a message coming in and its answer being on disk.
 //!
-//! A channel hands in an [`Inbound`]; [`Agent::accept`] makes it durable, and only then may the channel
-//! acknowledge it. [`Agent::run`] takes the chat's lane and does whatever its logs say is to be done: go on
-//! with a run that was cut off, or answer what has come in. Each run is recorded part by part, so that a
-//! crash at any point loses nothing and repeats no effect; its message in the context log is what ends it.
+//! A channel hands in an [`Inbound`]. [`Agent::accept`] makes it durable, and only then may the channel acknowledge
+//! it. [`Agent::run`] takes the chat's lane and does what the logs call for: it continues an interrupted run, or
+//! answers new messages. Each run is recorded part by part, so that a crash at any point loses nothing and repeats
+//! no effect. The message in the context log ends the run.
 //!
-//! An agent needs no project either. [`Agent::new`] talks in memory, and in files that other programs read
-//! when it is given some:
+//! An agent needs no project. [`Agent::new`] talks in memory, or in files that other programs can read:
 //!
 //! ```
 //! # tokio::runtime::Runtime::new()?.block_on(async {
@@ -33,8 +32,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come
-//! in when the agent is made.
+//! Nothing here is global: tools get what they need as an argument, and time, ids, files and the model come in when
+//! the agent is made.
 
 mod built_in_tools;
 mod chat;

@@ -1,4 +1,4 @@
-//! What `chat_send` delivers to a chat, and which of its calls were answered.
+//! The deliveries of `chat_send`, and which of its calls were answered.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -10,7 +10,7 @@ use crate::digest::digest;
 
 /// Something to deliver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-// A field that is not known is ignored when it is read; a model is told to leave it out.
+// An unknown field is ignored when it is read; a model is told to leave it out.
 #[schemars(deny_unknown_fields)]
 pub struct Outbound {
     /// What the person should read.
@@ -25,7 +25,7 @@ fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Strin
 }
 
 impl Outbound {
-    /// As it is shown where only text can be: the attachments are listed below it.
+    /// Returns the text with the attachments listed below it, for places that show only text.
     pub(crate) fn shown(&self) -> String {
         let mut shown = self.text.clone();
         for attachment in &self.attachments {
@@ -35,8 +35,8 @@ impl Outbound {
         shown
     }
 
-    /// Names what is sent in the key of its ledger entry. The words around it are those of the first version: a
-    /// key that changed would deliver once more what an older process had delivered.
+    /// Returns the digest for the key of the ledger entry. The words around the content are those of the first
+    /// version: with another key, a text that an older process had delivered would be delivered again.
     pub(crate) fn digest(&self) -> String {
         let Self { text, attachments } = self;
         let content = format!("Sending {{ text: {text:?}, attachments: {attachments:?} }}");
@@ -60,13 +60,13 @@ pub(crate) struct DeliveredCall {
 
 /// The calls of a run that were answered.
 pub(crate) struct DeliveredCalls {
-    /// How many there were in messages that are settled.
+    /// The number of calls in messages that are settled.
     earlier: u64,
     pub(crate) calls: Vec<DeliveredCall>,
 }
 
 impl DeliveredCalls {
-    /// As the run's journal tells it.
+    /// Reads the calls from the run's journal.
     pub(crate) fn of(journal: &Journal) -> Self {
         Self { earlier: journal.start.earlier.sends, calls: delivered(&journal.message) }
     }

@@ -2,67 +2,67 @@
 
 use ship_store::ChatKey;
 
-/// A skill, as the project has it.
+/// A skill of the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillText {
-    /// Its name.
+    /// The name of the skill.
     pub name: String,
-    /// When to use it.
+    /// The purpose of the skill.
     pub description: String,
-    /// The tools it says it may use; none when it does not say.
+    /// The tools that it may use; `None` if it does not say.
     pub allowed_tools: Option<Vec<String>>,
-    /// Its text, or why it cannot be used.
+    /// The text of the skill, or the reason why it cannot be used.
     pub state: SkillState,
 }
 
-/// Whether a skill can be used.
+/// Says whether a skill can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkillState {
-    /// Yes: this is its text.
+    /// The skill can be used; this is its text.
     Usable(String),
-    /// No, for this reason.
+    /// The skill cannot be used, for this reason.
     Unusable(String),
 }
 
 /// The texts of a project that become system blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
-    /// `.ship/profile/Primary.md`
+    /// The text of `.ship/profile/Primary.md`.
     pub profile_primary: Option<String>,
-    /// `.ship/profile/other.md`
+    /// The text of `.ship/profile/other.md`.
     pub profile_other: Option<String>,
-    /// The chat's `memory/Primary.md`
+    /// The text of the chat's `memory/Primary.md`.
     pub memory: Option<String>,
-    /// `Agent.md`
+    /// The text of `Agent.md`.
     pub agent: Option<String>,
-    /// Why a text is missing that is there, a sentence each.
+    /// The reasons why existing texts are missing here, a sentence each.
     pub problems: Vec<String>,
 }
 
-/// Where an agent's texts and skills come from. Asked once for each run.
+/// The source of an agent's texts and skills. Each run asks once.
 pub trait ProjectSource: Send + Sync {
-    /// The project's folder, as the model is told.
+    /// Returns the project folder, as the model is told.
     fn project_root(&self) -> String;
 
-    /// The texts, for a chat.
+    /// Returns the texts for a chat.
     fn texts(&self, chat: &ChatKey) -> Texts;
 
-    /// The skills there are.
+    /// Returns the existing skills.
     fn skills(&self) -> Vec<SkillText>;
 
-    /// What looked wrong when the project was loaded, a sentence each, for the log. Whoever loaded it has
-    /// seen it.
+    /// Returns the warnings from loading the project, a sentence each, for the log. The person
+    /// has already seen them.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// A text without the secrets that may be in it.
+    /// Returns a text with its secrets masked.
     fn mask(&self, text: &str) -> String {
         text.to_owned()
     }
 }
 
-/// No project at all: an agent in memory.
+/// No project: the agent works in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProject;
 

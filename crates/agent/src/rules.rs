@@ -8,41 +8,41 @@ use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
 /// The limits and habits of runs; the names are those of ship.json.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// `context.run.maxSteps`
+    /// `context.run.maxSteps`: the number of model calls in a run.
     pub max_steps: usize,
-    /// `context.run.deadlineMs`
+    /// `context.run.deadlineMs`: the time that a run may work.
     pub run_deadline: Duration,
-    /// `context.run.toolDeadlineMs`
+    /// `context.run.toolDeadlineMs`: the time that a tool call may take.
     pub tool_deadline: Duration,
-    /// `limits.messageBytes`: how long the text of a message that comes in may be.
+    /// `limits.messageBytes`: the maximal length of an incoming message.
     pub message_bytes: usize,
-    /// `limits.toolOutputChars`
+    /// `limits.toolOutputChars`: the length to which a tool's output is cut for the model.
     pub tool_output_chars: usize,
-    /// `llm.maxTokens`
+    /// `llm.maxTokens`: the maximal length of an answer.
     pub max_tokens: u64,
-    /// `llm.retries`
+    /// `llm.retries`: the number of times that a failed call is repeated.
     pub retries: u64,
     /// `context.history.archiveOnCompact`: whether the originals of a summary are kept.
     pub archive_on_compact: bool,
-    /// `context.history.keepLastMessages`
+    /// `context.history.keepLastMessages`: the number of messages that a summary leaves.
     pub keep_last_messages: usize,
-    /// `llm.window`, which counts before what the provider knows.
+    /// `llm.window`, which overrides what the provider knows.
     pub window: Option<u64>,
-    /// `context.history.maxInputTokensApprox`; none for `"auto"`.
+    /// `context.history.maxInputTokensApprox`; `None` for `"auto"`.
     pub input_tokens_max: Option<u64>,
-    /// How many lines a context log may have before it is compacted whatever a request takes.
+    /// The number of lines above which a context log is compacted, regardless of the size of requests.
     pub log_lines_max: u64,
-    /// How many bytes.
+    /// The number of bytes above which it is compacted.
     pub log_bytes_max: u64,
-    /// `llm.requestIdInSystem`
+    /// `llm.requestIdInSystem`: whether the request id stands in the first system block.
     pub request_id_in_system: bool,
-    /// `context.chatEgress.chatSendMaxCallsPerRun`
+    /// `context.chatEgress.chatSendMaxCallsPerRun`: the number of `chat_send` calls in a run.
     pub chat_sends_max: usize,
     /// `context.chatEgress.chatSendIdempotency`: whether the same text is sent only once for one message.
     pub chat_send_once: bool,
-    /// `context.contexts`
+    /// `context.contexts`: the rules for contexts.
     pub contexts: ContextRules,
-    /// `lock.waitMs`: how long somebody waits who asks for an operation while somebody else runs the chat.
+    /// `lock.waitMs`: the time that an operation waits for another process that runs the chat.
     pub operation_wait: Duration,
     /// `tools.approval`: tools that a person must allow.
     pub approval: BTreeSet<String>,
@@ -77,14 +77,14 @@ impl Default for Rules {
     }
 }
 
-/// How much of contexts is shown and written down. None of it cuts what is stored.
+/// The limits for showing and describing contexts. None of them cuts what is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextRules {
     /// Whether the model has the tools to leave a context and come back.
     pub enabled: bool,
-    /// `activeMaxMessages` and `activeMaxChars`: what is shown of the active context, and of a recent one.
+    /// `activeMaxMessages` and `activeMaxChars`: the shown part of the active context, and of a recent one.
     pub active: UtteranceLimits,
-    /// `maxTurns`, `maxChars` and `searchTextMaxChars`: what is written down of an archived one.
+    /// `maxTurns`, `maxChars` and `searchTextMaxChars`: the limits of an archived context's snapshot.
     pub snapshot: SnapshotLimits,
 }
 

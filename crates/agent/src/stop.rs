@@ -1,4 +1,4 @@
-//! Stopping: a run ends with what it has said, and who waits for somebody else's run stops waiting.
+//! Stops runs: a run ends with what it has said, and a caller that waits for another run stops waiting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,17 +6,17 @@ use std::time::Duration;
 use ship_store::{Chat, Lane, LaneError};
 use tokio::sync::Notify;
 
-/// How long a lane that nobody holds may take to be had.
+/// The time that a free lane may take to be had.
 const FREE_LANE_WAIT: Duration = Duration::from_millis(100);
 
-/// Stops a run: what was said until then is kept.
+/// Stops a run; what it has said until then is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     notify: Arc<Notify>,
 }
 
 impl Stop {
-    /// Stops the run that was given this, at once or when it begins.
+    /// Stops the run that was given this value, at once or when it begins.
     pub fn stop(&self) {
         self.notify.notify_one();
     }
@@ -26,8 +26,8 @@ impl Stop {
     }
 }
 
-/// Takes the lane. Who stops while somebody else has it stops waiting; one that is free is taken all the same, so
-/// that the run begins and says that it was stopped.
+/// Takes the lane. If the caller stops while another process has it, the caller stops waiting. A free lane is taken
+/// all the same, so that the run begins and reports that it was stopped.
 pub(crate) async fn lane_unless_stopped(
     chat: &dyn Chat,
     stop: &Stop,

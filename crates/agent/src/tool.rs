@@ -1,4 +1,4 @@
-//! A tool: something the model can have done.
+//! A tool: a function that the model can call.
 
 use std::fmt;
 use std::future::Future;
@@ -18,7 +18,7 @@ use crate::context_tool_input::ContextToolInput;
 use crate::outbound::Outbound;
 use crate::tool_schema::input_schema;
 
-/// What a tool can have done to the chat.
+/// The operations on the chat that tools may use.
 pub(crate) trait ToolHost: Send + Sync {
     fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>>;
     fn skills(&self) -> HostFuture<'_, Json>;
@@ -28,13 +28,13 @@ pub(crate) trait ToolHost: Send + Sync {
 
 pub(crate) type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A tool at work: its output, or why there is none. An error is text for the model.
+/// The future of a tool: its output, or the reason why there is none. An error is text for the model.
 pub type ToolFuture = Pin<Box<dyn Future<Output = Result<Json, String>> + Send>>;
 
 /// A function that the model may call.
 ///
-/// The function gets everything that it may know as arguments. It runs in a task of its own: a panic fails that
-/// call alone, and a deadline ends it.
+/// The function gets everything that it may know as arguments. It runs in a task of its own: a panic fails only
+/// that call, and a deadline ends it.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -60,8 +60,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Makes a tool of a function. The model is sent the JSON Schema of `Input`, with the doc comments of its
-    /// fields; the output is anything that can be serialised.
+    /// Makes a tool from a function. The model gets the JSON Schema of `Input`, with the doc comments of its
+    /// fields. The output is anything that can be serialised.
     ///
     /// An input that does not fit `Input` never reaches the function: the model is told the place and the reason.
     pub fn new<Input, Output, Running>(
@@ -85,8 +85,7 @@ impl Tool {
         })
     }
 
-    /// Makes a tool whose input is described by a schema that is known at run time only. The input is handed on
-    /// unchecked.
+    /// Makes a tool with a schema that is known only at run time. The input is passed on unchecked.
     pub fn with_schema(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -97,23 +96,23 @@ impl Tool {
         Self { spec, is_safe_to_repeat: false, run: Arc::new(run) }
     }
 
-    /// Declares that a call may be made again when a crash left open whether it took effect.
+    /// Declares that a call may be repeated if a crash left open whether it took effect.
     #[must_use]
     pub fn safe_to_repeat(self) -> Self {
         Self { is_safe_to_repeat: true, ..self }
     }
 
-    /// Returns what the model is told of the tool.
+    /// Returns the description of the tool for the model.
     pub fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    /// Whether a call may be made again when a crash left open whether it took effect.
+    /// Whether a call may be repeated if a crash left open whether it took effect.
     pub fn is_safe_to_repeat(&self) -> bool {
         self.is_safe_to_repeat
     }
 
-    /// Calls the function.
+    /// Calls the function with an input.
     pub fn run(&self, input: Json, context: ToolContext) -> ToolFuture {
         (self.run)(input, context)
     }
@@ -125,7 +124,7 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// Reads the input of a call. Models leave the input of a tool without fields out.
+/// Reads the input of a call. Models leave out the input of a tool without fields.
 fn read_input<Input: DeserializeOwned>(input: &Json) -> Result<Input, String> {
     let empty = Json::Object(Object::default());
     let input = if input.is_null() { &empty } else { input };
@@ -143,48 +142,48 @@ fn write_output(output: &impl Serialize) -> Result<Json, String> {
     to_json(output).map_err(|error| format!("the tool's output cannot be written as JSON: {error}"))
 }
 
-/// What a tool may know and do.
+/// The knowledge and the abilities of a tool.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// The chat it was called in.
+    /// The chat in which it was called.
     pub chat: ChatKey,
     /// The request that the run answers.
     pub request_id: String,
-    /// The run.
+    /// The id of the run.
     pub run_id: String,
-    /// The call.
+    /// The id of the call.
     pub call_id: String,
-    /// What was said, as the run sees it.
+    /// The messages, as the run sees them.
     pub view: Arc<[Arc<UiMessage>]>,
-    /// Which of them is the message that the run answers.
+    /// The index of the message that the run answers.
     pub current_user_message: Option<usize>,
     pub(crate) operations: Arc<dyn ToolHost>,
 }
 
 impl ToolContext {
-    /// Delivers something to the chat. What this run has delivered before is not delivered again, unless
+    /// Delivers a text to the chat. A text that this run has already delivered is not delivered again, unless
     /// the rules say so.
     ///
     /// # Errors
-    /// When the run has sent as often as it may, or the ledger cannot be written.
+    /// Fails if the run has sent as often as it may, or if the ledger cannot be written.
     pub async fn deliver(&self, sending: Outbound) -> Result<Json, String> {
         self.operations.deliver(self.call_id.clone(), sending).await
     }
 
-    /// Does what one of the tools for contexts was called for.
+    /// Performs a call of one of the tools for contexts.
     pub(crate) async fn contexts(&self, call: ContextToolInput) -> Result<Json, String> {
         self.operations.contexts(call).await
     }
 
-    /// Tells of the skills there are.
+    /// Returns the existing skills.
     pub async fn skills(&self) -> Json {
         self.operations.skills().await
     }
 
-    /// Loads a skill into the system blocks, or lets it go.
+    /// Loads a skill into the system blocks, or unloads it.
     ///
     /// # Errors
-    /// When there is no such skill, or it cannot be used.
+    /// Fails if there is no such skill, or if it cannot be used.
     pub async fn set_skill(&self, name: String, loaded: bool) -> Result<Json, String> {
         self.operations.set_skill(name, loaded).await
     }

@@ -1,15 +1,15 @@
-//! The JSON Schema of a tool's input, as models are sent it.
+//! Makes the JSON Schema of a tool's input for models.
 //!
-//! Providers take different parts of JSON Schema, and each word of a schema costs tokens in every request. So the
-//! schema of a Rust type is reduced to what all of them take: no `$schema`, `title`, `$ref` or `format`, and no
-//! union with `null`, since a model leaves an optional field out.
+//! Providers support different parts of JSON Schema, and each word of a schema costs tokens in every request. So
+//! the schema of a Rust type is reduced to what all of them support: no `$schema`, `title`, `$ref` or `format`, and
+//! no union with `null`, because a model leaves an optional field out.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use ship_message::json::Json;
 
-/// The words of a schema that are sent, in this order. Another order would be another prompt, which no provider
+/// The keywords that are sent, in this order. Another order would be another prompt, which no provider
 /// has in its cache.
 const WORDS: [&str; 16] = [
     "type",
@@ -30,20 +30,20 @@ const WORDS: [&str; 16] = [
     "additionalProperties",
 ];
 
-/// Returns the schema of a type that a tool reads its input into. A type that holds itself is described one level
-/// deep: below that, anything goes.
+/// Returns the schema of a type for the input of a tool. A recursive type is described one level deep; below that,
+/// any value is allowed.
 pub(crate) fn input_schema<T: JsonSchema>() -> Json {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    // The tool's own description says it all.
+    // The tool has a description of its own.
     schema.remove("description");
     let plain = plain(schema.as_value());
-    // Nothing that a derived schema holds nests deeper than our JSON may.
+    // A derived schema never nests deeper than our JSON may.
     Json::try_from(plain).unwrap_or_default()
 }
 
-/// Reduces a schema to the words that are sent, in their order.
+/// Reduces a schema to the keywords that are sent, in their order.
 fn plain(schema: &Value) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let mut schema = schema.clone();
@@ -57,7 +57,7 @@ fn plain(schema: &Value) -> Value {
     Value::Object(WORDS.into_iter().filter_map(word).collect())
 }
 
-/// Reduces the schemas that a word of a schema holds.
+/// Reduces the schemas inside a keyword.
 fn reduced(word: &str, value: &Value) -> Value {
     match (word, value) {
         ("items" | "additionalProperties", schema) => plain(schema),
@@ -69,7 +69,7 @@ fn reduced(word: &str, value: &Value) -> Value {
     }
 }
 
-/// Takes `null` out of the types, values and choices of an optional field. A single choice that is left takes the
+/// Removes `null` from the types, values and choices of an optional field. If one choice is left, it takes the
 /// field's place and keeps its description.
 fn leave_out_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
@@ -95,7 +95,7 @@ fn leave_out_null(schema: &mut Map<String, Value>) {
 }
 
 /// Turns a choice of named constants, each with its own description, into an `enum`: hosts that turn schemas into
-/// grammars know no `const`.
+/// grammars do not know `const`.
 fn constants_to_enum(schema: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = schema.get("oneOf") else { return };
     let Some(names) =
