@@ -24,6 +24,7 @@ pub mod json;
 mod assemble;
 mod chunk;
 mod convert;
+mod data_url;
 mod model;
 mod partial;
 mod prune;
@@ -37,6 +38,7 @@ pub use chunk::{Chunk, ChunkError, FinishReason, InputEncoding, TextChunk, ToolC
 pub use convert::{
     ConvertError, ConvertOptions, DataConverter, OutputConverter, convert_to_model_messages,
 };
+pub use data_url::DataUrl;
 pub use model::{
     FileModelPart, ImageModelPart, ModelContent, ModelMessage, ModelPart, ModelParts, ModelRole,
     ModelValue, NotAModelMessage, ReasoningModelPart, TextModelPart, ToolApprovalRequestModelPart,

@@ -3,9 +3,7 @@
 //! An image costs by its pixels, which stand in the first bytes of the file. Text is put into the message as text.
 //! All other counts are guesses, which the next report of the provider corrects.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use ship_message::FilePart;
+use ship_message::{DataUrl, FilePart};
 
 use super::Tokenizer;
 use super::family::Family;
@@ -25,19 +23,19 @@ const IMAGE_TOKENS_MAX: u64 = 1_600;
 
 /// Returns the most tokens that a file can cost, without a vocabulary: a token has at least one byte.
 pub fn file_tokens_at_most(file: &FilePart) -> u64 {
-    let data = Data::of_url(file.url());
+    let data = DataUrl::parse(file.url());
     let media_type = media_type(file, data.as_ref());
     let content = match data {
-        Some(data) if is_text(&media_type) => data.bytes().saturating_add(3),
-        Some(data) if media_type == "application/pdf" => data.bytes() / PDF_BYTES_FOR_TOKEN,
+        Some(data) if is_text(&media_type) => size(&data).saturating_add(3),
+        Some(data) if media_type == "application/pdf" => size(&data) / PDF_BYTES_FOR_TOKEN,
         _ => 0,
     };
     let name = file.filename().map_or(0, |name| name.len() as u64);
     name + content.max(IMAGE_TOKENS_MAX)
 }
 
-/// Returns the media type that the part gives, or else the one in its data.
-fn media_type(file: &FilePart, data: Option<&Data<'_>>) -> String {
+/// Returns the kind of a file: as the part says, or else as its data does.
+fn media_type(file: &FilePart, data: Option<&DataUrl<'_>>) -> String {
     let declared = data.map_or("", |data| data.media_type);
     let media_type = if file.media_type().is_empty() { declared } else { file.media_type() };
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
@@ -45,18 +43,18 @@ fn media_type(file: &FilePart, data: Option<&Data<'_>>) -> String {
 
 /// Returns the tokens of a file part.
 pub(super) fn file_tokens(tokenizer: &Tokenizer, file: &FilePart) -> u64 {
-    let data = Data::of_url(file.url());
+    let data = DataUrl::parse(file.url());
     let media_type = media_type(file, data.as_ref());
     let name = file.filename().map_or(0, |name| tokenizer.count(name));
     let content = data.and_then(|data| {
         if media_type.starts_with("image/") {
-            return data.pixels().map(|size| image_tokens(tokenizer.family(), size));
+            return pixels(&data).map(|size| image_tokens(tokenizer.family(), size));
         }
         if media_type == "application/pdf" {
-            return Some((data.bytes() / PDF_BYTES_FOR_TOKEN).max(UNKNOWN_TOKENS));
+            return Some((size(&data) / PDF_BYTES_FOR_TOKEN).max(UNKNOWN_TOKENS));
         }
         if is_text(&media_type) {
-            return data.text().map(|text| tokenizer.count(&text));
+            return text(&data).map(|text| tokenizer.count(&text));
         }
         None
     });
@@ -107,53 +105,37 @@ fn by_area((width, height): Pixels) -> u64 {
     (width * fit * height * fit / 750.0).ceil().clamp(1.0, IMAGE_TOKENS_MAX as f64) as u64
 }
 
-/// The content of a `data:` URL.
-struct Data<'a> {
-    media_type: &'a str,
-    is_base64: bool,
-    content: &'a str,
+/// Returns the most bytes that a file can have.
+fn size(data: &DataUrl<'_>) -> u64 {
+    let chars = data.payload.len() as u64;
+    if data.is_base64 { chars / 4 * 3 } else { chars }
 }
 
-impl<'a> Data<'a> {
-    fn of_url(url: &'a str) -> Option<Self> {
-        let scheme = url.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:"))?;
-        let (head, content) = url[scheme.len()..].split_once(',')?;
-        let mut words = head.split(';');
-        let media_type = words.next().unwrap_or_default();
-        let is_base64 = words.any(|word| word.eq_ignore_ascii_case("base64"));
-        Some(Self { media_type, is_base64, content })
+/// Returns the width and height of an image. Its first bytes are enough to find them.
+fn pixels(data: &DataUrl<'_>) -> Option<Pixels> {
+    if !data.is_base64 {
+        return None;
     }
+    let chars = data.payload.len().min(HEADER_CHARS);
+    let head = DataUrl { payload: data.payload.get(..chars - chars % 4)?, ..*data };
+    let size = imagesize::blob_size(&head.bytes()?).ok()?;
+    let has_pixels = size.width > 0 && size.height > 0;
+    has_pixels.then_some((size.width as f64, size.height as f64))
+}
 
-    /// Returns the number of bytes of the content.
-    fn bytes(&self) -> u64 {
-        let chars = self.content.len() as u64;
-        if self.is_base64 { chars / 4 * 3 } else { chars }
-    }
-
-    /// Returns the size of an image from its first bytes.
-    fn pixels(&self) -> Option<Pixels> {
-        if !self.is_base64 {
-            return None;
-        }
-        let chars = self.content.len().min(HEADER_CHARS);
-        let head = self.content.get(..chars - chars % 4)?;
-        let size = imagesize::blob_size(&STANDARD.decode(head).ok()?).ok()?;
-        let has_pixels = size.width > 0 && size.height > 0;
-        has_pixels.then_some((size.width as f64, size.height as f64))
-    }
-
-    /// Returns the text. One that is not base64 is counted in its escaped form, which is rare and
-    /// a little too much.
-    fn text(&self) -> Option<String> {
-        if !self.is_base64 {
-            return Some(self.content.to_owned());
-        }
-        String::from_utf8(STANDARD.decode(self.content).ok()?).ok()
+/// Returns the text of a file. One that is not base64 is counted as it is escaped, which is rare and a little too much.
+fn text(data: &DataUrl<'_>) -> Option<String> {
+    match data.is_base64 {
+        true => String::from_utf8(data.bytes()?).ok(),
+        false => Some(data.payload.to_owned()),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     /// Makes the first bytes of a PNG of this size, followed by much data.

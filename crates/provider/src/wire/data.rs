@@ -58,6 +58,9 @@ fn plain_data_url(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the media type and the content, which stands between the first comma and the second.
+///
+/// [`DataUrl`](ship_message::DataUrl) reads to the end, as the standard says; the SDK does not, and here its bytes
+/// are compared with ours.
 fn split_data_url(url: &str) -> Option<(&str, &str)> {
     let mut pieces = url.split(',');
     let header = pieces.next()?;

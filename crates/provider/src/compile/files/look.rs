@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use imagesize::ImageType;
+use ship_message::DataUrl;
 
 /// The source of a file's bytes.
 pub(super) enum FileSource<'a> {
@@ -17,30 +18,26 @@ pub(super) enum FileSource<'a> {
 impl<'a> FileSource<'a> {
     /// Reads a URL. The error is a reason for the note.
     pub(super) fn read(url: &'a str) -> Result<Self, &'static str> {
-        if let Some(rest) = strip_scheme(url, "data:") {
-            return Self::of_data_url(rest);
+        if has_scheme(url, "data:") {
+            return Self::of_data_url(url);
         }
-        if strip_scheme(url, "https://").or_else(|| strip_scheme(url, "http://")).is_some() {
+        if has_scheme(url, "https://") || has_scheme(url, "http://") {
             return Ok(Self::Url(url));
         }
         Err("nobody can fetch it from where it is")
     }
 
-    fn of_data_url(rest: &'a str) -> Result<Self, &'static str> {
-        let (head, payload) = rest.split_once(',').ok_or("its data cannot be read")?;
-        let media_type = head.split(';').next().filter(|media_type| !media_type.is_empty());
-        let is_base64 =
-            head.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64"));
-        let (base64, bytes) = if is_base64 {
-            let bytes = STANDARD.decode(payload).map_err(|_| "its data cannot be read")?;
-            (Cow::Borrowed(payload), bytes)
-        } else {
-            let bytes = percent_decoded(payload);
-            (Cow::Owned(STANDARD.encode(&bytes)), bytes)
-        };
+    fn of_data_url(url: &'a str) -> Result<Self, &'static str> {
+        let data = DataUrl::parse(url).ok_or("its data cannot be read")?;
+        let bytes = data.bytes().ok_or("its data cannot be read")?;
         if bytes.is_empty() {
             return Err("it is empty");
         }
+        let base64 = match data.is_base64 {
+            true => Cow::Borrowed(data.payload),
+            false => Cow::Owned(STANDARD.encode(&bytes)),
+        };
+        let media_type = Some(data.media_type).filter(|media_type| !media_type.is_empty());
         Ok(Self::Bytes { media_type, base64, bytes })
     }
 
@@ -67,33 +64,9 @@ impl<'a> FileSource<'a> {
     }
 }
 
-/// Removes a scheme in lower or upper case.
-fn strip_scheme<'a>(url: &'a str, scheme: &str) -> Option<&'a str> {
-    let head = url.get(..scheme.len())?;
-    head.eq_ignore_ascii_case(scheme).then(|| &url[scheme.len()..])
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let hex = |digit: &u8| char::from(*digit).to_digit(16);
-        let pair = match (byte, after) {
-            (b'%', [high, low, ..]) => hex(high).zip(hex(low)),
-            _ => None,
-        };
-        match pair {
-            Some((high, low)) => {
-                bytes.extend(u8::try_from(high * 16 + low));
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    bytes
+/// Whether a URL has this scheme, in small or capital letters.
+fn has_scheme(url: &str, scheme: &str) -> bool {
+    url.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme))
 }
 
 /// The facts that the first bytes of an image give.

@@ -1,0 +1,66 @@
+//! `data:` URLs, in which a file travels inside of a message.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// The pieces of a `data:` URL, as RFC 2397 has them.
+///
+/// ```
+/// use ship_message::DataUrl;
+///
+/// let url = DataUrl::parse("data:text/plain;charset=utf-8;base64,aGk=").expect("a data URL");
+/// assert_eq!((url.media_type, url.is_base64, url.payload), ("text/plain", true, "aGk="));
+/// assert_eq!(url.bytes().as_deref(), Some(b"hi".as_slice()));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataUrl<'a> {
+    /// The media type without its parameters; empty if the URL names none.
+    pub media_type: &'a str,
+    /// Whether the payload is base64. Otherwise it is text with percent signs.
+    pub is_base64: bool,
+    /// The file, as it is written behind the first comma.
+    pub payload: &'a str,
+}
+
+impl<'a> DataUrl<'a> {
+    /// Takes a URL apart; nothing if it is of another scheme or has no comma.
+    pub fn parse(url: &'a str) -> Option<Self> {
+        let scheme = url.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:"))?;
+        let (head, payload) = url[scheme.len()..].split_once(',')?;
+        let media_type = head.split(';').next().unwrap_or_default();
+        let is_base64 =
+            head.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64"));
+        Some(Self { media_type, is_base64, payload })
+    }
+
+    /// Decodes the file; nothing if it is not the base64 that it says it is.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        match self.is_base64 {
+            true => STANDARD.decode(self.payload).ok(),
+            false => Some(percent_encoding::percent_decode_str(self.payload).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_url_is_read_in_both_forms() {
+        let bytes = |url| DataUrl::parse(url).and_then(|url| url.bytes());
+        for (url, wanted) in [
+            ("DATA:text/plain;charset=utf-8;base64,aGk=", b"hi".as_slice()),
+            ("data:;BASE64,aGk=", b"hi"),
+            ("data:,a%20b%zz%4", b"a b%zz%4"),
+            ("data:text/plain,a,b", b"a,b"),
+            ("data:text/plain;base64;x,aGk=", b"aGk="),
+            ("data:image/png;base64,", b""),
+        ] {
+            assert_eq!(bytes(url).as_deref(), Some(wanted), "{url}");
+        }
+        for bad in ["data:image/png;base64,%%%", "data:x", "file:///etc/passwd", "", "é", "dat"] {
+            assert_eq!(bytes(bad), None, "{bad}");
+        }
+    }
+}
