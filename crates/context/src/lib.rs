@@ -20,6 +20,7 @@ mod budget;
 mod close;
 pub mod compact;
 pub mod contexts;
+mod cut_text;
 mod journal;
 mod recover;
 mod settle;

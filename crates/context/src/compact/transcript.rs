@@ -6,6 +6,8 @@
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage, UiPart};
 
+use crate::cut_text::{CUT, CutMark, cut_middle};
+
 /// The number of characters to which the text of a person or model is cut; the output of a tool is cut to fewer.
 const TEXT_CHARS_MAX: usize = 4_000;
 const TOOL_CHARS_MAX: usize = 600;
@@ -72,19 +74,9 @@ fn plain(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// The mark where a text was cut.
-const MARK: &str = " […] ";
-
 /// Cuts a text in the middle.
 pub(super) fn shortened(text: &str, chars_max: usize) -> String {
-    let chars = text.chars().count();
-    if chars <= chars_max {
-        return text.to_owned();
-    }
-    let half = chars_max / 2;
-    let head: String = text.chars().take(half).collect();
-    let tail: String = text.chars().skip(chars - half).collect();
-    format!("{head}{MARK}{tail}")
+    cut_middle(text, chars_max, CutMark::Short)
 }
 
 /// The part of a transcript that a limited number of readings can take.
@@ -174,7 +166,7 @@ fn cut_to(line: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> (String, 
         // The cut is proportional and a little more, so that few rounds suffice; the mark in the middle
         // takes some characters too.
         let chars = line.chars().count() as u64;
-        let keep = (chars * tokens_max / tokens * 9 / 10).saturating_sub(MARK.len() as u64);
+        let keep = (chars * tokens_max / tokens * 9 / 10).saturating_sub(CUT.len() as u64);
         line = match keep {
             0 => String::new(),
             keep => shortened(&line, keep as usize),

@@ -1,0 +1,81 @@
+//! Long texts, cut in the middle.
+
+/// The words that stand where a text was cut, and how much of it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CutMark {
+    /// A line that tells how many characters are missing. It comes on top of the limit.
+    Counted,
+    /// A short mark on top of the limit.
+    Short,
+    /// A short mark within the limit. Below four times its length, only the beginning stays.
+    ShortWithin,
+}
+
+/// The short mark.
+pub(crate) const CUT: &str = " […] ";
+
+/// Cuts a text of more than `chars_max` characters in the middle: its beginning and its end stay.
+///
+/// What is cut goes into requests and into files, so the three marks keep their bytes.
+pub(crate) fn cut_middle(text: &str, chars_max: usize, mark: CutMark) -> String {
+    let chars = text.chars().count();
+    if chars <= chars_max {
+        return text.to_owned();
+    }
+    let half = chars_max / 2;
+    let (head, tail) = match mark {
+        CutMark::Counted | CutMark::Short => (half, half),
+        CutMark::ShortWithin => {
+            let Some(left) = room_beside_mark(chars_max) else {
+                return text.chars().take(chars_max).collect();
+            };
+            (left - left / 2, left / 2)
+        }
+    };
+    let mut cut: String = text.chars().take(head).collect();
+    match mark {
+        CutMark::Counted => {
+            cut.push_str(&format!("\n[… {} characters left out …]\n", chars - head - tail));
+        }
+        CutMark::Short | CutMark::ShortWithin => cut.push_str(CUT),
+    }
+    cut.extend(text.chars().skip(chars - tail));
+    cut
+}
+
+/// The characters that are left for text; nothing if they would be too few for a mark among them.
+fn room_beside_mark(chars_max: usize) -> Option<usize> {
+    let mark = CUT.chars().count();
+    (chars_max >= 4 * mark).then(|| chars_max - mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn beginning_and_end_stay_and_a_mark_stands_between() {
+        let text = "abcdefghijklmnopqrstuvwxyz";
+        for (chars_max, mark, wanted) in [
+            (26, CutMark::Short, text),
+            (7, CutMark::Short, "abc […] xyz"),
+            (1, CutMark::Short, " […] "),
+            (7, CutMark::Counted, "abc\n[… 20 characters left out …]\nxyz"),
+            (20, CutMark::ShortWithin, "abcdefgh […] tuvwxyz"),
+            (19, CutMark::ShortWithin, "abcdefghijklmnopqrs"),
+            (0, CutMark::ShortWithin, ""),
+        ] {
+            assert_eq!(cut_middle(text, chars_max, mark), wanted, "{chars_max} {mark:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_mark_within_the_limit_keeps_it(text in ".{0,80}", max in 0usize..90) {
+            prop_assert!(cut_middle(&text, max, CutMark::ShortWithin).chars().count() <= max);
+            prop_assert_eq!(cut_middle(&text, 80, CutMark::ShortWithin), text);
+        }
+    }
+}
