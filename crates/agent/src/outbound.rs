@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
-use ship_context::Journal;
+use ship_context::{Journal, SentText};
 use ship_message::json::{Json, Object, from_json};
 use ship_message::{UiMessage, UiPart};
 
@@ -27,12 +27,8 @@ fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Strin
 impl Outbound {
     /// Returns the text with the attachments listed below it, for places that show only text.
     pub(crate) fn shown(&self) -> String {
-        let mut shown = self.text.clone();
-        for attachment in &self.attachments {
-            shown.push_str("\n- ");
-            shown.push_str(attachment);
-        }
-        shown
+        let attachments = self.attachments.iter().map(String::as_str).collect();
+        SentText { text: &self.text, attachments }.with_list()
     }
 
     /// Returns the digest for the key of the ledger entry. The words around the content are those of the first

@@ -5,6 +5,7 @@
 //!
 //! - [`system_blocks`] makes the texts that a model reads before all messages.
 //! - [`shown_to_model`] prepares the messages that a model is shown.
+//! - [`texts_for_user`] finds what a person got by a message.
 //! - [`compact`] plans what is left out of a context that has grown too large, and what takes its place.
 //! - [`contexts`] describes contexts that were left, and what a run sees when it goes to another.
 //! - [`close_message`] ends the message of a run.
@@ -25,6 +26,7 @@ mod journal;
 mod recover;
 mod settle;
 mod shown;
+mod text_for_user;
 mod tokens;
 
 pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks};
@@ -34,4 +36,5 @@ pub use journal::{Journal, JournalLine, RunStart};
 pub use recover::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
 pub use settle::{SETTLED, SettledWork, joined};
 pub use shown::{ShownLimits, shown_to_model};
+pub use text_for_user::{SentText, SentTexts, texts_for_user};
 pub use tokens::{Calibration, TokenCache, Tokenizer, file_tokens_at_most, surely_fits};

@@ -120,6 +120,7 @@ async fn deliver(
     message: &UiMessage,
     earlier: &SettledWork,
 ) -> Result<(), RunError> {
+    // Not what was sent by `chat_send`: each send has its own entry.
     let text = joined(&earlier.said, &message.text());
     let to = message.metadata().and_then(|metadata| metadata.get(ANSWERS_TO)).cloned();
     let meta = to.map(|to| Object::from([(ANSWERS_TO, to)]));

@@ -6,12 +6,12 @@
 use std::borrow::Borrow;
 
 use ship_message::json::{Json, Object};
-use ship_message::{Role, ToolState, UiMessage, UiPart};
+use ship_message::{Role, UiMessage, UiPart};
 use ship_record::Timestamp;
 
 use super::switch::own_messages;
 use super::text::within;
-use crate::OutputRules;
+use crate::{OutputRules, SentTexts};
 
 /// One message to or from a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,13 +130,13 @@ fn asked(message: &UiMessage) -> String {
 /// Returns what the person received of an answer: what was sent, or else the text. A channel that shows the text as
 /// it is written has shown both.
 pub(super) fn answered(message: &UiMessage) -> String {
-    let mut got: Vec<String> = Vec::new();
-    for text in message.parts().iter().filter_map(sent) {
-        // A repeated text was not delivered again.
-        if !got.contains(&text) {
-            got.push(text);
-        }
-    }
+    // A repeated text was not delivered again.
+    let mut sent = SentTexts::new(true);
+    let delivered = message.parts().iter().filter_map(|part| {
+        let UiPart::Tool(tool) = part else { return None };
+        sent.by(tool).filter(|sent| !sent.text.trim().is_empty())
+    });
+    let mut got: Vec<String> = delivered.map(|sent| sent.with_files()).collect();
     let channel = meta(message, "channel").and_then(Json::as_str);
     let streamed = channel.is_some() && OutputRules::of_channel(channel) == OutputRules::Streamed;
     let text = message.text();
@@ -144,17 +144,6 @@ pub(super) fn answered(message: &UiMessage) -> String {
         got.push(text);
     }
     got.join("\n")
-}
-
-/// Returns what a successful `chat_send` has sent: its text, and the names of its files.
-fn sent(part: &UiPart) -> Option<String> {
-    let UiPart::Tool(tool) = part else { return None };
-    let done = tool.name() == Some("chat_send") && tool.state() == ToolState::OutputAvailable;
-    let input = tool.input().filter(|_| done)?;
-    let text = input.get("text")?.as_str().filter(|text| !text.trim().is_empty())?;
-    let files = input.get("attachments").and_then(Json::as_array).unwrap_or_default();
-    let files = files.iter().filter_map(Json::as_str).map(|file| format!("\n[file {file}]"));
-    Some(text.to_owned() + &files.collect::<String>())
 }
 
 /// The limits of the utterances that are shown.

@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use std::process::ExitCode;
 
 use ship_agent::question_id;
+use ship_context::SentTexts;
 use ship_context::contexts::{MOVED, is_reference_line};
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
@@ -19,7 +20,7 @@ use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
-use crate::told::{self, Deliveries};
+use crate::told;
 
 pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<ExitCode, Failure> {
     let Some(chat) = session.store()?.open(&session.chat).await? else {
@@ -247,15 +248,15 @@ fn print_message(message: Object, style: Style, settings: &Settings) -> Result<(
         Role::Assistant => told::shown(text),
         _ => table::wrapped_lines(&output::visible(text)),
     };
-    let mut deliveries = Deliveries::new(settings);
+    let mut sent = SentTexts::new(settings.context.chat_egress.chat_send_idempotency);
     for part in message.parts() {
         match part {
             UiPart::Text(text) => output::line(&shown(text.text()))?,
             UiPart::Tool(tool) => {
                 let name = output::visible(tool.name().unwrap_or("?"));
                 output::line(&style.cyan(&format!("[{name}: {}]", became(tool.state()))))?;
-                if let Some(text) = deliveries.of(tool) {
-                    output::line(&shown(&text))?;
+                if let Some(sent) = sent.by(tool) {
+                    output::line(&shown(&sent.with_list()))?;
                 }
             }
             UiPart::File(file) => output::line(

@@ -1,0 +1,100 @@
+//! What a message gave to the person: the agent's texts, and what it delivered by `chat_send`, in their order.
+
+use ship_message::json::Json;
+use ship_message::{ToolPart, ToolState, UiMessage, UiPart};
+
+/// Gives the texts that a person got by a message. `once` is the project's `chatSendIdempotency`: the same send
+/// again delivered nothing.
+///
+/// The ledger is told something else of an answer, its text alone, because each send has an entry of its own.
+pub fn texts_for_user(message: &UiMessage, once: bool) -> Vec<String> {
+    let mut sent = SentTexts::new(once);
+    let texts = message.parts().iter().filter_map(|part| match part {
+        UiPart::Text(text) if !text.text().trim().is_empty() => Some(text.text().to_owned()),
+        UiPart::Tool(tool) => sent.by(tool).map(|sent| sent.with_list()),
+        UiPart::Text(_)
+        | UiPart::Reasoning(_)
+        | UiPart::File(_)
+        | UiPart::SourceUrl(_)
+        | UiPart::SourceDocument(_)
+        | UiPart::StepStart(_)
+        | UiPart::Data(_)
+        | UiPart::Unknown(_) => None,
+    });
+    texts.collect()
+}
+
+/// A text that `chat_send` delivers, with the names of its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentText<'m> {
+    /// The words.
+    pub text: &'m str,
+    /// The names of the files.
+    pub attachments: Vec<&'m str>,
+}
+
+impl SentText<'_> {
+    /// The text as it is shown where only text can be: the attachments are listed below it.
+    pub fn with_list(&self) -> String {
+        let lines = self.attachments.iter().map(|name| format!("\n- {name}"));
+        self.text.to_owned() + &lines.collect::<String>()
+    }
+
+    /// The text as snapshots and references keep it.
+    pub(crate) fn with_files(&self) -> String {
+        let lines = self.attachments.iter().map(|name| format!("\n[file {name}]"));
+        self.text.to_owned() + &lines.collect::<String>()
+    }
+}
+
+/// The texts that `chat_send` has delivered in one message, call by call.
+#[derive(Debug)]
+pub struct SentTexts<'m> {
+    once: bool,
+    before: Vec<SentText<'m>>,
+}
+
+impl<'m> SentTexts<'m> {
+    /// Begins with the first call of a message. With `once`, the same again is not given again.
+    pub fn new(once: bool) -> Self {
+        Self { once, before: Vec::new() }
+    }
+
+    /// Gives what a call has delivered, if it is a send that succeeded.
+    pub fn by(&mut self, tool: &'m ToolPart) -> Option<SentText<'m>> {
+        let is_it = tool.name() == Some("chat_send") && tool.state() == ToolState::OutputAvailable;
+        let input = tool.input().filter(|_| is_it)?;
+        let text = input.get("text")?.as_str()?;
+        let attachments = input.get("attachments").and_then(Json::as_array).unwrap_or_default();
+        let attachments = attachments.iter().filter_map(Json::as_str).collect();
+        let sent = SentText { text, attachments };
+        if self.once && self.before.contains(&sent) {
+            return None;
+        }
+        self.before.push(sent.clone());
+        Some(sent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_delivered_is_told_once_or_as_often_as_the_project_says() {
+        let send = |id: &str, state: &str| {
+            format!(
+                r#"{{"type":"tool-chat_send","toolCallId":"{id}","state":"{state}","input":{{"text":"a","attachments":["b.png"]}}}}"#
+            )
+        };
+        let message = format!(
+            r#"{{"id":"m","role":"assistant","parts":[{},{},{},{{"type":"text","text":" "}},{{"type":"text","text":"c"}}]}}"#,
+            send("1", "output-available"),
+            send("2", "output-error"),
+            send("3", "output-available"),
+        );
+        let message = UiMessage::parse(&message).unwrap();
+        assert_eq!(texts_for_user(&message, true), ["a\n- b.png", "c"]);
+        assert_eq!(texts_for_user(&message, false), ["a\n- b.png", "a\n- b.png", "c"]);
+    }
+}
