@@ -42,7 +42,7 @@ pub use rules::{
 pub use snapshot::{
     ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,
 };
-pub use switch::{MOVED, current_messages, message_left_behind, own_messages};
+pub use switch::{MOVED, message_left_behind, own_messages};
 pub use title::{clean_title, title_of};
 pub use told::{switch_line, switch_output};
 pub use turn::{Speaker, Utterance, UtteranceLimits, newest, turns};

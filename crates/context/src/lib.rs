@@ -11,6 +11,7 @@
 //! - [`close_message`] ends the message of a run.
 //! - [`input_budget`] computes how large a request may be before the history is summarised.
 //! - [`Tokenizer`] counts tokens, and [`Calibration`] learns how many the provider counts.
+//! - [`open_request`] finds the messages that wait for an answer.
 //! - [`recover`] decides what to do about a chat, from its logs.
 
 // A new kind of part or chunk must stop the build wherever it matters.
@@ -23,6 +24,7 @@ pub mod compact;
 pub mod contexts;
 mod cut_text;
 mod journal;
+mod open_request;
 mod recover;
 mod settle;
 mod shown;
@@ -33,6 +35,7 @@ pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock,
 pub use budget::input_budget;
 pub use close::close_message;
 pub use journal::{Journal, JournalLine, RunStart};
+pub use open_request::open_request;
 pub use recover::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
 pub use settle::{SETTLED, SettledWork, joined};
 pub use shown::{ShownLimits, shown_to_model};

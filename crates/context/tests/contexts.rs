@@ -3,10 +3,9 @@
 use ship_context::contexts::{
     ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, RecallMode,
     ReferenceBudget, ReferenceOrigin, Snapshot, SnapshotLimits, UtteranceLimits, VisibleEntries,
-    anything_said, current_messages, find, listing, message_left_behind, own_messages,
-    place_references, recalled,
+    anything_said, find, listing, message_left_behind, own_messages, place_references, recalled,
 };
-use ship_context::{ShownLimits, shown_to_model};
+use ship_context::{ShownLimits, open_request, shown_to_model};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolPart, UiMessage, UiPart};
 use ship_record::{ContextId, Timestamp};
@@ -60,8 +59,8 @@ fn seen(messages: &[UiMessage]) -> String {
 
 /// What a run leaves that has come so far and switches.
 fn left_behind(messages: &[UiMessage], so_far: &UiMessage) -> UiMessage {
-    let moved: Vec<&str> =
-        current_messages(messages, "run").into_iter().filter_map(UiMessage::id).collect();
+    let open = open_request(messages, "run", None);
+    let moved: Vec<&str> = open.into_iter().filter_map(|at| messages[at].id()).collect();
     message_left_behind(so_far, Object::new(), &moved)
 }
 
@@ -175,7 +174,7 @@ fn whatever_a_history_holds_it_can_be_left_found_and_recalled() {
         VisibleEntries::of(&messages, []);
         let so_far = calling("x", "chat_context_new");
         let left = left_behind(&messages, &so_far);
-        let moved = current_messages(&messages, "run").len();
+        let moved = open_request(&messages, "run", None).len();
         let own = own_messages(&[messages.clone(), vec![left]].concat()).len();
         assert!(own + moved > messages.len(), "seed {seed}: nothing is lost but what was moved");
     }

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
-use ship_context::contexts::{
-    anything_said, current_messages, is_reference, own_messages, view_messages,
-};
-use ship_message::UiMessage;
+use ship_context::contexts::{anything_said, is_reference, own_messages, view_messages};
+use ship_context::open_request;
 use ship_message::json::Json;
+use ship_message::{Role, UiMessage};
 use ship_store::{LedgerSeq, View};
 
 use super::head_carry::ANSWERED;
@@ -14,15 +13,9 @@ use super::head_carry::ANSWERED;
 /// The ids of the messages that a run answers, or that wait for one.
 pub(crate) fn current_ids(view: &View, run_id: &str) -> Vec<String> {
     let messages = view_messages(view);
-    let current = current_messages(&messages, run_id);
-    let mut ids: Vec<String> =
-        current.into_iter().filter_map(|message| message.id().map(str::to_owned)).collect();
-    // A branch may begin with a question that was answered where it branched off.
-    let answered = view.head.carry.str(ANSWERED);
-    if let Some(at) = ids.iter().position(|id| Some(id.as_str()) == answered) {
-        ids.drain(..=at);
-    }
-    ids
+    let open = open_request(&messages, run_id, view.head.carry.str(ANSWERED));
+    let asked = open.into_iter().map(|at| &messages[at]).filter(|it| it.role() == Role::User);
+    asked.filter_map(|message| message.id().map(str::to_owned)).collect()
 }
 
 /// The messages that belong to a context that was left, without those that were taken along: a question at its

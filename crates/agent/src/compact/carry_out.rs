@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{CompactionMethod, Cut, Summary, open_request, summary_message};
+use ship_context::compact::{CompactionMethod, Cut, Summary, open_request_text, summary_message};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
@@ -82,7 +82,7 @@ impl CompactionPlan {
         let count = |text: &str| scales.count(text);
         let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
         let open = self.said.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
-        let open = open_request(open.map(|(message, _)| &**message));
+        let open = open_request_text(open.map(|(message, _)| &**message));
         let summary = Summary::new(summed.prose, &summed.source, summed.previous.as_deref(), open);
         let text = summary.text(self.goal.summary_room(), &count);
         let now = work.locked.engine.clock.now();

@@ -6,13 +6,13 @@ use ship_context::compact::{
     CompactionGoal, Cut, FloorTooBig, PrunedOutputs, TokenLimits, WeighedMessage, cut, is_summary,
     prunable,
 };
-use ship_context::contexts::is_reference;
+use ship_context::open_request;
 use ship_message::json::Json;
-use ship_message::{Role, UiMessage, UiPart};
+use ship_message::{UiMessage, UiPart};
 use ship_store::View;
 
 use super::make_room::CompactionReason;
-use crate::chat::{CompactionState, LogSize};
+use crate::chat::{ANSWERED, CompactionState, LogSize};
 use crate::engine::{ActiveRun, Engine};
 use crate::error::RunError;
 use crate::request::{PreparedRequest, not_recorded};
@@ -61,7 +61,10 @@ pub(super) async fn plan(
     }
     let load = agent.scales.load(request.pieces());
     let said = work.context().await;
-    let open = open_messages(&said, &work.run_id, view.head.carry.str("answered"));
+    let mut open = vec![false; said.len()];
+    for at in open_request(&said, &work.run_id, view.head.carry.str(ANSWERED)) {
+        open[at] = true;
+    }
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
     let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
     let budget = budget(agent, &carried, why, load.total());
@@ -185,28 +188,6 @@ pub(super) fn budget(
     }
 }
 
-/// The messages of the open request: what people said since the last answer that ended. A context that was
-/// branched off may end with a message that is `answered` elsewhere.
-fn open_messages(said: &[Arc<UiMessage>], run_id: &str, answered: Option<&str>) -> Vec<bool> {
-    let of_this_run = |message: &UiMessage| {
-        message.metadata().and_then(|metadata| metadata.get("runId")?.as_str()) == Some(run_id)
-    };
-    let mut open = vec![false; said.len()];
-    for (at, message) in said.iter().enumerate().rev() {
-        let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
-        match message.role() {
-            // In a conversation it stands in the person's place.
-            Role::User if kind == Some("summary") => break,
-            Role::User if answered.is_some() && message.id() == answered => break,
-            Role::User => open[at] = true,
-            // What was fetched for the request stays with it.
-            Role::Assistant if of_this_run(message) => open[at] = is_reference(message),
-            Role::Assistant | Role::System | Role::Unknown => break,
-        }
-    }
-    open
-}
-
 /// The place from which on messages weigh at most `room`.
 fn protected(weights: &[u64], room: u64) -> usize {
     let mut left = room;
@@ -269,19 +250,5 @@ impl CompactionPlan {
         let is_new = |at: &usize| !is_summary(&self.said[*at]);
         let tokens: u64 = cut.older.iter().map(|at| self.weights[*at]).sum();
         cut.older.iter().any(is_new) || tokens > self.goal.summary_room() + SUMMARY_MARGIN
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_answered_elsewhere_is_not_open() {
-        let said = |id: &str| Arc::new(UiMessage::new(id, Role::User, vec![UiPart::text("Hello")]));
-        let messages = [said("u1"), said("u2"), said("u3")];
-        assert_eq!(open_messages(&messages, "r", None), [true, true, true]);
-        assert_eq!(open_messages(&messages, "r", Some("u2")), [false, false, true]);
-        assert_eq!(open_messages(&messages[..2], "r", Some("u2")), [false, false]);
     }
 }

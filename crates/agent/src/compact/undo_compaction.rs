@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ship_context::compact::PrunedOutputs;
+use ship_context::compact::{PrunedOutputs, is_summary_line};
 use ship_store::{
     ChatKey, ContextBody, ContextEvent, ContextLine, Head, LogPiece, NewLine, NewMessage,
     ReadError, Rotation, Seq, View,
@@ -145,7 +145,5 @@ fn entry(line: &ContextLine) -> NewLine {
 }
 
 fn is_summary(line: &ContextLine) -> bool {
-    let ContextBody::Message(message) = &line.body else { return false };
-    let kind = message.get("metadata").and_then(|metadata| metadata.get("kind")?.as_str());
-    kind == Some("summary")
+    matches!(&line.body, ContextBody::Message(message) if is_summary_line(message))
 }

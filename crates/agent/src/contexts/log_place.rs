@@ -1,7 +1,7 @@
 //! Where a checkpoint or a message is: in the live log, or in a sealed one that a compaction or another
 //! operation has left behind.
 
-use ship_message::json::Json;
+use ship_context::compact::is_summary_line;
 use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
 
 use crate::chat::{folded, predecessor};
@@ -84,7 +84,5 @@ impl LogPlace {
 }
 
 fn is_summary(line: &ContextLine) -> bool {
-    let ContextBody::Message(message) = &line.body else { return false };
-    let kind = message.get("metadata").and_then(|metadata| metadata.get("kind"));
-    kind.and_then(Json::as_str) == Some("summary")
+    matches!(&line.body, ContextBody::Message(message) if is_summary_line(message))
 }

@@ -191,8 +191,16 @@ const IDENTIFIERS_MAX: usize = 200;
 
 /// Whether a message is a summary of others.
 pub fn is_summary(message: &UiMessage) -> bool {
-    let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
-    kind == Some("summary")
+    is_summary_metadata(message.metadata())
+}
+
+/// Whether a message of a log is a summary of others.
+pub fn is_summary_line(message: &Object) -> bool {
+    is_summary_metadata(message.get("metadata"))
+}
+
+fn is_summary_metadata(metadata: Option<&Json>) -> bool {
+    metadata.and_then(|metadata| metadata.get("kind")?.as_str()) == Some("summary")
 }
 
 /// Returns the index and the prose of the summary at the beginning of a context, if there is one.
@@ -211,7 +219,9 @@ pub fn previous_summary(messages: &[&UiMessage]) -> Option<(usize, String)> {
 }
 
 /// Returns the text of the open request from its messages.
-pub fn open_request<'m>(open: impl DoubleEndedIterator<Item = &'m UiMessage>) -> Option<String> {
+pub fn open_request_text<'m>(
+    open: impl DoubleEndedIterator<Item = &'m UiMessage>,
+) -> Option<String> {
     let mut people = open.rev().filter(|message| message.role() == Role::User);
     people.next().map(UiMessage::text).filter(|text| !text.trim().is_empty())
 }

@@ -7,8 +7,8 @@
 use std::borrow::Borrow;
 use std::collections::HashSet;
 
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
-use ship_message::{Role, UiMessage};
 
 use super::place::is_reference;
 use super::turn::meta;
@@ -38,25 +38,6 @@ pub fn own_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
     own
 }
 
-/// Returns the messages that the run answers, for which the person is waiting. Messages that joined the run are
-/// among them; messages that another run answered are not.
-pub fn current_messages<'m, M: Borrow<UiMessage>>(
-    messages: &'m [M],
-    run_id: &str,
-) -> Vec<&'m UiMessage> {
-    let mut current = Vec::new();
-    for message in messages.iter().rev().map(Borrow::borrow) {
-        let of_run = meta(message, "runId").and_then(Json::as_str) == Some(run_id);
-        match message.role() {
-            Role::User => current.push(message),
-            Role::Assistant if of_run || is_reference(message) => {}
-            Role::Assistant | Role::System | Role::Unknown => break,
-        }
-    }
-    current.reverse();
-    current
-}
-
 /// Returns the message that a run leaves behind when it switches: everything it has written so far, without open
 /// calls, with this metadata and the ids of the messages that were taken along.
 pub fn message_left_behind(so_far: &UiMessage, mut metadata: Object, moved: &[&str]) -> UiMessage {
@@ -69,7 +50,7 @@ pub fn message_left_behind(so_far: &UiMessage, mut metadata: Object, moved: &[&s
 
 #[cfg(test)]
 mod tests {
-    use ship_message::{INTERRUPTED_CALL, StepStartPart, ToolPart, UiPart};
+    use ship_message::{INTERRUPTED_CALL, Role, StepStartPart, ToolPart, UiPart};
 
     use super::*;
 
@@ -135,21 +116,5 @@ mod tests {
         assert_eq!(own(&with_reference), ["u1", "a2"], "what was fetched for it is gone too");
         let back = [&log[..1], &log[3..], &log[1..2]].concat();
         assert_eq!(own(&back), ["u1", "a2", "u2"]);
-    }
-
-    #[test]
-    fn the_request_is_all_that_the_run_answers_and_nothing_older() {
-        let messages = [
-            said("u1", None),
-            said("a1", Some("run_1")),
-            said("u2", None),
-            said("a2", Some("run_2")),
-            said("u3", None),
-        ];
-        let current = |run_id| -> Vec<&str> {
-            current_messages(&messages, run_id).iter().filter_map(|message| message.id()).collect()
-        };
-        assert_eq!(current("run_2"), ["u2", "u3"]);
-        assert_eq!(current("run_3"), ["u3"]);
     }
 }

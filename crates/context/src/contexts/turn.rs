@@ -9,8 +9,10 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_record::Timestamp;
 
+use super::place::is_reference;
 use super::switch::own_messages;
 use super::text::within;
+use crate::compact::is_summary;
 use crate::{OutputRules, SentTexts};
 
 /// One message to or from a person.
@@ -86,9 +88,8 @@ pub(super) fn said_at(message: &UiMessage) -> Option<Timestamp> {
 
 /// Whether a message was said by a person or the agent. Summaries and references were not.
 pub(super) fn is_said(message: &UiMessage) -> bool {
-    let kind = meta(message, "kind").and_then(Json::as_str);
     let speaks = matches!(message.role(), Role::User | Role::Assistant);
-    speaks && !matches!(kind, Some("summary" | "reference"))
+    speaks && !is_summary(message) && !is_reference(message)
 }
 
 /// Returns the messages that were said in a context and belong to it.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use ship_agent::question_id;
 use ship_context::SentTexts;
+use ship_context::compact::is_summary_line;
 use ship_context::contexts::{MOVED, is_reference_line};
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
@@ -171,7 +172,7 @@ impl Found {
         for line in &view.lines {
             let ContextBody::Message(message) = &line.body else { continue };
             // A summary or a reference was never said; the messages it covers are in a sealed log.
-            if is_summary(message) || is_reference_line(message) {
+            if is_summary_line(message) || is_reference_line(message) {
                 continue;
             }
             // The order within a log counts: a message sent during an answer stands after it, even if a later log
@@ -196,10 +197,6 @@ impl Found {
 
 fn id(message: &Object) -> &str {
     message.str("id").unwrap_or_default()
-}
-
-fn is_summary(message: &Object) -> bool {
-    message.get("metadata").and_then(|metadata| metadata.get("kind")?.as_str()) == Some("summary")
 }
 
 /// Returns the accepted messages that are in no context yet, marked as queued.
