@@ -1,8 +1,8 @@
-//! Model calls on record: what was sent, what came of it, and how to write the same body again.
+//! Recorded model calls: what was sent, what came back, and how to write the same body again.
 //!
-//! `request_record` is one line of `requests.jsonl`, `read_records` reads them, `rebuild` writes a request again from its
-//! record, and `shared_prefix` compares a request with the one before it. `request_cache` is what a process remembers of
-//! them.
+//! `request_record` is one line of `requests.jsonl`, `read_records` reads them, `rebuild` writes a request
+//! again from its record, and `shared_prefix` compares a request with the one before it. `request_cache` keeps
+//! the last ones in memory.
 
 mod block_digests;
 mod read_records;

@@ -1,4 +1,4 @@
-//! Model calls: a request is prepared, put on record, and made.
+//! Model calls: a request is prepared, recorded, and sent.
 
 mod kept_texts;
 mod model_call;

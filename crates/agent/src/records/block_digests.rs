@@ -1,4 +1,4 @@
-//! Digests of system blocks, as a journal keeps them, and the first block that differs.
+//! Makes the digests of system blocks that a journal keeps, and finds the first block that differs.
 
 use ship_context::SystemBlock;
 use ship_message::json::{Json, Object};
@@ -6,20 +6,20 @@ use ship_message::json::{Json, Object};
 use crate::digest::digest;
 use crate::run_log::RunLogEntry;
 
-/// What tells blocks apart, in a journal: the name of each, and some of its digest.
+/// Returns the short digest of each block by its name, for a journal.
 pub(crate) fn journal_digests(blocks: &[SystemBlock]) -> Object {
     let digest = |text: &str| digest(text.as_bytes())[..8].to_owned();
     blocks.iter().map(|block| (block.name.clone(), Json::from(digest(&block.text)))).collect()
 }
 
-/// What the log is told when the blocks are not those of the run before: the first that differs.
+/// Returns a log line with the first block that differs from the run before, if any.
 pub(crate) fn first_difference(before: &Object, now: &Object) -> Option<RunLogEntry> {
     let (block, change) = first_block(before, now)?;
     let fields = vec![("block", Json::from(block)), ("change", change.into())];
     Some(RunLogEntry { kind: "system_changed", fields, ..RunLogEntry::default() })
 }
 
-/// The first block that differs, and how.
+/// Returns the first block that differs, and how.
 pub(crate) fn first_block<'a>(
     before: &'a Object,
     now: &'a Object,

@@ -1,4 +1,4 @@
-//! Reading the model calls of a chat that are on record.
+//! Reads the recorded model calls of a chat.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use ship_store::{Chat, ReadError, Store};
 
 use super::request_record::{RecordedRequest, RequestAnswer, RequestRecord};
 
-/// A frame by its digest, if it is there still.
+/// Returns a frame by its digest, if it still exists.
 pub(super) async fn frame(store: &dyn Store, sha256: &str) -> Option<Object> {
     let bytes = store.blob(sha256).await.ok()?;
     match Json::parse(&String::from_utf8(bytes).ok()?) {
@@ -17,7 +17,7 @@ pub(super) async fn frame(store: &dyn Store, sha256: &str) -> Option<Object> {
     }
 }
 
-/// What stands for a frame that is gone: whoever writes the request again finds out that it is.
+/// Makes a substitute for a frame that is gone; rebuilding the request then reports the loss.
 fn lost_frame(sha256: &str) -> Object {
     let block = Object::from([("name", "(all of them)"), ("sha256", sha256)]);
     Object::from([

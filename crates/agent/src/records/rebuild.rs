@@ -1,8 +1,8 @@
-//! Writing a request again from its record.
+//! Writes a request again from its record.
 //!
-//! The messages are those of the log up to the recorded line, wherever that log is by now, and the first
-//! parts of the message that the run was writing, which is in the log since the run ended, or else in its
-//! journal. Everything else is in the record and in blobs. The settings of today have no say.
+//! The messages are those of the log up to the recorded line, wherever that log is now, and the first parts of the
+//! message that the run was writing. That message is in the log after the run has ended, and before that in its
+//! journal. Everything else is in the record and in blobs. The present settings do not matter.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::request_record::{RequestMessages, RequestRecord};
 use crate::chat::{COMPACTED, messages, pruned, shown};
 use crate::digest::digest;
 
-/// A request that was made once.
+/// A request that is rebuilt from its record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RebuiltRequest {
     pub(crate) blocks: Vec<SystemBlock>,
@@ -26,17 +26,17 @@ pub(crate) struct RebuiltRequest {
     pub(crate) tools: Vec<ToolSpec>,
     /// The outputs that were left out.
     pub(crate) pruned: PrunedOutputs,
-    /// The compactions that the log told of at that time: when, and what the event says.
+    /// The compactions in the log at that time: the time, and the data of the event.
     pub(crate) compactions: Vec<(ship_store::Timestamp, Json)>,
-    /// The body, if everything was found that it takes.
+    /// The body, if nothing is missing.
     pub(crate) body: Option<String>,
-    /// Whether it is the body that went out.
+    /// Whether the body equals the one that was sent.
     pub(crate) is_equal: bool,
-    /// What was not found, a sentence each.
+    /// The missing pieces, a sentence each.
     pub(crate) missing: Vec<String>,
 }
 
-/// Writes a request again. What cannot be found any more is told, and the rest is given.
+/// Rebuilds a request. Missing pieces are reported, and the rest is returned.
 pub(crate) async fn rebuild(
     store: &dyn Store,
     chat: &dyn Chat,
@@ -110,7 +110,7 @@ impl RebuiltRequest {
         view.lines.retain(|line| line.seq <= position.seq);
         self.pruned = pruned(&view);
         self.compactions = view.lines.iter().filter_map(|line| compaction(&line.body)).collect();
-        // A request shows each reference before the message that it was fetched for, wherever the log has it.
+        // A request shows each reference before the message it was fetched for, regardless of its place in the log.
         let said = place_references(messages(&view));
         self.shown = shown(limits, &said, so_far.as_ref(), &self.pruned);
         Ok(())
@@ -146,7 +146,7 @@ fn compaction(body: &ContextBody) -> Option<(ship_store::Timestamp, Json)> {
     }
 }
 
-/// How many parts of a message count: texts without a letter are left out of it when its run ends.
+/// Returns the number of parts that count: empty texts are removed from a message when its run ends.
 pub(crate) fn parts_that_count(message: &UiMessage) -> usize {
     message.parts().iter().filter(|part| counts(part)).count()
 }
@@ -155,7 +155,7 @@ fn counts(part: &UiPart) -> bool {
     !matches!(part, UiPart::Text(text) if text.text().is_empty())
 }
 
-/// A message as it was when it had so many parts that count.
+/// Returns a message with only its first parts that count.
 fn first_parts(mut message: UiMessage, count: usize) -> UiMessage {
     let mut left = count;
     message.parts_mut().retain(|part| {
@@ -166,7 +166,7 @@ fn first_parts(mut message: UiMessage, count: usize) -> UiMessage {
     message
 }
 
-/// The id of the message with which a run goes on when this one is settled; see `Journal::after_settling`.
+/// Returns the id of the message in which a run continues after settling; see `Journal::after_settling`.
 fn following_id(id: &str) -> String {
     let numbered =
         id.rsplit_once('-').and_then(|(first, nth)| Some((first, nth.parse::<u64>().ok()?)));
@@ -183,13 +183,13 @@ struct ChatLogs {
 }
 
 impl ChatLogs {
-    /// The live one first: one that is sealed meanwhile is then in both, and none is missed.
+    /// Reads the live log first: if it is sealed meanwhile, it is in both, and none is missed.
     async fn of(chat: &dyn Chat) -> Result<Self, ReadError> {
         let live = chat.view().await?;
         Ok(Self { live, sealed: chat.sealed().await? })
     }
 
-    /// The log of a position, as it is or was at its end.
+    /// Returns the log of a position, in its present or final state.
     async fn view(&self, chat: &dyn Chat, at: Position) -> Result<Option<View>, ReadError> {
         if let Some(live) = &self.live
             && live.position.generation == at.generation
@@ -203,8 +203,8 @@ impl ChatLogs {
         }
     }
 
-    /// The first parts of a message that was written behind a position. When it was settled since, some of
-    /// them may be in the message with which the run went on.
+    /// Returns the first parts of a message that was written after a position. If it was settled since, some of
+    /// them may be in the message in which the run continued.
     async fn message(
         &self,
         chat: &dyn Chat,
@@ -225,7 +225,7 @@ impl ChatLogs {
         Ok(Some(first_parts(message, parts)))
     }
 
-    /// A message in the log of a position or in a later one, or that a run is writing.
+    /// Finds a message in the log of a position, in a later one, or in the journal of a run.
     async fn whole_message(
         &self,
         chat: &dyn Chat,

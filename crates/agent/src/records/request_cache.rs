@@ -1,4 +1,4 @@
-//! What a process remembers of earlier model calls, so that the next one costs no more than its own line.
+//! Remembers earlier model calls in memory, so that the next one only costs its own line.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,29 +7,29 @@ use ship_store::ChatKey;
 
 use super::request_record::RequestRecord;
 
-/// Of how many chats the last call is known, those that were asked for last.
+/// The number of chats whose last call is remembered, the most recent ones.
 const CHATS_MAX: usize = 64;
-/// Of how many texts it is known that they are kept.
+/// The number of texts that are known to be stored.
 const TEXTS_MAX: usize = 4_096;
-/// A call may have been sent more than once, and each has an answer; the last one is among these lines.
+/// The number of lines that surely contain the last call: it may be sent more than once, and each has an answer.
 pub(crate) const RECENT_LINES: usize = 64;
 
-/// What an agent knows of earlier calls.
+/// The earlier calls that an agent remembers.
 #[derive(Debug, Default)]
 pub(crate) struct RequestCache {
-    /// The newest last.
+    /// The last call of each chat, the newest last.
     last: Mutex<VecDeque<(ChatKey, Arc<RequestRecord>)>>,
-    /// Digests of texts that are kept as blobs.
+    /// The digests of texts that are stored as blobs.
     kept: Mutex<HashSet<String>>,
 }
 
 impl RequestCache {
-    /// The last request for an answer in a chat, as far as this process knows.
+    /// Returns the last request for an answer in a chat, as far as this process knows.
     pub(crate) fn last(&self, chat: &ChatKey) -> Option<Arc<RequestRecord>> {
         lock(&self.last).iter().find(|(key, _)| key == chat).map(|(_, last)| Arc::clone(last))
     }
 
-    /// Remembers a call that is on record.
+    /// Remembers a call that is recorded.
     pub(crate) fn remember(&self, chat: &ChatKey, record: Arc<RequestRecord>) {
         if !record.is_of_context() {
             return;
@@ -42,7 +42,7 @@ impl RequestCache {
         }
     }
 
-    /// Notes that a text is kept as a blob.
+    /// Notes that a text is stored as a blob.
     pub(crate) fn mark_kept(&self, sha256: &str) {
         let mut kept = lock(&self.kept);
         if kept.len() >= TEXTS_MAX {
@@ -51,13 +51,13 @@ impl RequestCache {
         kept.insert(sha256.to_owned());
     }
 
-    /// Whether a text is known to be kept as a blob, by its digest.
+    /// Whether the text with this digest is known to be stored as a blob.
     pub(crate) fn is_kept(&self, sha256: &str) -> bool {
         lock(&self.kept).contains(sha256)
     }
 }
 
-/// What is remembered is whole whatever panicked while it was held.
+/// Locks a mutex. A panic leaves the data in it valid.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

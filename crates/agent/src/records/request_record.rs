@@ -1,10 +1,10 @@
-//! The record of a model call: all that is needed to write the same body again, and what came of it.
+//! The record of a model call: everything that is needed to write the same body again, and the answer.
 //!
-//! What a request says is in the log already, so a record only tells which part of it was shown: up to which
-//! line, and how much of the message that the run was writing. What is not in the log, the system blocks and
-//! the tools, is kept as blobs, and so is the frame, which seldom differs from one request to the next: the
-//! digests of those blobs, how the body is written, and where long tool outputs are cut. An answer is a line of
-//! its own, because a request that nobody answered must be on record too.
+//! The content of a request is already in the log, so a record only says which part of it was shown: up to which
+//! line, and how much of the message that the run was writing. The system blocks and the tools, which are not in
+//! the log, are stored as blobs. So is the frame, which seldom differs between requests: the digests of those
+//! blobs, the recipe, and the length to which tool outputs are cut. An answer is a line of its own, because a
+//! request without an answer must be recorded too.
 
 use ship_message::json::{Json, Object};
 use ship_provider::{AnswerEnd, Recipe, Usage};
@@ -14,77 +14,77 @@ use super::shared_prefix::SharedPrefix;
 use crate::digest::digest;
 use crate::inbound::millis;
 
-/// What was sent in one model call, as `requests.jsonl` has it.
+/// One model call that was sent, as `requests.jsonl` has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestRecord {
-    /// Its own id.
+    /// The id of the record.
     pub id: String,
-    /// The person's request that it was made for.
+    /// The id of the person's request.
     pub request_id: String,
-    /// The run that made it.
+    /// The id of the run.
     pub run_id: String,
-    /// When.
+    /// The time of the call.
     pub ts: Timestamp,
-    /// What it was about.
+    /// The messages that were sent.
     pub shown: RequestMessages,
     /// The system blocks, each with its name and the digest of its text.
     pub system: Vec<(String, String)>,
     /// The digest of the tools.
     pub tools: String,
-    /// How the body was written.
+    /// The recipe of the body.
     pub recipe: Recipe,
-    /// How long the answer might be.
+    /// The maximal length of the answer.
     pub max_tokens: u64,
     /// `limits.toolOutputChars` at that time.
     pub tool_output_chars: usize,
-    /// The size of the body.
+    /// The size of the body in bytes.
     pub bytes: u64,
     /// The digest of the body.
     pub sha256: String,
-    /// What it was estimated to take.
+    /// The estimated tokens of the request.
     pub tokens: RequestTokens,
-    /// The length of what every request begins with that only adds to this one, and its digest.
+    /// The length and the digest of the part with which every extended request begins.
     pub stem: (u64, String),
-    /// How much of it the request before had.
+    /// The part that it shares with the request before.
     pub stable: SharedPrefix,
 }
 
-/// Which messages a request had.
+/// The messages of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestMessages {
-    /// Those of the context.
+    /// The messages of the context.
     Context {
-        /// Where the log ended.
+        /// The end of the log at that time.
         position: Position,
-        /// The message that the run was writing.
+        /// The id of the message that the run was writing.
         message_id: String,
-        /// How many of its parts were shown; texts without a letter are not counted.
+        /// The number of its parts that were shown, not counting empty texts.
         parts: usize,
     },
-    /// A part of the chat, to be summed up. The messages are a blob of this digest, which is empty when they are
-    /// not kept.
+    /// A part of the chat that was to be summarised. The messages are a blob with this digest, which is empty if
+    /// they are not stored.
     Summary(String),
 }
 
-/// What a request was estimated to take, in tokens.
+/// The estimated tokens of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestTokens {
-    /// The system blocks.
+    /// The tokens of the system blocks.
     pub system: u64,
-    /// The tools.
+    /// The tokens of the tools.
     pub tools: u64,
-    /// The messages.
+    /// The tokens of the messages.
     pub messages: u64,
-    /// How many were too many.
+    /// The budget of the request.
     pub budget: u64,
-    /// How many the model took, if that was known.
+    /// The window of the model, if it was known.
     pub window: Option<u64>,
-    /// It was so little that nobody counted: a token for four letters.
+    /// Whether the request was so small that it was not counted: one token for four letters.
     pub is_rough: bool,
 }
 
 impl RequestTokens {
-    /// All of it.
+    /// Returns the sum of all tokens.
     pub fn total(&self) -> u64 {
         self.system + self.tools + self.messages
     }
@@ -116,7 +116,7 @@ impl RequestTokens {
 }
 
 impl RequestRecord {
-    /// As a line has it.
+    /// Returns the record as one object with all fields.
     pub fn to_object(&self) -> Object {
         let mut object = Object::from([
             ("id", Json::from(self.id.as_str())),
@@ -145,7 +145,7 @@ impl RequestRecord {
         object
     }
 
-    /// What seldom differs from one request to the next.
+    /// Returns the fields that seldom differ between requests.
     fn frame(&self) -> Object {
         let block = |(name, sha256): &(String, String)| {
             Json::from(Object::from([("name", name.as_str()), ("sha256", sha256.as_str())]))
@@ -163,12 +163,12 @@ impl RequestRecord {
         Object::from([("bytes", Json::from(*bytes)), ("sha256", sha256.as_str().into())]).into()
     }
 
-    /// What seldom differs, as the text of a blob.
+    /// Returns these fields as the text of a blob.
     pub(crate) fn frame_text(&self) -> String {
         Json::from(self.frame()).to_string()
     }
 
-    /// As a line of the file has it: what seldom differs stands in a blob, by its digest.
+    /// Returns the record in the form of its line, with the frame as a blob's digest.
     pub(crate) fn to_line(&self) -> Object {
         let mut line = self.to_object();
         for (key, _) in self.frame().iter() {
@@ -181,7 +181,7 @@ impl RequestRecord {
         line
     }
 
-    /// Reads a line; nothing if it is another one.
+    /// Reads a record from a line; `None` if it is another kind of line.
     pub(super) fn from_object(object: &Object) -> Option<Self> {
         let text = |key: &str| object.str(key).map(str::to_owned);
         let number = |key: &str| object.get(key).and_then(Json::as_u64);
@@ -219,26 +219,26 @@ impl RequestRecord {
         })
     }
 
-    /// Whether it asked for an answer, and not for a summary.
+    /// Whether the call asked for an answer, and not for a summary.
     pub(crate) fn is_of_context(&self) -> bool {
         matches!(self.shown, RequestMessages::Context { .. })
     }
 }
 
-/// What came of a model call.
+/// The result of a model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestAnswer {
     /// The provider answered to the end.
     Answered {
-        /// Why the answer ended.
+        /// The reason why the answer ended.
         finish_reason: String,
-        /// What the provider says that it cost.
+        /// The cost that the provider reports.
         usage: Option<Usage>,
-        /// Our own count of the request, before anything was made of it, if anybody counted: with the usage
-        /// it tells later processes how the provider counts.
+        /// Our own count of the request, if it was counted. Together with the usage, it teaches later processes
+        /// how the provider counts.
         counted: Option<u64>,
     },
-    /// It did not; this is the code of the error.
+    /// The call failed with this error code.
     Failed(String),
 }
 
@@ -248,7 +248,7 @@ impl RequestAnswer {
         Self::Answered { finish_reason, usage: answered.usage, counted }
     }
 
-    /// As a line has it, behind the id that it is about.
+    /// Returns the answer in the form of its line, without the id of the call.
     pub fn to_object(&self) -> Object {
         match self {
             Self::Failed(code) => Object::from([("error", code.as_str())]),
@@ -291,11 +291,11 @@ impl RequestAnswer {
     }
 }
 
-/// A model call that is on record.
+/// A recorded model call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedRequest {
-    /// What was sent.
+    /// The call that was sent.
     pub record: RequestRecord,
-    /// What came of it; nothing if that is not known.
+    /// The result of the call, or `None` if it is not known.
     pub answer: Option<RequestAnswer>,
 }

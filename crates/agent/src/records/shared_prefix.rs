@@ -1,8 +1,8 @@
-//! How much of a request the one before it had: what a provider's cache can know already.
+//! Compares a request with the one before it: the shared part can be in the provider's cache.
 //!
-//! Requests are compared as the bytes that go out, over tools, system and messages in this order. Almost every
-//! request only adds to the one before it, which a digest of its beginning tells. When it does not, the one
-//! before is written again from its record, and the first byte that differs tells what has changed.
+//! Requests are compared by the bytes that are sent, over tools, system and messages in this order. Almost every
+//! request only extends the one before it, which a digest of its beginning shows. If it does not, the one before is
+//! rebuilt from its record, and the first byte that differs shows what has changed.
 
 use std::sync::Arc;
 
@@ -18,29 +18,29 @@ use super::request_record::{RecordedRequest, RequestMessages, RequestRecord, Req
 use crate::chat::COMPACTED;
 use crate::digest::digest;
 
-/// What a request has in common with the one before it.
+/// The part that a request shares with the one before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedPrefix {
-    /// The request before.
+    /// The id of the request before.
     pub before: Option<String>,
-    /// How many of this one's tokens it had as well, from the first on.
+    /// The number of its first tokens that the request before had too.
     pub tokens: u64,
-    /// What the first difference is; none when only something was added.
+    /// The first difference; `None` if the request only adds to the one before.
     pub difference: Option<String>,
 }
 
 impl SharedPrefix {
-    /// The first request of a chat has nothing in common with any other.
+    /// Makes the value for the first request of a chat, which shares nothing.
     pub(crate) fn of_first() -> Self {
         Self { difference: Some("first request".to_owned()), ..Self::default() }
     }
 
-    /// What the request before was is not known.
+    /// Makes the value for a request whose predecessor is unknown.
     pub(crate) fn unknown() -> Self {
         Self { difference: Some(UNKNOWN.to_owned()), ..Self::default() }
     }
 
-    /// As a record has it.
+    /// Returns the value in the form of a record.
     pub fn to_object(&self) -> Object {
         let text = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
         Object::from([
@@ -60,11 +60,11 @@ impl SharedPrefix {
     }
 }
 
-/// A request that is about to go out, as far as it is compared.
+/// A request that is about to be sent, as far as it is compared.
 pub(crate) struct OutgoingRequest<'a> {
     pub(crate) recipe: &'a Recipe,
     pub(crate) system: &'a [(String, String)],
-    /// What each system block takes.
+    /// The tokens of each system block.
     pub(crate) system_tokens: &'a [u64],
     pub(crate) tools: &'a str,
     pub(crate) tokens: &'a RequestTokens,
@@ -89,7 +89,7 @@ impl OutgoingRequest<'_> {
         self.sequence.tokens_of(bytes, tools, system, messages)
     }
 
-    /// Compares it with the request before.
+    /// Compares the request with the one before.
     pub(crate) async fn compare(
         &self,
         store: &dyn Store,
@@ -119,11 +119,11 @@ impl OutgoingRequest<'_> {
         self.stable(before, self.tokens_of(common), Some(difference))
     }
 
-    /// A difference before the messages, which digests tell.
+    /// Finds a difference before the messages, by digests.
     fn without_messages(&self, before: &RequestRecord) -> Option<SharedPrefix> {
         let (old, new) = (&before.recipe, self.recipe);
         if (&old.format, &old.provider, &old.model) != (&new.format, &new.provider, &new.model) {
-            // No model reads another's cache.
+            // A model does not read another's cache.
             let difference = format!("{} instead of {}", named(new), named(old));
             return Some(self.stable(before, 0, Some(difference)));
         }
@@ -144,7 +144,7 @@ impl OutgoingRequest<'_> {
         Some(self.stable(before, self.tokens.tools + tokens, Some(difference)))
     }
 
-    /// What has changed in the messages.
+    /// Describes the difference in the messages.
     async fn in_messages(
         &self,
         chat: &dyn Chat,
@@ -171,14 +171,14 @@ impl OutgoingRequest<'_> {
     }
 }
 
-/// What is said when the request before cannot be written again. Why, `ship inspect` tells of that one.
+/// The difference if the request before cannot be rebuilt. `ship inspect` gives the reason for that request.
 const UNKNOWN: &str = "unknown";
 
 fn named(recipe: &Recipe) -> String {
     format!("{}/{}", recipe.provider, recipe.model)
 }
 
-/// By what a new log took the place of the old one.
+/// Describes how a new log took the place of the old one.
 fn replaced_by(view: &View) -> &'static str {
     let is_compaction =
         |body: &ContextBody| matches!(body, ContextBody::Event(event) if event.event == COMPACTED);
@@ -188,7 +188,7 @@ fn replaced_by(view: &View) -> &'static str {
     }
 }
 
-/// Whether a message is another with perhaps something behind it.
+/// Whether a message is another one, possibly with more parts.
 fn begins_with(message: &UiMessage, other: &UiMessage) -> bool {
     let (parts, others) = (message.parts(), other.parts());
     message.role() == other.role()
@@ -196,21 +196,21 @@ fn begins_with(message: &UiMessage, other: &UiMessage) -> bool {
         && parts[..others.len()] == *others
 }
 
-/// Enough of a digest to tell two beginnings of requests apart that nobody has made alike on purpose.
+/// Returns a short digest, which suffices to tell two beginnings of requests apart.
 pub(crate) fn short_digest(bytes: &[u8]) -> String {
     let mut digest = digest(bytes);
     digest.truncate(16);
     digest
 }
 
-/// A digest of each text, for what is compared and kept.
+/// Returns the digest of each block's text by its name.
 pub(crate) fn block_digests(blocks: &[ship_context::SystemBlock]) -> Vec<(String, String)> {
     let digest =
         |block: &ship_context::SystemBlock| (block.name.clone(), digest(block.text.as_bytes()));
     blocks.iter().map(digest).collect()
 }
 
-/// The last call for an answer among these.
+/// Returns the last call for an answer among these.
 pub(crate) fn last_of_context(calls: Vec<RecordedRequest>) -> Option<Arc<RequestRecord>> {
     let last = calls.into_iter().rev().find(|call| call.record.is_of_context())?;
     Some(Arc::new(last.record))

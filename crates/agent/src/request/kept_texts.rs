@@ -1,4 +1,4 @@
-//! Texts of a request that are kept beside its record, and the request before it.
+//! Stores the texts of a request beside its record, and finds the request before it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::engine::ActiveRun;
 use crate::records::{RECENT_LINES, RequestRecord, last_of_context, recorded};
 use crate::run_log::RunLogEntry;
 
-/// The last request for an answer in the chat, also one that another process has made.
+/// Returns the last request for an answer in the chat, also one of another process.
 pub(crate) async fn last_request(
     work: &ActiveRun,
 ) -> Result<Option<Arc<RequestRecord>>, ReadError> {
@@ -34,8 +34,8 @@ pub(crate) async fn last_request(
     Ok(last)
 }
 
-/// Keeps a text as a blob, if it is not known to be kept. Requests go out without it as well, so that it
-/// could not be kept is told to the log.
+/// Stores a text as a blob, unless it is known to be stored. A request is sent even if that fails, and the
+/// log gets a warning.
 pub(crate) async fn keep_text(work: &ActiveRun, sha256: &str, text: &str, media_type: &str) {
     if work.locked.engine.recorded.is_kept(sha256) {
         return;
@@ -46,14 +46,14 @@ pub(crate) async fn keep_text(work: &ActiveRun, sha256: &str, text: &str, media_
     }
 }
 
-/// A call that cannot be put on record is made all the same.
+/// Logs that a call could not be recorded; the call is made all the same.
 pub(crate) fn not_recorded(work: &ActiveRun, error: &dyn std::error::Error) {
     let told = work.locked.engine.surroundings.mask(&error.to_string());
     let fields = vec![("message", told.into())];
     work.note(RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
 }
 
-/// The run that said the last thing. When another process has run the chat, that is not ours.
+/// Returns the run of the last answer. If another process ran the chat, it is not one of ours.
 async fn last_run(work: &ActiveRun) -> Option<String> {
     let said = work.context().await;
     let last = said.iter().rev().find(|message| message.role() == Role::Assistant)?;

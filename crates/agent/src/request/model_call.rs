@@ -1,4 +1,4 @@
-//! Asking a model, with everything that goes out on record before it goes.
+//! Calls a model, and records everything before it is sent.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::records::{
 };
 use crate::run_log::RunLogEntry;
 
-/// A model call that is on record and about to be made.
+/// A model call that is recorded and about to be sent.
 pub(crate) struct ModelCall<'a> {
     written: &'a CompiledRequest<'a>,
     record: Arc<RequestRecord>,
@@ -29,14 +29,14 @@ pub(crate) struct ModelCall<'a> {
 /// Our own count of a request.
 enum RequestCount {
     Counted(u64),
-    /// Nobody has counted it; this is what would be.
+    /// The request is not counted yet; this is what would be counted.
     Uncounted(Arc<PreparedRequest>),
-    /// What it took does not matter.
+    /// The count is not needed.
     Unknown,
 }
 
 impl<'a> ModelCall<'a> {
-    /// Puts a call for an answer on record. `so_far` is the message that the run is writing.
+    /// Records a call for an answer. `so_far` is the message that the run is writing.
     pub(crate) async fn new(
         work: &ActiveRun,
         prepared: &PreparedRequest,
@@ -52,8 +52,8 @@ impl<'a> ModelCall<'a> {
         Self::recorded(work, prepared, written, shown, is_counted).await
     }
 
-    /// Puts a call for a summary on record. Its messages are nowhere else, so they are kept; not so where what is
-    /// compacted is purged.
+    /// Records a call for a summary. Its messages are nowhere else, so they are stored, except where
+    /// compacted messages are purged.
     pub(crate) async fn for_summary(
         work: &ActiveRun,
         prepared: &PreparedRequest,
@@ -155,8 +155,8 @@ impl<'a> ModelCall<'a> {
         Ok(Self { written, record, weight })
     }
 
-    /// Tells the log of it: the text of messages that no request of this run has shown before, and the others
-    /// by their ids.
+    /// Writes the call to the log: the text of messages that no earlier request of this run has shown, and the
+    /// ids of the others.
     pub(crate) async fn note(&self, work: &ActiveRun, ids: &[String], logged: usize) {
         let known = ids.len().min(logged);
         let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
@@ -168,15 +168,15 @@ impl<'a> ModelCall<'a> {
         work.note(note);
     }
 
-    /// Makes the call. Every other body that goes out in place of this one is put on record before it does,
-    /// and so is what came of it.
+    /// Makes the call. Every other body that is sent instead of this one is recorded before it is sent, and the
+    /// result is recorded too.
     pub(crate) async fn answer(
         &self,
         work: &ActiveRun,
         sink: ChunkSink<'_>,
     ) -> Result<AnswerEnd, ProviderError> {
         let (told, mut resends) = mpsc::unbounded_channel();
-        // Nobody is left to be told when the answer is not waited for any more.
+        // If the caller no longer waits for the answer, there is no receiver to inform.
         let resent = Box::new(move |recipe: Recipe, body: &str| {
             let _ = told.send((recipe, body.to_owned()));
         });
@@ -212,8 +212,8 @@ impl<'a> ModelCall<'a> {
 }
 
 impl RequestCount {
-    /// Begins to count what nobody has counted, while the model writes its answer: the vocabulary that this
-    /// takes costs as long as many an answer's first word.
+    /// Begins to count an uncounted request while the model writes its answer: loading the vocabulary takes as long
+    /// as the first word of many an answer.
     fn count(&self, work: &ActiveRun) -> PendingCount {
         match self {
             Self::Counted(counted) => PendingCount::Done(Some(*counted)),
@@ -228,13 +228,13 @@ impl RequestCount {
     }
 }
 
-/// A count that may still be under way.
+/// A count that may still be running.
 enum PendingCount {
     Done(Option<u64>),
     UnderWay(JoinHandle<u64>),
 }
 
-/// Learns from what the provider counted. Gives our own count, for the record: other processes learn from it.
+/// Learns from the provider's count. Returns our own count for the record, from which other processes learn.
 async fn learn(work: &ActiveRun, reported: u64, counting: PendingCount) -> Option<u64> {
     let counted = match counting {
         PendingCount::Done(counted) => counted,
@@ -254,7 +254,7 @@ fn new_id(work: &ActiveRun) -> String {
     format!("q_{:016x}", work.locked.engine.ids.next())
 }
 
-/// What the log is told of a body that goes out.
+/// Makes the log line of a body that is sent.
 fn note(record: &RequestRecord, body: String) -> RunLogEntry {
     let difference = record.stable.difference.as_deref();
     RunLogEntry {
@@ -273,7 +273,7 @@ fn note(record: &RequestRecord, body: String) -> RunLogEntry {
     }
 }
 
-/// The length of what a request that only adds to this one begins with, and its digest.
+/// Returns the length and the digest of the part with which every extended request begins.
 fn stem(sequence: &CachedSequence) -> (u64, String) {
     let stem = sequence.stem();
     (stem.len() as u64, crate::records::short_digest(stem.as_bytes()))
@@ -288,7 +288,7 @@ async fn write(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunE
     Ok(())
 }
 
-/// Puts a body on record that goes out in place of another.
+/// Records a body that is sent instead of another.
 async fn resend(
     work: &ActiveRun,
     (before, old): (&RequestRecord, &CachedSequence),

@@ -1,4 +1,4 @@
-//! What a model is sent, before it is a request and as one.
+//! The content of a request, and the request compiled from it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::chat::shown;
 use crate::engine::Engine;
 use crate::tokens::RequestPieces;
 
-/// What a model is sent, before it is a request.
+/// The content of a request before it is compiled.
 #[derive(Clone)]
 pub(crate) struct PreparedRequest {
     pub(crate) blocks: Vec<SystemBlock>,
@@ -38,7 +38,7 @@ impl PreparedRequest {
         }
     }
 
-    /// A request that shows nothing of the context, and has no tools.
+    /// Makes a request without the context and without tools.
     pub(crate) fn apart(block: SystemBlock, said: UiMessage) -> Self {
         Self {
             system: vec![block.text.clone()],
@@ -48,11 +48,11 @@ impl PreparedRequest {
         }
     }
 
-    /// Whether it is so small that nobody need count it, which takes a vocabulary. A token is a byte at least
-    /// and two in anything but noise; should a provider count more, its own word makes room.
+    /// Whether the request is so small that it need not be counted, which takes a vocabulary. A token has at least
+    /// one byte, and two in anything but noise; if a provider counts more, its refusal leads to a compaction.
     pub(crate) fn is_small(&self, agent: &Engine) -> bool {
         let budget = agent.budget_tokens();
-        // What is counted may be more for the provider, and so may what is not.
+        // The provider may count more than we do, for counted and uncounted requests alike.
         let budget = (budget as f64 / agent.scales.rate_at_least_one()) as u64;
         let system: usize = self.system.iter().map(String::len).sum();
         let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
@@ -60,7 +60,7 @@ impl PreparedRequest {
         surely_fits(bytes / 4 * 3, self.files_at_most(), budget)
     }
 
-    /// What the files take, which has little to do with how long their addresses are.
+    /// Returns the most tokens of the files, which the length of their addresses does not show.
     fn files_at_most(&self) -> u64 {
         let parts = self.shown.iter().flat_map(UiMessage::parts);
         let files = parts.filter_map(|part| match part {
@@ -70,18 +70,18 @@ impl PreparedRequest {
         files.fold(0, u64::saturating_add)
     }
 
-    /// The pieces of it that take tokens.
+    /// Returns the pieces that take tokens.
     pub(crate) fn pieces(&self) -> RequestPieces<'_> {
         RequestPieces { blocks: &self.blocks, messages: &self.shown, tools: &self.tools }
     }
 
-    /// The tools, as their record keeps them.
+    /// Returns the tools in the form of their record.
     pub(crate) fn tools_text(&self) -> String {
         let tools: Array = self.tools.iter().map(ToolSpec::to_json).collect();
         Json::from(tools).to_string()
     }
 
-    /// The request and its body. The answer may be as long as `answer_max` and as the window has room for.
+    /// Compiles the request. The answer may be as long as `answer_max` and as the window has room for.
     pub(crate) fn within_window(
         &self,
         agent: &Engine,
@@ -90,7 +90,7 @@ impl PreparedRequest {
         let written = self.written(agent, answer_max)?;
         let Some(window) = agent.window_tokens() else { return Ok(written) };
         let body = &written.body;
-        // A token is at least a byte, so most requests need not be counted.
+        // A token has at least one byte, so most requests need not be counted.
         if surely_fits(body.len() + body.len() / 2, answer_max, window) {
             return Ok(written);
         }
@@ -114,14 +114,14 @@ impl PreparedRequest {
     }
 }
 
-/// A request, how it is written, and its body.
+/// A request with its recipe and its body.
 pub(crate) struct CompiledRequest<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) recipe: Recipe,
     pub(crate) body: String,
 }
 
-/// About how many bytes a message takes in a request, its files aside.
+/// Returns the approximate bytes of a message in a request, without its files.
 fn bytes(message: &UiMessage) -> usize {
     let size = |json: &Json| match json {
         Json::String(text) => text.as_str().len(),
@@ -140,5 +140,5 @@ fn bytes(message: &UiMessage) -> usize {
     message.parts().iter().map(|it| part(it) + PART_BYTES).sum::<usize>() + PART_BYTES
 }
 
-/// What a format adds to each message and part.
+/// The bytes that a format adds to each message and part.
 const PART_BYTES: usize = 32;
