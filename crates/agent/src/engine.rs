@@ -1,8 +1,8 @@
-//! The engine: what all rooms above it share.
+//! The engine, which all rooms above it share.
 //!
-//! `agent` is the handle that programs have, `locked_chat` a chat whose lane is held, `active_run` a run in it.
-//! `system_sources` makes the system blocks, `budget` says how large a request may be, `warnings` what looks wrong, and
-//! `summary_drafts` remembers summaries that are not in force yet.
+//! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it.
+//! `system_sources` makes the system blocks, `budget` limits the size of requests, `warnings` reports configuration
+//! problems, and `summary_drafts` keeps summaries that are not published yet.
 
 mod active_run;
 mod agent;
@@ -41,23 +41,23 @@ use crate::tokens::TokenMeter;
 use crate::tool::Tool;
 use summary_drafts::SummaryDrafts;
 
-/// What an agent is made of.
+/// The parts of an agent.
 pub struct AgentParts {
-    /// What keeps its chats.
+    /// The store of its chats.
     pub store: Arc<dyn Store>,
-    /// What answers its requests.
+    /// The provider that answers its requests.
     pub provider: Arc<dyn Provider>,
-    /// What it can have done.
+    /// The tools that it can call.
     pub tools: Vec<Tool>,
-    /// Its project.
+    /// The source of its texts and skills.
     pub surroundings: Arc<dyn ProjectSource>,
-    /// Its limits and habits.
+    /// The limits and habits of its runs.
     pub rules: Rules,
-    /// Its clock.
+    /// The clock that it reads.
     pub clock: Arc<dyn Clock>,
-    /// Where its ids come from.
+    /// The source of its ids.
     pub ids: Arc<dyn IdSource>,
-    /// Where it tells what it does.
+    /// The log of its runs.
     pub log: Arc<dyn RunLog>,
 }
 
@@ -75,14 +75,14 @@ pub(crate) struct Engine {
     pub(crate) hub: Arc<EventHub>,
     pub(crate) said: Arc<MessageCache>,
     pub(crate) scales: Arc<TokenMeter>,
-    /// Summaries that are not in force yet.
+    /// The summaries that are not published yet.
     pub(crate) drafts: Arc<SummaryDrafts>,
     pub(crate) recorded: Arc<RequestCache>,
-    /// The chats that this agent has looked after once.
+    /// The chats that this agent has already repaired.
     pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
-    /// What was repaired or found damaged, until the edge asks.
+    /// The problems that were repaired or found, until the caller takes them.
     pub(crate) repairs: Arc<std::sync::Mutex<Vec<StorageProblem>>>,
-    /// The warnings that the log has.
+    /// The warnings that are already in the log.
     pub(crate) warned: Arc<Mutex<HashSet<String>>>,
 }
 
@@ -97,7 +97,7 @@ impl KnownTools for Engine {
 }
 
 impl Engine {
-    /// Tells the log what was repaired or found damaged, and keeps it for the edge.
+    /// Logs what was repaired or found damaged, and keeps it for the caller.
     pub(crate) fn note_repairs(&self, chat: &ChatKey, problems: Vec<StorageProblem>) {
         for problem in &problems {
             let fields = vec![

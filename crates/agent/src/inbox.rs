@@ -1,4 +1,4 @@
-//! The inbox of a chat: what waits in its ledger, and what of that comes next.
+//! The inbox of a chat: the entries that wait in its ledger, and which come next.
 
 mod next_input;
 mod operation_entry;

@@ -1,7 +1,7 @@
-//! What a request takes, in the tokens that the provider will count.
+//! Counts the tokens of a request as the provider will count them.
 //!
-//! `token_meter` counts and learns from what the provider reports, `piece_tokens` tells the pieces of a request apart, and
-//! `rough` counts without a vocabulary.
+//! `token_meter` counts and learns from the reports of the provider, `piece_tokens` describes the pieces of a
+//! request, and `rough` counts without a vocabulary.
 
 mod piece_tokens;
 mod rough;

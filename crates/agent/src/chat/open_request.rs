@@ -1,4 +1,4 @@
-//! What the person waits for, and what else a context holds.
+//! Finds the open request of a context, and its other messages.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use ship_store::{LedgerSeq, View};
 
 use super::head_carry::ANSWERED;
 
-/// The ids of the messages that a run answers, or that wait for one.
+/// Returns the ids of the messages that a run answers, or that wait for a run.
 pub(crate) fn current_ids(view: &View, run_id: &str) -> Vec<String> {
     let messages = view_messages(view);
     let open = open_request(&messages, run_id, view.head.carry.str(ANSWERED));
@@ -18,8 +18,8 @@ pub(crate) fn current_ids(view: &View, run_id: &str) -> Vec<String> {
     asked.filter_map(|message| message.id().map(str::to_owned)).collect()
 }
 
-/// The messages that belong to a context that was left, without those that were taken along: a question at its
-/// end was, or it would have been answered.
+/// Returns the messages that belong to a context that was left, without those that were taken along. A question at
+/// its end was taken along, or it would have been answered.
 pub(crate) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
     let mut gone: HashSet<String> = taken.iter().cloned().collect();
     gone.extend(current_ids(view, ""));
@@ -34,23 +34,23 @@ pub(crate) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
     own_messages(&messages).into_iter().filter(|message| !is_gone(message)).cloned().collect()
 }
 
-/// Whether anything was said in a context beside what is being answered.
+/// Whether a context has other messages than those being answered.
 pub(crate) fn has_anything(view: &View, current: &[String]) -> bool {
     let current: Vec<&str> = current.iter().map(String::as_str).collect();
     anything_said(&left_messages(view, &[]), &current)
 }
 
-/// What an operation takes along and remembers.
+/// The part of a run that an operation takes along and remembers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenRequest {
-    /// The ids of the messages that the person waits for an answer to.
+    /// The ids of the messages that the person wants answered.
     pub(crate) current: Vec<String>,
-    /// The message in which the run has left what it had so far, and the call that switched.
+    /// The message with the run's work so far, and the call that switched.
     pub(crate) settled: Option<(String, Option<String>)>,
     /// The ledger entry that asked for the operation.
     pub(crate) inbox: Option<LedgerSeq>,
-    /// What a branch is called, when it is called something.
+    /// The title of a branch, if it has one.
     pub(crate) title: Option<String>,
-    /// The id that a context which is made gets, when it was promised.
+    /// The id that was promised for a new context, if any.
     pub(crate) promised: Option<ship_store::ContextId>,
 }

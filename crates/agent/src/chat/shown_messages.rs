@@ -1,4 +1,4 @@
-//! The messages as a model is shown them.
+//! Prepares the messages of a chat for a model.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use ship_context::compact::PrunedOutputs;
 use ship_context::{ShownLimits, shown_to_model};
 use ship_message::UiMessage;
 
-/// The messages as a model is shown them: what was said, and what the run has said so far.
+/// Returns the messages as a model is shown them: those of the context, and the run's own so far.
 pub(crate) fn shown(
     limits: ShownLimits,
     said: &[Arc<UiMessage>],

@@ -1,4 +1,4 @@
-//! A run's place of work: the locked chat, and what its context holds.
+//! A run at work: the locked chat, and the state of its context.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::inbound::millis;
 use crate::outbound::DeliveredCalls;
 use crate::run_log::RunLogEntry;
 
-/// The context while the lane is held: nobody else changes it.
+/// A run in a chat whose lane is held, so that no other process changes the context.
 pub(crate) struct ActiveRun {
     pub(crate) locked: LockedChat,
     pub(crate) run_id: String,
@@ -29,27 +29,27 @@ pub(crate) struct ActiveRun {
     pub(crate) log: Mutex<RunState>,
 }
 
-/// What is known of the log: kept up with every write, so that it is read once a run.
+/// The known state of the log, updated with every write, so that the log is read once in a run.
 pub(crate) struct RunState {
     pub(crate) position: Position,
-    /// How far the ledger was read.
+    /// The last ledger entry that was read.
     inbox: Option<LedgerSeq>,
     messages: Arc<[Arc<UiMessage>]>,
     pub(crate) loaded: Vec<String>,
-    /// Tool outputs that are not shown any more.
+    /// The tool outputs that are no longer shown.
     pruned: PrunedOutputs,
-    /// How long it was when it was read.
+    /// The size of the log when it was read.
     size: LogSize,
     pub(crate) sources: SystemSources,
-    /// How often the run has switched to another context, and whether a call of this step is about to.
+    /// The number of switches of the run, and whether a call of this step is about to switch.
     switches: u64,
     switching: bool,
-    /// What `chat_send` was called for in this run, as far as it was answered.
+    /// The answered calls of `chat_send` in this run.
     pub(crate) sent: DeliveredCalls,
 }
 
 impl ActiveRun {
-    /// Makes ready for a run, or for going on with one. What is wrong around it is told to the log.
+    /// Prepares a run, or the continuation of one. Problems with its sources are logged.
     pub(crate) async fn begin(
         locked: LockedChat,
         about: About,
@@ -77,41 +77,41 @@ impl ActiveRun {
         Self { locked, run_id, request_id, place, log: Mutex::new(log) }
     }
 
-    /// The system blocks of this run, as they are now.
+    /// Returns the present system blocks of this run.
     pub(crate) async fn blocks(&self) -> Vec<SystemBlock> {
         let log = self.log.lock().await;
         let request_id = Some(self.request_id.as_str());
         log.sources.blocks(&self.locked.engine, self.locked.chat.key(), request_id, &log.loaded)
     }
 
-    /// What was said before this run.
+    /// Returns the messages before this run.
     pub(crate) async fn context(&self) -> Arc<[Arc<UiMessage>]> {
         Arc::clone(&self.log.lock().await.messages)
     }
 
-    /// Where the log ends.
+    /// Returns the end of the log.
     pub(crate) async fn position(&self) -> Position {
         self.log.lock().await.position
     }
 
-    /// The tool outputs that are not shown any more.
+    /// Returns the tool outputs that are no longer shown.
     pub(crate) async fn pruned(&self) -> PrunedOutputs {
         self.log.lock().await.pruned.clone()
     }
 
-    /// Whether the log is so long that it is compacted whatever a request takes.
+    /// Whether the log is so long that it is compacted regardless of the request's size.
     pub(crate) async fn log_is_full(&self) -> bool {
-        // The file of a conversation only grows: compacting it makes it no shorter.
+        // The file of a conversation only grows, so a compaction does not make it shorter.
         let can_shrink = self.locked.engine.names.keeps_messages_whole();
         can_shrink && self.log.lock().await.size.is_over(&self.locked.engine.rules)
     }
 
-    /// The names of the skills that are loaded.
+    /// Returns the names of the loaded skills.
     pub(crate) async fn loaded_skills(&self) -> Vec<String> {
         self.log.lock().await.loaded.clone()
     }
 
-    /// Reads the context again, after it was written anew.
+    /// Reads the context again after it was rewritten.
     pub(crate) async fn read_again(&self) -> Result<(), RunError> {
         let view = self.locked.read_view().await?;
         let mut log = self.log.lock().await;
@@ -123,7 +123,7 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// Reads the context that is the active one now, with the skills that are loaded in it.
+    /// Reads the context that is now active, with its loaded skills.
     pub(crate) async fn enter(&self) -> Result<(), RunError> {
         self.read_again().await?;
         if let Some(view) = self.locked.chat.view().await? {
@@ -132,7 +132,7 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// How often the run has switched to another context.
+    /// Returns the number of switches of the run.
     pub(crate) async fn switches(&self) -> u64 {
         self.log.lock().await.switches
     }
@@ -150,13 +150,13 @@ impl ActiveRun {
         self.log.lock().await.switching = false;
     }
 
-    /// The switch was made.
+    /// Notes that the switch was made.
     pub(crate) async fn has_switched(&self) {
         let mut log = self.log.lock().await;
         log.switches += u64::from(std::mem::take(&mut log.switching));
     }
 
-    /// How far the ledger was read.
+    /// Returns the last ledger entry that was read.
     pub(crate) async fn inbox(&self) -> Option<LedgerSeq> {
         self.log.lock().await.inbox
     }
@@ -171,7 +171,7 @@ impl ActiveRun {
         Ok(())
     }
 
-    /// Appends to the context log.
+    /// Appends lines to the context log.
     pub(crate) async fn append(&self, batch: Vec<NewLine>) -> Result<(), AppendError> {
         let mut log = self.log.lock().await;
         log.position = self.locked.lane.append(batch, log.position).await?;

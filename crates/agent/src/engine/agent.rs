@@ -1,4 +1,4 @@
-//! The agent: an engine, and the conversation that it is in.
+//! The agent: an engine, and its current conversation.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -13,16 +13,16 @@ use crate::conversation_log::ConversationLog;
 use crate::events::Listener;
 use crate::tokens::TokenMeter;
 
-/// An agent.
+/// An agent that answers in chats or conversations. Clones share everything.
 #[derive(Clone)]
 pub struct Agent {
     pub(crate) inner: Arc<Engine>,
-    /// The conversation that it is in, the same for all its clones.
+    /// The current conversation, which all clones share.
     pub(crate) current: Arc<Mutex<CurrentConversation>>,
 }
 
 impl Agent {
-    /// Makes an agent of all its parts. Of two tools of one name the later one counts.
+    /// Makes an agent from all its parts. If two tools have one name, the later one counts.
     pub fn from_parts(parts: AgentParts) -> Self {
         let tools = parts.tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect();
         let scales = Arc::new(TokenMeter::new(parts.provider.model()));
@@ -52,7 +52,7 @@ impl Agent {
         Self { inner: Arc::new(inner), current: Arc::default() }
     }
 
-    /// Follows what happens in a chat from now on.
+    /// Follows the events of a chat from now on.
     pub fn listen(&self, chat: &ChatKey) -> Listener {
         self.inner.hub.listen(chat)
     }
@@ -63,23 +63,24 @@ impl Agent {
     }
 }
 
-/// The conversation that an agent is in.
+/// The current conversation of an agent.
 #[derive(Default)]
 pub(crate) enum CurrentConversation {
-    /// One in memory, once something is said.
+    /// A conversation in memory, which begins with the first message.
     #[default]
     Unbegun,
     In(Arc<ActiveConversation>),
-    /// None: this file was left to load it anew, which failed. To go on in memory would lose what is said.
+    /// No conversation: this file was closed to load it again, which failed. Continuing in
+    /// memory would lose messages.
     Left(PathBuf),
 }
 
 /// One conversation, and the agent on it.
 pub(crate) struct ActiveConversation {
-    /// The same agent, with the conversation for its store.
+    /// The same agent, with the conversation as its store.
     pub(crate) agent: Agent,
     pub(crate) kept: ConversationLog,
-    /// One thing is said at a time, and answered before the next.
+    /// Held for one message at a time, until it is answered.
     pub(crate) turn: Mutex<()>,
     pub(crate) said: AtomicU64,
 }

@@ -1,5 +1,4 @@
-//! How large a request may be before its context is compacted: one place that says so to runs, to `inspect` and to
-//! `compact --dry-run`.
+//! Limits the size of a request before its context is compacted, for runs, `inspect` and `compact --dry-run` alike.
 
 use ship_context::compact::{CompactionGoal, TokenLimits};
 use ship_context::input_budget;
@@ -11,8 +10,8 @@ use crate::records::{RECENT_LINES, recorded};
 use crate::tokens::{PieceTokens, RequestPieces};
 
 impl Engine {
-    /// How many tokens the model takes, if that is known: the settings say it, or else the provider; and one
-    /// that has refused more is believed, until the program ends.
+    /// Returns the number of tokens that the model takes, if it is known: from the settings, or else from the
+    /// provider. A lower limit that the provider named in a refusal counts until the program ends.
     pub(crate) fn window_tokens(&self) -> Option<u64> {
         let known = self.rules.window.or_else(|| self.provider.window_tokens());
         match (known, self.scales.limit()) {
@@ -21,8 +20,8 @@ impl Engine {
         }
     }
 
-    /// Learns, in a new process, how the provider counts: from the requests of the chat that are on record, and
-    /// from what its log carries.
+    /// Learns, in a new process, how the provider counts: from the recorded requests of the chat, and from the data
+    /// that its log carries.
     pub(crate) async fn remember_counts(
         &self,
         chat: &dyn Chat,
@@ -36,31 +35,31 @@ impl Engine {
     }
 }
 
-/// The budget of a model that takes as much as it takes: no window is known, and nothing else is to hold.
+/// The budget of a model without any known limit.
 pub(crate) const UNLIMITED: u64 = u64::MAX / 4;
 
-/// When a context is compacted by itself.
+/// The condition for an automatic compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompactionTrigger {
-    /// The size of the largest request that is not compacted; none when only the provider's refusal tells that one
-    /// is too large.
+    /// The size of the largest request that is not compacted; `None` if only the provider's refusal shows that
+    /// one is too large.
     pub tokens: Option<u64>,
-    /// A sentence for the person when the system and the tools alone fill the budget.
+    /// A sentence for the person if the system and the tools alone fill the budget.
     pub warning: Option<String>,
 }
 
 impl Engine {
-    /// Returns the budget of a request, by the settings and by the model's window.
+    /// Returns the budget of a request, from the settings and the model's window.
     pub(crate) fn budget_tokens(&self) -> u64 {
         self.budget_within(self.window_tokens())
     }
 
-    /// Returns the same for a window that the provider has just told.
+    /// Returns the budget for a window that the provider has just named.
     pub(crate) fn budget_within(&self, window: Option<u64>) -> u64 {
         input_budget(self.rules.input_tokens_max, window, self.rules.max_tokens)
     }
 
-    /// Returns what holds for a request. `is_raised` is set when a person has undone a compaction: then the whole
+    /// Returns the limits of a request. `is_raised` is set if a person has undone a compaction: then the whole
     /// window may be used.
     pub(crate) fn budget(&self, is_raised: bool) -> TokenLimits {
         let window = self.window_tokens();
@@ -71,7 +70,7 @@ impl Engine {
         TokenLimits { tokens, window, is_guess: false, answer: self.rules.max_tokens }
     }
 
-    /// Returns when the context of a request is compacted by itself, if nothing waits for an answer.
+    /// Returns the condition for an automatic compaction, without an open request.
     pub(crate) fn trigger(&self, is_raised: bool, request: RequestPieces<'_>) -> CompactionTrigger {
         let weights = self.scales.estimated(&self.scales.counted(request));
         let fixed = weights.system.iter().chain(&weights.tools).sum();
@@ -83,12 +82,12 @@ impl Engine {
                     .floor_fills_budget
                     .then(|| self.filled_budget(request, &weights, &goal)),
             },
-            // No request fits the window; what says so is an error wherever one would be made.
+            // No request fits the window; every attempt to make one reports this error.
             Err(too_big) => CompactionTrigger { tokens: Some(too_big.wall), warning: None },
         }
     }
 
-    /// Says what fills the budget, and what holds then.
+    /// Describes what fills the budget, and the consequence.
     pub(crate) fn filled_budget(
         &self,
         request: RequestPieces<'_>,

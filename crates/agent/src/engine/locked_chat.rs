@@ -8,7 +8,7 @@ use super::Engine;
 use crate::chat::{entries, questions};
 use crate::error::RunError;
 
-/// A chat whose lane we hold: nobody else writes it.
+/// A chat whose lane we hold, so that no other process writes it.
 #[derive(Clone)]
 pub(crate) struct LockedChat {
     pub(crate) engine: Arc<Engine>,
@@ -17,13 +17,13 @@ pub(crate) struct LockedChat {
 }
 
 impl LockedChat {
-    /// Reads the context, which must be there.
+    /// Reads the context, which must exist.
     pub(crate) async fn read_view(&self) -> Result<View, RunError> {
         let view = self.chat.view().await?;
         view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })
     }
 
-    /// Puts what has come in into the context, in the ledger's order, exactly once.
+    /// Puts new ledger entries into the context, in their order and exactly once.
     pub(crate) async fn promote(
         &self,
         mut view: View,
@@ -44,7 +44,8 @@ impl LockedChat {
             })
         };
         let promoted: Vec<Arc<ContextLine>> = (0..).zip(&questions).map(line).collect();
-        // The view is what it was and what was just appended; reading it again would cost the window twice.
+        // The view is updated from the appended lines, because reading it again would cost as much
+        // as the whole window.
         view.position = self.lane.append(entries(questions), view.position).await?;
         if !self.engine.names.keeps_messages_whole() {
             return self.read_view().await;

@@ -1,8 +1,8 @@
-//! The queue of a chat: what waits in the ledger behind the inbox cursor.
+//! The queue of a chat: the entries in the ledger after the inbox cursor.
 //!
 //! A run takes in the messages that fit half its budget, in the ledger's order, and leaves the rest to the next
-//! run. Nothing more than that is read, so ten thousand waiting messages cost each run what it takes of them.
-//! An operation has its turn when all that stands before it was taken in.
+//! run. Only these are read, so ten thousand waiting messages cost each run only its own share. An operation is due
+//! when all entries before it were taken in.
 
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError};
 
@@ -12,21 +12,20 @@ use crate::context_operation::ContextOperation;
 use crate::engine::Engine;
 use crate::tokens::rough;
 
-/// What a provider adds to each message: who says it, and when.
+/// The tokens that a provider adds to each message, for the author and the time.
 const MESSAGE_TOKENS: u64 = 16;
 
-/// What of the ledger is to be done next.
+/// The next input of a run from the ledger.
 #[derive(Default)]
 pub(crate) struct NextInput {
-    /// The lines that come next: messages that fit half a budget, at least one if any waits, and what stands
-    /// between them.
+    /// The next lines: messages that fit half a budget, at least one if any waits, and the lines between them.
     pub(crate) lines: Vec<LedgerLine>,
-    /// The operation behind them.
+    /// The operation after them.
     pub(crate) operation: Option<(LedgerLine, ContextOperation)>,
 }
 
 impl NextInput {
-    /// Reads the queue behind the inbox cursor.
+    /// Reads the queue after the inbox cursor.
     pub(crate) async fn read(
         agent: &Engine,
         chat: &dyn Chat,
@@ -47,7 +46,7 @@ impl NextInput {
         loop {
             let is_last = page.len() < LEDGER_PAGE;
             for line in page {
-                // One that the ledger says was done is not done again in an older context.
+                // An operation that the ledger marks as done is not repeated in an older context.
                 if let Some(operation) = operation_of(&line)
                     && !was_done(chat, &line).await?
                 {
@@ -66,13 +65,13 @@ impl NextInput {
         }
     }
 
-    /// Whether nothing is to be done.
+    /// Whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
         self.operation.is_none() && !self.lines.iter().any(is_message)
     }
 }
 
-/// How much a run takes in.
+/// The limit of what a run takes in.
 pub(crate) struct HalfBudget {
     tokens: u64,
     is_begun: bool,
@@ -83,12 +82,12 @@ impl HalfBudget {
         Self { tokens: agent.budget_tokens() / 2, is_begun: false }
     }
 
-    /// Whether a line fits. The first message always does: nothing else would ever take it in.
+    /// Whether a line fits. The first message always fits, because otherwise no run would ever take it in.
     fn takes(&mut self, line: &LedgerLine) -> bool {
         !is_message(line) || self.takes_any(line)
     }
 
-    /// The same, whatever the line says.
+    /// Does the same for any line, whatever its role.
     pub(crate) fn takes_any(&mut self, line: &LedgerLine) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return true };
         let tokens = rough(entry.entry.str("text").unwrap_or_default()) + MESSAGE_TOKENS;

@@ -1,13 +1,13 @@
-//! An operation on contexts in the ledger: the entry that asks for it, and the one that says what came of it.
+//! An operation on contexts in the ledger: the entry that asks for it, and the one with its outcome.
 
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError};
 
 use crate::context_operation::{ContextOperation, OperationOutcome};
 
-/// What the role of an operation's ledger entry is.
+/// The role of a ledger entry that asks for an operation.
 pub(crate) const COMMAND: &str = "command";
 
-/// The operation that a line of the ledger asks for.
+/// Returns the operation that a ledger line asks for.
 pub(crate) fn operation_of(line: &LedgerLine) -> Option<ContextOperation> {
     let LedgerBody::Entry(entry) = &line.body else { return None };
     if entry.entry.str("role") != Some(COMMAND) {
@@ -17,18 +17,18 @@ pub(crate) fn operation_of(line: &LedgerLine) -> Option<ContextOperation> {
     ContextOperation::from_object(asked)
 }
 
-/// The key of what the ledger says came of an operation.
+/// Returns the key of the ledger entry with the outcome of an operation.
 pub(crate) fn outcome_key(key: &str) -> String {
     format!("done:{key}")
 }
 
-/// Whether the ledger says what came of the operation that a line asks for.
+/// Whether the ledger has the outcome of the operation that a line asks for.
 pub(crate) async fn was_done(chat: &dyn Chat, line: &LedgerLine) -> Result<bool, ReadError> {
     let LedgerBody::Entry(entry) = &line.body else { return Ok(false) };
     Ok(chat.entry_of(&outcome_key(&entry.key), Some(line.seq)).await?.is_some())
 }
 
-/// What the ledger says came of an operation that was asked for at `asked`.
+/// Returns the outcome in the ledger of an operation that was asked for at `asked`.
 pub(crate) async fn outcome_of(
     chat: &dyn Chat,
     asked: LedgerSeq,

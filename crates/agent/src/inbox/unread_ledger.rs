@@ -1,7 +1,7 @@
-//! What has come in and waits, also in a chat whose context log is gone or older than it was.
+//! Finds the unread entries of the ledger, even if the context log is gone or older than it was.
 //!
-//! The context log tells how far the ledger was read. If somebody took that log away, or put an older one in its
-//! place, the ledger still tells what was answered: nothing that was answered is run again.
+//! The context log says how far the ledger was read. If that log was removed or replaced by an older one, the
+//! ledger still says what was answered: no answered message runs again.
 
 use std::collections::VecDeque;
 
@@ -18,16 +18,16 @@ use crate::chat::{LEDGER_PAGE, is_message, questions};
 use crate::engine::Engine;
 use crate::inbound::metadata_of;
 
-/// What the ledger holds that no run has read.
+/// The entries of the ledger that no run has read.
 pub(crate) struct UnreadLedger {
-    /// How far it was read.
+    /// The last entry that was read.
     pub(crate) inbox: Option<LedgerSeq>,
-    /// What comes next behind that.
+    /// The next input after that.
     pub(crate) queue: NextInput,
 }
 
 impl UnreadLedger {
-    /// Finds it, from the first page of the lines behind the context's cursor.
+    /// Finds the unread entries from the first page of lines after the context's cursor.
     pub(crate) async fn of(
         agent: &Engine,
         chat: &dyn Chat,
@@ -43,7 +43,7 @@ impl UnreadLedger {
     }
 }
 
-/// The last message that was answered, as the ledger alone tells it.
+/// Returns the last message that was answered, from the ledger alone.
 async fn answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
     let (mut answered, mut after) = (AnsweredEntries::default(), None);
     loop {
@@ -58,26 +58,25 @@ async fn answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
     }
 }
 
-/// What the ledger says was answered, and the context does not know of.
+/// The answers in the ledger that the context lacks.
 pub(crate) struct MissedAnswers {
-    /// The messages and answers that an older context has not, in order. Put into the context they are history:
-    /// the cursor is behind them, and no run answers them. The oldest are left out when all of them would take
-    /// more than half a budget; the ledger has them.
+    /// The messages and answers that an older context lacks, in order. In the context they are history: the cursor
+    /// is after them, and no run answers them. If all of them would take more than half a budget, the oldest are
+    /// left out; the ledger still has them.
     pub(crate) messages: Vec<NewMessage>,
-    /// How far the ledger was answered by an answer that the context has, though the line of its question is
-    /// damaged: with that line the cursor was lost. The question is not put back, since it would stand behind its
-    /// answer.
+    /// The last entry with an answer in the context whose question is on a damaged line: the cursor was lost with
+    /// that line. The question is not restored, because it would stand after its answer.
     pub(crate) answered: Option<LedgerSeq>,
 }
 
-/// Compares a context with what the ledger says was answered.
+/// Compares a context with the answers in the ledger.
 pub(crate) async fn missed(
     agent: &Engine,
     chat: &dyn Chat,
     view: &View,
 ) -> Result<MissedAnswers, ReadError> {
     let mut answered = AnsweredEntries::default();
-    // An answer to the last question counts as missed when the context ends with that question.
+    // An answer to the last question counts as missed if the context ends with that question.
     let mut read = view.inbox;
     if let Some((request, seq)) = last_question(view) {
         answered.know(&request, seq);
@@ -118,14 +117,14 @@ fn has_answer(view: &View, line: &LedgerLine) -> bool {
     let LedgerBody::Entry(entry) = &line.body else { return false };
     let Some(run) = entry.key.strip_prefix(ANSWER_KEY) else { return false };
     let is_its_end = |metadata: &Json| {
-        // What a run has settled on its way is not its answer.
+        // A message that the run settled on its way is not its answer.
         metadata.get("runId").and_then(Json::as_str) == Some(run)
             && metadata.get("settled").is_none()
     };
     view.messages().any(|message| message.get("metadata").is_some_and(is_its_end))
 }
 
-/// The request and the place of the last message of the person in a context.
+/// Returns the request and the ledger position of the person's last message in a context.
 fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
     let question = |line: &ContextLine| {
         let ContextBody::Message(message) = &line.body else { return None };
@@ -135,8 +134,8 @@ fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
     view.lines.iter().rev().find_map(|line| question(line))
 }
 
-/// Lines of the ledger as messages: each question as it would have been put into the context, each answer with
-/// what the person was told.
+/// Returns ledger lines as messages: each question as it would have been put into the context, each answer with the
+/// text that the person was told.
 fn history(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
     let mut room = HalfBudget::of(agent);
     let fits = lines.iter().rev().take_while(|line| room.takes_any(line)).count();
@@ -147,7 +146,7 @@ fn history(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage>
         }
         _ => questions(&*agent.names, &view.head, [line].into_iter()).pop(),
     };
-    // An id that is there already would be a conflict, and no repair.
+    // A message whose id already exists would be a conflict and not a repair.
     let is_there = |new: &NewMessage| {
         view.messages().any(|message| message.str("id") == new.message.str("id"))
     };
@@ -155,7 +154,7 @@ fn history(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage>
     lines.iter().filter_map(message).filter(|message| !is_there(message)).collect()
 }
 
-/// The message of an answer of which only the ledger is left.
+/// Makes the message of an answer that only the ledger still has.
 fn told_before(entry: &LedgerEntry) -> Option<Object> {
     let text = entry.entry.str("text").unwrap_or_default();
     let part = match text.is_empty() {
@@ -170,7 +169,7 @@ fn told_before(entry: &LedgerEntry) -> Option<Object> {
     message.to_json().as_object().cloned()
 }
 
-/// The ledger key of what a run's answer told the person.
+/// Returns the ledger key for the text of a run's answer.
 pub(crate) fn answer_key(run_id: &str) -> String {
     format!("{ANSWER_KEY}{run_id}")
 }

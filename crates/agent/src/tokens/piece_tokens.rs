@@ -1,4 +1,4 @@
-//! The pieces of a request, and what each of them takes.
+//! The pieces of a request and their tokens.
 
 use ship_context::SystemBlock;
 use ship_message::UiMessage;
@@ -7,12 +7,12 @@ use ship_provider::ToolSpec;
 use super::rough::{rough, rough_message};
 use crate::records::RequestTokens;
 
-/// What the pieces of a request weigh.
+/// The tokens of a request: the fixed part and each message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestLoad {
-    /// System blocks and tools.
+    /// The tokens of system blocks and tools.
     pub(crate) fixed: u64,
-    /// Each message as it is shown, what the run has said so far included.
+    /// The tokens of each message as it is shown, including the run's own so far.
     pub(crate) messages: Vec<u64>,
 }
 
@@ -22,7 +22,7 @@ impl RequestLoad {
     }
 }
 
-/// The pieces of a request, wherever they come from.
+/// The pieces of a request, from any source.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestPieces<'a> {
     pub(crate) blocks: &'a [SystemBlock],
@@ -31,7 +31,7 @@ pub(crate) struct RequestPieces<'a> {
 }
 
 impl RequestPieces<'_> {
-    /// What they take about, told without a vocabulary.
+    /// Returns their approximate tokens, counted without a vocabulary.
     pub(crate) fn rough(self) -> PieceTokens {
         PieceTokens {
             system: self.blocks.iter().map(|block| rough(&block.text)).collect(),
@@ -41,25 +41,25 @@ impl RequestPieces<'_> {
     }
 }
 
-/// What each piece of a request takes, as the provider will count it.
+/// The tokens of each piece of a request, as the provider will count them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PieceTokens {
-    /// Each system block.
+    /// The tokens of each system block.
     pub system: Vec<u64>,
-    /// Each message.
+    /// The tokens of each message.
     pub messages: Vec<u64>,
-    /// Each tool.
+    /// The tokens of each tool.
     pub tools: Vec<u64>,
 }
 
 impl PieceTokens {
-    /// All of it.
+    /// Returns the sum of all tokens.
     pub fn total(&self) -> u64 {
         let Self { system, messages, tools } = self;
         system.iter().chain(messages).chain(tools).sum()
     }
 
-    /// The same pieces, each in its proportion, so that they add up to these sums.
+    /// Returns the same pieces scaled so that they add up to these sums.
     pub(crate) fn adding_up_to(&self, sums: &RequestTokens) -> Self {
         Self {
             system: spread(sums.system, &self.system),
@@ -69,13 +69,13 @@ impl PieceTokens {
     }
 }
 
-/// Spreads a sum over pieces in their proportion. What rounding leaves goes to the pieces behind.
+/// Divides a sum among pieces in proportion. The remainder of rounding goes to later pieces.
 fn spread(sum: u64, pieces: &[u64]) -> Vec<u64> {
     let whole = pieces.iter().map(|piece| u128::from(*piece)).sum::<u128>().max(1);
     let (mut seen, mut given) = (0, 0);
     let share = |piece: &u64| {
         seen += u128::from(*piece);
-        // No more than the sum, because no more was seen than the whole.
+        // This is at most the sum, because at most the whole was seen.
         let so_far = u64::try_from(u128::from(sum) * seen / whole).unwrap_or(sum);
         let share = so_far - given;
         given = so_far;

@@ -1,9 +1,9 @@
-//! Tokens without a vocabulary: a token for four letters of English, and one for each character of other scripts.
+//! Counts tokens without a vocabulary.
 
 use ship_context::file_tokens_at_most;
 use ship_message::{UiMessage, UiPart};
 
-/// What a model without a vocabulary is said to take: a token for four letters of English, and one for each
+/// Returns an approximate count: one token for four letters of English, and one for each
 /// character of other scripts.
 pub(crate) fn rough(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count();

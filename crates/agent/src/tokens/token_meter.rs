@@ -1,8 +1,8 @@
-//! What a request weighs: everything that is sent, in the tokens that the provider will count.
+//! Counts everything that is sent in a request, in the tokens that the provider will count.
 //!
-//! There are two numbers for everything. Our own count is what the vocabulary gives, and what the provider's
-//! report is compared with; the estimate is what we expect it to count, and what people are told. Each piece
-//! of a request is estimated in the same proportion, so that pieces add up wherever they are shown.
+//! There are two numbers for everything. Our own count comes from the vocabulary, and is compared with the
+//! provider's report. The estimate is the count that we expect from the provider, and that people see. Each piece
+//! of a request is estimated with the same factor, so that pieces add up wherever they are shown.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,22 +16,22 @@ use super::piece_tokens::{PieceTokens, RequestLoad, RequestPieces};
 use super::rough::{rough, rough_message};
 use crate::records::{RecordedRequest, RequestAnswer};
 
-/// A smaller limit is not believed for longer than one request.
+/// The limit below which a provider's number is used for one request only.
 const LIMIT_MIN: u64 = 1_000;
-/// Of how many messages the tokens are remembered: as many as a log has before it is compacted for its length.
+/// The number of messages whose tokens are remembered: as many as a log has before it is compacted for its length.
 const MESSAGES_MAX: usize = 20_000;
-/// A smaller request is not worth a vocabulary: what a provider adds to it tells nothing of larger ones.
+/// The number of tokens from which a request is worth a count: smaller ones say nothing about larger ones.
 const TEACHES_FROM: u64 = 500;
 
-/// Counts what a model is sent, and learns from what its provider says it was.
+/// Counts the tokens that a model is sent, and learns from the provider's reports.
 #[derive(Debug)]
 pub(crate) struct TokenMeter {
     model: String,
-    /// None for the offline model, which has no vocabulary; reading another one costs a tenth of a second.
+    /// The tokenizer; none for the offline model. Loading a vocabulary costs a tenth of a second.
     tokenizer: Option<Tokenizer>,
     cache: Mutex<TokenCache>,
     calibration: Mutex<Calibration>,
-    /// What the provider says that it takes, having refused more; none as zero.
+    /// The limit that the provider named when it refused a request; zero if there is none.
     limit: AtomicU64,
 }
 
@@ -46,19 +46,19 @@ impl TokenMeter {
         }
     }
 
-    /// What the provider says that it takes.
+    /// Returns the limit that the provider has named.
     pub(crate) fn limit(&self) -> Option<u64> {
         Some(self.limit.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
     }
 
-    /// Remembers what the provider says that it takes. No model takes so little that it is not a slip.
+    /// Remembers the limit that the provider has named. A very small number is assumed to be a mistake.
     pub(crate) fn learn_limit(&self, limit: u64) {
         if limit >= LIMIT_MIN {
             self.limit.store(limit, Ordering::Relaxed);
         }
     }
 
-    /// The tokens of a text, as the provider will count them.
+    /// Returns the tokens of a text, as the provider will count them.
     pub(crate) fn count(&self, text: &str) -> u64 {
         match &self.tokenizer {
             Some(tokenizer) => self.estimate(tokenizer.count(text)),
@@ -66,7 +66,7 @@ impl TokenMeter {
         }
     }
 
-    /// The tokens of a message that is shown.
+    /// Returns the tokens of a message that is shown.
     pub(crate) fn message(&self, message: &UiMessage) -> u64 {
         match &self.tokenizer {
             Some(tokenizer) => {
@@ -77,7 +77,7 @@ impl TokenMeter {
         }
     }
 
-    /// Our own count of each piece of a request.
+    /// Returns our own count of each piece of a request.
     pub(crate) fn counted(&self, pieces: RequestPieces<'_>) -> PieceTokens {
         let Some(tokenizer) = &self.tokenizer else { return pieces.rough() };
         let block =
@@ -92,7 +92,7 @@ impl TokenMeter {
         }
     }
 
-    /// What the provider will count for pieces that we have counted.
+    /// Returns the provider's expected count for pieces that we have counted.
     pub(crate) fn estimated(&self, counted: &PieceTokens) -> PieceTokens {
         let each =
             |counted: &[u64]| counted.iter().map(|counted| self.estimate(*counted)).collect();
@@ -103,20 +103,20 @@ impl TokenMeter {
         }
     }
 
-    /// What a request takes as a whole, and each of its messages.
+    /// Returns the tokens of the fixed part of a request and of each message.
     pub(crate) fn load(&self, pieces: RequestPieces<'_>) -> RequestLoad {
         let PieceTokens { system, messages, tools } = self.estimated(&self.counted(pieces));
         RequestLoad { fixed: system.iter().chain(&tools).sum(), messages }
     }
 
-    /// Learns from what the provider counted for a request of which we count so many tokens.
+    /// Learns from the provider's count of a request for which we count so many tokens.
     pub(crate) fn learn(&self, counted: u64, reported: u64) {
         if self.tokenizer.is_some() {
             lock(&self.calibration).learn(&self.model, counted, reported);
         }
     }
 
-    /// Learns from requests that are on record, the oldest first, unless something is known already.
+    /// Learns from recorded requests, the oldest first, unless something is already known.
     pub(crate) fn learn_from(&self, calls: &[RecordedRequest]) {
         if !self.wants_records() {
             return;
@@ -130,23 +130,22 @@ impl TokenMeter {
         }
     }
 
-    /// Whether the provider has taught anything of how it counts.
+    /// Whether there was a report of the provider to learn from.
     pub(crate) fn has_learnt(&self) -> bool {
         lock(&self.calibration).knows(&self.model)
     }
 
-    /// Whether the requests on record could teach anything that is not known yet.
+    /// Whether the recorded requests could teach anything new.
     pub(crate) fn wants_records(&self) -> bool {
         self.tokenizer.is_some() && !self.has_learnt()
     }
 
-    /// Whether a request that nobody has counted should be, because its report would be the first that teaches
-    /// anything.
+    /// Whether an uncounted request should be counted, because its report would be the first to learn from.
     pub(crate) fn wants_to_learn_from(&self, rough_tokens: u64) -> bool {
         rough_tokens >= TEACHES_FROM && self.wants_records()
     }
 
-    /// How many tokens the provider counts for one of ours, or one if it counts less.
+    /// Returns the ratio of the provider's tokens to ours, or one if it is lower.
     pub(crate) fn rate_at_least_one(&self) -> f64 {
         match self.tokenizer {
             Some(_) => lock(&self.calibration).rate(&self.model).max(1.0),
@@ -154,8 +153,8 @@ impl TokenMeter {
         }
     }
 
-    /// What a text may take at most, as far as we know: providers that we know nothing of may count half as
-    /// many again.
+    /// Returns the most tokens that a text may take, as far as we know: an unknown provider may count
+    /// half as many again.
     pub(crate) fn count_at_most(&self, text: &str) -> u64 {
         let tokens = self.count(text);
         match self.has_learnt() {
@@ -164,12 +163,12 @@ impl TokenMeter {
         }
     }
 
-    /// What outlives the process, in the head of a log.
+    /// Returns the data that survives the process, in the head of a log.
     pub(crate) fn to_object(&self) -> Object {
         lock(&self.calibration).to_object()
     }
 
-    /// Takes over what a log's head carries, as far as no more is known already.
+    /// Takes over the data that a log's head carries, for models without newer data.
     pub(crate) fn carry_over(&self, carried: &Object) {
         lock(&self.calibration).carry_over(Calibration::from_object(carried));
     }
@@ -179,7 +178,7 @@ impl TokenMeter {
     }
 }
 
-/// Counts are whole whatever panicked while they were held.
+/// Locks a mutex. A panic leaves the counts in it valid.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -191,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    /// A chat in a language that grows by one message for each reply.
+    /// A chat in one language that grows by one message for each reply.
     fn chat(kind: &str) -> Vec<UiMessage> {
         let (_, text) = texts::ordinary(60_000).into_iter().find(|text| text.0 == kind).unwrap();
         let chars: Vec<char> = text.chars().collect();
@@ -200,7 +199,7 @@ mod tests {
         said.take(20).map(message).collect()
     }
 
-    /// What we count of a chat, and what we expect the provider to.
+    /// Returns our count of a chat, and the count that we expect from the provider.
     fn weighed(scales: &TokenMeter, messages: &[UiMessage]) -> (u64, u64) {
         let counted = scales.counted(RequestPieces { blocks: &[], messages, tools: &[] });
         (counted.total(), scales.estimated(&counted).total())
