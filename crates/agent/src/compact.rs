@@ -1,13 +1,13 @@
-//! Compaction: a context that has grown too large makes room before the next step.
+//! Compaction: makes room in a context that has grown too large, before the next step.
 //!
-//! What is left out and what takes its place is decided in `ship_context::compact`; here the model is asked
-//! for a summary, and the log is rotated. The whole old log is sealed, so nothing is lost and everything can
-//! be brought back. Finished steps of the run stay as they are: no tool runs again because of a compaction.
+//! `ship_context::compact` decides what is left out and what takes its place. Here the model is asked for a
+//! summary, and the log is rotated. The whole old log is sealed, so nothing is lost and everything can be restored.
+//! Finished steps of the run stay: no tool runs again because of a compaction.
 //!
-//! - `make_room` is the way in for a run, `agent_compact` for a person; `plan` decides, `carry_out` does it.
-//! - `summarise` gets a summary or an extract, `summariser` asks the model, `saved_draft` pays for no summary twice.
-//! - `meta_file` writes `messages/meta.json`, `purge_originals` removes what is not to be kept, and
-//!   `undo_compaction` brings the originals back.
+//! - `make_room` is the entry for a run, `agent_compact` for a person; `plan` decides, `carry_out` acts.
+//! - `summarise` makes a summary or an extract, `summariser` asks the model, `saved_draft` avoids paying twice.
+//! - `meta_file` writes `messages/meta.json`, `purge_originals` removes originals that are not to be kept, and
+//!   `undo_compaction` restores the originals.
 
 mod agent_compact;
 mod carry_out;

@@ -1,4 +1,4 @@
-//! What a person is told of a compaction, and how one is asked for.
+//! Compacts a context for a person, and reports the result.
 
 use std::sync::Arc;
 
@@ -16,22 +16,22 @@ use crate::error::RunError;
 /// A compaction that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compaction {
-    /// How.
+    /// The method that was used.
     pub rung: CompactionMethod,
-    /// What the request took before.
+    /// The tokens of the request before.
     pub tokens_before: u64,
-    /// What it takes now.
+    /// The tokens of the request now.
     pub tokens_after: u64,
-    /// How many messages became a summary.
+    /// The number of messages that became a summary.
     pub messages: usize,
-    /// How many tool outputs were left out.
+    /// The number of tool outputs that were left out.
     pub outputs: usize,
     /// Whether the originals were purged, so that it cannot be undone.
     pub purged: bool,
 }
 
 impl Compaction {
-    /// As the event tells it.
+    /// Returns the compaction in the form of its event.
     pub fn to_object(&self) -> Object {
         let mut object = Object::from([
             ("rung", Json::from(self.rung.name())),
@@ -45,27 +45,27 @@ impl Compaction {
     }
 }
 
-/// What a compaction would do now.
+/// The effect that a compaction would have now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionPreview {
-    /// What a request takes now.
+    /// The tokens of a request now.
     pub tokens_now: u64,
-    /// What of that cannot shrink: system, tools, and the open request if there is one.
+    /// The part of it that cannot shrink: system, tools, and the open request if there is one.
     pub floor: u64,
-    /// A larger one is compacted by itself.
+    /// The condition for an automatic compaction.
     pub trigger: CompactionTrigger,
-    /// What it would take at most.
+    /// The most tokens that a request would take after it.
     pub target: u64,
-    /// How many messages would become a summary.
+    /// The number of messages that would become a summary.
     pub messages: usize,
-    /// How many would stay as they are.
+    /// The number of messages that would stay.
     pub kept: usize,
-    /// How many tool outputs would be left out.
+    /// The number of tool outputs that would be left out.
     pub outputs: usize,
 }
 
 impl CompactionPreview {
-    /// As JSON tells it.
+    /// Returns the preview as JSON.
     pub fn to_object(&self) -> Object {
         Object::from([
             ("tokensNow", Json::from(self.tokens_now)),
@@ -81,11 +81,11 @@ impl CompactionPreview {
 }
 
 impl Agent {
-    /// Compacts the active context now, whatever its size. Nothing when there is nothing to leave out.
+    /// Compacts the active context now, whatever its size. Returns `None` if there is nothing to leave out.
     ///
     /// # Errors
-    /// When the chat is at work elsewhere, cannot be read or written, or nothing could be sent whatever was left
-    /// out.
+    /// Fails if another process runs the chat, if the chat cannot be read or written, or if nothing could be sent
+    /// whatever was left out.
     pub async fn compact(
         &self,
         chat: &ChatKey,
@@ -101,10 +101,11 @@ impl Agent {
         }
     }
 
-    /// Tells what a compaction would do, and does nothing.
+    /// Describes what a compaction would do, without doing it.
     ///
     /// # Errors
-    /// When the chat is at work elsewhere, cannot be read, or nothing could be sent whatever was left out.
+    /// Fails if another process runs the chat, if it cannot be read, or if nothing could be sent
+    /// whatever was left out.
     pub async fn plan_compaction(
         &self,
         chat: &ChatKey,
@@ -127,7 +128,7 @@ impl Agent {
         Ok(Some(CompactionPreview {
             tokens_now: plan.load.total(),
             floor: plan.goal.floor,
-            // A person who has undone a compaction has put it off.
+            // A person that has undone a compaction has postponed the next one.
             trigger: work.locked.engine.trigger(plan.carried.raised, request.pieces()),
             target: plan.goal.target,
             messages: if prunes { 0 } else { cut.older.len() },
@@ -136,7 +137,7 @@ impl Agent {
         }))
     }
 
-    /// A chat whose lane is held and in which nothing runs, and what a run has said that has not ended.
+    /// Locks a chat in which nothing runs, and returns the message of an unfinished run.
     pub(super) async fn work_at_rest(
         &self,
         key: &ChatKey,
@@ -147,7 +148,7 @@ impl Agent {
         let about = chat.about().await?;
         let engine = Arc::clone(&self.inner);
         let written = Journal::read(&chat.journal().await?);
-        // What the ledger holds only matters to who begins a run.
+        // The ledger matters only when a run begins.
         let (journal, so_far) = match recover(Some(&view), &[], written, |_| false, &*engine) {
             Recovery::Parked(journal)
             | Recovery::Continue(journal)

@@ -1,4 +1,4 @@
-//! Doing what was planned: the model is asked for a summary, and the log is replaced.
+//! Carries out a plan: asks the model for a summary, and replaces the log.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::events::notice;
 use crate::run_log::RunLogEntry;
 
 impl CompactionPlan {
-    /// Does it: the first rung that is enough.
+    /// Carries out the plan with the first method that is enough.
     pub(super) async fn carry_out(
         self,
         work: &Arc<ActiveRun>,
@@ -49,7 +49,7 @@ impl CompactionPlan {
         self.rotate(work, cut, summed, before, is_asked).await
     }
 
-    /// Leaves old outputs out. The log only gains an event: there is nothing to seal.
+    /// Leaves old outputs out. The log only gets an event: nothing is sealed.
     async fn prune(self, work: &ActiveRun, before: u64) -> Result<CompactionOutcome, RunError> {
         let warned = self.warned_with(work);
         let compacted = Compaction {
@@ -69,7 +69,7 @@ impl CompactionPlan {
         Ok(CompactionOutcome::Made(compacted))
     }
 
-    /// Puts the summary in place of what it sums up.
+    /// Puts the summary in the place of the messages that it covers.
     async fn rotate(
         self,
         work: &ActiveRun,
@@ -102,7 +102,7 @@ impl CompactionPlan {
             outputs: 0,
             purged: false,
         };
-        // Who asks for room wants some: a few short messages take less than any summary of them.
+        // A person that asks for room wants some: a few short messages take less than any summary of them.
         if is_asked && compacted.tokens_after >= before {
             return Ok(CompactionOutcome::Enough(before));
         }
@@ -144,8 +144,8 @@ impl CompactionPlan {
 }
 
 impl CompactionPlan {
-    /// Tells the log that the floor fills the budget: once for a chat until the settings change, as far as
-    /// compactions and this process remember.
+    /// Logs that the floor fills the budget: once for a chat until the settings change, as far as compactions
+    /// and this process remember.
     pub(super) async fn warn_once(&self, work: &ActiveRun) {
         let Some(warning) = self.filled_by.as_ref() else { return };
         let settings = self.warned_with(work);
@@ -160,7 +160,7 @@ impl CompactionPlan {
         }
     }
 
-    /// The settings with which the log was told so, to be remembered.
+    /// Returns the settings for which this was logged, to be remembered.
     fn warned_with(&self, work: &ActiveRun) -> Option<String> {
         if self.filled_by.is_none() {
             return self.carried.warned.clone();
@@ -173,7 +173,7 @@ impl CompactionPlan {
     }
 }
 
-/// Purges what was just sealed, if the settings want no originals. That it was done is told.
+/// Purges the log that was just sealed, if the settings want no originals. Returns whether it did.
 async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Result<bool, RunError> {
     let Some(sealed) = sealed.filter(|_| !work.locked.engine.rules.archive_on_compact) else {
         return Ok(false);
@@ -182,7 +182,8 @@ async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Resul
     Ok(true)
 }
 
-/// The lines that stay: ranges of the old log, the last one open, so that what comes meanwhile stays too.
+/// Returns the lines that stay: ranges of the old log. The last range is open, so that lines that
+/// come meanwhile stay too.
 fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece> {
     let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| said[*at].id()).collect();
     let stays = |body: &ContextBody| match body {

@@ -1,4 +1,4 @@
-//! Making room for a request: whether it needs any, and what came of making it.
+//! Makes room for a request if it needs any, and reports the outcome.
 
 use std::sync::Arc;
 
@@ -13,41 +13,41 @@ use crate::request::PreparedRequest;
 
 const OUTGROWN: &str = "what I have done for this request no longer fits the model.";
 
-/// Why room is made.
+/// The reason for making room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CompactionReason {
     /// The request may be too large.
     Trigger,
-    /// The provider says that it was, and perhaps how large it may be.
+    /// The provider reports that it was too large, and perhaps its limit.
     Overflow {
-        /// What it takes.
+        /// The limit that the provider named.
         limit: Option<u64>,
     },
-    /// A person asks for it, and perhaps for something in particular.
+    /// A person asks for it, perhaps with instructions.
     Person {
-        /// What the summary should heed.
+        /// The instructions for the summary.
         wishes: Option<String>,
     },
 }
 
-/// What came of it.
+/// The outcome of making room.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CompactionOutcome {
-    /// There is room enough: the request takes so many tokens.
+    /// There is enough room: the request takes so many tokens.
     Enough(u64),
-    /// There is now.
+    /// The context was compacted.
     Made(Compaction),
-    /// The run takes the room by itself: so many parts of its message are to be settled first.
+    /// The run itself takes the room: so many parts of its message must be settled first.
     Settle(usize),
-    /// There cannot be, for this reason.
+    /// There cannot be room, for this reason.
     None(String),
 }
 
-/// How often a compaction begins again because the log was replaced meanwhile.
+/// The number of times that a compaction begins again because the log was replaced meanwhile.
 const MOVES_MAX: usize = 2;
 
-/// Makes room for a request, if it needs any, and gives the request that is then to be sent. `so_far` is what
-/// the run has said.
+/// Makes room for a request if it needs any, and returns the request to send. `so_far` is the message that
+/// the run is writing.
 pub(crate) async fn make_room(
     work: &Arc<ActiveRun>,
     so_far: Option<&UiMessage>,
@@ -57,7 +57,7 @@ pub(crate) async fn make_room(
     let mut moves = 0;
     loop {
         match once(work, &request, why).await {
-            // A repair has replaced the log. What it holds may be the same, and then so is the summary.
+            // A repair has replaced the log. If it still holds the same messages, the summary is the same too.
             Err(RunError::Rotate(RotateError::Moved { .. })) if moves < MOVES_MAX => {
                 moves += 1;
                 work.read_again().await?;
@@ -76,8 +76,8 @@ pub(crate) async fn make_room(
     }
 }
 
-/// Decides about a request that should be smaller, on a disk that keeps no log under another name: while the model
-/// takes it whole, the chat goes on.
+/// Decides about a request that should be smaller, on a disk that cannot keep a log under another name: as long as
+/// the model takes the whole request, the chat goes on.
 fn without_sealing(
     work: &ActiveRun,
     request: &PreparedRequest,
@@ -96,7 +96,7 @@ fn without_sealing(
     }
 }
 
-/// What the model would be sent now.
+/// Returns the request that the model would be sent now.
 pub(crate) async fn prepared(work: &ActiveRun, so_far: Option<&UiMessage>) -> PreparedRequest {
     let (said, pruned) = (work.context().await, work.pruned().await);
     PreparedRequest::new(&work.locked.engine, work.blocks().await, &said, so_far, &pruned)

@@ -1,7 +1,7 @@
-//! `messages/meta.json`: what was compacted last and when, how large the log is, and what it takes.
+//! `messages/meta.json`: the last compaction of a chat, the size of its log, and the tokens of its messages.
 //!
-//! All of it is derived from the context log and says from which place in it; when it is missing or the log
-//! has moved on, it is made anew. Only a draft (see `draft`) comes from elsewhere, and it names its source.
+//! All of it is derived from the context log at a given position; if it is missing or the log has moved on, it is
+//! made again. Only a draft (see `engine/summary_drafts`) comes from elsewhere, and it names its source.
 
 use ship_context::compact::is_summary;
 use ship_message::UiMessage;
@@ -16,17 +16,17 @@ use crate::error::RunError;
 use crate::inbound::millis;
 use crate::run_log::RunLogEntry;
 
-/// The version of what this program writes.
+/// The version that this program writes.
 const VERSION: u64 = 1;
-/// Where a draft is.
+/// The key of a draft.
 pub(super) const DRAFT: &str = "draft";
 
 impl Agent {
-    /// Tells what was compacted last in a chat, how large its log is, and what its messages take; none before
-    /// the first message.
+    /// Returns the last compaction of a chat, the size of its log, and the tokens of its messages; `None`
+    /// before the first message.
     ///
     /// # Errors
-    /// When the chat cannot be opened or read.
+    /// Fails if the chat cannot be opened or read.
     pub async fn compaction_state(&self, key: &ChatKey) -> Result<Option<Object>, RunError> {
         let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
         let Some(view) = chat.view().await? else { return Ok(None) };
@@ -40,7 +40,7 @@ impl Agent {
     }
 }
 
-/// Writes the state anew. Nothing depends on it, so a failure is told to the log and fails nothing.
+/// Writes the state again. Nothing depends on it, so a failure is only logged.
 pub(super) async fn write(work: &ActiveRun, view: &View, draft: Option<&SummaryDraft>) {
     let written = async {
         let mut value = derive(&work.locked.engine, &*work.locked.chat, view).await?;
@@ -90,7 +90,7 @@ async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, 
     Ok(value)
 }
 
-/// How far the context was compacted, and by what.
+/// Describes how far the context was compacted, and by which compaction.
 fn cursor(event: &ContextEvent, sealed: Option<SealedName>, summary: Option<&UiMessage>) -> Object {
     let of_event = |key: &str| event.data.get(key).cloned();
     let range = summary.and_then(|summary| summary.metadata()?.get("sourceRange"));
@@ -106,7 +106,7 @@ fn cursor(event: &ContextEvent, sealed: Option<SealedName>, summary: Option<&UiM
     cursor
 }
 
-/// The event of the last compaction that sealed a log.
+/// Returns the event of the last compaction that sealed a log.
 fn last_rotation(view: &View) -> Option<&ContextEvent> {
     view.lines.iter().rev().find_map(|line| match &line.body {
         ContextBody::Event(event)

@@ -1,4 +1,4 @@
-//! What a compaction would do: how much is too much, what can go, and what stays.
+//! Plans a compaction: how much is too much, what can be left out, and what stays.
 
 use std::sync::Arc;
 
@@ -19,30 +19,30 @@ use crate::request::{PreparedRequest, not_recorded};
 use crate::rules::Rules;
 use crate::tokens::RequestLoad;
 
-/// What a message takes beside its text.
+/// The tokens of a message besides its text.
 const SUMMARY_MARGIN: u64 = 16;
 
-/// What is known before anything is done.
+/// Everything that is known before a compaction.
 pub(super) struct CompactionPlan {
     pub(super) said: Arc<[Arc<UiMessage>]>,
     pub(super) open: Vec<bool>,
     pub(super) load: RequestLoad,
     pub(super) goal: CompactionGoal,
-    /// What system and tools take, in a sentence, where they and the open request fill the budget.
+    /// A sentence about the system and the tools, if they and the open request fill the budget.
     pub(super) filled_by: Option<String>,
-    /// Outputs to leave out, and what the messages weigh then.
+    /// The outputs to leave out, and the tokens of the messages without them.
     pub(super) pruned: PrunedOutputs,
     pub(super) weights: Vec<u64>,
     pub(super) carried: CompactionState,
     pub(super) view: View,
 }
 
-/// What can be done.
+/// The result of planning.
 pub(super) enum PlanResult {
     Plan(Box<CompactionPlan>),
-    /// First, so many parts of the run's message are to be settled.
+    /// So many parts of the run's message must be settled first.
     Settle(usize),
-    /// Nothing, for this reason.
+    /// A compaction is impossible, for this reason.
     No(String),
 }
 
@@ -79,7 +79,7 @@ pub(super) async fn plan(
         Some(so_far) => {
             let tokens = weigh(said.len());
             let earlier = earlier_parts(so_far);
-            // A person who makes room beside a run that waits leaves it as it is.
+            // A person that makes room while a run waits leaves the run unchanged.
             let may_settle = !matches!(why, CompactionReason::Person { .. });
             if may_settle && earlier > 0 && tokens > goal.room() / 2 {
                 return Ok(PlanResult::Settle(earlier));
@@ -93,12 +93,12 @@ pub(super) async fn plan(
     };
     let mut weights: Vec<u64> = (0..said.len()).map(weigh).collect();
     let messages: Vec<&UiMessage> = said.iter().map(Arc::as_ref).collect();
-    // What is pruned is told by an event with the messages; a conversation's file has no such thing.
+    // An event among the messages records what is pruned, and the file of a conversation has none.
     let pruned = match agent.names.keeps_messages_whole() {
         true => prunable(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
         false => PrunedOutputs::default(),
     };
-    // Most often nothing is left out, and copies of all messages would be for nothing.
+    // Mostly nothing is left out, and then copies of all messages would be wasted.
     for (at, weight) in weights.iter_mut().enumerate() {
         if pruned.is_about(&request.shown[at]) {
             let mut shown = request.shown[at].clone();
@@ -106,7 +106,7 @@ pub(super) async fn plan(
             *weight = agent.scales.message(&shown);
         }
     }
-    // What a provider has just refused says nothing about the settings.
+    // A refusal of the provider says nothing about the settings.
     let is_overflow = matches!(why, CompactionReason::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
         let weights = agent.scales.estimated(&agent.scales.counted(request.pieces()));
@@ -125,7 +125,7 @@ pub(super) async fn plan(
     })))
 }
 
-/// What is too big, and what can be done about it.
+/// Describes what is too big, and the remedy.
 fn sentence(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) -> String {
     let FloorTooBig { open, fixed, wall } = *too_big;
     let takes = format!("the model takes {wall} with room for an answer");
@@ -159,15 +159,16 @@ fn sentence(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) ->
     format!("{what}; {takes}. {shorten}, or take a model with a larger window.")
 }
 
-/// How many parts of a run's message come before its last step. That one stays: the model has not seen its
-/// results yet.
+/// Returns the number of parts before the last step of a run's message. The last step stays, because the model has
+/// not seen its results yet.
 fn earlier_parts(so_far: &UiMessage) -> usize {
     let is_step = |part: &UiPart| matches!(part, UiPart::StepStart(_));
     so_far.parts().iter().rposition(is_step).unwrap_or_default()
 }
 
-/// What a request may take. A person who has undone a compaction wants the whole window, until it overflows.
-/// A provider that refuses what weighs `total` and does not say what it takes is taken at less than that.
+/// Returns the limits of a request. A person that has undone a compaction wants the whole window,
+/// until it overflows. If a provider refuses a request of `total` tokens without naming its limit, a
+/// lower number is assumed.
 pub(super) fn budget(
     agent: &Engine,
     carried: &CompactionState,
@@ -188,7 +189,7 @@ pub(super) fn budget(
     }
 }
 
-/// The place from which on messages weigh at most `room`.
+/// Returns the index from which the messages take at most `room` tokens.
 fn protected(weights: &[u64], room: u64) -> usize {
     let mut left = room;
     for (at, weight) in weights.iter().enumerate().rev() {
@@ -201,7 +202,7 @@ fn protected(weights: &[u64], room: u64) -> usize {
 }
 
 impl CompactionPlan {
-    /// Whether nothing need be done.
+    /// Whether nothing needs to be done.
     pub(super) fn is_content(&self, why: &CompactionReason) -> bool {
         *why == CompactionReason::Trigger && self.load.total() <= self.goal.trigger
     }
@@ -211,7 +212,7 @@ impl CompactionPlan {
         self.load.fixed + so_far + self.weights.iter().sum::<u64>()
     }
 
-    /// Which messages stay.
+    /// Chooses the messages that stay.
     pub(super) fn cut(&self, keep_last: usize) -> Cut {
         let weighed: Vec<WeighedMessage<'_>> = (0..self.said.len())
             .map(|at| WeighedMessage {
@@ -227,8 +228,8 @@ impl CompactionPlan {
         !self.pruned.is_empty() && self.after_pruning() <= self.goal.target
     }
 
-    /// Which messages stay, by their number; in a log that is full fewer, until they are half of what it may be,
-    /// because otherwise it would be full again at once.
+    /// Chooses the messages that stay, by their number. In a full log fewer stay, until they are half of its limit;
+    /// otherwise it would be full again at once.
     pub(super) fn cut_for(&self, rules: &Rules, is_full: bool) -> Cut {
         let mut keep_last = rules.keep_last_messages;
         let mut cut = self.cut(keep_last);
@@ -244,8 +245,8 @@ impl CompactionPlan {
         LogSize::of_messages(messages.iter().filter_map(Json::as_object))
     }
 
-    /// Whether a cut makes the request any smaller: a summary alone is not summed up again, unless it is larger
-    /// than there is room for.
+    /// Whether a cut makes the request smaller: a single summary is not summarised again, unless
+    /// it exceeds the room.
     pub(super) fn is_worth(&self, cut: &Cut) -> bool {
         let is_new = |at: &usize| !is_summary(&self.said[*at]);
         let tokens: u64 = cut.older.iter().map(|at| self.weights[*at]).sum();

@@ -1,7 +1,7 @@
-//! `context.history.archiveOnCompact: false`: what a compaction seals is purged.
+//! `context.history.archiveOnCompact: false`: purges the log that a compaction has sealed.
 //!
-//! The log is sealed as always, so that a crash loses nothing, and then its lines go. The head of the new log
-//! says that this is due; after a crash in between, the next holder of the lane does it.
+//! The log is sealed as always, so that a crash loses nothing, and then its lines are purged. The head of the new
+//! log says that this is due; after a crash in between, the next holder of the lane does it.
 
 use ship_message::json::Json;
 use ship_store::{Chat, ContextBody, ContextLine, Head, Lane, PurgeError, View};
@@ -9,21 +9,20 @@ use ship_store::{Chat, ContextBody, ContextLine, Head, Lane, PurgeError, View};
 use crate::chat::{COMPACTED, OPERATION, SEALED_GENERATION};
 use crate::error::RunError;
 
-/// What purges, as the tombstone tells it.
+/// The author of the purge, as the tombstone names it.
 pub(super) const BY: &str = "compaction";
 
 const DUE: &str = "purge";
 
-/// Says in a head whether the log before it is to be purged.
+/// Notes in a head whether the log before it must be purged.
 pub(super) fn set_due(head: &mut Head, is_due: bool) {
     head.carry.set_or_remove(DUE, is_due.then(|| Json::from(true)));
 }
 
-/// Purges what a compaction that was cut off has left to purge. What is purged already stays so, and
-/// what is gone needs no purge.
+/// Completes the purge of an interrupted compaction. A purged log stays so, and a missing one needs no purge.
 ///
-/// Heads are copied by every later operation, and what they carry with them: so only the compaction that sealed the
-/// log before this one says that it is that log's turn.
+/// Every later operation copies the head with its values. So the mark counts only if a compaction sealed the
+/// log before this one.
 pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(), RunError> {
     let Some(view) = chat.view().await? else { return Ok(()) };
     let is_due = view.head.carry.get(DUE).and_then(Json::as_bool) == Some(true);
@@ -37,8 +36,8 @@ pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(),
     Ok(())
 }
 
-/// Whether a compaction began the log of this view. Where an older log was restored, generations are given again, and
-/// the lines of a compaction in the log that an operation loads may name the one just before it.
+/// Whether a compaction began the log of this view. After an older log is restored, generations repeat, and the
+/// event of a compaction in a loaded log may name the generation just before it.
 fn began_by_compaction(view: &View) -> bool {
     let operation = view.head.carry.get(OPERATION).and_then(|about| about.get("gen")?.as_u64());
     if operation == Some(view.position.generation.get()) {

@@ -1,23 +1,23 @@
-//! Finding and keeping a summary that is not in force yet.
+//! Finds and keeps a summary that is not published yet.
 
 use ship_store::{Derived, View};
 
 use super::meta_file;
 use crate::engine::{ActiveRun, SummaryDraft, SummaryRange};
 
-/// Keeps a draft.
+/// Keeps a draft on disk and in memory.
 pub(super) async fn keep(work: &ActiveRun, view: &View, draft: SummaryDraft) {
     meta_file::write(work, view, Some(&draft)).await;
     work.locked.engine.drafts.remember(work.locked.chat.key(), draft);
 }
 
-/// The draft for exactly this range, if there is one.
+/// Returns the draft for exactly this range, if there is one.
 pub(super) async fn find(work: &ActiveRun, range: &SummaryRange) -> Option<SummaryDraft> {
     let known = work.locked.engine.drafts.of(work.locked.chat.key());
     if let Some(draft) = known.filter(|draft| draft.range == *range) {
         return Some(draft);
     }
-    // Derived state that cannot be read is made anew: here, by asking again.
+    // If the derived state cannot be read, the model is simply asked again.
     let kept = work.locked.chat.derived(Derived::Meta).await.ok()??;
     let draft = SummaryDraft::from_object(kept.value.get(meta_file::DRAFT)?.as_object()?)?;
     (draft.range == *range).then_some(draft)

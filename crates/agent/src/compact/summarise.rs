@@ -1,8 +1,8 @@
-//! Summing up: a model is asked, and when it cannot, an extract is made.
+//! Summarises the older messages: asks a model and, if that fails, makes an extract.
 //!
-//! The number of calls is bounded, whatever the history: what is older than they can read is extracted. So is
-//! what comes behind a call that fails; what was summed up before it was paid for and is used. A model that
-//! fails is left alone for a while, longer each time, and that outlives a restart.
+//! The number of calls is limited for any history: messages that are older than they can read are extracted. So are
+//! the messages after a call that fails; the summary before it was paid for and is used. A model that fails is not
+//! asked for a while, longer each time, and that survives a restart.
 
 use ship_context::compact::{
     CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SummaryRejection, extract,
@@ -18,14 +18,14 @@ use crate::chat::CompactionState;
 use crate::engine::{ActiveRun, SummaryCost, SummaryDraft, SummaryRange};
 use crate::run_log::RunLogEntry;
 
-/// How long a model that failed is left alone: the first time, the second, and every further time.
+/// The seconds for which a failed model is not asked: the first time, the second, and every further time.
 const COOL_DOWN_S: [i64; 3] = [60, 300, 900];
 
-/// What takes the place of the older part.
+/// The text that takes the place of the older part.
 pub(super) struct SummaryResult {
     pub(super) prose: String,
     pub(super) rung: CompactionMethod,
-    /// What it was made from.
+    /// The texts that it was made from.
     pub(super) source: Vec<String>,
     pub(super) previous: Option<String>,
     pub(super) failures: u64,
@@ -33,16 +33,16 @@ pub(super) struct SummaryResult {
     pub(super) cost: SummaryCost,
 }
 
-/// What is to be summed up.
+/// The messages that are summarised.
 #[derive(Clone, Copy)]
 pub(super) struct SummarySource<'a> {
     pub(super) messages: &'a [&'a UiMessage],
-    /// What the person asks for in particular.
+    /// The instructions of the person.
     pub(super) wishes: Option<&'a str>,
     pub(super) view: &'a View,
 }
 
-/// Sums the older messages up. This cannot fail.
+/// Summarises the older messages. This cannot fail.
 pub(super) async fn summarise(
     work: &ActiveRun,
     goal: &CompactionGoal,
@@ -74,7 +74,7 @@ pub(super) async fn summarise(
     let may_ask = carried.cool_until.is_none_or(|until| cooldown_is_over(until, now));
     let (mut failures, mut cool_until) = (carried.failures, carried.cool_until);
     let size = tokens_up_to(previous.iter().chain(&source), room, &count);
-    // Four headings alone take more than a few short messages do.
+    // Four headings alone take more than a few short messages.
     let is_worth_a_call = goal.has_room_for_summary() && size >= SUMMARY_TOKENS_MIN;
     let has_source = source.iter().any(|piece| !piece.is_empty());
     let mut so_far = (previous.clone(), 0);
@@ -91,7 +91,7 @@ pub(super) async fn summarise(
             }
             (failed, prose) => {
                 let failed = failed.unwrap_or(SummaryFailure::Rejected(SummaryRejection::Empty));
-                // Of little there is nothing to sum up: the model is not to blame.
+                // So little cannot be summarised any shorter: the model is not at fault.
                 if !(failed.is_for_length() && size < room) {
                     let wait = COOL_DOWN_S[usize::try_from(failures).unwrap_or(2).min(2)];
                     failures += 1;
@@ -120,14 +120,14 @@ pub(super) async fn summarise(
     }
 }
 
-/// Whether a model may be asked again. A cool-down that ends later than the longest one could was begun before
-/// the clock was set back: it is over, or the model would be left alone until the clock shows that time again.
+/// Whether a model may be asked again. If the wait ends later than the longest one could, the clock was set back
+/// since; then it is over, or the model would not be asked until the clock shows that time again.
 fn cooldown_is_over(until: Timestamp, now: Timestamp) -> bool {
     let left_ms = until.millis().saturating_sub(now.millis());
     left_ms <= 0 || left_ms > COOL_DOWN_S[COOL_DOWN_S.len() - 1] * 1000
 }
 
-/// What texts take, or `enough` when they take more than that.
+/// Returns the tokens of texts, or `enough` if they take more.
 fn tokens_up_to<'t>(
     texts: impl Iterator<Item = &'t String>,
     enough: u64,

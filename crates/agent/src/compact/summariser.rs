@@ -1,4 +1,4 @@
-//! The calls for a summary: one for each piece of the history that a model can read at once.
+//! Calls a model for a summary, once for each piece of the history that it can read at once.
 
 use std::time::Duration;
 
@@ -15,19 +15,19 @@ use crate::error::RunError;
 use crate::events::{RunEvent, notice};
 use crate::request::{ModelCall, PreparedRequest};
 
-/// At most so many calls for one compaction.
+/// The number of calls for one compaction.
 const CALLS_MAX: usize = 8;
-/// How often a provider may say that a call for a summary was too large.
+/// The number of times that a provider may refuse a call for a summary as too large.
 const OVERFLOWS_MAX: usize = 2;
-/// A smaller piece is not worth a call.
+/// The number of tokens from which a piece is worth a call.
 const PIECE_TOKENS_MIN: u64 = 500;
 
-/// Tokens of a request for a summary that are not the transcript: the instructions, and a margin.
+/// The tokens of a request for a summary besides the transcript: the instructions, and a margin.
 const OVERHEAD: u64 = 1_000;
-/// How long one summary may take.
+/// The time that one summary may take.
 const DEADLINE: Duration = Duration::from_secs(180);
 
-/// Why a call gave no summary.
+/// The reason why a call gave no summary.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SummaryFailure {
     #[error(transparent)]
@@ -46,13 +46,13 @@ impl SummaryFailure {
     }
 }
 
-/// What models have summed up.
+/// The progress of the models.
 pub(super) struct SummaryProgress {
-    /// The summary of the first `messages`; none when there was no answer.
+    /// The summary of the first `messages`; `None` if there was no answer.
     pub(super) prose: Option<String>,
     pub(super) messages: usize,
     pub(super) rung: CompactionMethod,
-    /// Why the others are not in it.
+    /// The reason why the other messages are not in it.
     pub(super) failed: Option<SummaryFailure>,
 }
 
@@ -64,9 +64,9 @@ pub(super) struct Summariser<'a> {
 }
 
 impl Summariser<'_> {
-    /// Asks for one summary of everything, or piece by piece, each bringing the one before up to date. What is
-    /// older than the calls can read is extracted, and that extract is the summary that the first one is given.
-    /// When a piece is larger than the provider takes, the rest is parted anew.
+    /// Asks for one summary of everything, or piece by piece, each of which updates the one before. Messages that
+    /// are older than the calls can read are extracted, and the first call gets that extract as its summary so far.
+    /// If a piece is larger than the provider takes, the rest is divided again.
     pub(super) async fn all(
         &self,
         messages: &[&UiMessage],
@@ -131,7 +131,7 @@ impl Summariser<'_> {
         }
     }
 
-    /// What a piece may take for a model that takes so much.
+    /// Returns the size of a piece for a model that takes so many tokens.
     fn room_of(&self, takes: u64) -> u64 {
         takes.saturating_sub(2 * self.goal.summary_room() + OVERHEAD).max(PIECE_TOKENS_MIN)
     }
@@ -141,7 +141,7 @@ impl Summariser<'_> {
         self.work.tell(&RunEvent::Chunk(notice("compacting", &text)));
     }
 
-    /// Asks for a summary of one piece, which must pass the gate.
+    /// Asks for a summary of one piece, and checks it.
     async fn once(
         &self,
         piece: &str,

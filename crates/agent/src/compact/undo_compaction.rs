@@ -1,7 +1,6 @@
-//! Undoing a compaction: the originals come back before what was said since.
+//! Undoes a compaction: restores the originals before the messages that came since.
 //!
-//! The last compaction is undone first, then the one before it. One that only left outputs out is undone by
-//! showing them again.
+//! The last compaction is undone first, then the one before it. If it only left outputs out, they are shown again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,25 +15,25 @@ use crate::chat::{COMPACTED, CompactionState, PRUNED, UNDO, folded, pruned_by_he
 use crate::engine::{ActiveRun, Agent};
 use crate::error::RunError;
 
-/// What came of undoing a compaction.
+/// The result of undoing a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionUndo {
-    /// There is none to undo.
+    /// There is no compaction to undo.
     Nothing,
     /// So many messages are back in the place of their summary.
     Messages(usize),
     /// So many tool outputs are shown again.
     Outputs(usize),
-    /// The sealed log that held the originals was purged or is not there any more, so nothing was changed.
+    /// The sealed log with the originals was purged or is missing, so nothing was changed.
     Purged,
 }
 
 impl Agent {
-    /// Undoes the last compaction of the active context. Until the next overflow the whole window may be used,
-    /// or the same compaction would come again at once.
+    /// Undoes the last compaction of the active context. Until the next overflow the whole window may be used, or
+    /// the same compaction would happen again at once.
     ///
     /// # Errors
-    /// When the chat is at work elsewhere, or cannot be read or written.
+    /// Fails if another process runs the chat, or if it cannot be read or written.
     pub async fn undo_compaction(&self, chat: &ChatKey) -> Result<CompactionUndo, RunError> {
         let Some((work, _)) = self.work_at_rest(chat).await? else {
             return Ok(CompactionUndo::Nothing);
@@ -66,7 +65,7 @@ fn last_compaction(view: &View) -> Option<(Seq, &ContextEvent)> {
     })
 }
 
-/// Writes the log anew without the event that leaves outputs out.
+/// Rewrites the log without the event that leaves outputs out.
 async fn show_again(work: &ActiveRun, view: &View, event: Seq) -> Result<(), RunError> {
     let others = view.lines.iter().filter(|line| line.seq != event);
     let pieces = others.map(|line| LogPiece::Keep(line.seq, line.seq)).collect();
@@ -75,8 +74,8 @@ async fn show_again(work: &ActiveRun, view: &View, event: Seq) -> Result<(), Run
     publish(work, view, &view.head, carried, pieces).await
 }
 
-/// Writes the log anew with the lines of the sealed one. What was said since stands behind them, and a message
-/// that has changed since stays as it is now.
+/// Rewrites the log with the lines of the sealed one. Later messages stand after them, and a message that has
+/// changed since keeps its present form.
 async fn bring_back(
     work: &ActiveRun,
     view: &View,
@@ -102,7 +101,7 @@ async fn bring_back(
     Ok(back.filter(|line| matches!(line.body, ContextBody::Message(_))).count())
 }
 
-/// Publishes the log. `before` is the head of the lines that it begins with.
+/// Publishes the log. `before` is the head of the lines with which it begins.
 async fn publish(
     work: &ActiveRun,
     view: &View,
@@ -114,7 +113,7 @@ async fn publish(
     carried.tokens = work.locked.engine.scales.to_object();
     carried.raised = true;
     let mut head = folded(view);
-    // The lines that gave titles and made checkpoints are back too, so the head has those from before them.
+    // The lines with titles and checkpoints are back too, so the head has the values from before them.
     head.title.clone_from(&before.title);
     head.checkpoints.clone_from(&before.checkpoints);
     head.carry.set_or_remove(UNDO, before.carry.get(UNDO).cloned());

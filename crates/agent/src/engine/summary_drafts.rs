@@ -1,13 +1,13 @@
-//! A summary that was paid for is not paid for twice.
+//! Keeps paid summaries until they are published, so that none is paid for twice.
 //!
-//! Between a model's answer and the swap of the logs anything may happen: the process is killed, the disk is
-//! full, the log has moved on. So a summary that passed the gate is kept together with what it sums up, and
-//! is used when the very same part is summed up again.
+//! Between a model's answer and the rotation of the log anything may happen: the process is killed, the disk is
+//! full, the log has moved on. So an accepted summary is kept together with the range that it covers, and is used
+//! if exactly the same range is summarised again.
 //!
-//! It is kept in `messages/meta.json`, which is written in one piece and outlives the process; beside a call
-//! to a model that costs nothing. The journal would not do, because a compaction that a person asks for has
-//! none, nor would the context log, because a summary that is not in force is nothing that was said. On a
-//! full disk even that fails, so the process remembers it too.
+//! It is kept in `messages/meta.json`, which is written atomically and survives the process; beside a call to a
+//! model that costs nothing. The journal would not do, because a compaction by a person has none. The context log
+//! would not do either, because a summary that is not published is not part of the context. On a full disk even
+//! that fails, so the process remembers it too.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,13 +20,13 @@ use ship_store::{ChatKey, ContextBody, View};
 
 use crate::digest::digest;
 
-/// What a summary sums up, and at whose wish.
+/// The range that a summary covers, and the person's instructions for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SummaryRange {
     from: String,
     to: String,
     count: u64,
-    /// Of the ids and revisions of all messages, and of what the person wished for.
+    /// The digest of the ids and revisions of all messages, and of the person's instructions.
     digest: String,
 }
 
@@ -55,7 +55,7 @@ impl SummaryRange {
     }
 }
 
-/// A summary that is not in force yet.
+/// A summary that is not published yet.
 #[derive(Clone, Debug)]
 pub(crate) struct SummaryDraft {
     pub(crate) range: SummaryRange,
@@ -93,33 +93,33 @@ impl SummaryDraft {
     }
 }
 
-/// The drafts that this process made, one for each chat at most.
+/// The drafts that this process has made, at most one for each chat.
 #[derive(Debug, Default)]
 pub(crate) struct SummaryDrafts(Mutex<HashMap<ChatKey, SummaryDraft>>);
 
 impl SummaryDrafts {
     fn lock(&self) -> MutexGuard<'_, HashMap<ChatKey, SummaryDraft>> {
-        // An entry is put in or taken out in one go, so it is whole whatever panicked.
+        // Each change is one step, so a panic leaves the map valid.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The draft that was made last for a chat.
+    /// Returns the last draft for a chat.
     pub(crate) fn of(&self, chat: &ChatKey) -> Option<SummaryDraft> {
         self.lock().get(chat).cloned()
     }
 
-    /// Remembers a draft in place of the chat's last one.
+    /// Remembers a draft, and replaces the chat's last one.
     pub(crate) fn remember(&self, chat: &ChatKey, draft: SummaryDraft) {
         self.lock().insert(chat.clone(), draft);
     }
 
-    /// Forgets the draft of a chat: it is in force.
+    /// Forgets the draft of a chat after it is published.
     pub(crate) fn forget(&self, chat: &ChatKey) {
         self.lock().remove(chat);
     }
 }
 
-/// What it cost.
+/// The cost of a summary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SummaryCost {
     calls: u64,

@@ -1,8 +1,8 @@
-//! What the system blocks of a run are made of, read once when the run begins or goes on.
+//! Reads the sources of a run's system blocks, once when the run begins or continues.
 //!
-//! Within a run the blocks stay as they are, whatever happens to the files: each change would cost the whole
-//! cached prefix. Only loading and unloading a skill changes them, because the model asked for it. A change
-//! from one run to the next is told to the log by the first block that differs.
+//! Within a run the blocks stay the same, even if the files change: each change would cost the whole cached prefix.
+//! Only loading and unloading a skill changes them, because the model asked for it. If the blocks differ from those
+//! of the run before, the log names the first that does.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use super::Engine;
 use crate::chat::loaded_skills;
 use crate::project_source::{SkillText, Texts};
 
-/// What the blocks are made of.
+/// The sources of the system blocks.
 pub(crate) struct SystemSources {
     place: ChatLocation,
     texts: Texts,
     pub(crate) skills: Vec<SkillText>,
 }
 
-/// Where a chat is, as far as that is known.
+/// The location of a chat, as far as it is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChatLocation {
     pub(crate) channel: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct ChatLocation {
 }
 
 impl ChatLocation {
-    /// Writes it into a ledger entry or into metadata.
+    /// Writes the location into a ledger entry or into metadata.
     pub(crate) fn write_to(&self, object: &mut Object) {
         for (name, value) in [("channel", &self.channel), ("chatId", &self.chat_id)] {
             object.set_or_remove(name, value.as_deref().map(Json::from));
@@ -39,7 +39,7 @@ impl ChatLocation {
 }
 
 impl SystemSources {
-    /// Reads them. What was said tells what the platform calls the chat.
+    /// Reads the sources. The messages give the platform's id of the chat.
     pub(crate) fn read(
         agent: &Engine,
         chat: &ChatKey,
@@ -50,7 +50,7 @@ impl SystemSources {
         Self::at(agent, chat, ChatLocation { channel: about.channel, chat_id })
     }
 
-    /// Reads them for a place.
+    /// Reads the sources for a location.
     pub(crate) fn at(agent: &Engine, chat: &ChatKey, place: ChatLocation) -> Self {
         let (texts, skills) = (agent.surroundings.texts(chat), agent.surroundings.skills());
         Self { place, texts, skills }
@@ -60,12 +60,12 @@ impl SystemSources {
         &self.place
     }
 
-    /// What is wrong with the texts.
+    /// Returns the problems with the texts.
     pub(crate) fn problems(&self) -> &[String] {
         &self.texts.problems
     }
 
-    /// The blocks, with these skills loaded.
+    /// Returns the blocks, with these skills loaded.
     pub(crate) fn blocks(
         &self,
         agent: &Engine,
@@ -93,7 +93,7 @@ impl SystemSources {
     }
 }
 
-/// A field of the metadata of the person's last message.
+/// Returns a metadata field of the person's last message.
 pub(crate) fn last_of<'a>(said: &'a [Arc<UiMessage>], key: &str) -> Option<&'a str> {
     let last = said.iter().rev().find(|message| message.role() == Role::User)?;
     last.metadata()?.get(key)?.as_str()

@@ -1,4 +1,4 @@
-//! What looks wrong around an agent and stops nobody: told to the person once, and to the log.
+//! Reports problems that do not stop an agent: once to the person, and to the log.
 
 use ship_message::json::Json;
 use ship_project::nearest_name;
@@ -9,8 +9,8 @@ use super::agent::Agent;
 use crate::run_log::RunLogEntry;
 
 impl Agent {
-    /// What looks wrong, a sentence each: texts that are there and cannot be read, and settings that name
-    /// tools which there are not. What was wrong when the project was loaded is not among them.
+    /// Returns the problems, a sentence each: texts that exist and cannot be read, and settings that name unknown
+    /// tools. Problems from loading the project are not among them.
     pub fn warnings(&self, chat: &ChatKey) -> Vec<String> {
         let agent = &*self.inner;
         let mut warnings = agent.unknown_tools();
@@ -20,14 +20,14 @@ impl Agent {
 }
 
 impl Engine {
-    /// Tells the log what looks wrong, each thing once.
+    /// Writes problems to the log, each once.
     pub(crate) async fn warn(&self, chat: &ChatKey, problems: &[String]) {
         let mut warned = self.warned.lock().await;
         if warned.is_empty() {
             for warning in self.surroundings.warnings().into_iter().chain(self.unknown_tools()) {
                 self.warn_once(&mut warned, chat, warning);
             }
-            // What is never said, so that this is done once.
+            // This empty entry, which is no real warning, marks that the step was done.
             warned.insert(String::new());
         }
         for problem in problems {
@@ -48,7 +48,7 @@ impl Engine {
         }
     }
 
-    /// Tools that the settings name and that there are not.
+    /// Returns warnings about tools that the settings name and that do not exist.
     fn unknown_tools(&self) -> Vec<String> {
         let named =
             [("tools.approval", &self.rules.approval), ("tools.client", &self.rules.client)];
