@@ -1,16 +1,16 @@
 //! Contexts: leaving one, coming back to it, branching off.
 //!
 //! A chat works in one context at a time; the others are archived. A model and a person have the same operations:
-//! the log is sealed whole and another is put in its place, in one write that is durable when it returns. Sealed logs
-//! are the truth; what is listed and searched is written after that, and again when it is missing.
+//! the whole log is sealed and another takes its place, in one write that is durable when it returns. Sealed logs
+//! are the truth. The lists and search texts are written after that, and again if they are missing.
 //!
-//! - `operate` does an operation, `target_log` makes the log that it publishes, `publish` publishes it.
-//! - `archive` keeps what is known of archived contexts, `list` shows them, `recall` shows one for reference.
-//! - `log_place` finds a checkpoint or a message in whatever log holds it.
-//! - `rename_and_checkpoint` is what leaves no context, `fork_to_chat` what goes to another chat, `undo_in_place`
-//!   takes back what was done without leaving the context.
-//! - `tool_calls` answers a model's calls, `queued_operation` does what a person has asked for in a chat at rest.
-//! - `talk_before_first` is what a chat's first context begins with.
+//! - `operate` performs an operation, `target_log` makes the log that it publishes, `publish` publishes it.
+//! - `archive` keeps the list of archived contexts, `list` shows them, `recall` shows one for reference.
+//! - `log_place` finds a checkpoint or a message in any log.
+//! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
+//!   `undo_in_place` undoes operations that did not leave the context.
+//! - `tool_calls` answers a model's calls, `queued_operation` performs a person's operation in a chat at rest.
+//! - `talk_before_first` is the beginning of a chat's first context.
 
 mod archive;
 mod fork_to_chat;

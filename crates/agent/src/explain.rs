@@ -1,4 +1,4 @@
-//! Explanations: what a model would be sent now, and what it was sent once.
+//! Explains requests: what a model would be sent now, and what it was sent earlier.
 
 mod next_request;
 mod past_request;

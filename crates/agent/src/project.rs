@@ -1,4 +1,4 @@
-//! An agent of a project folder: its settings, texts, skills, logs and model.
+//! Makes an agent from a project folder: its settings, texts, skills, logs and model.
 
 mod error;
 mod open_agent;

@@ -1,4 +1,4 @@
-//! What a model would be sent now: the same code that makes a request, and nothing that changes the chat.
+//! Shows what a model would be sent now, with the code that makes a request and without changing the chat.
 
 use std::sync::Arc;
 
@@ -26,37 +26,38 @@ use crate::records::{
 use crate::request::PreparedRequest;
 use crate::tokens::PieceTokens;
 
-/// What a model would be sent now.
+/// The request that would be sent now.
 #[derive(Clone, Debug)]
 pub struct NextRequest {
     /// The system blocks.
     pub blocks: Vec<SystemBlock>,
-    /// The messages as shown: those of the context, then what a run that has not ended has said so far, then
-    /// those that wait to be answered.
+    /// The messages as they are shown: those of the context, then those of an unfinished run, then those that
+    /// wait for an answer.
     pub messages: Vec<UiMessage>,
-    /// How many of the messages, at their end, wait to be answered.
+    /// The number of messages at the end that wait for an answer.
     pub queued: usize,
-    /// Whether a run waits for a person's word or for the client; its message is the one before the queued.
+    /// Whether a run waits for a person's approval or for the client; its message is the one
+    /// before the waiting ones.
     pub parked: bool,
-    /// The tools.
+    /// The tools that the model may call.
     pub tools: Vec<ToolSpec>,
-    /// What each of them takes, in tokens.
+    /// The tokens of each piece.
     pub tokens: PieceTokens,
-    /// When the context is compacted by itself.
+    /// The condition for an automatic compaction.
     pub trigger: CompactionTrigger,
-    /// How many tokens the model takes, if that is known.
+    /// The number of tokens that the model takes, if it is known.
     pub window_tokens: Option<u64>,
-    /// How the active context began; none before the first message.
+    /// The activation of the active context; `None` before the first message.
     pub began: Option<Activation>,
-    /// How much of it the last request had.
+    /// The part that it shares with the last request.
     pub stable: SharedPrefix,
 }
 
 impl Agent {
-    /// What a model would be sent now: the system blocks, the messages as shown, and the tools.
+    /// Returns what a model would be sent now: the system blocks, the messages as they are shown, and the tools.
     ///
     /// # Errors
-    /// When the chat cannot be read.
+    /// Fails if the chat cannot be read.
     pub async fn inspect(&self, chat: &ChatKey) -> Result<NextRequest, RunError> {
         let agent = &*self.inner;
         let open = agent.store.open(chat).await?;
@@ -101,7 +102,7 @@ impl Agent {
 }
 
 impl Engine {
-    /// How much of a request that is not made the last one had that was.
+    /// Compares a request that is not sent with the last one that was.
     async fn stable(
         &self,
         chat: &dyn Chat,
@@ -109,7 +110,7 @@ impl Engine {
         tokens: &PieceTokens,
         pruned: &PrunedOutputs,
     ) -> Result<SharedPrefix, RunError> {
-        // What cannot be written is told when somebody asks for it.
+        // A request that cannot be compiled is reported when it is needed.
         let Ok(written) = request.written(self, self.rules.max_tokens) else {
             return Ok(SharedPrefix::unknown());
         };
@@ -135,7 +136,7 @@ impl Engine {
     }
 }
 
-/// What a chat holds for the next request.
+/// The inputs of the next request in a chat.
 #[derive(Default)]
 struct RequestInputs {
     said: Vec<Arc<UiMessage>>,
@@ -146,7 +147,7 @@ struct RequestInputs {
     began: Option<Activation>,
     parked: bool,
     pruned: PrunedOutputs,
-    /// What the log's head carries of how the provider counts.
+    /// The data in the log's head about the provider's counts.
     carried: Option<Object>,
     /// Whether a person has undone a compaction, so that the whole window may be used.
     is_raised: bool,
@@ -169,7 +170,7 @@ impl RequestInputs {
             LedgerBody::Delivery(_) => None,
         });
         let queued = queued.collect();
-        // Whether the ledger knows of an answer matters only to who delivers it.
+        // Whether the ledger has an answer matters only for its delivery.
         let (so_far, parked) = match recover(view.as_ref(), &lines, journal, |_| false, agent) {
             Recovery::Parked(journal) => (Some(journal.message), true),
             Recovery::Continue(journal) | Recovery::Settled(journal) => {

@@ -1,4 +1,4 @@
-//! What a model was sent once: each request on record, written again and compared with its digest.
+//! Shows an earlier request: rebuilds a recorded one and compares it with its digest.
 
 use ship_context::SystemBlock;
 use ship_context::compact::PrunedOutputs;
@@ -12,54 +12,54 @@ use crate::error::RunError;
 use crate::records::{RebuiltRequest, RecordedRequest, rebuild, recorded};
 use crate::tokens::{PieceTokens, RequestPieces, TokenMeter};
 
-/// A request that was made.
+/// An earlier request, rebuilt from its record.
 #[derive(Clone, Debug)]
 pub struct PastRequest {
-    /// What is on record of it.
+    /// The record of the request.
     pub call: RecordedRequest,
-    /// The ids of the other requests that were made for the same message of a person, in order.
+    /// The ids of the other requests for the same message of a person, in order.
     pub others: Vec<String>,
     /// The system blocks.
     pub blocks: Vec<SystemBlock>,
     /// The messages as they were shown.
     pub messages: Vec<UiMessage>,
-    /// The tools.
+    /// The tools that the model could call.
     pub tools: Vec<ToolSpec>,
     /// The tool outputs that were left out.
     pub pruned: PrunedOutputs,
-    /// The compactions that the log told of at that time: when, and what the event says.
+    /// The compactions in the log at that time: the time, and the data of the event.
     pub compactions: Vec<(Timestamp, Json)>,
-    /// The body, written again; none if something is missing for it.
+    /// The rebuilt body; `None` if something is missing for it.
     pub body: Option<String>,
-    /// Whether the body is the one that went out, byte for byte.
+    /// Whether the body equals the one that was sent, byte for byte.
     pub is_equal: bool,
-    /// What could not be found any more, a sentence each.
+    /// The missing pieces, a sentence each.
     pub missing: Vec<String>,
 }
 
 impl Agent {
-    /// The requests of a chat that are on record, the last `limit` of them, the oldest first.
+    /// Returns the last `limit` recorded requests of a chat, the oldest first.
     ///
     /// # Errors
-    /// When the chat cannot be read.
+    /// Fails if the chat cannot be read.
     pub async fn requests(
         &self,
         chat: &ChatKey,
         limit: usize,
     ) -> Result<Vec<RecordedRequest>, RunError> {
         let Some(chat) = self.inner.store.open(chat).await? else { return Ok(Vec::new()) };
-        // Each has a line of its own and one for its answer.
+        // Each call has a line of its own and one for its answer.
         let mut calls =
             recorded(&*self.inner.store, &*chat, limit.saturating_mul(2).saturating_add(1)).await?;
         calls.drain(..calls.len().saturating_sub(limit));
         Ok(calls)
     }
 
-    /// A request that was made, by its own id, or the last one that was made for a person's message, by that
-    /// one's request id. None if there is no such request on record.
+    /// Returns a request by its own id, or the last request for a person's message by the request id of that
+    /// message. Returns `None` if there is no such record.
     ///
     /// # Errors
-    /// When the chat cannot be read.
+    /// Fails if the chat cannot be read.
     pub async fn past_request(
         &self,
         chat: &ChatKey,
@@ -86,8 +86,8 @@ impl Agent {
         }))
     }
 
-    /// What the pieces of a request take, in proportion to what the vocabulary of the model that was asked
-    /// gives. They add up to what is on record: that is what was decided by, whatever was learnt since.
+    /// Returns the tokens of a request's pieces, in proportion to the count by the model's vocabulary. They add up
+    /// to the recorded numbers, on which the decisions of that time were based.
     pub fn weigh(&self, past: &PastRequest) -> PieceTokens {
         let (inner, record) = (&*self.inner, &past.call.record);
         let pieces =
@@ -102,10 +102,10 @@ impl Agent {
     }
 }
 
-/// How many lines are read at first; most who look for a request look for a late one.
+/// The number of lines that are read first; most callers look for a recent request.
 const LINES: usize = 256;
 
-/// The request of an id, and the others for the same message of a person.
+/// Finds a request by its id, and the others for the same message of a person.
 async fn find(
     store: &dyn Store,
     chat: &dyn Chat,
@@ -119,7 +119,7 @@ async fn find(
             call.record.request_id == found.record.request_id && call.record.id != found.record.id
         };
         let others = calls.iter().filter(is_other).map(|call| call.record.id.clone()).collect();
-        // Some of the others may be further back.
+        // Some of the other requests may be further back.
         let may_be_cut = |first: &RecordedRequest| is_other(&first) || first.record == found.record;
         if lines == usize::MAX || !calls.first().is_some_and(may_be_cut) {
             return Ok(Some((found, others)));

@@ -1,4 +1,4 @@
-//! An agent from a project folder: one constructor, and everything works with no configuration at all.
+//! Opens an agent in a project folder; everything works without any configuration.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::id_source::RandomIds;
 use crate::rules::{ContextRules, Rules};
 
 impl Agent {
-    /// Makes the agent of the project in a folder, as its `ship.json` and `.env` say; without either,
+    /// Opens the agent of the project in a folder, with its `ship.json` and `.env`. Without them
     /// everything has its default.
     ///
-    /// The process's own environment is not read: to have it count, hand it to [`Project::load`] and the
-    /// project to [`Agent::open`].
+    /// The environment of the process is not read. A caller that wants it passes it to [`Project::load`], and
+    /// the project to [`Agent::open`].
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -39,23 +39,23 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// When the project's files say something that cannot be meant, and as [`Agent::open`].
+    /// Fails if the project's files have invalid values, and like [`Agent::open`].
     pub fn of_project(folder: impl Into<PathBuf>) -> Result<Self, OpenAgentError> {
         Self::open(&Project::load(folder, [])?, Arc::new(SystemClock))
     }
 
-    /// Makes the agent of a project that was loaded: its store, its model, its tools, its texts and its logs.
+    /// Opens the agent of a loaded project: its store, its model, its tools, its texts and its logs.
     ///
     /// # Errors
-    /// When the project asks for something that this program does not have, or its folder cannot be opened.
+    /// Fails if the project needs something that this program does not have, or if its folder cannot be opened.
     pub fn open(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
         Ok(Self::from_parts(AgentParts::of_project(project, clock)?))
     }
 
-    /// Opens the store of a project alone.
+    /// Opens only the store of a project.
     ///
     /// # Errors
-    /// When the project names another store, or its folder cannot be opened.
+    /// Fails if the project names another store, or if its folder cannot be opened.
     pub fn store(
         project: &Project,
         clock: Arc<dyn Clock>,
@@ -75,10 +75,10 @@ impl Agent {
 }
 
 impl AgentParts {
-    /// The parts of a project's agent, for whoever wants another model or further tools.
+    /// Returns the parts of a project's agent, for a caller that wants another model or more tools.
     ///
     /// # Errors
-    /// As [`Agent::open`].
+    /// Fails like [`Agent::open`].
     pub fn of_project(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
         let rules = rules(project);
         let mut tools = built_in_tools();
@@ -102,8 +102,8 @@ fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// How long a stored message may be as JSON when a text may have so many bytes. JSON spells a byte in up to six,
-/// an answer may quote the question, and what stands around a text is not the person's.
+/// Returns the maximal size of a stored message for a text of so many bytes. JSON may write a byte as six, an
+/// answer may quote the question, and the fields around a text do not count against the person.
 fn line_bytes_max(text_bytes: usize) -> usize {
     text_bytes.saturating_mul(8).saturating_add(65_536)
 }

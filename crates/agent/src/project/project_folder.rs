@@ -12,7 +12,7 @@ use ship_store::{ChatKey, chat_folder};
 use crate::project_source::{ProjectSource, SkillState, SkillText, Texts};
 use crate::run_log::{RunLog, RunLogEntry};
 
-/// The texts and skills of a project folder, read whenever they are asked for.
+/// The texts and skills of a project folder, read on each request of the engine.
 pub(super) struct ProjectFolder {
     pub(super) project: Project,
 }
@@ -66,7 +66,7 @@ impl ProjectSource for ProjectFolder {
     }
 }
 
-/// The project's logs.
+/// Writes the run log to the project's logs.
 pub(super) struct ProjectRunLog {
     pub(super) logs: LogWriter,
 }

@@ -1,4 +1,4 @@
-//! Which model answers for a project.
+//! Chooses the model that answers for a project.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use ship_provider::{ApiKey, HttpProvider, HttpSettings, Offline, Provider, windo
 
 use super::error::OpenAgentError;
 
-/// The provider that the settings and the keys choose.
+/// Makes the provider that the settings and the keys choose.
 pub(crate) fn provider(project: &Project) -> Result<Arc<dyn Provider>, OpenAgentError> {
     let choice = project.provider();
     let llm = &project.settings().llm;
@@ -44,7 +44,7 @@ pub(crate) fn provider(project: &Project) -> Result<Arc<dyn Provider>, OpenAgent
     })
 }
 
-/// The model that a project asks; none when its host has models that only its owner knows.
+/// Returns the model of a project; `None` if a custom host is configured without a model.
 pub fn chosen_model(project: &Project) -> Option<String> {
     let llm = &project.settings().llm;
     let default = match project.provider().provider {
