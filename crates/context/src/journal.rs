@@ -8,13 +8,16 @@
 //! A run that outgrows its model's window is settled: its work so far goes into the log as a message, and the run
 //! continues in another message with a journal of its own. See [`SettledWork`].
 
+mod settled_work;
+
 use std::collections::BTreeSet;
 
 use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
 use ship_record::{LedgerSeq, Timestamp};
 
-use crate::SettledWork;
+pub use settled_work::{SETTLED, SettledWork, joined};
+pub(crate) use settled_work::{after_switch, settled_count, settled_parts};
 
 /// The first line of a journal.
 #[derive(Clone, Debug, Default, PartialEq)]

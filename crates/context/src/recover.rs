@@ -8,7 +8,7 @@ use ship_message::{INTERRUPTED_CALL, ToolState, UiMessage, UiPart};
 use ship_record::{LedgerBody, LedgerLine, View};
 
 use crate::contexts::{MOVED, is_reference_line};
-use crate::settle::{after_switch, settled_count, settled_parts};
+use crate::journal::{after_switch, settled_count, settled_parts};
 use crate::{Journal, RunStart};
 
 /// The next thing to do about a chat.

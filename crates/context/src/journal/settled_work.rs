@@ -10,7 +10,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{StepStartPart, UiMessage, UiPart};
 use ship_record::View;
 
-use crate::{Journal, RunStart};
+use super::{Journal, RunStart};
 
 /// The metadata field of a settled message: the number of the journal's parts that it holds.
 pub const SETTLED: &str = "settled";
