@@ -25,6 +25,7 @@ mod turns;
 
 use std::collections::HashSet;
 
+use ship_message::json::{Array, Json};
 use ship_message::{
     ConvertOptions, ModelContent, ModelMessage, ModelRole, UiMessage, convert_to_model_messages,
 };
@@ -119,5 +120,28 @@ fn system<'a>(blocks: &[String], format: Format) -> Vec<ModelMessage<'a>> {
         Format::OpenAi if blocks.is_empty() => Vec::new(),
         Format::OpenAi => vec![message(&blocks.join("\n\n"))],
         Format::Anthropic => blocks.into_iter().map(message).collect(),
+    }
+}
+
+impl Request<'_> {
+    /// Returns the request without a provider's format, for a model that needs none.
+    pub fn plain_body(&self) -> String {
+        let mut out = String::from("{\"system\":");
+        let system: Array = self.system.iter().map(|text| Json::from(text.as_str())).collect();
+        Json::from(system).write_to(&mut out);
+        out.push_str(",\"messages\":[");
+        for (i, message) in converted(self.view).iter().enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            message.write_to(&mut out);
+        }
+        out.push_str("],\"tools\":");
+        let tools: Array = self.tools.iter().map(ToolSpec::to_json).collect();
+        Json::from(tools).write_to(&mut out);
+        out.push_str(",\"maxTokens\":");
+        Json::from(self.max_tokens).write_to(&mut out);
+        out.push('}');
+        out
     }
 }

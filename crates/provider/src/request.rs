@@ -1,9 +1,7 @@
 //! The request for a provider.
 
 use ship_message::UiMessage;
-use ship_message::json::{Array, Json, Object};
-
-use crate::compile;
+use ship_message::json::{Json, Object};
 
 /// A tool as a model sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,27 +45,4 @@ pub struct Request<'a> {
     pub tools: &'a [ToolSpec],
     /// The number of tokens that the answer may have.
     pub max_tokens: u64,
-}
-
-impl Request<'_> {
-    /// Returns the request without a provider's format, for a model that needs none.
-    pub fn plain_body(&self) -> String {
-        let mut out = String::from("{\"system\":");
-        let system: Array = self.system.iter().map(|text| Json::from(text.as_str())).collect();
-        Json::from(system).write_to(&mut out);
-        out.push_str(",\"messages\":[");
-        for (i, message) in compile::converted(self.view).iter().enumerate() {
-            if i > 0 {
-                out.push(',');
-            }
-            message.write_to(&mut out);
-        }
-        out.push_str("],\"tools\":");
-        let tools: Array = self.tools.iter().map(ToolSpec::to_json).collect();
-        Json::from(tools).write_to(&mut out);
-        out.push_str(",\"maxTokens\":");
-        Json::from(self.max_tokens).write_to(&mut out);
-        out.push('}');
-        out
-    }
 }
