@@ -1,34 +1,29 @@
 //! Describes failures to people and programs.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use ship_agent::{ContextName, OpenAgentError, RunError};
-use ship_message::json::{Json, Object};
 use ship_project::{InitError, Secrets};
 use ship_store::{
     AcceptError, ChatKeyError, ListError, OpenError, ReadError, RefusedInput, StorageError,
 };
 
-use crate::output;
-use crate::style::Style;
-use crate::table;
-
 /// The reason why a command failed: a stable code, and the problems.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    code: &'static str,
+    pub(crate) code: &'static str,
     /// The problems, at least one.
-    wrongs: Vec<Wrong>,
+    pub(crate) wrongs: Vec<Wrong>,
     /// The contexts that the person may have meant instead.
-    offered: Vec<ContextName>,
+    pub(crate) offered: Vec<ContextName>,
 }
 
 /// One problem and its remedy.
 #[derive(Debug)]
-struct Wrong {
-    message: String,
-    hint: Option<String>,
+pub(crate) struct Wrong {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
 }
 
 impl Failure {
@@ -152,48 +147,6 @@ impl Failure {
     /// Returns the first remedy.
     pub(crate) fn remedy(&self) -> Option<&str> {
         self.wrongs.iter().find_map(|wrong| wrong.hint.as_deref())
-    }
-
-    /// Prints the failure: JSON on standard output, or text on standard error.
-    pub(crate) fn print(&self, json: bool) {
-        // If the stream is gone, there is no reader to inform.
-        let _ = if json { self.print_json() } else { self.print_words() };
-    }
-
-    fn print_json(&self) -> std::io::Result<()> {
-        let lines = |texts: Vec<&str>| texts.join("\n");
-        let hints: Vec<&str> = self.wrongs.iter().filter_map(|w| w.hint.as_deref()).collect();
-        let mut error = Object::from([("code", self.code)]);
-        error.set("message", lines(self.wrongs.iter().map(|w| w.message.as_str()).collect()));
-        let hint = if hints.is_empty() { Json::Null } else { lines(hints).into() };
-        error.set("hint", hint);
-        if !self.offered.is_empty() {
-            let named = |it: &ContextName| {
-                let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
-                Json::Object(Object::from(fields))
-            };
-            error.set("offered", self.offered.iter().map(named).collect::<Vec<_>>());
-        }
-        let error = Json::Object(Object::from([("error", error)]));
-        writeln!(std::io::stdout(), "{error}")
-    }
-
-    fn print_words(&self) -> std::io::Result<()> {
-        let style = Style::of_stderr();
-        let mut out = std::io::stderr();
-        for Wrong { message, hint } in &self.wrongs {
-            let line = format!("{} {}", style.red("ship:"), output::visible(message));
-            writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
-            for ContextName { context, title } in &self.offered {
-                let line = format!("  {context}  {}", output::visible(title));
-                writeln!(out, "{}", table::wrapped_on_stderr(&line, 4))?;
-            }
-            if let Some(hint) = hint {
-                let line = format!("{} {}", style.dim("hint:"), output::visible(hint));
-                writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
-            }
-        }
-        Ok(())
     }
 }
 

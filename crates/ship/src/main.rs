@@ -26,7 +26,8 @@ fn main() -> ExitCode {
         Err(failure) if failure.is_reader_gone() => ExitCode::SUCCESS,
         Err(failure) => {
             let code = failure.exit_code();
-            failure.without(&session::environment_secrets()).print(arguments.json);
+            let failure = failure.without(&session::environment_secrets());
+            output::failure(&failure, arguments.json);
             code
         }
     }
@@ -67,7 +68,7 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
                 commands::compact::CompactFlags { dry_run: *dry_run, undo: *undo, instructions };
             commands::compact::run(session, asked).await
         }
-        Command::Context(asked) => commands::context::run(session, &asked.asked()).await,
+        Command::Context(asked) => commands::context::run(session, &asked.into()).await,
         Command::Checkpoint { name } => {
             operate(session, ContextOperation::Checkpoint { name: name.clone() }).await
         }

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use ship_message::json::Json;
+use ship_agent::ContextName;
+use ship_message::json::{Json, Object};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Wrong};
 use crate::style::Style;
 use crate::table;
 
@@ -36,6 +37,48 @@ pub(crate) fn warning(text: &str) {
 pub(crate) fn notice(text: &str) {
     let line = table::wrapped_on_stderr(&format!("({})", visible(text)), 1);
     let _ = writeln!(std::io::stderr(), "{}", Style::of_stderr().dim(&line));
+}
+
+/// Prints a failure: JSON on standard output, or text on standard error.
+pub(crate) fn failure(failure: &Failure, json: bool) {
+    // If the stream is gone, there is no reader to inform.
+    let _ = if json { failure_json(failure) } else { failure_words(failure) };
+}
+
+fn failure_json(failure: &Failure) -> std::io::Result<()> {
+    let lines = |texts: Vec<&str>| texts.join("\n");
+    let hints: Vec<&str> = failure.wrongs.iter().filter_map(|w| w.hint.as_deref()).collect();
+    let mut error = Object::from([("code", failure.code)]);
+    error.set("message", lines(failure.wrongs.iter().map(|w| w.message.as_str()).collect()));
+    let hint = if hints.is_empty() { Json::Null } else { lines(hints).into() };
+    error.set("hint", hint);
+    if !failure.offered.is_empty() {
+        let named = |it: &ContextName| {
+            let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
+            Json::Object(Object::from(fields))
+        };
+        error.set("offered", failure.offered.iter().map(named).collect::<Vec<_>>());
+    }
+    let error = Json::Object(Object::from([("error", error)]));
+    writeln!(std::io::stdout(), "{error}")
+}
+
+fn failure_words(failure: &Failure) -> std::io::Result<()> {
+    let style = Style::of_stderr();
+    let mut out = std::io::stderr();
+    for Wrong { message, hint } in &failure.wrongs {
+        let line = format!("{} {}", style.red("ship:"), visible(message));
+        writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
+        for ContextName { context, title } in &failure.offered {
+            let line = format!("  {context}  {}", visible(title));
+            writeln!(out, "{}", table::wrapped_on_stderr(&line, 4))?;
+        }
+        if let Some(hint) = hint {
+            let line = format!("{} {}", style.dim("hint:"), visible(hint));
+            writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
+        }
+    }
+    Ok(())
 }
 
 /// Formats a time in milliseconds for people, in local time: `2026-02-05 09:30:00 CET`.

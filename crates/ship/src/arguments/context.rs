@@ -1,10 +1,6 @@
 //! Defines the command line of `ship context`.
 
 use clap::Subcommand;
-use ship_agent::ContextOperation;
-use ship_context::contexts::{LoadMode, RecallMode};
-
-use crate::commands::context::ContextRequest;
 
 const LOAD_EXAMPLES: &str = "Examples:
   ship context load 'database plan'
@@ -70,36 +66,4 @@ pub(crate) enum ContextCommand {
         #[arg(required = true, num_args = 1..)]
         title: Vec<String>,
     },
-}
-
-impl ContextCommand {
-    pub(crate) fn asked(&self) -> ContextRequest {
-        match self {
-            Self::List { limit } => ContextRequest::List { limit: Some(*limit) },
-            Self::Show { which } => {
-                let which = which.join(" ");
-                ContextRequest::Show { which: Some(which).filter(|which| !which.is_empty()) }
-            }
-            Self::New { title, reason } => ContextRequest::Do(ContextOperation::New {
-                title: title.clone(),
-                reason: reason.clone(),
-            }),
-            Self::Load { which, mode } => {
-                let which = which.join(" ");
-                // The command line has let no other value through.
-                ContextRequest::Do(match LoadMode::named(mode).and_then(LoadMode::looks) {
-                    None => ContextOperation::Load { which },
-                    Some(mode) => ContextOperation::Recall { which, mode },
-                })
-            }
-            Self::Recall { which, mode } => {
-                let mode = RecallMode::named(mode).unwrap_or(RecallMode::Summary);
-                ContextRequest::Do(ContextOperation::Recall { which: which.join(" "), mode })
-            }
-            Self::Clear => ContextRequest::Do(ContextOperation::Clear),
-            Self::Rename { title } => {
-                ContextRequest::Do(ContextOperation::Rename { title: title.join(" ") })
-            }
-        }
-    }
 }

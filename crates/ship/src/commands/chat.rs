@@ -96,7 +96,8 @@ impl ChatScreen<'_> {
         if failure.is_reader_gone() {
             return Err(failure);
         }
-        failure.without(self.session.project.secrets()).print(self.session.json);
+        let failure = failure.without(self.session.project.secrets());
+        output::failure(&failure, self.session.json);
         Ok(())
     }
 

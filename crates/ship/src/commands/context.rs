@@ -11,10 +11,11 @@ use ship_agent::{
     Agent, ContextChange, ContextList, ContextName, ContextOperation, OperationOutcome,
     OperationRefusal,
 };
+use ship_context::contexts::{LoadMode, RecallMode};
 use ship_message::json::{Json, Object};
 
 use super::frozen::{FrozenHolder, not_done};
-use crate::arguments::DEFAULT_CHAT;
+use crate::arguments::{ContextCommand, DEFAULT_CHAT};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -38,6 +39,38 @@ pub(crate) enum ContextRequest {
     },
     /// Perform an operation on the contexts.
     Do(ContextOperation),
+}
+
+/// Makes the request that a command line asks for.
+impl From<&ContextCommand> for ContextRequest {
+    fn from(command: &ContextCommand) -> Self {
+        match command {
+            ContextCommand::List { limit } => Self::List { limit: Some(*limit) },
+            ContextCommand::Show { which } => {
+                let which = which.join(" ");
+                Self::Show { which: Some(which).filter(|which| !which.is_empty()) }
+            }
+            ContextCommand::New { title, reason } => {
+                Self::Do(ContextOperation::New { title: title.clone(), reason: reason.clone() })
+            }
+            ContextCommand::Load { which, mode } => {
+                let which = which.join(" ");
+                // The command line has let no other value through.
+                Self::Do(match LoadMode::named(mode).and_then(LoadMode::looks) {
+                    None => ContextOperation::Load { which },
+                    Some(mode) => ContextOperation::Recall { which, mode },
+                })
+            }
+            ContextCommand::Recall { which, mode } => {
+                let mode = RecallMode::named(mode).unwrap_or(RecallMode::Summary);
+                Self::Do(ContextOperation::Recall { which: which.join(" "), mode })
+            }
+            ContextCommand::Clear => Self::Do(ContextOperation::Clear),
+            ContextCommand::Rename { title } => {
+                Self::Do(ContextOperation::Rename { title: title.join(" ") })
+            }
+        }
+    }
 }
 
 /// The note for an operation that another process performs later.
