@@ -1,0 +1,291 @@
+//! Rooms: the modules of a crate use one another in one direction only.
+//!
+//! Each crate has its top-level modules in an order, as data below. A module uses those that stand behind it in the
+//! list, and none that stands before it; so a reader who knows a room need not know the rooms above it. Tests inside a
+//! module may use anything.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms of each crate, the highest first.
+const CRATES: &[(&str, &str)] = &[
+    (
+        "agent",
+        "project conversation explain run contexts compact request inbox engine \
+         conversation_log tokens records chat built_in_tools tool context_operation \
+         context_tool_input error events id_source inbound outbound digest project_source \
+         rules run_log stop tool_schema",
+    ),
+    (
+        "bench",
+        "compact compact_soak contexts contexts_soak injuries_soak large message message_soak \
+         provider provider_soak queue store_soak tokens two_processes_soak processor ship \
+         store talk tests report terminal",
+    ),
+    (
+        "context",
+        "budget open_request recover shown tokens contexts journal blocks close compact text_for_user cut_text",
+    ),
+    ("message", "assemble data_url prune serde convert partial chunk model validate ui json"),
+    ("project", "logs root skills texts init project load provider files settings secrets"),
+    ("provider", "http offline sequence models overflow recipe compile error wire request"),
+    (
+        "record",
+        "clock durability ledger sealed_log view context_line head storage_problem sealed_name ids \
+         timestamp",
+    ),
+    ("ship", "commands process session told arguments markdown output failure style table"),
+    ("store", "conversation file disk name scan store clock error line rotation"),
+    (
+        "testkit",
+        "contract histories llm texts two_processes random shim sweep chat power clock sim",
+    ),
+];
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/testkit").to_owned()
+}
+
+/// A crate as far as its rooms go: how low each module stands, and which module each name of its root comes from.
+struct Modules {
+    folder: PathBuf,
+    depth: BTreeMap<String, usize>,
+    exports: BTreeMap<String, String>,
+}
+
+impl Modules {
+    fn of(name: &str, rooms: &str) -> Self {
+        let folder = workspace().join("crates").join(name).join("src");
+        let depth = rooms.split(' ').map(str::to_owned).zip(0..).collect();
+        let root = ["lib.rs", "main.rs"].map(|root| fs::read_to_string(folder.join(root)));
+        let root = root.into_iter().flatten().next().expect("a crate has a root");
+        Self { folder, depth, exports: exports(&code(&root)) }
+    }
+
+    /// The module that a name at the root of the crate leads to.
+    fn module<'n>(&'n self, name: &'n str) -> Option<&'n str> {
+        let name = if self.depth.contains_key(name) { name } else { self.exports.get(name)? };
+        self.depth.contains_key(name).then_some(name)
+    }
+
+    /// What a file uses that stands above it, a sentence each.
+    fn back_arrows(&self, file: &Path, text: &str) -> Vec<String> {
+        let near = file.with_extension("");
+        let place: Vec<&str> = near.iter().filter_map(|part| part.to_str()).collect();
+        let own = place[0];
+        let above = |name: &String| {
+            let module = self.module(name)?;
+            let what = if module == name { String::new() } else { format!("`{name}` of ") };
+            (self.depth[module] < self.depth[own]).then(|| {
+                format!("`{}` uses {what}`{module}`, which is above `{own}`", file.display())
+            })
+        };
+        roots_used(&code(text), place.len()).iter().filter_map(above).collect()
+    }
+}
+
+/// The files of a folder and of those in it, by their paths in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).expect("a folder of sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|kind| kind == "rs") {
+                found.push(path.strip_prefix(folder).expect("inside").to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Source code without comments, texts and tests.
+fn code(source: &str) -> String {
+    let mut code = String::new();
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let skipped = match first {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '"' => text_len(rest, "\"", true),
+            'r' if rest.starts_with("r\"") || rest.starts_with("r#") => {
+                let marks = rest[1..].chars().take_while(|mark| *mark == '#').count();
+                match rest[1 + marks..].starts_with('"') {
+                    true => {
+                        let end = format!("\"{}", "#".repeat(marks));
+                        1 + marks + text_len(&rest[1 + marks..], &end, false)
+                    }
+                    false => 0,
+                }
+            }
+            '\'' if rest[1..].starts_with(['"', '/']) => 3,
+            '#' if rest.starts_with("#[cfg(test)]") => test_len(rest),
+            _ => 0,
+        };
+        if skipped == 0 {
+            code.push(first);
+        }
+        rest = &rest[skipped.max(first.len_utf8())..];
+    }
+    code
+}
+
+/// How long the text is that begins here, with its quotes.
+fn text_len(source: &str, end: &str, has_escapes: bool) -> usize {
+    let mut at = 1;
+    while at < source.len() && !source[at..].starts_with(end) {
+        let escaped = has_escapes && source[at..].starts_with('\\');
+        at += usize::from(escaped);
+        at += source[at..].chars().next().map_or(1, char::len_utf8);
+    }
+    (at + end.len()).min(source.len())
+}
+
+/// How long the item is that is only there in tests: up to the end of its block, which stands at the line's beginning,
+/// or to its semicolon.
+fn test_len(source: &str) -> usize {
+    let line_end = source.find(";\n").map_or(source.len(), |at| at + 1);
+    let block = source.find("{\n").unwrap_or(source.len());
+    match block < line_end {
+        true => source.find("\n}\n").map_or(source.len(), |at| at + 2),
+        false => line_end,
+    }
+}
+
+/// The names at the root of the crate that code uses, by `crate::` and by `super::`. `depth` is how deep its file is.
+fn roots_used(code: &str, depth: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    for (at, first) in code.match_indices("crate::").chain(code.match_indices("super::")) {
+        let is_whole = !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+        let mut rest = &code[at + first.len()..];
+        let mut up = usize::from(first == "super::");
+        while let Some(further) = rest.strip_prefix("super::") {
+            rest = further;
+            up += 1;
+        }
+        if is_whole && (first == "crate::" || up == depth) {
+            names.extend(first_names(rest));
+        }
+    }
+    names
+}
+
+/// The names that a path goes on with: one, or those of a group.
+fn first_names(path: &str) -> Vec<String> {
+    let name = |text: &str| -> String {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let Some(group) = path.strip_prefix('{') else { return vec![name(path)] };
+    let (mut names, mut open) = (vec![name(group)], 0);
+    for (at, mark) in group.char_indices() {
+        match mark {
+            '{' => open += 1,
+            '}' if open == 0 => break,
+            '}' => open -= 1,
+            ',' if open == 0 => names.push(name(&group[at + 1..])),
+            _ => {}
+        }
+    }
+    names
+}
+
+/// The names that a crate's root gives on, each with its module.
+fn exports(root: &str) -> BTreeMap<String, String> {
+    let mut exports = BTreeMap::new();
+    for statement in root.split(';') {
+        let Some((_, path)) = statement.split_once("use ") else { continue };
+        let mut names = path.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let Some(module) = names.next() else { continue };
+        exports.extend(names.map(|name| (name.to_owned(), module.to_owned())));
+    }
+    exports
+}
+
+#[test]
+fn no_arrow_between_rooms_points_back() {
+    let mut problems = Vec::new();
+    for (name, rooms) in CRATES {
+        let modules = Modules::of(name, rooms);
+        for file in files(&modules.folder).iter().filter(|file| has_room(&modules, file)) {
+            let text = fs::read_to_string(modules.folder.join(file)).expect("a source");
+            let arrows = modules.back_arrows(file, &text);
+            problems.extend(arrows.into_iter().map(|arrow| format!("{name}: {arrow}")));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn has_room(modules: &Modules, file: &Path) -> bool {
+    let own = file.iter().next().and_then(|part| Path::new(part).file_stem()?.to_str());
+    own.is_some_and(|own| modules.depth.contains_key(own))
+}
+
+#[test]
+fn every_module_has_a_room_and_every_room_a_module() {
+    let mut problems = Vec::new();
+    let crates = fs::read_dir(workspace().join("crates")).expect("crates");
+    for folder in crates.map(|entry| entry.expect("an entry").path()).filter(|it| it.is_dir()) {
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("a name");
+        if !CRATES.iter().any(|(known, _)| *known == name) {
+            problems.push(format!("the crate `{name}` has no rooms"));
+        }
+    }
+    for (name, rooms) in CRATES {
+        let modules = Modules::of(name, rooms);
+        for file in files(&modules.folder) {
+            let is_root = ["lib.rs", "main.rs"].iter().any(|root| file == Path::new(root));
+            let is_program = file.starts_with("bin");
+            if !is_root && !is_program && !has_room(&modules, &file) {
+                problems.push(format!("{name}: `{}` has no room", file.display()));
+            }
+        }
+        for module in modules.depth.keys() {
+            if !modules.folder.join(format!("{module}.rs")).exists() {
+                problems.push(format!("{name}: the room `{module}` has no module"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn the_map_names_every_room_of_the_agent() {
+    let map = fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("the map");
+    let (_, rooms) = CRATES.iter().find(|(name, _)| *name == "agent").expect("the agent");
+    let missing: Vec<&str> =
+        rooms.split(' ').filter(|room| !map.contains(&format!("`{room}`"))).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md does not name {missing:?}");
+}
+
+#[test]
+fn arrows_are_found_in_every_form_of_a_path_and_only_in_code() {
+    let modules = Modules {
+        folder: PathBuf::new(),
+        depth: ["run", "chat", "error"].into_iter().map(str::to_owned).zip(0..).collect(),
+        exports: exports("pub use run::{Agent, Stop};"),
+    };
+    let arrows = |text: &str| modules.back_arrows(Path::new("chat/ledger.rs"), text).len();
+    for back in [
+        "use crate::run::step;",
+        "use crate::{error::RunError, run::{step, lane}};",
+        "use crate::Agent;",
+        "fn f() { crate::run::step() }",
+        "use super::super::run::step;",
+    ] {
+        assert_eq!(arrows(back), 1, "{back}");
+    }
+    for forward in [
+        "use crate::error::RunError;",
+        "use super::run::Local;",
+        "use crate::{chat::Line, error::RunError};",
+        "// crate::run::step",
+        "const A: &str = \"crate::run::step \\\" crate::run\";",
+        "const A: &str = r#\"crate::run\"#;",
+        "#[cfg(test)]\nmod tests {\n    use crate::run::step;\n}\n",
+    ] {
+        assert_eq!(arrows(forward), 0, "{forward}");
+    }
+}
