@@ -1,10 +1,10 @@
-//! Time, which always comes in as an argument.
+//! The source of the time, which callers pass as an argument.
 
 use std::sync::Arc;
 
 use crate::Timestamp;
 
-/// Tells the time. Tests bring their own.
+/// Tells the time. Tests use a clock of their own.
 pub trait Clock: Send + Sync {
     /// Returns the present moment.
     fn now(&self) -> Timestamp;

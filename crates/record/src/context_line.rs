@@ -1,15 +1,15 @@
-//! What goes into a context log and what comes out of it.
+//! The lines of a context log, as they are appended and as they are read.
 
 use ship_message::json::{Json, Object};
 
 use crate::{LedgerSeq, MessageId, Seq, Timestamp};
 
-/// Something to append.
+/// A message or an event to append to a context log.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NewLine {
-    /// A message.
+    /// A new message, or a new revision of one.
     Message(NewMessage),
-    /// An event.
+    /// An event about the context or one of its messages.
     Event(ContextEvent),
 }
 
@@ -18,7 +18,7 @@ pub enum NewLine {
 pub struct NewMessage {
     /// The UIMessage: `id`, `role`, `parts`, `metadata`.
     pub message: Object,
-    /// 0 for a new message; one more than the present one to replace it at its place.
+    /// The revision: 0 for a new message. One more than the present revision replaces the message at its place.
     pub rev: u64,
     /// The ledger entry that this message was promoted from.
     pub inbox: Option<LedgerSeq>,
@@ -45,38 +45,38 @@ impl From<ContextEvent> for NewLine {
 /// An event, to append or as it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextEvent {
-    /// What names it.
+    /// The id of the event.
     pub id: String,
-    /// When it happened.
+    /// The time of the event.
     pub ts: Timestamp,
-    /// What happened. `head` is the store's own.
+    /// The kind of event. Only the store writes `head`.
     pub event: String,
-    /// The details.
+    /// The data of the event, which depend on its kind.
     pub data: Json,
-    /// The message it is about.
+    /// The message that the event is about.
     pub ref_msg_id: Option<MessageId>,
-    /// The ledger entry that asked for it, if one did; in a view the line tells.
+    /// The ledger entry that asked for the event, if one did. In a view, the [`ContextLine`] has it.
     pub inbox: Option<LedgerSeq>,
 }
 
-/// A line of a context, its line fields apart from its content.
+/// A line of a context, with its line fields apart from its content.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextLine {
-    /// Which line it is. A message that was replaced is where it was first said.
+    /// The number of the line. A message that was replaced keeps the number of its first line.
     pub seq: Seq,
-    /// How often the message was replaced.
+    /// The number of times that the message was replaced.
     pub rev: u64,
     /// The ledger entry that the message was promoted from.
     pub inbox: Option<LedgerSeq>,
-    /// What it says.
+    /// The content of the line.
     pub body: ContextBody,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContextBody {
-    /// A UIMessage, blobs resolved, without line fields.
+    /// A UIMessage, with its blobs resolved and without line fields.
     Message(Object),
-    /// An event.
+    /// An event about the context or one of its messages.
     Event(ContextEvent),
 }

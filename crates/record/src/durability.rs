@@ -1,11 +1,11 @@
-//! What an acknowledged write survives.
+//! The durability of acknowledged writes.
 
-/// What an acknowledged write survives.
+/// The event that an acknowledged write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// A power cut.
+    /// The write survives a power cut.
     #[default]
     Sync,
-    /// A killed process, not a power cut.
+    /// The write survives the kill of the process, but not a power cut.
     Flush,
 }

@@ -7,45 +7,45 @@ use crate::{ChatKey, ContextId, Gen, LedgerSeq, MessageId, SealedName, Seq};
 /// The version of the format that this program writes.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// The first line of every context log: all that must outlive a rotation.
+/// The first line of every context log, with everything that must outlive a rotation.
 ///
-/// `generation`, `sealed` and `inbox` are the store's: what a rotation is given there is not used, except
-/// that a chat's first log begins behind the `inbox` it is given.
+/// The store sets `generation`, `sealed` and `inbox`, and ignores the values that a rotation is given. The one
+/// exception is the first log of a chat: it begins behind the `inbox` that it is given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
-    /// The context.
+    /// The id of the context in this log.
     pub context: ContextId,
-    /// Its title.
+    /// The title of the context; `None` before it has one.
     pub title: Option<String>,
-    /// How often the chat's log has been rotated.
+    /// The number of rotations before this log.
     pub generation: Gen,
     /// The sealed log that this one replaced.
     pub sealed: Option<SealedName>,
-    /// Where the context was forked from, as the engine tells it.
+    /// The place that the context was forked from, in the engine's words.
     pub forked_from: Option<Json>,
     /// The highest ledger position promoted before this log.
     pub inbox: Option<LedgerSeq>,
-    /// Named places. One without a sealed log is in the log that a rotation is about to seal.
+    /// The named places. One without a sealed log is in the log that a rotation is about to seal.
     pub checkpoints: Vec<Checkpoint>,
-    /// Whatever else must outlive a rotation: loaded skills, cool-down, token anchor.
+    /// The engine's data that must outlive a rotation: loaded skills, cool-down, token anchor.
     pub carry: Object,
 }
 
 /// A named place in a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Its name.
+    /// The name that a person or a model gave it.
     pub name: String,
-    /// The sealed log it is in; `None` while that is the live one.
+    /// The sealed log that holds the place; `None` while the log is live.
     pub sealed: Option<SealedName>,
-    /// The line.
+    /// The line of the event that made the checkpoint.
     pub seq: Seq,
-    /// The message there.
+    /// The message that the checkpoint names, if there was one.
     pub message: Option<MessageId>,
 }
 
 impl Head {
-    /// Makes the head of a context that begins with nothing.
+    /// Makes the head of an empty context.
     pub fn new(context: ContextId) -> Self {
         Self {
             context,
@@ -76,7 +76,7 @@ impl Head {
         data
     }
 
-    /// Reads the `data` of a head event.
+    /// Reads the `data` of a head event. Returns `None` if a required field is missing or invalid.
     pub fn from_data(data: &Object) -> Option<Self> {
         let checkpoints = match data.get("checkpoints").and_then(Json::as_array) {
             Some(list) => list.iter().map(Checkpoint::from_json).collect::<Option<_>>()?,

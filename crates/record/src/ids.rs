@@ -1,46 +1,46 @@
-//! The names and numbers that identify things, each its own type.
+//! The ids and numbers of chats, messages, contexts and lines, each with a type of its own.
 //!
-//! None of them converts into another, and none travels as a bare `String` or `u64`: what was checked
-//! once at the edge is known to be right everywhere else.
+//! None of them converts into another, and none travels as a bare `String` or `u64`. A value is checked once, at
+//! the edge, and is valid everywhere else.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Timestamp;
 
-/// A chat key may be this long, in bytes.
+/// The maximum length of a chat key, in bytes.
 pub const CHAT_KEY_BYTES_MAX: usize = 1000;
 
-/// A chat as the outside world names it, such as `telegram-chat--100123-topic-7`.
+/// The name that the outside world gives a chat, such as `telegram-chat--100123-topic-7`.
 ///
-/// Opaque: checked when made, never taken apart afterwards.
+/// The key is opaque: it is checked when it is made, and never taken apart afterwards.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChatKey(String);
 
-/// Why a text cannot be a chat key.
+/// The reason why a text is no chat key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatKeyError {
-    /// There is nothing to name.
+    /// The text is empty.
     #[error("a chat key must not be empty; use something like `terminal:main`")]
     Empty,
-    /// White space and invisible characters alone cannot be told from nothing in lists and logs.
+    /// The text has only white space and invisible characters, which look like nothing in lists and logs.
     #[error("a chat key must not be blank, and {0:?} is; use something like `terminal:main`")]
     Blank(String),
-    /// `.` and `..` mean folders to too many programs.
+    /// The text is `.` or `..`, which many programs take for a folder.
     #[error("`{0}` cannot be a chat key, because it names a folder; use something like `chat:{0}`")]
     Dots(String),
-    /// A control character would make lists and logs lie.
+    /// The text has a control character, which would spoil lists and logs.
     #[error("chat key {0:?} holds a control character; leave it out")]
     Control(String),
-    /// More bytes than [`CHAT_KEY_BYTES_MAX`].
+    /// The text has more bytes than [`CHAT_KEY_BYTES_MAX`].
     #[error(
         "a chat key has at most {CHAT_KEY_BYTES_MAX} bytes, and `{start}…` has {bytes}; shorten it"
     )]
     TooLong {
-        /// How the key begins.
+        /// The beginning of the text.
         start: String,
-        /// How long it is.
+        /// The length of the text in bytes.
         bytes: usize,
     },
 }
@@ -70,7 +70,7 @@ impl FromStr for ChatKey {
     }
 }
 
-/// Whether a character leaves nothing to see: white space, and what Unicode lets programs ignore or draws empty.
+/// Whether a character is invisible: white space, or a character that Unicode lets programs ignore or draw empty.
 fn is_blank(character: char) -> bool {
     character.is_whitespace()
         || character.is_control()
@@ -94,12 +94,12 @@ impl fmt::Debug for ChatKey {
     }
 }
 
-/// What names a message: the `id` of a UIMessage. Copies of a message keep it.
+/// The `id` of a UIMessage. Copies of a message keep it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId(String);
 
 impl MessageId {
-    /// Makes an id; `None` for the empty text, which names nothing.
+    /// Makes an id; `None` if the text is empty.
     pub fn new(text: impl Into<String>) -> Option<Self> {
         let text = text.into();
         (!text.is_empty()).then_some(Self(text))
@@ -117,17 +117,17 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// What names a context: `c_20260205_` and then letters and digits.
+/// The id of a context: `c_20260205_` followed by letters and digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContextId(String);
 
-/// The text is not of the form `c_YYYYMMDD_…`.
+/// The text does not have the form `c_YYYYMMDD_…`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a context id; it looks like `c_20260205_a1b2c3d4`, see `ship context list`")]
 pub struct ContextIdError(String);
 
 impl ContextId {
-    /// Makes the id of a context that begins `now`; `random` keeps those of one day apart.
+    /// Makes the id of a context that begins `now`; `random` distinguishes the contexts of one day.
     pub fn new(now: Timestamp, random: u64) -> Self {
         Self(format!("c_{}_{:012x}", now.date_digits(), random & 0xFFFF_FFFF_FFFF))
     }
@@ -168,7 +168,7 @@ macro_rules! number {
         pub struct $name(u64);
 
         impl $name {
-            /// Makes it from the number on disk.
+            /// Makes a value from the number on disk.
             pub const fn new(number: u64) -> Self {
                 Self(number)
             }
@@ -178,7 +178,7 @@ macro_rules! number {
                 self.0
             }
 
-            /// Returns the one after it.
+            /// Returns the next number.
             #[must_use]
             pub const fn next(self) -> Self {
                 Self(self.0 + 1)
@@ -194,17 +194,17 @@ macro_rules! number {
 }
 
 number! {
-    /// The place of a line in one chat's context logs: 1, 2, 3… with no gaps and no reuse.
+    /// The number of a line in a chat's context logs: 1, 2, 3… with no gaps and no reuse.
     Seq
 }
 
 number! {
-    /// How often a chat's context log has been rotated: 0 for its first.
+    /// The number of rotations of a chat's context log: 0 for the first log.
     Gen
 }
 
 number! {
-    /// The place of a line in one chat's ledger: 1, 2, 3… with no gaps and no reuse.
+    /// The number of a line in a chat's ledger: 1, 2, 3… with no gaps and no reuse.
     LedgerSeq
 }
 
@@ -218,12 +218,12 @@ impl LedgerSeq {
     pub const FIRST: Self = Self(1);
 }
 
-/// The end of a context log: what an append expects to find, and what it leaves.
+/// The end of a context log. An append expects one and returns the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// How often the log has been rotated.
+    /// The number of rotations so far.
     pub generation: Gen,
-    /// The last line.
+    /// The last line of the log.
     pub seq: Seq,
 }
 

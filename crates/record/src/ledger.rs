@@ -1,8 +1,8 @@
-//! What goes into the ledger and what comes out of it.
+//! The lines of the ledger.
 //!
-//! The ledger records what crossed the boundary to the platform. It is audit, inbox and outbox, and
-//! never model input. An entry is accepted under an idempotency key: the same key again is the same
-//! entry, for at least seven days.
+//! The ledger records everything that crossed the boundary to the platform. It is audit, inbox and outbox, and
+//! never model input. An entry is accepted under an idempotency key: for at least seven days, the same key names
+//! the same entry.
 
 use std::collections::HashMap;
 
@@ -10,56 +10,56 @@ use ship_message::json::{Json, Object};
 
 use crate::{LedgerSeq, Timestamp};
 
-/// For how long a key is remembered, at least.
+/// The minimum time for which the store remembers a key, in milliseconds.
 pub const KEYS_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// What the keys of entries begin with that tell the answer of a run.
+/// The prefix of the keys of entries that hold the answer of a run.
 pub const ANSWER_KEY: &str = "answer:";
 
-/// In the `meta` of such an entry: the last entry that the run had read when it ended. It answers all messages
-/// up to there, also those that came in while it worked.
+/// The field in the `meta` of such an entry with the last entry that the run had read when it ended. The answer
+/// answers all messages up to that entry, including those that arrived during the run.
 pub const ANSWERS_TO: &str = "answersTo";
 
 /// An entry to accept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerEntry {
-    /// What makes the same message the same: channel, account, platform chat, message id, edit date.
+    /// The idempotency key, made of channel, account, platform chat, message id and edit date.
     pub key: String,
-    /// `v, ts, role, text, chatKey, channel, chatId, userId?, …, meta?`.
+    /// The fields `v, ts, role, text, chatKey, channel, chatId, userId?, …, meta?`.
     pub entry: Object,
 }
 
-/// An entry that is in the ledger, durably.
+/// An entry that is durable in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepted {
-    /// Where it is.
+    /// The number of the entry's line.
     pub seq: LedgerSeq,
-    /// False when the key was there before.
+    /// False if the ledger had the key before.
     pub new: bool,
 }
 
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerLine {
-    /// Where it is.
+    /// The number of the line.
     pub seq: LedgerSeq,
-    /// What it says.
+    /// The content of the line.
     pub body: LedgerBody,
 }
 
-/// What a line of the ledger says.
+/// The content of a line of the ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LedgerBody {
-    /// Something came in or went out.
+    /// A message or an operation that came in, or a text that went out.
     Entry(LedgerEntry),
-    /// What became of something that went out.
+    /// The state of an outgoing platform message.
     Delivery(Delivery),
 }
 
-/// Tells from the ledger alone which messages were answered. Lines are taken in their order.
+/// Finds the answered messages from the ledger alone. The caller passes the lines in order.
 ///
-/// Where an answer does not say how far it answers, as those of older programs, it names the request of the last
-/// message that it answers.
+/// The answers of older programs have no [`ANSWERS_TO`]; they name the request of the last message that they
+/// answer instead.
 #[derive(Debug, Default)]
 pub struct AnsweredEntries {
     asked: HashMap<String, LedgerSeq>,
@@ -67,12 +67,12 @@ pub struct AnsweredEntries {
 }
 
 impl AnsweredEntries {
-    /// Learns of a message that stands before the lines that are taken in.
+    /// Adds a message that stands before the first line that is taken.
     pub fn know(&mut self, request: &str, seq: LedgerSeq) {
         self.asked.insert(request.to_owned(), seq);
     }
 
-    /// Takes a line in. Gives the last entry that it answers, if it is an answer.
+    /// Takes the next line. Returns the last entry that it answers, if it is an answer.
     pub fn take(&mut self, line: &LedgerLine) -> Option<LedgerSeq> {
         let LedgerBody::Entry(LedgerEntry { key, entry }) = &line.body else { return None };
         let request = entry.str("requestId");
@@ -88,7 +88,7 @@ impl AnsweredEntries {
         Some(answered)
     }
 
-    /// Returns the last entry that was answered.
+    /// Returns the last answered entry.
     pub fn last(&self) -> Option<LedgerSeq> {
         self.last
     }
@@ -97,32 +97,32 @@ impl AnsweredEntries {
 /// A state in the life of one platform message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
-    /// The entry that it delivers.
+    /// The entry that the platform message delivers.
     pub entry: LedgerSeq,
-    /// What names the platform message, derived from run, call and part.
+    /// The id of the platform message, derived from run, call and part.
     pub id: String,
-    /// When this became so.
+    /// The time of the change to this state.
     pub ts: Timestamp,
-    /// What became so.
+    /// The new state.
     pub state: DeliveryState,
-    /// Attempt, platform id, reason: what the state needs.
+    /// The data of the state: attempt, platform id or reason.
     pub data: Object,
 }
 
-/// What became of a platform message.
+/// The state of a platform message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// It shall be sent.
+    /// The message is about to be sent.
     Planned,
-    /// It is being sent. Found at a start, it is uncertain.
+    /// The message is being sent. If a process finds this state at its start, the delivery is uncertain.
     Sending,
-    /// The platform has it.
+    /// The platform has accepted the message.
     Sent,
-    /// The platform will not have it.
+    /// The platform has refused the message.
     Refused,
-    /// Nobody knows whether the platform has it.
+    /// It is unknown whether the platform has the message.
     Uncertain,
-    /// A person gave it up.
+    /// A person has given the message up.
     Dropped,
 }
 
@@ -130,7 +130,7 @@ impl DeliveryState {
     const ALL: [Self; 6] =
         [Self::Planned, Self::Sending, Self::Sent, Self::Refused, Self::Uncertain, Self::Dropped];
 
-    /// Returns the word that stands in the ledger.
+    /// Returns the word for the state in the ledger.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Planned => "planned",
@@ -142,7 +142,7 @@ impl DeliveryState {
         }
     }
 
-    /// Whether something is left to do.
+    /// Whether the delivery still needs an action.
     pub fn is_open(self) -> bool {
         match self {
             Self::Planned | Self::Sending | Self::Uncertain => true,
@@ -170,7 +170,7 @@ impl Delivery {
         body
     }
 
-    /// Reads the body of an event line.
+    /// Reads the body of an event line. Returns `None` if it is no delivery.
     pub fn from_body(body: &Object) -> Option<Self> {
         let data = body.get("data")?.as_object()?;
         Some(Self {

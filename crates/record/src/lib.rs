@@ -1,9 +1,9 @@
-//! What a chat is made of, as data.
+//! The data types of a chat.
 //!
-//! A chat has a *ledger* of what crossed the boundary to the platform, and a *context log* of what the model works
-//! in. This crate has the names, the moments and the lines of both, the [`Head`] that a context log begins with, and
-//! the [`View`] that it is read into. The store writes them, and decisions about contexts are made from them; so this
-//! crate stands below both, opens no file and knows no clock.
+//! A chat has a *ledger*, which records everything that crossed the boundary to the platform, and a *context log*
+//! with the messages that the model works with. This crate has the ids, timestamps and lines of both, the [`Head`] of
+//! a context log, and the [`View`] that a log is read into. The store writes these types, and the context crate
+//! decides by them, so this crate stands below both. It opens no file and reads no clock.
 //!
 //! ```
 //! use ship_message::json::Object;

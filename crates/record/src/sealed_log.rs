@@ -1,26 +1,26 @@
-//! What a sealed log tells of itself, and what is left when one was purged.
+//! The description of a sealed log, and what is left of a purged one.
 
 use crate::{Head, SealedName, Seq, Timestamp};
 
-/// A sealed log, as its name and its first lines tell it.
+/// A sealed log, described by its name and its first lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SealedLog {
-    /// Its name.
+    /// The name of the log's file.
     pub name: SealedName,
-    /// What it begins with.
+    /// The head of the log.
     pub head: Head,
-    /// Set when its lines were purged: the head is all that is left.
+    /// Set if the lines were purged: only the head is left.
     pub purged: Option<Purged>,
 }
 
-/// What is left to tell of lines that were purged.
+/// The record of a purge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purged {
-    /// When.
+    /// The time of the purge.
     pub ts: Timestamp,
-    /// How many lines there were behind the head.
+    /// The number of purged lines behind the head.
     pub lines: u64,
-    /// What asked for it.
+    /// The operation that asked for the purge.
     pub by: String,
 }
 
@@ -30,11 +30,11 @@ impl std::fmt::Display for Purged {
     }
 }
 
-/// Where a message is.
+/// The place of a message in the logs of a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessagePlace {
-    /// The sealed log; `None` if it is the live one.
+    /// The sealed log that holds the message; `None` for the live log.
     pub log: Option<SealedName>,
-    /// The line that it was first said on in that log.
+    /// The first line of the message in that log.
     pub seq: Seq,
 }

@@ -1,26 +1,26 @@
-//! What can be wrong with stored files.
+//! Problems with stored files.
 
-/// Something that is not as it should be.
+/// A problem with a stored file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageProblem {
     /// The file, relative to the project folder.
     pub file: String,
-    /// Where in it.
+    /// The offset of the problem in the file, in bytes.
     pub offset: u64,
-    /// What kind of thing.
+    /// The kind of problem.
     pub kind: StorageProblemKind,
-    /// What was found.
+    /// A sentence that says what was found.
     pub message: String,
-    /// What to do about it.
+    /// A sentence that tells the person what to do.
     pub remedy: String,
-    /// What a repair does about it.
+    /// The effect of a repair on this problem.
     pub repair: RepairEffect,
-    /// Whether a person has seen this very place, by a repair.
+    /// Whether an earlier repair has shown this place to a person.
     pub known: bool,
 }
 
 impl StorageProblem {
-    /// Makes a problem of a whole file.
+    /// Makes a problem with a whole file.
     pub fn new(
         file: impl Into<String>,
         kind: StorageProblemKind,
@@ -38,32 +38,32 @@ impl StorageProblem {
         }
     }
 
-    /// Says where in the file it is.
+    /// Sets the offset of the problem in the file.
     #[must_use]
     pub fn at(self, offset: u64) -> Self {
         Self { offset, ..self }
     }
 
-    /// Says that a repair heals it.
+    /// Marks the problem as one that a repair heals.
     #[must_use]
     pub fn healed_by_repair(self) -> Self {
         Self { repair: RepairEffect::Heals, ..self }
     }
 }
 
-/// What a repair does about a problem.
+/// The effect of a repair on a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairEffect {
-    /// It is gone afterwards.
+    /// The problem is gone afterwards.
     Heals,
-    /// It cannot be healed, and is known from then on.
+    /// The problem stays, and is marked as known from then on.
     MarksKnown,
-    /// Only a person can do something about it.
+    /// The repair does nothing; only a person can help.
     Nothing,
 }
 
 impl RepairEffect {
-    /// Returns the word for it.
+    /// Returns the word for the effect.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Heals => "heals",
@@ -73,32 +73,32 @@ impl RepairEffect {
     }
 }
 
-/// What kind of thing is not as it should be.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum StorageProblemKind {
-    /// Bytes after the last whole batch; never acknowledged.
+    /// The file ends with a part of a batch, which was never acknowledged.
     TornTail,
-    /// Bytes before the tail that are no line, or lines out of order.
+    /// Bytes before the tail are no line, or lines are out of order.
     Damage,
-    /// Two lines on one; both were read.
+    /// Two records share one line; both were read.
     Glued,
-    /// A file that should be there is missing, or empty.
+    /// A required file is missing or empty.
     Missing,
-    /// A blob that a line refers to is missing or has other bytes.
+    /// A referenced blob is missing or has other bytes.
     Blob,
-    /// A file left over by an interrupted write; never read.
+    /// An interrupted write has left a file, which is never read.
     Leftover,
-    /// A sealed log that nothing refers to; complete, kept, not read.
+    /// No log refers to a sealed log. It is complete and kept, but not read.
     Unreferenced,
-    /// A newer program wrote it.
+    /// A newer program has written the file.
     Newer,
-    /// A symbolic link or the like where a file or folder should be.
+    /// A symbolic link or a special file stands in place of a file or folder.
     NotPlain,
 }
 
 impl StorageProblemKind {
-    /// Returns what a repair does about problems of this kind, where nothing else is said.
+    /// Returns the default effect of a repair on problems of this kind.
     fn repair(self) -> RepairEffect {
         match self {
             Self::TornTail | Self::Leftover => RepairEffect::Heals,
@@ -109,7 +109,7 @@ impl StorageProblemKind {
         }
     }
 
-    /// Returns the word for it.
+    /// Returns the word for the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TornTail => "torn_tail",

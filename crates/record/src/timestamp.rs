@@ -1,13 +1,13 @@
-//! Moments, as logs and file names write them.
+//! Timestamps in the forms of logs and file names.
 
 use std::fmt;
 
-/// A moment: milliseconds since 1970, written as ISO 8601 with a `Z`.
+/// A point in time: milliseconds since 1970, written as ISO 8601 with a `Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// Makes a moment from milliseconds since 1970.
+    /// Makes a timestamp from milliseconds since 1970.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
@@ -23,7 +23,7 @@ impl Timestamp {
         format!("{year:04}{month:02}{day:02}")
     }
 
-    /// Returns the moment as it stands in file names, `20260205T101500123Z`: no colon, sortable.
+    /// Returns the form for file names, `20260205T101500123Z`, which has no colon and sorts by time.
     pub fn file_name(self) -> String {
         let (hour, minute, second, milli) = self.time();
         format!("{}T{hour:02}{minute:02}{second:02}{milli:03}Z", self.date_digits())
@@ -49,8 +49,9 @@ impl Timestamp {
         (millis / 3_600_000, millis / 60_000 % 60, millis / 1000 % 60, millis % 1000)
     }
 
-    /// Year, month and day, by the usual reckoning in years that begin on the first of March.
+    /// Returns year, month and day. Years are counted from the first of March: a leap day is then the last day.
     fn date(self) -> (i64, i64, i64) {
+        // The number of days from 1 March of the year 0 to 1 January 1970 is 719,468.
         let days = self.0.div_euclid(86_400_000) + 719_468;
         let era = days.div_euclid(146_097);
         let day_of_era = days.rem_euclid(146_097);

@@ -1,4 +1,4 @@
-//! A context as it is at one position.
+//! The content of a context log at one position.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use ship_message::json::Object;
 
 use crate::{ContextBody, ContextLine, Head, LedgerSeq, MessageId, Position, Seq, StorageProblem};
 
-/// A context as it is at one position: what the model could be shown, and the events beside it. Its lines are
-/// shared: a copy of a view copies none of them.
+/// A context at one position: the messages that a model may be shown, and the events between them. The lines are
+/// shared, so a clone of a view is cheap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct View {
-    /// What the log began with.
+    /// The head of the log.
     pub head: Head,
-    /// Where the log ends; what an append must expect.
+    /// The end of the log, which an append must expect.
     pub position: Position,
-    /// The checksum of the last line: with the position it tells this log from any other.
+    /// The checksum of the last line. Together with the position it identifies this log.
     pub crc: u32,
     /// The highest ledger position that was ever promoted.
     pub inbox: Option<LedgerSeq>,
-    /// Messages and events in order, each message once, in its newest revision. The head is not among them.
+    /// The messages and events in order, without the head. Each message is here once, in its newest revision.
     pub lines: Vec<Arc<ContextLine>>,
-    /// What could not be read.
+    /// The problems that were found in the log's file.
     pub problems: Vec<StorageProblem>,
 }
 
@@ -33,7 +33,7 @@ impl View {
         })
     }
 
-    /// Returns the line of a message; `None` if it has none of that id.
+    /// Returns the line of a message; `None` if the view has no message with this id.
     pub fn line_of(&self, id: &MessageId) -> Option<Seq> {
         let is_it = |line: &&Arc<ContextLine>| match &line.body {
             ContextBody::Message(message) => message.str("id") == Some(id.as_str()),
