@@ -1,13 +1,13 @@
-//! Runs: one entry point for everything that an agent does in a chat.
+//! Runs: all the work of an agent in a chat goes through here.
 //!
-//! - `agent_runs` accepts messages and takes the lane, `lane_loop` does what recovery says, one thing after the other,
-//!   and `repair` sets aside what a crash left half written.
-//! - `step` asks the model and goes on with its answer; `next_action` decides what comes next, `run_progress` is the
-//!   message on its way, `request_fit` makes the next request fit, and `answer_end` says what the end of an answer means.
-//! - `tool_calls` runs tools, `tool_host` does what they ask for, `chat_send` delivers.
-//! - `settle` goes on in a new message, `finish` ends a run, `deadline` says how long it may work.
-//! - `switch_context` does an operation on contexts in the middle of a run, `switch_loop` ends a run that does nothing
-//!   else, and `agent_operate` takes a person's operation.
+//! - `agent_runs` accepts messages and takes the lane, `lane_loop` carries out the actions that recovery decides, and
+//!   `repair` sets aside files that a crash left half written.
+//! - `step` asks the model and handles its answer; `next_action` decides what comes next, `run_progress` holds the
+//!   unfinished message, `request_fit` makes the next request fit, and `answer_end` interprets the end of an answer.
+//! - `tool_calls` runs tools, `tool_host` serves their requests to the chat, `chat_send` delivers.
+//! - `settle` continues a run in a new message, `finish` ends a run, `deadline` limits its working time.
+//! - `switch_context` performs an operation on contexts in the middle of a run, `switch_loop` ends a run that only
+//!   tries to switch, and `agent_operate` takes a person's operation.
 
 mod agent_operate;
 mod agent_runs;

@@ -1,7 +1,7 @@
 //! A person's operation on contexts.
 //!
-//! It goes through the ledger, like a message: the holder of the lane does it in its order, at the next boundary between
-//! steps, and the ledger has what came of it.
+//! It goes through the ledger, like a message: the holder of the lane performs it in its order, at the next boundary
+//! between steps, and writes the outcome to the ledger.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::error::RunError;
 use crate::inbound::millis;
 use crate::inbox::{COMMAND, outcome_of};
 
-/// How often the ledger is looked at for what became of an operation.
+/// The interval at which the ledger is searched for the outcome of an operation.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl Agent {
-    /// Does something to the contexts of a chat: now if nobody runs it, or else at the next step of who does.
-    /// When it returns, it is done or asked for durably.
+    /// Performs an operation on the contexts of a chat: now if the lane is free, otherwise at the next step of the
+    /// run that holds it. When this returns, the operation is done or queued durably.
     ///
     /// # Errors
-    /// When the chat cannot be read or written.
+    /// Fails if the chat cannot be read or written.
     pub async fn operate(
         &self,
         key: &ChatKey,
@@ -81,8 +81,9 @@ impl Agent {
     }
 }
 
-/// Answers an operation that failed as not done, while the lane is held: left in the ledger it would be done later,
-/// and twice when the person asks again. Where not even that can be written, the error says that it is kept.
+/// Answers a failed operation as not done while the lane is held. Without an answer in the ledger it would be
+/// performed later, and twice if the person asks again. If the answer cannot be written, the error says that the
+/// operation is kept.
 async fn give_up(locked: &LockedChat, asked: &LedgerLine, error: RunError) -> RunError {
     let view = locked.chat.view().await;
     let is_done = view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(asked.seq)));

@@ -1,4 +1,4 @@
-//! An agent's runs: accepting a message, running a chat, answering what a run waits for.
+//! The entry points of runs: accepting a message, running a chat, and answering a parked run.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::run_log::RunLogEntry;
 use crate::stop::{Stop, lane_unless_stopped};
 
 impl Agent {
-    /// Makes a message durable. When this returns, the message is accepted; the same key again is the same
-    /// message.
+    /// Makes a message durable. When this returns, the message is accepted; another call with the same key
+    /// accepts nothing new.
     ///
     /// # Errors
-    /// When the text is longer than the rules allow, or the chat or its ledger cannot be written. The message
+    /// Fails if the text is longer than the rules allow, or the chat or its ledger cannot be written. The message
     /// is not accepted then.
     pub async fn accept(&self, chat: &ChatKey, inbound: Inbound) -> Result<Accepted, RunError> {
         let (bytes, max) = (inbound.text.len(), self.inner.rules.message_bytes);
@@ -34,20 +34,20 @@ impl Agent {
         Ok(chat.accept(entry).await?)
     }
 
-    /// Does whatever is to be done in a chat, until nothing is. Tells how the last run ended; `None` when
-    /// there was nothing to do, or it was stopped while somebody else ran the chat.
+    /// Runs a chat until nothing is left to do. Returns the outcome of the last run; `None` if there was
+    /// nothing to do, or if it was stopped while another caller held the lane.
     ///
     /// # Errors
-    /// When somebody else runs the chat, or it cannot be read or written. A model or a tool that fails is no
-    /// error here: the person is told, and the outcome says so.
+    /// Fails if another caller keeps the lane, or the chat cannot be read or written. A failure of a model or a
+    /// tool is no error here: the person is told, and the outcome has it.
     pub async fn run(&self, chat: &ChatKey, stop: &Stop) -> Result<Option<Outcome>, RunError> {
         self.run_with(chat, stop, LaneWait::Waits).await
     }
 
-    /// As [`Agent::run`], but waits for nobody: when somebody else runs the chat, that is said at once.
+    /// Runs a chat like [`Agent::run`], but fails at once if another caller holds the lane.
     ///
     /// # Errors
-    /// As [`Agent::run`].
+    /// Fails like [`Agent::run`].
     pub async fn run_now(&self, chat: &ChatKey, stop: &Stop) -> Result<Option<Outcome>, RunError> {
         self.run_with(chat, stop, LaneWait::None).await
     }
@@ -74,7 +74,7 @@ impl Agent {
             let done = held.do_all(stop).await?;
             outcome = done.outcome.or(outcome);
             drop(held);
-            // What came in between the last look and the release would wait for nobody.
+            // A message that arrived between the last look and the release of the lane would have no run.
             if outcome == Some(Outcome::Parked)
                 || !self.inner.is_waiting(&*chat, done.inbox, outcome.as_ref()).await?
             {
@@ -83,10 +83,10 @@ impl Agent {
         }
     }
 
-    /// Answers what a parked run waits for, and goes on with it.
+    /// Gives a parked run the approval or output that it waits for, and continues it.
     ///
     /// # Errors
-    /// When nothing waits for it, and as [`Agent::run`].
+    /// Fails if no run waits for this answer, and like [`Agent::run`].
     pub async fn answer(
         &self,
         chat: &ChatKey,
@@ -109,8 +109,8 @@ impl Agent {
 }
 
 impl Engine {
-    /// Whether messages wait behind the inbox cursor. What was answered stays answered when that cannot be
-    /// read: it is told to the log, and whoever runs the chat next looks again.
+    /// Whether messages wait behind the inbox cursor. If the ledger cannot be read after an answer, the answer
+    /// still counts: the error goes to the log, and the next run of the chat looks again.
     pub(crate) async fn is_waiting(
         &self,
         chat: &dyn Chat,
@@ -133,10 +133,10 @@ impl Engine {
     }
 }
 
-/// Whether to wait for a lane that somebody else holds.
+/// Whether to wait for a lane that another caller holds.
 #[derive(Clone, Copy)]
 enum LaneWait {
-    /// Up to `lock.waitMs`.
+    /// The caller waits up to `lock.waitMs`.
     Waits,
     None,
 }

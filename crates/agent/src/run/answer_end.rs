@@ -1,7 +1,7 @@
-//! What the end of an answer means: whether the run goes on, and what the person must be told.
+//! Interprets the end of an answer: whether the run continues, and what the person must be told.
 //!
-//! A provider says why its answer ended. Only one that was complete speaks for itself; of every other the
-//! person learns what happened, in the answer and in its metadata.
+//! A provider says why its answer ended. If the answer is not complete, the person learns what happened, in the
+//! answer and in its metadata.
 
 use ship_message::{FinishReason, UiMessage, UiPart};
 
@@ -11,7 +11,7 @@ use crate::chat::last_step;
 use crate::engine::ActiveRun;
 use crate::events::Outcome;
 
-/// Whether the answer that has just come ends the run, and how.
+/// Returns the outcome of the run if the last answer ends it.
 pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Outcome> {
     let reason = progress.finish_reason.take()?;
     let message = progress.assembler.message();
@@ -19,7 +19,7 @@ pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Out
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other => {
             return silence(message, progress.start.earlier.messages > 0);
         }
-        // Calls that came before the end are whole, and their results let the model go on.
+        // Calls that came before the end are whole, and the model continues with their results.
         FinishReason::Length if has_calls(last_step(message)) => return None,
         FinishReason::Length => {
             let sentence = format!(
@@ -40,7 +40,7 @@ pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Out
     Some(outcome)
 }
 
-/// Whether a journal must know of it, because a run that goes on after a crash could not tell otherwise.
+/// Whether the journal must record the reason: after a crash, the parts of the message do not show it.
 pub(crate) fn is_odd(reason: FinishReason) -> bool {
     match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other => false,
@@ -48,8 +48,8 @@ pub(crate) fn is_odd(reason: FinishReason) -> bool {
     }
 }
 
-/// A model that says nothing and calls nothing has ended. If nobody was told anything in the whole run, the
-/// person must learn at least that.
+/// Ends a run whose model says nothing and calls nothing. If the person was told nothing in the whole run, the run
+/// fails with a sentence that says so.
 fn silence(message: &UiMessage, was_settled: bool) -> Option<Outcome> {
     if has_calls(last_step(message)) || !message.text().trim().is_empty() {
         return None;

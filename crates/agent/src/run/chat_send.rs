@@ -1,4 +1,4 @@
-//! What `chat_send` does: deliver to this chat, as often as it may, and nothing twice by accident.
+//! Delivers the texts of `chat_send` to the chat, up to the limit of a run, and none twice by accident.
 
 use ship_message::json::{Json, Object};
 
@@ -6,7 +6,7 @@ use crate::engine::ActiveRun;
 use crate::events::RunEvent;
 use crate::outbound::{DeliveredCall, DeliveredCalls, Outbound};
 
-/// Answers a call.
+/// Delivers the text of a call, unless it was delivered before, and answers the call.
 pub(crate) async fn send(
     work: &ActiveRun,
     before: &mut DeliveredCalls,
@@ -25,7 +25,7 @@ pub(crate) async fn send(
         false => delivered.call_id == call_id,
     });
     if !said_before {
-        // The key names what is sent, so that a call that is made again after a crash sends nothing.
+        // The key is derived from the content or the call, so a call that is repeated after a crash sends nothing.
         let what = match rules.chat_send_once {
             true => sending.digest(),
             false => call_id.clone(),
@@ -37,7 +37,7 @@ pub(crate) async fn send(
         }
     }
     before.calls.push(DeliveredCall { call_id, sending });
-    // The same answer whether it was delivered now or before: a call that is made again after a crash must
-    // not differ from one that was made once.
+    // The answer is the same for a delivery now and one before: a call that is repeated after a crash must look
+    // to the model like one that was made once.
     Ok(Json::Object(Object::from([("delivered", true)])))
 }

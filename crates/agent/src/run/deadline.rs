@@ -1,9 +1,9 @@
-//! How long a run may work.
+//! Limits the working time of a run.
 //!
-//! Only the time counts in which a process works on the run: the journal tells with each line how long that was,
-//! and whoever goes on counts from there. So a run that was killed does not get its time anew, and neither the
-//! night before it is gone on with nor a person who thinks about an answer uses it up. What was done since the
-//! last line is not known after a kill, and does not count.
+//! Only the time counts in which a process works on the run. Each line of the journal has the time so far, and the
+//! process that continues the run counts from there. So a kill does not give a run its time anew, and a night before
+//! the next start or a person's pause before an approval uses none of it. The work since the last line of the journal
+//! is unknown after a kill, and does not count.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use tokio::time::Instant;
 use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
 
-/// How long a run has worked.
+/// The time that a run has worked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkingTime {
-    /// In other processes, or before it was parked.
+    /// The time in other processes, or before the run was parked.
     before: Duration,
     since: Instant,
 }
 
 impl WorkingTime {
-    /// Goes on with what a journal tells.
+    /// Continues from the working time in a journal.
     pub(crate) fn go_on(journal: &Journal) -> Self {
         Self { before: Duration::from_millis(journal.worked_ms), since: Instant::now() }
     }
@@ -33,7 +33,7 @@ impl WorkingTime {
         u64::try_from(worked.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The moment at which a run must end that may work for so long.
+    /// Returns the moment at which a run must end if it may work for `allowed`.
     pub(crate) fn end_of(&self, allowed: Duration) -> Instant {
         self.since + allowed.saturating_sub(self.before)
     }
@@ -43,7 +43,7 @@ pub(crate) fn is_over(progress: &RunProgress) -> bool {
     Instant::now() >= progress.deadline
 }
 
-/// What the run ends with when its time is over.
+/// Makes the error with which a run ends when its time is over.
 pub(crate) fn exceeded(work: &ActiveRun) -> ProviderError {
     ProviderError::Failed {
         provider: work.locked.engine.provider.name().to_owned(),
@@ -51,5 +51,5 @@ pub(crate) fn exceeded(work: &ActiveRun) -> ProviderError {
     }
 }
 
-/// Why nothing more is done.
+/// The reason that the model and the person read when the time is over.
 pub(crate) const EXCEEDED: &str = "the run took longer than `context.run.deadlineMs` allows";

@@ -1,4 +1,4 @@
-//! The end of a run: its message goes into the log, and the ledger learns what the person was told.
+//! The end of a run: its message goes into the log, and the answer into the ledger.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::inbound::millis;
 use crate::inbox::answer_key;
 use crate::run_log::RunLogEntry;
 
-/// Ends a run: its message goes into the log, and then the ledger learns what the person was told.
+/// Ends a run. Its message goes into the log first and the answer into the ledger after that: after a crash between
+/// the two, the next run finds the message in the log and delivers it.
 pub(crate) async fn finish(
     work: &Arc<ActiveRun>,
     mut progress: RunProgress,
@@ -34,21 +35,21 @@ pub(crate) async fn finish(
     let mut message = progress.assembler.into_message();
     close_message(&mut message);
     if message.parts().is_empty() && start.earlier.messages > 0 {
-        // All was said in messages that are settled; the log must still know that the run has ended.
+        // Everything was said in settled messages; the log must still show that the run has ended.
         message.parts_mut().push(UiPart::StepStart(StepStartPart::default()));
     }
     if outcome == Outcome::Stopped && message.text().trim().is_empty() {
-        // Not told to listeners: whoever stopped the run knows. What is stored must not be without a word.
+        // Subscribers are not told: the person who stopped the run knows. A stored message must not be empty.
         message.parts_mut().push(UiPart::text(STOPPED));
     }
     let mut metadata = metadata(work, &outcome, mark);
-    // The ledger is told by whoever delivers the message, and by then more may have been read.
+    // The message may be delivered by a later process, and more of the ledger may have been read by then.
     metadata.set_or_remove(ANSWERS_TO, work.inbox().await.map(|seq| Json::from(seq.get())));
     message.set_metadata(metadata.into());
     let entry = message.to_json().as_object().cloned().unwrap_or_default();
     work.append(vec![entry.into()]).await?;
     if let Err(error) = close(work, &message, &start.earlier).await {
-        // What is in the log is said. What is left to do is done when the chat is run again.
+        // The message is in the log, so the answer counts. The next run of the chat does the rest.
         let fields =
             vec![("message", Json::from(work.locked.engine.surroundings.mask(&error.to_string())))];
         work.note(RunLogEntry { kind: "error", fields, ..RunLogEntry::default() });
@@ -65,27 +66,27 @@ pub(crate) async fn finish(
     Ok(outcome)
 }
 
-/// What is left to do once the message is in the log: the ledger learns of it, and the journal that the run has
-/// ended. Whoever does one of them does both, so that nobody finds the run again.
+/// Records the answer in the ledger and the end of the run in the journal, once the message is in the log. Both are
+/// done here, so that no later process finds the run unfinished.
 pub(crate) async fn close(
     work: &ActiveRun,
     message: &UiMessage,
     earlier: &SettledWork,
 ) -> Result<(), RunError> {
     deliver(work, message, earlier).await?;
-    // Last of all, so that a run that says it ended has nothing left to do.
+    // This comes last, so that a run whose journal has an end has nothing left to do.
     end(&*work.locked.lane).await
 }
 
-/// Tells the journal that its run has ended.
+/// Writes the end of a run into its journal.
 pub(crate) async fn end(lane: &dyn Lane) -> Result<(), RunError> {
     Ok(lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
 }
 
-/// What the message of a run says that was stopped before it said anything.
+/// The text of the message of a run that was stopped before it said anything.
 pub const STOPPED: &str = "(stopped)";
 
-/// The person reads the reason as the answer, so it is part of the message.
+/// Adds a sentence of ours to the message, because the person reads it as the answer.
 pub(crate) fn say(progress: &mut RunProgress, work: &ActiveRun, sentence: &str) {
     let chunk = || TextChunk { id: "sentence".to_owned(), provider_metadata: None };
     progress.push(work, Chunk::TextStart(chunk()));
@@ -113,14 +114,14 @@ pub(crate) fn metadata(work: &ActiveRun, outcome: &Outcome, mark: Option<FinishR
     metadata
 }
 
-/// Records in the ledger what the person was told by the answer, in settled messages and in the last one.
-/// Done once however often it is tried.
+/// Records the text of the answer in the ledger, from settled messages and the last one. The key of the entry
+/// makes a second attempt harmless.
 async fn deliver(
     work: &ActiveRun,
     message: &UiMessage,
     earlier: &SettledWork,
 ) -> Result<(), RunError> {
-    // Not what was sent by `chat_send`: each send has its own entry.
+    // The texts of `chat_send` are left out, because each send has its own entry.
     let text = joined(&earlier.said, &message.text());
     let to = message.metadata().and_then(|metadata| metadata.get(ANSWERS_TO)).cloned();
     let meta = to.map(|to| Object::from([(ANSWERS_TO, to)]));

@@ -1,4 +1,4 @@
-//! The work on a chat while its lane is held: what is to be done is done, one thing after the other.
+//! The work on a chat while its lane is held: one action after the other, until none is left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,14 +25,15 @@ use crate::records::{first_difference, journal_digests};
 use crate::run_log::RunLogEntry;
 use crate::stop::Stop;
 
-/// The work on a chat while its lane is held.
+/// Works on a chat while its lane is held.
 pub(crate) struct LaneLoop {
     locked: LockedChat,
-    /// Whether the context was compared with what the ledger says was answered. Nobody else changes either.
+    /// Whether the context was compared with the answers in the ledger. Once is enough, because only the holder of
+    /// the lane writes contexts and answers.
     is_compared: AtomicBool,
 }
 
-/// What was done about a chat, and how far its ledger was read.
+/// The outcome of the last run, and how far the ledger was read.
 pub(crate) struct LaneResult {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) inbox: Option<LedgerSeq>,
@@ -43,8 +44,8 @@ impl LaneLoop {
         Self { locked, is_compared: AtomicBool::new(false) }
     }
 
-    /// Does whatever is to be done, until nothing is or the run waits for somebody. The chat is read once for
-    /// each run: what a run leaves to do can only be what came in meanwhile.
+    /// Works until nothing is left to do or the run is parked. The chat is read once for each run: after a run, only
+    /// messages that arrived meanwhile can be left.
     pub(crate) async fn do_all(&self, stop: &Stop) -> Result<LaneResult, RunError> {
         let mut last = None;
         loop {
@@ -63,7 +64,7 @@ impl LaneLoop {
         }
     }
 
-    /// Does the next thing that is to be done; no outcome when nothing is.
+    /// Performs the next action. The result has no outcome if there is none.
     async fn do_next(&self, stop: &Stop) -> Result<LaneResult, RunError> {
         let (mut state, mut unread) = self.read().await?;
         if unread.queue.operation.is_some() {
@@ -94,7 +95,7 @@ impl LaneLoop {
                 Recovery::Continue(journal) => {
                     let view = match view {
                         Some(view) => view,
-                        // The log is gone; what the run answers is in the ledger still.
+                        // The log is gone, but the ledger still has the messages that the run answers.
                         None => {
                             let view = self.first_context(None, inbox, &[]).await?;
                             let read =
@@ -113,7 +114,7 @@ impl LaneLoop {
                     Some(super::step::run(&work, journal, stop).await?)
                 }
                 Recovery::RunPending => {
-                    // In a context that is gone, it was seen.
+                    // With a cursor but no log, the earlier lines were already part of the lost context.
                     let before = if inbox.is_none() { lines.as_slice() } else { &[] };
                     let view = self.first_context(view, inbox, before).await?;
                     let view = self.locked.promote(view, &lines).await?;
@@ -127,7 +128,7 @@ impl LaneLoop {
         Ok(LaneResult { outcome, inbox })
     }
 
-    /// Reads the chat, and what waits in it.
+    /// Reads the chat and its unread ledger, after adding answers that the context lacks.
     async fn read(&self) -> Result<(ChatState, UnreadLedger), RunError> {
         let mut state = self.locked.chat.state(LEDGER_PAGE).await?;
         let view = state.view.as_ref().filter(|_| !self.is_compared.load(Ordering::Relaxed));
@@ -143,10 +144,10 @@ impl LaneLoop {
         Ok((state, unread))
     }
 
-    /// Puts into an older context what the ledger says was answered since. Tells whether there was anything.
+    /// Adds to an older context the answers that only the ledger has. Returns whether there were any.
     async fn catch_up(&self, view: &View) -> Result<bool, RunError> {
         self.is_compared.store(true, Ordering::Relaxed);
-        // A conversation has no ledger but in memory, which is never newer.
+        // A conversation has its ledger in memory only, which is never newer than its log.
         if !self.locked.engine.names.keeps_messages_whole() {
             return Ok(false);
         }
@@ -166,7 +167,7 @@ impl LaneLoop {
         Ok(true)
     }
 
-    /// Makes the event that moves the cursor behind a message whose line was lost and whose answer was not.
+    /// Makes the event that moves the cursor behind an answered message whose line was lost.
     fn answered_event(&self, seq: LedgerSeq) -> ContextEvent {
         ContextEvent {
             id: format!("e_{:016x}", self.locked.engine.ids.next()),
@@ -178,8 +179,8 @@ impl LaneLoop {
         }
     }
 
-    /// Does what people have asked for, in its order, until the next thing in the ledger is a message that a run
-    /// must answer first.
+    /// Performs the queued operations in order, until the next entry of the ledger is a message that a run must
+    /// answer first.
     pub(crate) async fn do_operations(&self) -> Result<(), RunError> {
         loop {
             let (state, unread) = self.read().await?;
@@ -193,7 +194,7 @@ impl LaneLoop {
         }
     }
 
-    /// Does one: a run that was cut off or waits goes along, or ends here.
+    /// Performs one operation. An interrupted or parked run moves along with it, or ends here.
     async fn do_operation(
         &self,
         about: About,
@@ -206,14 +207,14 @@ impl LaneLoop {
         let delivered = self.is_delivered(open.as_ref()).await?;
         match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
             Recovery::Settled(journal) => {
-                // Its journal is begun; then the run is one that goes on.
+                // The journal is begun here, so that the next look finds a run to continue.
                 return Ok(self.locked.lane.begin_journal(journal.start.to_object()).await?);
             }
             Recovery::Continue(journal) | Recovery::Parked(journal) => {
                 let work = self.work(about, &view, &journal).await;
                 let mut progress = RunProgress::new(&work, journal).await;
                 if let Some(call) = progress.promised_switch(&work) {
-                    // What was promised before is done before; then this is looked at again.
+                    // The switch was promised earlier, so it comes first; the caller tries this operation again.
                     return switch(&work, &mut progress, &call).await;
                 }
                 if !stops(&work, operation).await? {
@@ -235,15 +236,15 @@ impl LaneLoop {
         operate_at_rest(&self.locked, asked, operation).await
     }
 
-    /// Whether the ledger has what the last run has said. A run that says that it ended had told the ledger
-    /// before; one that was cut off is looked for by its key, which is behind what it had read when it began.
+    /// Whether the ledger has the answer of the last run. A run that ended has delivered it before. The answer of an
+    /// interrupted run is searched by its key, behind the entries that the run had read when it began.
     async fn is_delivered(&self, open: Option<&RunStart>) -> Result<bool, RunError> {
         let Some(start) = open else { return Ok(true) };
         let key = answer_key(&start.run_id);
         Ok(self.locked.chat.entry_of(&key, start.inbox).await?.is_some())
     }
 
-    /// Closes a run whose message is in the log.
+    /// Closes a run whose message is in the log already.
     async fn close(
         &self,
         about: About,
@@ -260,7 +261,7 @@ impl LaneLoop {
         Arc::new(ActiveRun::begin(self.locked.clone(), about, view, journal).await)
     }
 
-    /// Begins the journal of a run. The log learns whether the model is told something else than before.
+    /// Begins the journal of a run. If the system blocks differ from those of the last run, the log says which.
     async fn begin(
         &self,
         work: &ActiveRun,
@@ -269,7 +270,7 @@ impl LaneLoop {
     ) -> Result<Journal, RunError> {
         journal.start.blocks = journal_digests(&work.blocks().await);
         self.locked.lane.begin_journal(journal.start.to_object()).await?;
-        // A journal of an older program says nothing of blocks.
+        // The journal of an older program has no digests of the blocks.
         let before = before.filter(|before| !before.is_empty());
         let note = before.and_then(|before| first_difference(&before, &journal.start.blocks));
         if let Some(note) = note {
@@ -278,8 +279,8 @@ impl LaneLoop {
         Ok(journal)
     }
 
-    /// A chat's first context begins with the first message that is to be answered, behind what was answered
-    /// in a context that is gone. What `lines` hold before that message is told in it, for reference.
+    /// Makes the first context of a chat, if it has none. It begins with the first unanswered message, behind the
+    /// answers of a context that is gone. The `lines` before that message are shown in it for reference.
     async fn first_context(
         &self,
         view: Option<View>,

@@ -1,4 +1,4 @@
-//! What a run does next, told from its message alone.
+//! Decides from its message alone what a run does next.
 
 use ship_message::{TextState, ToolPart, ToolState, UiPart};
 
@@ -7,24 +7,24 @@ use super::tool_calls;
 use crate::chat::{last_step, switching_call};
 use crate::engine::ActiveRun;
 
-/// What is to be done next in a run.
+/// The next action of a run.
 #[derive(PartialEq)]
 pub(super) enum NextAction {
     Ask,
     Calls,
-    /// A call has switched the context; the switch is to be made.
+    /// A call has promised a switch of the context; the switch is made now.
     Switch(Box<ToolPart>),
     Parked,
     Done,
 }
 
-/// Tells what is to be done from the message alone, so that a run goes on where it was.
+/// Decides from the message alone, so that a run continues after a crash where it was.
 pub(super) fn next(progress: &mut RunProgress, work: &ActiveRun) -> NextAction {
     let start = progress.start.clone();
     let message = progress.assembler.message();
     let parts = message.parts();
     let step = last_step(message);
-    // A text that never ended is an answer that broke off: the model is asked to go on with it.
+    // A text without an end is an answer that broke off: the model is asked to continue it.
     if step.is_empty() || step.last().is_some_and(is_unfinished) {
         return NextAction::Ask;
     }

@@ -1,4 +1,4 @@
-//! Repair: the first time that an agent writes a chat, it sets aside what a crash left half written.
+//! Repairs a chat when an agent writes to it for the first time.
 
 use ship_store::{Chat, Lane};
 
@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::RunError;
 
 impl Engine {
-    /// Sets aside what a crash left half written, the first time this agent writes a chat. No repair is silent:
+    /// Sets aside files that a crash left half written, once for each chat of this agent. No repair is silent:
     /// each is a line in the log.
     pub(crate) async fn repair_once(
         &self,
@@ -20,7 +20,7 @@ impl Engine {
             return Ok(());
         }
         self.note_repairs(chat.key(), chat.repair().await?);
-        // What is known of archived contexts is made again if it is missing.
+        // Opening the archive writes missing files about archived contexts again.
         if let Some(view) = chat.view().await? {
             ContextArchive::open(self, chat, &view).await?;
         }

@@ -1,4 +1,4 @@
-//! Making the next request fit: by its own count, and by the provider's word when it counts otherwise.
+//! Makes the next request fit, by our own count of tokens, and by the provider's if it refuses the request.
 
 use std::sync::Arc;
 
@@ -12,38 +12,38 @@ use crate::error::RunError;
 use crate::request::{PreparedRequest, last_request, not_recorded};
 use crate::run_log::RunLogEntry;
 
-/// How often the provider may say that there is no room while nothing new is said.
+/// The number of overflow errors after which a run gives up if its message does not grow in between.
 const OVERFLOWS_MAX: usize = 2;
-/// How often room is made while nothing new is said: the second time at the size that the provider's refusal of
-/// the first result names.
+/// The number of compactions while the message does not grow. The second one uses the size in the provider's refusal
+/// of the first result.
 const COMPACTIONS_MAX: usize = 2;
-/// A shorter answer is no answer.
+/// The smallest useful limit for an answer, in tokens.
 const ANSWER_MIN: u64 = 256;
 
-/// What a run knows of the sizes of its requests.
+/// Knows the sizes of a run's requests, and how often they did not fit.
 pub(crate) struct RequestFit {
-    /// How often the provider has said that a request was too large, and what it said last.
+    /// The number of overflow errors, and the last one of them.
     overflows: usize,
     overflow: Option<ProviderError>,
-    /// Whether the last request was counted.
+    /// Whether the tokens of the last request were counted.
     is_counted: bool,
-    /// How long the next answer may be.
+    /// The maximum length of the next answer, in tokens.
     answer_max: u64,
-    /// Whether room was made for the last request.
+    /// Whether the context was compacted for the last request.
     was_compacted: bool,
-    /// How often room was made since something was said.
+    /// The number of compactions since the message has grown.
     made: usize,
-    /// What the run had said at the last request: its message, and how many parts that had.
+    /// The state of the message at the last request: its id, and the number of its parts.
     said: (String, usize),
 }
 
-/// Why no request can be made that fits.
+/// The reason why no request fits.
 pub(crate) enum DoesNotFit {
-    /// The run itself takes too much: so many parts of its message are to be settled first.
+    /// The message of the run is too large: this number of its parts must be settled first.
     Settle(usize),
-    /// This is what the person reads.
+    /// Nothing can be left out; the person reads this sentence.
     Sentence(String),
-    /// The provider has said so, and nothing can be left out.
+    /// The provider has refused the request, and nothing can be left out.
     Error(ProviderError),
 }
 
@@ -68,7 +68,7 @@ impl RequestFit {
         self.was_compacted
     }
 
-    /// Whether the last request was counted.
+    /// Whether the tokens of the last request were counted.
     pub(crate) fn is_counted(&self) -> bool {
         self.is_counted
     }
@@ -77,8 +77,8 @@ impl RequestFit {
         self.overflows < OVERFLOWS_MAX
     }
 
-    /// The provider takes no request of that size: room is made before it is asked again. Nothing else of the
-    /// run is done again.
+    /// Remembers that the provider refused a request for its size, so that the context is compacted before the next
+    /// one. No other part of the run is repeated.
     pub(crate) fn overflowed(&mut self, work: &ActiveRun, error: ProviderError) {
         if let ProviderError::Overflow { observed, limit } = &error {
             let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
@@ -88,13 +88,13 @@ impl RequestFit {
                 work.locked.engine.scales.learn_limit(*limit);
             }
         }
-        // Some count the answer that is asked for as well.
+        // Some providers count the maximum length of the answer as well.
         self.answer_max = (self.answer_max / 4).max(ANSWER_MIN);
         self.overflows += 1;
         self.overflow = Some(error);
     }
 
-    /// What the model is sent, after room was made for it if it needed any.
+    /// Prepares the next request, and compacts the context first if the request is too large.
     pub(crate) async fn request(
         &mut self,
         work: &Arc<ActiveRun>,
@@ -106,7 +106,7 @@ impl RequestFit {
         self.was_compacted = false;
         let why = match &overflow {
             Some(ProviderError::Overflow { observed, limit }) => {
-                // What was refused is this very request, since nothing was said after it.
+                // The refused request was this one, because the message has not grown since.
                 if let Some(observed) = observed {
                     let scales = &work.locked.engine.scales;
                     scales.learn(scales.counted(request.pieces()).total(), *observed);
@@ -116,7 +116,7 @@ impl RequestFit {
             _ => CompactionReason::Trigger,
         };
         self.is_counted = false;
-        // Also how much is little depends on how the provider counts.
+        // Whether a request is small depends on the provider's count too, so the records are read first.
         if work.locked.engine.scales.wants_records()
             && let Err(error) = last_request(work).await
         {
@@ -139,7 +139,7 @@ impl RequestFit {
                 Ok(request)
             }
             (CompactionOutcome::Settle(count), overflow) => {
-                // The provider's word still holds when it is asked again.
+                // The provider's limit still holds for the request after settling.
                 self.overflow = overflow;
                 Err(DoesNotFit::Settle(count))
             }
@@ -155,7 +155,7 @@ impl RequestFit {
         })
     }
 
-    /// Something was said since the last request, so room may be made again.
+    /// Allows new compactions if the message has grown since the last request.
     fn notice_growth(&mut self, so_far: &UiMessage) {
         let said = (so_far.id().unwrap_or_default().to_owned(), so_far.parts().len());
         if self.said != said {

@@ -1,4 +1,4 @@
-//! A run on its way: the message that it writes, and how much of it the journal has.
+//! The progress of a run: the message that it writes, and how much of it is in the journal.
 
 use ship_context::{Journal, JournalLine};
 use ship_message::json::Object;
@@ -14,33 +14,33 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::RunEvent;
 
-/// A run on its way: the message it writes, and how much of it the journal has.
+/// The progress of a run: the message that it writes, and how much of it is in the journal.
 pub(crate) struct RunProgress {
     pub(crate) assembler: Assembler,
     pub(crate) journaled: usize,
-    /// How many of the messages before this run a request of it has shown.
+    /// The number of messages that the run log names by id only, because it has them with an earlier request.
     pub(super) logged: usize,
-    /// How often in a row an answer has broken off.
+    /// The number of answers in a row that broke off.
     pub(super) cuts: u64,
-    /// How the next request is made to fit.
+    /// Makes the next request fit.
     pub(super) fit: RequestFit,
     pub(crate) start: ship_context::RunStart,
     pub(crate) deadline: Instant,
     pub(crate) time: WorkingTime,
-    /// Why the answer that has just come ended.
+    /// The reason for the end of the last answer, until it is handled.
     pub(crate) finish_reason: Option<FinishReason>,
-    /// Why the answer is not what it should be, for its metadata.
+    /// The reason why the answer is incomplete, for its metadata.
     pub(crate) mark: Option<FinishReason>,
 }
 
-/// The messages up to the last answer were in a request before.
+/// Returns the number of messages up to the last answer, all of which an earlier request has shown.
 async fn seen_before(work: &ActiveRun) -> usize {
     let said = work.context().await;
     said.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
 }
 
 impl RunProgress {
-    /// A run as its journal tells it.
+    /// Restores a run from its journal.
     pub(crate) async fn new(work: &ActiveRun, journal: Journal) -> Self {
         let time = WorkingTime::go_on(&journal);
         Self {
@@ -57,14 +57,14 @@ impl RunProgress {
         }
     }
 
-    /// Goes on with another message, which a journal was begun for.
+    /// Continues with another message, after its journal was begun.
     pub(crate) fn take_over(&mut self, journal: Journal) {
         self.journaled = journal.message.parts().len();
         self.assembler = Assembler::new(journal.start.message_id.clone(), Some(journal.message));
         self.start = journal.start;
     }
 
-    /// The call whose switch is the next thing to do.
+    /// Returns the call whose switch is the next action of the run.
     pub(crate) fn promised_switch(&mut self, work: &ActiveRun) -> Option<ToolPart> {
         match next(self, work) {
             NextAction::Switch(call) => Some(*call),
@@ -72,25 +72,25 @@ impl RunProgress {
         }
     }
 
-    /// How many steps the run has made, also before it was cut off or parked, or settled.
+    /// Returns the number of steps of the run, including those before a crash, a pause or settling.
     pub(super) fn steps(&mut self) -> usize {
         let parts = self.assembler.message().parts();
         let now = parts.iter().filter(|part| matches!(part, UiPart::StepStart(_))).count();
         now + usize::try_from(self.start.earlier.steps).unwrap_or(usize::MAX / 2)
     }
 
-    /// Takes a chunk, and tells whoever listens.
+    /// Adds a chunk to the message, and sends it to subscribers.
     pub(crate) fn push(&mut self, work: &ActiveRun, chunk: Chunk) {
         take(&mut self.assembler, work, chunk);
     }
 
-    /// Journals the parts that the journal does not have yet.
+    /// Journals the parts that are not in the journal yet.
     pub(super) async fn journal_all(&mut self, work: &ActiveRun) -> Result<(), RunError> {
         let lines = self.new_lines();
         self.journal_lines(work, lines).await
     }
 
-    /// Journals an answer that has come: its parts, and how it ended.
+    /// Journals a complete answer: its parts, and an unusual reason for its end.
     pub(super) async fn journal_answer(
         &mut self,
         work: &ActiveRun,
@@ -113,7 +113,7 @@ impl RunProgress {
         lines
     }
 
-    /// A line of the journal, with the time that the run has worked.
+    /// Makes a line of the journal, with the time that the run has worked.
     pub(crate) fn timed(&self, line: JournalLine) -> Object {
         line.into_object_after(self.time.millis())
     }
@@ -125,7 +125,7 @@ impl RunProgress {
         Ok(())
     }
 
-    /// Journals what part `at` is now.
+    /// Journals the present state of part `at`.
     pub(crate) async fn journal_part(
         &mut self,
         work: &ActiveRun,
@@ -142,7 +142,7 @@ fn line(parts: &[UiPart], at: usize, time: WorkingTime) -> Object {
     JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object_after(time.millis())
 }
 
-/// A chunk that does not fit is the provider's mistake; the message stays as it was.
+/// Adds a chunk to a message. A chunk that does not fit is the provider's mistake, and leaves the message unchanged.
 pub(super) fn take(assembler: &mut Assembler, work: &ActiveRun, chunk: Chunk) {
     if assembler.push(chunk.clone()).is_ok() {
         work.tell(&RunEvent::Chunk(chunk));

@@ -1,7 +1,7 @@
-//! Settling: a run that outgrows the window goes on in a new message.
+//! Settling: a run that outgrows the window continues in a new message.
 //!
-//! What it has so far is put into the log, so that it can be pruned and summed up like anything else; see
-//! `ship_context::SettledWork`. Nothing is done again, and nobody who listens notices.
+//! The parts so far go into the log, so that they can be pruned and summarised like other messages; see
+//! `ship_context::SettledWork`. No work is repeated, and subscribers do not notice.
 
 use ship_context::{Journal, SETTLED, close_message};
 use ship_message::{StepStartPart, UiMessage, UiPart};
@@ -12,7 +12,8 @@ use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::Outcome;
 
-/// Settles the first `count` parts of the message that a run writes.
+/// Settles the first `count` parts of a run's message. The log gets them before the new journal begins: after a crash
+/// between the two, recovery finds the message in the log and begins the new journal itself.
 pub(crate) async fn settle(
     work: &ActiveRun,
     progress: &mut RunProgress,
@@ -39,7 +40,7 @@ fn settled(work: &ActiveRun, so_far: &UiMessage, count: usize) -> UiMessage {
     message.parts_mut().truncate(count);
     close_message(&mut message);
     if message.parts().is_empty() {
-        // A message has a part, whatever it says.
+        // A message must have at least one part.
         message.parts_mut().push(UiPart::StepStart(StepStartPart::default()));
     }
     let mut metadata = finish::metadata(work, &Outcome::Done, None);

@@ -1,4 +1,4 @@
-//! Steps: asking the model, and what becomes of its answer.
+//! The steps of a run: asking the model, and handling its answer.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::request::ModelCall;
 use crate::run_log::RunLogEntry;
 use crate::stop::Stop;
 
-/// Does a run to its end, from wherever its journal says it is.
+/// Works on a run until it ends or parks, from the place that its journal shows.
 pub(crate) async fn run(
     work: &Arc<ActiveRun>,
     journal: Journal,
@@ -84,14 +84,14 @@ pub(crate) async fn run(
     finish(work, progress, outcome).await
 }
 
-/// Whether a run goes on.
+/// Whether a run continues after a boundary.
 #[derive(PartialEq)]
 enum BoundaryOutcome {
     On,
     Stops,
 }
 
-/// Between two steps, what people have asked for meanwhile is done.
+/// Performs the operations that people have asked for during the last step.
 async fn boundary(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
@@ -108,14 +108,14 @@ async fn boundary(
     }
 }
 
-/// Asks the model once. Gives an outcome when that ends the run.
+/// Asks the model once. Returns an outcome if that ends the run.
 async fn ask(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
     stop: &Stop,
 ) -> Result<Option<Outcome>, RunError> {
     let mut so_far = progress.assembler.message().clone();
-    // After an answer that broke off, the step has begun already.
+    // After an answer that broke off, the next step has begun already; the request must not contain its start.
     match so_far.parts().last() {
         Some(UiPart::StepStart(_)) => drop(so_far.parts_mut().pop()),
         _ => progress.push(work, Chunk::StartStep),
@@ -158,13 +158,13 @@ async fn ask(
     };
     match answered {
         Err(ProviderError::Cut { .. }) if progress.cuts < agent.rules.retries => {
-            // What came is kept, unfinished as it is, and the model goes on from there: asking for the
-            // whole answer again would tell the person everything twice.
+            // The unfinished answer is kept, and the model continues it: a new answer from the start would tell the
+            // person everything twice.
             progress.cuts += 1;
             progress.push(work, notice("cut", "The answer broke off; I ask the model to go on."));
             progress.push(work, Chunk::FinishStep);
-            // A text may have ended before the call behind it was cut off. The step that begins here says
-            // that this was not the end, to `next` and to whoever goes on after a crash.
+            // A text may have ended before the call behind it was cut off. The new step shows that this was not the
+            // end, to `next` and to the process that continues the run after a crash.
             progress.push(work, Chunk::StartStep);
             progress.journal_all(work).await?;
             Ok(None)
@@ -184,7 +184,7 @@ async fn ask(
     }
 }
 
-/// The provider's failure as the person reads it; the log has it as well.
+/// Logs a provider's failure, and turns it into the sentence for the person.
 fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
     let mask = |text: &str| work.locked.engine.surroundings.mask(text);
     let told = mask(&error.to_string());
@@ -193,7 +193,7 @@ fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
     work.note(RunLogEntry {
         kind: "error",
         fields: vec![("code", error.code().into())],
-        // What a provider says may quote what people said, so it counts as text.
+        // A provider's error may quote messages, so it counts as text and is subject to `llm.logMessages`.
         texts: vec![("error", Json::from(told.as_str()))],
         ..RunLogEntry::default()
     });
@@ -205,7 +205,7 @@ fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
     })
 }
 
-/// A run that waits stays in its journal, and the lane is free.
+/// Parks a run: it stays in its journal, and the lane becomes free.
 fn park(work: &ActiveRun, progress: &RunProgress) -> Outcome {
     work.tell(&RunEvent::Ended {
         run_id: progress.start.run_id.clone(),
@@ -215,7 +215,7 @@ fn park(work: &ActiveRun, progress: &RunProgress) -> Outcome {
     Outcome::Parked
 }
 
-/// Tells the log what came back: the parts that this step has added.
+/// Writes the response to the run log: the parts that this step has added, and the usage.
 fn note_response(
     work: &ActiveRun,
     progress: &mut RunProgress,

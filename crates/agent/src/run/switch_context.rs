@@ -1,9 +1,9 @@
-//! An operation in the middle of a run: what the run has so far stays in the context that is left, and it goes
-//! on in the other with nothing but what the person waits for, and the call that switched.
+//! An operation in the middle of a run: the parts so far stay in the context that the run leaves, and the run
+//! continues in the other with only the open request and the call that switched.
 //!
-//! Nothing of it is remembered but in the logs. The call is answered and in the journal; the message that is left
-//! behind says what was taken along; the head of the next log says which message that was. Whoever goes on after
-//! a crash sees from these what is left to do.
+//! The logs alone hold the state of a switch. The answer of the call is in the journal, the message left behind lists
+//! the messages that were taken along, and the head of the next log names the message left behind. After a crash,
+//! the process that continues the run reads from these what is left to do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +24,10 @@ use crate::error::RunError;
 use crate::events::{Outcome, RunEvent, notice};
 use crate::inbox::NextInput;
 
-/// How often the ledger is looked at while a model answers or a tool runs.
+/// The interval at which the ledger is read while a model answers or a tool runs.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// The operation that a call stands for. Its output names the context that it promised.
+/// Returns the operation of a call. The output of the call names the context that it promised.
 fn operation_of(call: &ToolPart) -> ContextOperation {
     let text = |key: &str| text_of(call, key);
     match call.name().unwrap_or_default() {
@@ -40,7 +40,7 @@ fn operation_of(call: &ToolPart) -> ContextOperation {
     }
 }
 
-/// A text of a call's input that is not empty.
+/// Returns a field of a call's input as text, unless it is blank.
 fn text_of(call: &ToolPart, key: &str) -> Option<String> {
     let value = call.input().and_then(|input| input.get(key)).and_then(Json::as_str);
     value.filter(|text| !text.trim().is_empty()).map(str::to_owned)
@@ -50,13 +50,13 @@ fn active_id(call: &ToolPart) -> Option<&str> {
     call.output()?.get("active")?.get("contextId")?.as_str()
 }
 
-/// Makes the switch that a call has asked for.
+/// Makes the switch that a call has promised.
 pub(crate) async fn switch(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
     call: &ToolPart,
 ) -> Result<(), RunError> {
-    // What the call has promised must be known before the log that it leaves is sealed.
+    // The promise must be on disk before the log that the run leaves is sealed.
     progress.journal_switch(work, call.call_id()).await?;
     let call_id = Some(call.call_id());
     let operation = operation_of(call);
@@ -80,7 +80,8 @@ pub(crate) async fn switch(
     Ok(())
 }
 
-/// What a call has promised cannot be had any more: somebody was faster, while nobody held the lane.
+/// Turns the answer of a call into an error, because the promised switch became impossible while the run did not
+/// hold the lane.
 async fn refuse(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
@@ -93,21 +94,21 @@ async fn refuse(
     progress.journal_switch(work, call.call_id()).await
 }
 
-/// What goes along, as long as nothing is left.
+/// Returns the messages that move along, before the run leaves anything behind.
 async fn moving(work: &ActiveRun) -> Result<OpenRequest, RunError> {
     let view = work.locked.chat.view().await?;
     let current = view.map(|view| current_ids(&view, &work.run_id)).unwrap_or_default();
     Ok(OpenRequest { current, ..OpenRequest::default() })
 }
 
-/// Whether a run must end before an operation can be done. One that would change nothing ends nothing.
+/// Whether a run must end before an operation. An operation that would change nothing ends no run.
 pub(crate) async fn stops(
     work: &ActiveRun,
     operation: &ContextOperation,
 ) -> Result<bool, RunError> {
     match operation {
-        // The question that the run answers stays behind with it, so there is always something to leave, also
-        // where nothing was said before that question.
+        // The question stays behind with the run that answers it, so there is always something to leave, even if
+        // nothing was said before that question.
         ContextOperation::Clear => Ok(true),
         ContextOperation::Undo if is_in_place(work).await? => Ok(false),
         operation => {
@@ -117,18 +118,18 @@ pub(crate) async fn stops(
     }
 }
 
-/// Whether what an undo takes back is in the context that the run is in.
+/// Whether an undo concerns the context of the run itself.
 async fn is_in_place(work: &ActiveRun) -> Result<bool, RunError> {
     let view = work.locked.chat.view().await?;
     Ok(view.is_some_and(|view| undo_stays(&work.locked.engine, &view)))
 }
 
-/// Waits until a person has asked for something that ends this run: whoever wants to be elsewhere does not wait
-/// for an answer.
+/// Waits until a person asks for an operation that ends this run: a person who wants another context does not wait
+/// for the answer.
 pub(crate) async fn stopped_by_somebody(work: &ActiveRun) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        // What cannot be read now is looked at again, here or at the end of the step.
+        // After a read error, the ledger is read again, here or at the end of the step.
         let queue = NextInput::read(&work.locked.engine, &*work.locked.chat, work.inbox().await);
         if let Ok(NextInput { operation: Some((_, operation)), .. }) = queue.await
             && stops(work, &operation).await.unwrap_or_default()
@@ -138,7 +139,7 @@ pub(crate) async fn stopped_by_somebody(work: &ActiveRun) {
     }
 }
 
-/// Does what a person has asked for while a run goes on.
+/// Performs a person's operation in the middle of a run.
 pub(crate) async fn operate_midway(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
@@ -167,7 +168,7 @@ pub(crate) async fn operate_midway(
     tell(&work.locked, asked, &operated).await
 }
 
-/// Leaves what the run has so far in the log, once.
+/// Writes the run's parts so far into the log that it leaves, unless they are there already.
 async fn leave(
     work: &ActiveRun,
     progress: &mut RunProgress,
@@ -184,7 +185,8 @@ async fn leave(
         let moved: Vec<&str> = said.iter().filter(is_current).filter_map(|it| it.id()).collect();
         let metadata = finish::metadata(work, &Outcome::Done, None);
         let mut left = message_left_behind(&so_far, metadata, &moved);
-        // What was taken along must be told, also when the run has said nothing since it was settled.
+        // The message also lists what was taken along, so it is needed even if the run has said nothing since it
+        // was settled.
         let ends_with_question = || said.last().is_some_and(|last| last.role() == Role::User);
         if left.parts().is_empty() && !ends_with_question() {
             left.parts_mut().push(UiPart::StepStart(StepStartPart::new()));
@@ -198,7 +200,7 @@ async fn leave(
     Ok(OpenRequest { current, settled, ..OpenRequest::default() })
 }
 
-/// Goes on in the context that is now the active one.
+/// Continues the run in the context that is active now.
 async fn go_on(
     work: &ActiveRun,
     progress: &mut RunProgress,
@@ -217,7 +219,7 @@ async fn go_on(
 }
 
 impl RunProgress {
-    /// Sees to it that the journal has the answer of a call, on disk.
+    /// Journals the answer of a call, and returns when it is on disk.
     async fn journal_switch(&mut self, work: &ActiveRun, call_id: &str) -> Result<(), RunError> {
         let is_it = |part: &UiPart| matches!(part, UiPart::Tool(tool) if tool.call_id() == call_id);
         match self.assembler.message().parts().iter().position(is_it) {

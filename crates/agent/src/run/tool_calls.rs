@@ -1,4 +1,4 @@
-//! Tool calls: whether they may run, running them, and what became of them.
+//! Tool calls: their approval, their execution and their results.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::inbound::CallAnswer;
 use crate::stop::Stop;
 use crate::tool::{ToolContext, ToolHost};
 
-/// How it went with the calls of a step.
+/// The outcome of the calls of a step.
 #[derive(PartialEq, Eq)]
 pub(crate) enum CallsOutcome {
     /// Everything that can be done now is done.
@@ -30,15 +30,15 @@ pub(crate) fn runs_on_client(work: &ActiveRun, tool: &ToolPart) -> bool {
     tool.name().is_some_and(|name| work.locked.engine.rules.client.contains(name))
 }
 
-/// What is to be done about one call.
+/// The action that one call needs.
 enum CallAction {
-    /// Nothing now: it has ended, or waits for somebody.
+    /// The call needs nothing now: it has ended, or waits for a person or the client.
     Nothing,
-    /// Ask a person.
+    /// A person must approve the call.
     AskApproval,
-    /// The person said no.
+    /// The person has denied the call.
     Deny,
-    /// Do it.
+    /// The tool runs now.
     Run,
 }
 
@@ -64,7 +64,7 @@ fn todo(work: &ActiveRun, tool: &ToolPart) -> CallAction {
     }
 }
 
-/// Does what can be done about the open calls of the message, in their order.
+/// Performs the actions that the open calls of the message need, in their order.
 pub(crate) async fn run(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
@@ -78,7 +78,7 @@ pub(crate) async fn run(
             CallAction::AskApproval => {
                 let chunk = Chunk::ToolApprovalRequest {
                     call_id: tool.call_id().to_owned(),
-                    // Derived from the call, so that asking again after a crash is the same question.
+                    // The id is derived from the call, so that a repeated question after a crash is the same one.
                     approval_id: format!("approve_{}", tool.call_id()),
                     descriptor: None,
                     input_schema_input: None,
@@ -103,7 +103,7 @@ pub(crate) async fn run(
     Ok(CallsOutcome::All)
 }
 
-/// Makes one call, and gives the chunk that tells what became of it; none when the person stopped the run.
+/// Runs the tool of one call. Returns the chunk with its result; `None` if the person stopped the run.
 async fn run_one(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
@@ -123,7 +123,8 @@ async fn run_one(
         return Ok(Some(Chunk::ToolOutputError { tool: chunk, error_text }));
     }
     if !tool.is_safe_to_repeat() {
-        // On disk before the effect: after a crash nobody would know whether it happened.
+        // This line must be on disk before the tool runs: after a crash, recovery sees that the effect may have
+        // happened, and does not repeat it.
         let begun = progress.timed(JournalLine::Begun { at });
         work.locked.lane.journal(vec![begun], Synced::Now).await?;
     }
@@ -140,7 +141,7 @@ async fn run_one(
         operations: Arc::clone(work) as Arc<dyn ToolHost>,
     };
     let input = call.input().cloned().unwrap_or_default();
-    // A task of its own: a panic ends that task alone.
+    // The tool has a task of its own, so that a panic ends only this task.
     let mut task = tokio::spawn(tool.run(input, context));
     let limit = work.locked.engine.rules.tool_deadline;
     let result = tokio::select! {
@@ -172,7 +173,7 @@ async fn run_one(
     }))
 }
 
-/// The journal line that an answer from outside makes; none when nothing waits for it.
+/// Makes the journal line of an answer from outside; `None` if no call waits for it.
 pub(crate) fn answered(journal: &Journal, answer: CallAnswer) -> Option<JournalLine> {
     let parts = journal.message.parts();
     let find = |fits: &dyn Fn(&ToolPart) -> bool| {

@@ -1,4 +1,4 @@
-//! What a tool can have done to the chat of its run.
+//! The operations on the chat of its run that a tool may ask for.
 
 use ship_message::json::{Json, Object};
 use ship_store::ContextEvent;
@@ -65,7 +65,7 @@ impl ToolHost for ActiveRun {
             let position = self.locked.lane.append(vec![event.into()], log.position).await;
             log.position = position.map_err(|error| error.to_string())?;
             if load {
-                // The blocks change now anyway, so the model sees the skills as they are.
+                // The system blocks change now anyway, so they also get the current list of skills.
                 log.sources.skills = skills;
                 log.loaded.push(name.clone());
                 answer("loaded; its text is in the system blocks from now on")
