@@ -55,7 +55,7 @@ impl Agent {
             surroundings: Arc::new(NoProject),
             rules: Rules::default(),
             clock: Arc::new(SystemClock),
-            ids: Arc::new(RandomIds::default()),
+            ids: Arc::new(RandomIds),
             log: Arc::new(NoLog),
         })
     }

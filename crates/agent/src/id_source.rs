@@ -1,7 +1,5 @@
 //! The source of new ids.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 /// Gives new ids.
 pub trait IdSource: Send + Sync {
     /// Returns a number that was not given before.
@@ -9,17 +7,12 @@ pub trait IdSource: Send + Sync {
 }
 
 /// Random ids, which cannot be guessed or repeated.
-#[derive(Debug, Default)]
-pub struct RandomIds {
-    count: AtomicU64,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RandomIds;
 
 impl IdSource for RandomIds {
     fn next(&self) -> u64 {
-        use std::hash::{BuildHasher, Hasher};
-        // Each `RandomState` is keyed by the system's randomness and differs from the one before.
-        let mut hasher = std::hash::RandomState::new().build_hasher();
-        hasher.write_u64(self.count.fetch_add(1, Ordering::Relaxed));
-        hasher.finish()
+        // A machine without randomness could make no connection either, and an id that repeats loses messages.
+        getrandom::u64().expect("the system gives random numbers")
     }
 }

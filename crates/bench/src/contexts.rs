@@ -129,7 +129,7 @@ impl Aged {
             rules: Rules::default(),
             log: Arc::new(NoLog),
             clock: Arc::new(SystemClock),
-            ids: Arc::new(RandomIds::default()),
+            ids: Arc::new(RandomIds),
         });
         match agent.operate(&self.chat, operation.clone(), "terminal").await.map_err(failed)? {
             OperationOutcome::Done(_) => Ok(begun.elapsed()),

@@ -85,7 +85,7 @@ fn agent(store: Arc<FileStore>) -> Agent {
         rules: Rules::default(),
         log: Arc::new(NoLog),
         clock: Arc::new(ManualClock::default()),
-        ids: Arc::new(RandomIds::default()),
+        ids: Arc::new(RandomIds),
     })
 }
 

@@ -57,7 +57,7 @@ impl Talk {
             rules: self.rules.clone(),
             log: Arc::new(NoLog),
             clock,
-            ids: Arc::new(RandomIds::default()),
+            ids: Arc::new(RandomIds),
         });
         Ok((store, agent))
     }

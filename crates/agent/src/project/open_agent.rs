@@ -93,7 +93,7 @@ impl AgentParts {
             rules,
             log: Arc::new(ProjectRunLog { logs: LogWriter::new(project, Arc::clone(&clock)) }),
             clock,
-            ids: Arc::new(RandomIds::default()),
+            ids: Arc::new(RandomIds),
         })
     }
 }

@@ -124,7 +124,7 @@ impl Local {
             surroundings: Arc::new(NoProject),
             rules: setup.rules.clone(),
             clock,
-            ids: Arc::new(RandomIds::default()),
+            ids: Arc::new(RandomIds),
             log: Arc::new(NoLog),
         });
         Self { agent, store }

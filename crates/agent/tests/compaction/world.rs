@@ -211,7 +211,7 @@ fn agent(
         rules,
         log: Arc::clone(log) as Arc<dyn RunLog>,
         clock: Arc::new(clock.clone()),
-        ids: Arc::new(RandomIds::default()),
+        ids: Arc::new(RandomIds),
     })
 }
 

@@ -135,7 +135,7 @@ impl TestAgent {
             rules: setup.rules.clone(),
             clock: Arc::new(setup.clock.clone()),
             ids: match setup.many_runs {
-                true => Arc::new(RandomIds::default()),
+                true => Arc::new(RandomIds),
                 false => Arc::new(OneId),
             },
             log: Arc::clone(&log) as Arc<dyn RunLog>,

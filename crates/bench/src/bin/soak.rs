@@ -86,6 +86,5 @@ fn soak(seconds: u64, seed: u64) -> Result<String, String> {
 
 /// A seed that differs from run to run, printed so that the run can be repeated.
 fn random_seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::hash::RandomState::new().build_hasher().finish() % 1_000_000_000
+    getrandom::u64().expect("the system gives random numbers") % 1_000_000_000
 }

@@ -5,7 +5,6 @@
 //! the budget is not begun: the person learns at once what the provider asks for.
 
 use std::future::Future;
-use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::time::{Duration, SystemTime};
 
@@ -53,8 +52,8 @@ impl Pace for SystemPace {
     }
 
     fn draw(&self) -> u64 {
-        // The standard library seeds each of these differently, which is enough randomness for a wait.
-        RandomState::new().hash_one(())
+        // Without randomness no connection could be encrypted either.
+        getrandom::u64().expect("the system gives random numbers")
     }
 
     fn wait(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

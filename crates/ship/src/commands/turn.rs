@@ -345,5 +345,5 @@ pub(crate) fn notice(part: &Object) -> Option<Notice<'_>> {
 /// Returns sixteen random hex digits.
 fn new_id() -> String {
     use ship_agent::IdSource;
-    format!("{:016x}", ship_agent::RandomIds::default().next())
+    format!("{:016x}", ship_agent::RandomIds.next())
 }

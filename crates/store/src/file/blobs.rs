@@ -2,10 +2,8 @@
 //!
 //! The path is `blobs/sha256/<2 hex>/<64 hex>`. A blob is complete before it gets its name, and never changes.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
@@ -79,9 +77,8 @@ fn write_new(env: &Env, folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), 
 /// Creates a file under a name that no process uses. A process id in the name would not do, because two containers
 /// may share a folder and a process id.
 fn unfinished(env: &Env, folder: &Path) -> io::Result<(PathBuf, Box<dyn DiskFile>)> {
-    static MADE: AtomicU64 = AtomicU64::new(0);
     loop {
-        let random = RandomState::new().hash_one(MADE.fetch_add(1, Ordering::Relaxed));
+        let random = getrandom::u64()?;
         let millis = env.options.now().millis();
         let aside = folder.join(format!("{millis}-{random:016x}{UNFINISHED}"));
         match env.disk.open(&aside, OpenMode::Create) {
