@@ -1,4 +1,4 @@
-//! `chat_send`: deliver a text to this chat, now.
+//! The tool `chat_send`, which delivers a text to this chat at once.
 
 use crate::outbound::Outbound;
 use crate::tool::Tool;
@@ -6,7 +6,7 @@ use crate::tool::Tool;
 const DESCRIPTION: &str =
     "Delivers a text, with attachments if there are any, to the person in this chat at once.";
 
-/// The tool. The ledger knows what was sent, so that sending again sends nothing.
+/// Makes the tool. It is safe to repeat, because the ledger prevents a second delivery.
 pub(super) fn chat_send() -> Tool {
     Tool::new("chat_send", DESCRIPTION, |outbound: Outbound, context| async move {
         if outbound.text.is_empty() {

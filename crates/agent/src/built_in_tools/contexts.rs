@@ -1,4 +1,4 @@
-//! The tools for contexts: what a model is told of them is in `ship_context`, what they do in `contexts`.
+//! The tools for contexts. Their part of the system prompt is in `ship_context`, their work in `contexts`.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -44,9 +44,8 @@ const HISTORY: &str = "\
 Use when the person refers to something that was said earlier in this chat and is not in view. Shows earlier \
 messages once, for reference only, the newest first to be chosen.";
 
-/// Makes the tools to leave a context and come back, in the order in which a model is told of them. A call that
-/// switches only promises to: the switch is made when all calls of its step are answered, so each may be called
-/// again.
+/// Makes the tools for contexts, in the order in which a model is told of them. All are safe to repeat: a call that
+/// switches only promises it, and the switch is made when all calls of its step are answered.
 pub fn context_tools() -> Vec<Tool> {
     let tools = [
         tool("chat_context_new", NEW, ContextToolInput::New),

@@ -1,4 +1,4 @@
-//! `skills_list`, `skills_load` and `skills_unload`.
+//! The tools `skills_list`, `skills_load` and `skills_unload`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ struct SkillName {
     name: String,
 }
 
-/// The three tools. Loading what is loaded changes nothing, so each may be called again.
+/// Makes the three tools. All are safe to repeat, because loading a loaded skill changes nothing.
 pub(super) fn skill_tools() -> [Tool; 3] {
     let list = "Lists the skills there are, with what each is for and whether it is loaded.";
     let load = "Loads a skill: its text is there from the next step on, until it is unloaded.";

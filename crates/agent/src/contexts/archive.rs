@@ -1,7 +1,7 @@
-//! The shelf: what is known of the archived contexts of a chat, in files that anybody may read.
+//! The archive of a chat's contexts: an index and a snapshot of each, in files that other programs may read.
 //!
-//! All of it is derived. It is written after an operation is published, and made again from the sealed logs
-//! when an operation was published and the files do not know of it.
+//! All of it is derived from the sealed logs. It is written after an operation is published, and made again if a
+//! crash has kept an operation out of it.
 
 use std::collections::HashSet;
 
@@ -21,17 +21,17 @@ use crate::context_operation::ContextName;
 use crate::engine::Engine;
 use crate::error::RunError;
 
-/// How many sealed logs are looked at in one go.
+/// The number of sealed logs that are read at once.
 const PAGE: usize = 64;
 
-/// What is known of the archived contexts of a chat.
+/// The index of a chat's archived contexts, with access to their snapshots.
 pub(crate) struct ContextArchive<'a> {
     pub(super) agent: &'a Engine,
     chat: &'a dyn Chat,
     pub(crate) index: Index,
 }
 
-/// How a context was left, as the head of the log after it tells.
+/// The departure from a context, read from the head of the log after it.
 pub(super) struct Departure {
     pub(super) at: Timestamp,
     pub(super) reason: String,
@@ -40,7 +40,7 @@ pub(super) struct Departure {
 }
 
 impl Departure {
-    /// None when the log was not published by an operation.
+    /// Reads a departure; `None` if the log was not published by an operation.
     fn of(head: &Head) -> Option<Self> {
         let operation = head.carry.get(OPERATION)?;
         let text = |key: &str| operation.get(key).and_then(Json::as_str);
@@ -54,7 +54,7 @@ impl Departure {
 }
 
 impl<'a> ContextArchive<'a> {
-    /// Opens it, and makes it up to date if it is not.
+    /// Opens the archive, and rebuilds it if it is out of date.
     pub(crate) async fn open(
         agent: &'a Engine,
         chat: &'a dyn Chat,
@@ -73,7 +73,7 @@ impl<'a> ContextArchive<'a> {
         }
     }
 
-    /// Makes it again from the sealed logs: the newest log of each context is what it was left as.
+    /// Makes the archive again from the sealed logs. The newest log of each context shows how it was left.
     async fn rebuild(agent: &'a Engine, chat: &'a dyn Chat, view: &View) -> Result<Self, RunError> {
         let mut shelf = Self { agent, chat, index: Index::default() };
         let mut seen = HashSet::from([view.head.context.clone()]);
@@ -100,7 +100,7 @@ impl<'a> ContextArchive<'a> {
         Ok(shelf)
     }
 
-    /// Takes away what is written of contexts that are not archived: somebody was killed before he could.
+    /// Removes the files of contexts that are not archived; a process that was killed may have left them.
     async fn tidy(&self) -> Result<(), RunError> {
         for context in self.chat.archived_contexts().await? {
             if !self.has(&context) {
@@ -114,8 +114,8 @@ impl<'a> ContextArchive<'a> {
         self.index.items().iter().any(|item| item.context == *context)
     }
 
-    /// Lists the context of a sealed log behind those that were left later, and writes it down again if that is
-    /// missing.
+    /// Lists the context of a sealed log behind those that were left later. Writes its snapshot again if it is
+    /// missing or belongs to another log.
     async fn put_back(&mut self, log: &SealedLog, left: &Departure) -> Result<(), RunError> {
         let known = self.chat.derived(Derived::Context(log.head.context.clone())).await?;
         let known = known.and_then(|state| Snapshot::read(state.value));
@@ -150,7 +150,7 @@ impl<'a> ContextArchive<'a> {
         Snapshot::archived(messages, known, archived, self.limits())
     }
 
-    /// What a context that is about to be left will be known as; none when nothing was said in it.
+    /// Makes the snapshot of a context that is about to be left.
     pub(super) fn leave(
         &self,
         view: &View,
@@ -171,7 +171,7 @@ impl<'a> ContextArchive<'a> {
         self.agent.rules.contexts.snapshot
     }
 
-    /// Keeps the snapshot of the context that was just left, and lists it first.
+    /// Writes the snapshot of the context that was just left, and lists it first.
     pub(super) async fn keep(&mut self, snapshot: &Snapshot, of: &View) -> Result<(), RunError> {
         self.write_down(snapshot, of).await?;
         if let Some(item) = IndexItem::of(snapshot) {
@@ -193,19 +193,19 @@ impl<'a> ContextArchive<'a> {
         }
     }
 
-    /// A context that is active is not on the shelf.
+    /// Removes a context from the archive, because it is active now.
     pub(super) async fn take(&mut self, context: &ContextId) -> Result<(), RunError> {
         self.index.remove(context);
         Ok(self.chat.remove_derived(Derived::Context(context.clone())).await?)
     }
 
-    /// Writes the list, which knows of everything up to this place.
+    /// Writes the index, which is complete up to this position.
     pub(super) async fn write(&self, position: Position, crc: u32) -> Result<(), RunError> {
         let state = DerivedState { value: self.index.to_object(), position, crc };
         Ok(self.chat.put_derived(Derived::ContextIndex, state).await?)
     }
 
-    /// The snapshot of a context; made again if somebody took it away.
+    /// Reads the snapshot of a context, and makes it again if its file is gone.
     pub(crate) async fn read(&self, context: &ContextId) -> Result<Option<Snapshot>, RunError> {
         let state = self.chat.derived(Derived::Context(context.clone())).await?;
         if let Some(snapshot) = state.and_then(|state| Snapshot::read(state.value)) {
@@ -218,12 +218,12 @@ impl<'a> ContextArchive<'a> {
         Ok(state.and_then(|state| Snapshot::read(state.value)))
     }
 
-    /// Finds the context that somebody means, or those that they may mean.
+    /// Finds the context with this id or these words. Returns the possible ones if no single one matches.
     pub(crate) async fn find(
         &self,
         which: &str,
     ) -> Result<Result<Snapshot, Vec<ContextName>>, RunError> {
-        // Who names one exactly need not wait until all of them are read.
+        // For an exact id, only one snapshot is read instead of all of them.
         let items = self.index.items();
         let exactly = match which.trim() {
             "last" | "-" => items.first(),
@@ -252,7 +252,7 @@ impl<'a> ContextArchive<'a> {
         })
     }
 
-    /// The active context, as far as somebody wants to look at it.
+    /// Makes the snapshot of the active context.
     pub(super) fn active(&self, view: &View) -> Snapshot {
         super::list::snapshot(self.agent, view)
     }
@@ -263,7 +263,7 @@ pub(super) fn known(head: &Head) -> ContextFacts<'_> {
     ContextFacts { context: &head.context, created_at: since, title: title_in(head) }
 }
 
-/// What a head says of the operation that publishes it.
+/// Makes the description of an operation for the head that it publishes.
 pub(super) fn operation(
     name: &str,
     reason: Option<&str>,

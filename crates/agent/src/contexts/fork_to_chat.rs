@@ -1,7 +1,7 @@
 //! A fork to another chat: that chat begins with a copy, and this one stays as it is.
 //!
-//! Lines are copied, blobs are shared. What only means something here stays here: the ledger, checkpoints in logs
-//! of this chat, and what an undo would bring back.
+//! Lines are copied, and blobs are shared. The ledger, the checkpoints in sealed logs and the data for an undo are
+//! not copied, because they mean something in this chat only.
 
 use ship_message::json::Json;
 use ship_store::{
@@ -17,11 +17,11 @@ use crate::chat::{CONTINUES, OPERATION, SALT, SETTLED, is_undoable};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 
-/// What a copy remembers of who asked for it, so that asking again after a crash is not asking for another.
+/// The field with the ledger entry that asked for a copy. After a crash, the same entry does not make another copy.
 const ASKED: &str = "asked";
 
 impl OperationInProgress<'_> {
-    /// A copy for another chat, which begins with it.
+    /// Copies this context to another chat that has none yet.
     pub(super) async fn fork_to(
         &self,
         at: Option<&str>,
@@ -58,7 +58,7 @@ impl OperationInProgress<'_> {
         self.goes_on_in(&*other).await
     }
 
-    /// The log that the other chat begins with.
+    /// Makes the first log of the other chat.
     async fn copy(&self, spot: &LogPlace) -> Result<Rotation, RunError> {
         let chat = &self.locked.chat;
         let view = spot.view(self.locked, self.view).await?;
@@ -67,13 +67,14 @@ impl OperationInProgress<'_> {
             from.set("chatKey", chat.key().as_str());
             from.set_or_remove(ASKED, self.moving.inbox.map(|seq| Json::from(seq.get())));
         }
-        // The copied checkpoints are events among the lines; the others are in logs of this chat.
+        // The copied lines contain their own checkpoints; the others are in logs of this chat.
         head.checkpoints.clear();
         head.inbox = None;
         for key in [OPERATION, CONTINUES, SETTLED] {
             head.carry.remove(key);
         }
-        // The other chat's ledger counts from one again, and the copied messages are named after this one's.
+        // The ids of messages follow from ledger numbers. The other ledger begins with 1 again, so without a salt
+        // its first messages would get the ids of copied ones.
         head.carry.set(SALT, head.context.as_str());
         let stays = |line: &ContextLine| match &line.body {
             ContextBody::Event(event) => !is_undoable(event),
@@ -89,7 +90,7 @@ impl OperationInProgress<'_> {
         Ok(Rotation { expected: None, head, pieces })
     }
 
-    /// Whether the other chat has the very copy that was asked for.
+    /// Whether the other chat already has the copy that this ledger entry asked for.
     fn has_made(&self, other: &View) -> bool {
         let Some(from) = &other.head.forked_from else { return false };
         let asked = from.get(ASKED).and_then(Json::as_u64);

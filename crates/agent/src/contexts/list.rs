@@ -1,4 +1,4 @@
-//! The list of contexts, and a look at one of them.
+//! Lists the contexts of a chat, and shows one of them.
 
 use ship_context::contexts::{Index, Snapshot, listing, view_messages};
 use ship_message::json::Json;
@@ -13,38 +13,38 @@ use crate::error::RunError;
 /// The contexts of a chat.
 #[derive(Clone, Debug)]
 pub struct ContextList {
-    /// The active one.
+    /// The snapshot of the active context.
     pub active: Snapshot,
-    /// The archived ones.
+    /// The index of the archived contexts.
     pub index: Index,
-    /// Since when the active one is, and by what.
+    /// The time and the reason of the last activation.
     pub began: Activation,
-    /// What its checkpoints are called, the newest last.
+    /// The names of the active context's checkpoints, the newest last.
     pub checkpoints: Vec<String>,
 }
 
 impl ContextList {
-    /// As `chat_context_list` and `ship context list --json` give them.
+    /// Returns the list in the form of `chat_context_list` and `ship context list --json`.
     pub fn to_json(&self, limit: Option<u64>) -> Json {
         listing(&self.active, &self.index, limit)
     }
 }
 
-/// Since when the active context is, by what, and what it is called.
+/// Returns the activation of the active context, with its title.
 pub(crate) fn began(agent: &Engine, view: &View) -> Activation {
     let head = folded(view);
     let active = snapshot(agent, view);
     Activation { title: Some(active.title().to_owned()), ..Activation::active(&head) }
 }
 
-/// The active context, as far as somebody wants to look at it.
+/// Makes the snapshot of the active context, within the limits for showing it.
 pub(super) fn snapshot(agent: &Engine, view: &View) -> Snapshot {
     let head = folded(view);
     Snapshot::active(&view_messages(view), known(&head), agent.rules.contexts.active)
 }
 
 impl ContextArchive<'_> {
-    /// The contexts of the chat whose active one this is.
+    /// Returns the list of contexts, with the active one from this view.
     pub(super) fn contexts(self, view: &View) -> ContextList {
         let checkpoints = folded(view).checkpoints.into_iter().map(|known| known.name).collect();
         let began = began(self.agent, view);
@@ -53,10 +53,10 @@ impl ContextArchive<'_> {
 }
 
 impl Agent {
-    /// Lists the contexts of a chat; nothing before its first message.
+    /// Lists the contexts of a chat; `None` before its first message.
     ///
     /// # Errors
-    /// When the chat cannot be read, or the list cannot be written anew.
+    /// Fails if the chat cannot be read, or if an outdated index cannot be written again.
     pub async fn contexts(&self, chat: &ChatKey) -> Result<Option<ContextList>, RunError> {
         let agent = &*self.inner;
         let Some(chat) = agent.store.open(chat).await? else { return Ok(None) };
@@ -65,10 +65,10 @@ impl Agent {
         Ok(Some(shelf.contexts(&view)))
     }
 
-    /// Shows an archived context, and changes nothing.
+    /// Returns the snapshot of a context, without changing the chat.
     ///
     /// # Errors
-    /// When the chat cannot be read.
+    /// Fails if the chat cannot be read.
     pub async fn look_at_context(
         &self,
         chat: &ChatKey,

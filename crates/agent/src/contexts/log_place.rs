@@ -1,5 +1,4 @@
-//! Where a checkpoint or a message is: in the live log, or in a sealed one that a compaction or another
-//! operation has left behind.
+//! Finds a checkpoint or a message: in the live log, or in a sealed log of a compaction or another operation.
 
 use ship_context::compact::is_summary_line;
 use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
@@ -9,16 +8,16 @@ use crate::context_operation::OperationRefusal;
 use crate::engine::LockedChat;
 use crate::error::RunError;
 
-/// A place in a log: everything up to a line, that line included.
+/// A place in a log: everything up to and including a line.
 #[derive(Clone, Debug)]
 pub(super) struct LogPlace {
-    /// The sealed log; none for the live one.
+    /// The sealed log; `None` for the live one.
     pub(super) log: Option<SealedName>,
     pub(super) last: Seq,
 }
 
 impl LogPlace {
-    /// Finds what somebody calls a place: the name of a checkpoint, or the id of a message.
+    /// Finds a place by the name of a checkpoint or the id of a message.
     pub(super) async fn find(
         locked: &LockedChat,
         view: &View,
@@ -46,8 +45,8 @@ impl LogPlace {
         ))))
     }
 
-    /// The same message in the log in which it was said, if a compaction has summed up since what was before it
-    /// and has sealed away the message too.
+    /// Returns the place of the message in the log in which it was said. A later compaction may have copied the
+    /// message behind a summary, and the fork should have the originals before it.
     async fn where_it_was_said(
         self,
         locked: &LockedChat,
@@ -64,7 +63,7 @@ impl LogPlace {
                     Some(last) => spot = Self { log: Some(older), last },
                     None => break,
                 },
-                // What was purged cannot come back; the summary can.
+                // Purged originals cannot come back, so the copy behind the summary is used.
                 Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => break,
                 Err(error) => return Err(error.into()),
             }
@@ -72,7 +71,7 @@ impl LogPlace {
         Ok(spot)
     }
 
-    /// The log that it is in, as far as the place.
+    /// Reads the log of this place, up to the place.
     pub(super) async fn view(&self, locked: &LockedChat, live: &View) -> Result<View, RunError> {
         let mut view = match &self.log {
             None => live.clone(),

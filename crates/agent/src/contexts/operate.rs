@@ -1,4 +1,4 @@
-//! Doing an operation on contexts: each kind has its way, and all of them end here.
+//! Performs operations on contexts.
 
 use ship_store::{RotateError, StorageError, View};
 
@@ -7,14 +7,14 @@ use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefu
 use crate::engine::LockedChat;
 use crate::error::RunError;
 
-/// An operation on its way.
+/// An operation in progress, with the chat and its view.
 pub(super) struct OperationInProgress<'a> {
     pub(super) locked: &'a LockedChat,
     pub(super) view: &'a View,
     pub(super) moving: &'a OpenRequest,
 }
 
-/// Does an operation, with the lane held and no run at work on the log.
+/// Performs an operation. The caller holds the lane, and no run writes to the log meanwhile.
 pub(crate) async fn operate(
     locked: &LockedChat,
     wanted: &ContextOperation,
@@ -46,8 +46,8 @@ pub(crate) async fn operate(
     }
 }
 
-/// Whether an operation that leaves this context would be refused. A run must know before it leaves, because
-/// what it leaves behind says that it did.
+/// Whether an operation that leaves this context would be refused. A run must know this before it writes the
+/// message that it leaves behind.
 pub(crate) async fn is_refused(
     locked: &LockedChat,
     wanted: &ContextOperation,
@@ -60,7 +60,7 @@ pub(crate) async fn is_refused(
     }
 }
 
-/// The same for one that the ledger asks for: whatever comes of it, the ledger is read past it.
+/// Performs an operation from the ledger. Whether it succeeds or not, the inbox cursor moves past its entry.
 pub(crate) async fn operate_asked(
     locked: &LockedChat,
     wanted: &ContextOperation,
@@ -82,8 +82,8 @@ pub(crate) async fn operate_asked(
     Ok(operated)
 }
 
-/// What cannot be read at all where an operation leads, because it was purged or lost, is told to who asked for it,
-/// and is no failure of the chat: that would fail again whenever somebody runs it.
+/// Turns the error about a target that cannot be read, because it was purged or lost, into a refusal. As an error of
+/// the chat it would come back with every run.
 pub(super) fn not_done(error: RunError) -> Result<OperationRefusal, RunError> {
     match error {
         RunError::Read(_) | RunError::Open(_) | RunError::Rotate(RotateError::Source(_)) => {

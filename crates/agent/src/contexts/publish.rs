@@ -1,4 +1,4 @@
-//! Publishing the log that an operation makes, and what the person reads of it.
+//! Publishes the log of an operation, and makes the line that the person reads.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use crate::engine::LockedChat;
 use crate::error::RunError;
 
 impl OperationInProgress<'_> {
-    /// Publishes a log, and puts what was left on the shelf.
+    /// Publishes a log, and archives the context that was left. The archive is written after the rotation: a crash
+    /// between the two is noticed by the next `ContextArchive::open`, which rebuilds it.
     pub(super) async fn publish(
         &self,
         wanted: &ContextOperation,
@@ -37,7 +38,7 @@ impl OperationInProgress<'_> {
             _ => None,
         };
         let left_behind = left_messages(view, &self.moving.current);
-        // Nobody looks for one in which nothing was said.
+        // A context in which nothing was said is not archived.
         let is_kept = has_anything(view, &self.moving.current) && !target.drops_left;
         let mut snapshot = shelf.leave(view, &left_behind, now, reason.unwrap_or(wanted.name()));
         let left =
@@ -45,7 +46,7 @@ impl OperationInProgress<'_> {
         let mut about = operation(wanted.name(), reason, now, view.head.generation.next());
         about.set_or_remove("drops", (!is_kept).then(|| Json::from(true)));
         let rotated = match lane.rotate(self.rotation(wanted, target, about, &left)).await {
-            // It will not work later either, and whatever waits behind it must be answered.
+            // A retry would fail too, and the messages that wait behind the operation must be answered.
             Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
                 return Ok(OperationOutcome::NotDone(OperationRefusal::because(error.to_string())));
             }
@@ -80,7 +81,7 @@ impl OperationInProgress<'_> {
         }))
     }
 
-    /// The target's lines, what happened, and what the person waits for.
+    /// Makes the rotation: the lines of the target, the event of the operation, and the open request.
     fn rotation(
         &self,
         wanted: &ContextOperation,
@@ -118,7 +119,7 @@ impl OperationInProgress<'_> {
     }
 }
 
-/// Says that a log could not be read everywhere.
+/// Returns the sentence about places of a log that cannot be read.
 pub(super) fn left_out_sentence(places: usize) -> String {
     match places {
         1 => "One place in its log cannot be read and is left out; `ship verify` names it."
@@ -129,7 +130,7 @@ pub(super) fn left_out_sentence(places: usize) -> String {
     }
 }
 
-/// The lines of these messages, in order.
+/// Returns the lines of these messages, in order.
 fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
     let is_one = |line: &&Arc<ContextLine>| match &line.body {
         ContextBody::Message(message) => {
@@ -140,7 +141,8 @@ fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
     view.lines.iter().filter(is_one).map(|line| line.seq).collect()
 }
 
-/// The line that a person reads. A branch often has the title of what it branched off, so it says what it is.
+/// Returns the line that a person reads. A branch often has the title of its origin, so the line names the kind of
+/// operation.
 fn told(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> String {
     let Some(left) = left else { return format!("Now in “{title}”.") };
     let back = format!("to return: /context load {}", left.context);

@@ -1,4 +1,4 @@
-//! A person's operation that the ledger asks for: it is done in a chat at rest, and its outcome is told.
+//! Performs a person's operation from the ledger in a chat at rest, and reports its outcome.
 
 use ship_message::json::{Json, Object};
 use ship_store::{LedgerBody, LedgerEntry, LedgerLine};
@@ -12,7 +12,7 @@ use crate::events::{RunEvent, notice};
 use crate::inbound::millis;
 use crate::inbox::outcome_key;
 
-/// Does what the ledger asks for in a chat in which nothing runs. What waits for an answer goes along.
+/// Performs an operation from the ledger in a chat without a run. Messages that wait for an answer move along.
 pub(crate) async fn operate_at_rest(
     locked: &LockedChat,
     asked: &LedgerLine,
@@ -25,7 +25,7 @@ pub(crate) async fn operate_at_rest(
     tell(locked, asked, &operated).await
 }
 
-/// Tells everybody what came of an operation: whoever asked finds it in the ledger, whoever follows is told.
+/// Reports the outcome of an operation: in the ledger for the person who asked, and to the subscribers of the chat.
 pub(crate) async fn tell(
     locked: &LockedChat,
     asked: &LedgerLine,

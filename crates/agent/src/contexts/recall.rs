@@ -13,10 +13,10 @@ use crate::context_operation::{ContextChange, ContextName, OperationOutcome, Ope
 use crate::engine::{Engine, LockedChat};
 use crate::error::RunError;
 
-/// A reference takes at most this part of what a request may take.
+/// A reference may use one part in this many of a request's budget.
 pub(super) const SHARE: u64 = 4;
 
-/// The text of a reference to a context, within what a request has room for.
+/// Makes a reference to a context, within its share of a request's budget.
 pub(super) fn reference(
     agent: &Engine,
     snapshot: &Snapshot,
@@ -32,8 +32,7 @@ pub(super) fn reference(
     )
 }
 
-/// Puts a reference to an archived context into the active one, for the message that is being answered or for
-/// the next.
+/// Puts a reference to an archived context into the active one, for the open request or the next message.
 pub(super) async fn recall(
     locked: &LockedChat,
     view: &View,
@@ -65,14 +64,14 @@ pub(super) async fn recall(
     }
 }
 
-/// Where a reference is shown.
+/// The place of a reference: the context, and the run and the messages that it is for.
 pub(super) struct ReferenceSite<'a> {
     pub(super) view: &'a View,
     pub(super) run_id: Option<&'a str>,
     pub(super) current: &'a [String],
 }
 
-/// Appends a reference.
+/// Appends a reference, unless the same one is shown already or there is no room for it.
 pub(super) async fn put(
     locked: &LockedChat,
     shown: &ReferenceSite<'_>,
@@ -105,7 +104,7 @@ pub(super) async fn put(
     Ok(Ok(()))
 }
 
-/// Whether a message shows this much of a context, to whoever comes next.
+/// Whether a message is a reference to this context in this mode.
 fn shows(message: &UiMessage, snapshot: &Snapshot, mode: RecallMode) -> bool {
     let field = |key: &str| message.metadata()?.get(key)?.as_str();
     is_reference(message)

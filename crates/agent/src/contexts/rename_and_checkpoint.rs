@@ -1,4 +1,4 @@
-//! Operations that stay in the context: a title, and the name of a place.
+//! Operations that stay in the context: renaming it, and naming a place in it.
 
 use ship_context::contexts::clean_title;
 use ship_message::json::Object;
@@ -22,7 +22,7 @@ impl OperationInProgress<'_> {
         Ok(self.stays("rename", title.clone(), format!("This context is now “{title}”.")))
     }
 
-    /// Names the place where the context is now: behind its last message.
+    /// Names the present end of the context, behind its last message.
     pub(super) async fn checkpoint(&self, name: &str) -> Result<OperationOutcome, RunError> {
         let name = name.trim();
         let last = self.view.messages().next_back();

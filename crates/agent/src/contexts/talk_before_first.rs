@@ -1,4 +1,4 @@
-//! What a chat's first context begins with: what people said to one another before the agent was asked anything.
+//! The beginning of a chat's first context: the talk among people before the first message to the agent.
 
 use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, before_the_first};
 use ship_store::{Head, LedgerLine, NewLine, NewMessage};
@@ -7,8 +7,8 @@ use super::recall::SHARE;
 use crate::chat::{is_message, question_in};
 use crate::engine::Engine;
 
-/// The reference to what the ledger holds before the first message that is answered, if it holds anything and
-/// there is room for it.
+/// Makes a reference to the lines of the ledger before the first message to the agent, if there are any and
+/// they fit.
 pub(crate) fn said_before(agent: &Engine, head: &Head, lines: &[LedgerLine]) -> Option<NewLine> {
     let first = lines.iter().position(is_message)?;
     let count = |text: &str| agent.scales.count(text);

@@ -1,4 +1,4 @@
-//! The log that an operation publishes: whose lines it goes on with, and what its head says.
+//! Makes the log that an operation publishes: its head, and the lines that it takes over.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ use crate::error::RunError;
 pub(super) struct TargetLog {
     pub(super) head: Head,
     pub(super) pieces: Vec<LogPiece>,
-    /// How many messages they hold.
+    /// The number of messages in the pieces.
     pub(super) messages: u64,
-    /// Whether what is left is nothing that anybody would look for.
+    /// Whether the context that is left has nothing worth archiving.
     pub(super) drops_left: bool,
 }
 
 impl TargetLog {
-    /// Lines of a log, those that stay.
+    /// Makes a target from the lines of a log that stay.
     fn of(
         head: Head,
         lines: &[Arc<ContextLine>],
@@ -47,7 +47,8 @@ impl TargetLog {
 }
 
 impl OperationInProgress<'_> {
-    /// The log that an operation publishes; none for one that changes nothing but this one.
+    /// Returns the log that an operation publishes, or the refusal. Operations that stay in the context publish
+    /// no log.
     pub(super) async fn target(
         &self,
         wanted: &ContextOperation,
@@ -74,7 +75,7 @@ impl OperationInProgress<'_> {
         self.moving.promised.clone().unwrap_or_else(made)
     }
 
-    /// A context with nothing in it. What the system says stays: the skills that are loaded.
+    /// Makes an empty context. The loaded skills stay loaded, because they belong to the system blocks.
     fn clean(&self, by: &str, title: Option<&str>) -> Result<TargetLog, OperationRefusal> {
         let is_called = title.is_some();
         if !has_anything(self.view, &self.moving.current) {
@@ -93,8 +94,8 @@ impl OperationInProgress<'_> {
         Ok(TargetLog { head, pieces: Vec::new(), messages: 0, drops_left: false })
     }
 
-    /// What is true in every context of the chat: what was learnt of the provider's counting, and how the chat
-    /// names its messages.
+    /// Carries over the data that all contexts of the chat share: the calibration of token counts, and the salt
+    /// of message ids.
     fn carry_on(&self, head: &mut Head) {
         let scales = &self.locked.engine.scales;
         scales.carry_over(&CompactionState::of(self.view).tokens);
@@ -102,7 +103,7 @@ impl OperationInProgress<'_> {
         head.carry.set_or_remove(SALT, self.view.head.carry.get(SALT).cloned());
     }
 
-    /// An archived context as it was left.
+    /// Makes a target from an archived context as it was left.
     async fn load(&self, which: &str) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
         let (agent, chat) = (&*self.locked.engine, &*self.locked.chat);
         let shelf = ContextArchive::open(agent, chat, self.view).await?;
@@ -123,13 +124,13 @@ impl OperationInProgress<'_> {
         head.carry.set(CONTINUES, log.as_str());
         self.carry_on(&mut head);
         if head.title.is_none() {
-            // It is called what it was listed as.
+            // The context keeps the title under which it was listed.
             head.carry.set(MADE_TITLE, snapshot.title());
         }
         Ok(Ok(TargetLog::of(head, &view.lines, stays, Some(&log))))
     }
 
-    /// This context, or an earlier place of it, under an id of its own.
+    /// Makes a copy of this context, or of its beginning up to a place, under a new id.
     async fn fork(
         &self,
         at: Option<&str>,
@@ -157,10 +158,10 @@ impl OperationInProgress<'_> {
     async fn at_spot(&self, by: &str, spot: &LogPlace) -> Result<TargetLog, RunError> {
         let view = spot.view(self.locked, self.view).await?;
         let mut head = self.branched(&view, spot, by);
-        // A copy of the live log goes on with the one that is sealed now.
+        // A copy of the live log continues the log that this rotation seals, so it needs no name here.
         let log = spot.log.as_ref().map(|log| Json::from(log.as_str()));
         head.carry.set_or_remove(CONTINUES, log);
-        // What the run has done so far stays where it was; what it answers comes last.
+        // The run's message stays in the old context, and the open request is added at the end.
         let left = self.moving.settled.as_ref().map(|(message, _)| message.as_str());
         let moves = |line: &ContextLine| match &line.body {
             ContextBody::Event(_) => true,
@@ -173,14 +174,14 @@ impl OperationInProgress<'_> {
         Ok(TargetLog::of(head, &view.lines, moves, spot.log.as_ref()))
     }
 
-    /// The head of a context that goes on from a place in another one.
+    /// Makes the head of a context that branches off at a place in another one.
     pub(super) fn branched(&self, view: &View, spot: &LogPlace, by: &str) -> Head {
         let mut head = match &spot.log {
             Some(log) => folded_in(view, log),
             None => folded(view),
         };
         if view.head.context == self.view.head.context {
-            // Who goes back can come forward again.
+            // After a rewind, the person can still return to later checkpoints.
             head.checkpoints = folded(self.view).checkpoints;
         }
         let from = Object::from([
@@ -197,7 +198,7 @@ impl OperationInProgress<'_> {
         head
     }
 
-    /// The question that a log ends with, if nobody waits for an answer to it.
+    /// Returns the question at the end of a log, if it is not part of the open request.
     fn question(&self, view: &View) -> Option<Json> {
         let last = view.messages().rfind(|message| !is_reference_line(message))?;
         let id = last.str("id").filter(|_| last.str("role") == Some("user"))?;
@@ -205,7 +206,7 @@ impl OperationInProgress<'_> {
         (!waits).then(|| Json::from(id))
     }
 
-    /// What the last operation has left, as it was.
+    /// Makes a target from the context that the last operation has left.
     async fn undo(&self) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
         let nothing = || OperationRefusal::because("There is nothing to undo.");
         let carry = &self.view.head.carry;
@@ -218,7 +219,7 @@ impl OperationInProgress<'_> {
         let mut head = folded_in(&before, &log);
         head.carry.set(CONTINUES, log.as_str());
         if let Some(question) = self.question(&before) {
-            // It was taken along and answered where it was taken.
+            // The question was taken along, and answered in the other context.
             head.carry.set(ANSWERED, question);
         }
         self.carry_on(&mut head);
@@ -226,7 +227,7 @@ impl OperationInProgress<'_> {
         Ok(Ok(TargetLog { drops_left: self.is_untouched(operation), ..target }))
     }
 
-    /// Whether nothing was said since an operation made this context.
+    /// Whether an operation has made this context and nothing was said in it since.
     fn is_untouched(&self, operation: &Json) -> bool {
         let made = matches!(
             operation.get("op").and_then(Json::as_str),
@@ -238,7 +239,7 @@ impl OperationInProgress<'_> {
     }
 }
 
-/// The ranges of lines that stay, as few as there can be.
+/// Joins the lines that stay into as few ranges as possible.
 pub(super) fn spans(
     lines: &[Arc<ContextLine>],
     stays: impl Fn(&ContextLine) -> bool,

@@ -1,8 +1,7 @@
-//! What a model's calls for contexts are answered with.
+//! Answers a model's calls for contexts.
 //!
-//! A call that switches is only answered here, with the promise of where it leads. The switch itself is made
-//! when all calls of the step are answered, from what the call's output says, so that a crash in between
-//! changes nothing.
+//! A call that switches is only answered here, with the promise of a context. The switch itself is made when all
+//! calls of the step are answered. It follows from the output of the call, so a crash in between changes nothing.
 
 use ship_context::contexts::{
     HistoryQuery, LoadMode, RecallMode, ReferenceBudget, ReferenceOrigin, Snapshot, Switch,
@@ -26,13 +25,13 @@ use crate::context_tool_input::{
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 
-/// What a call that forked says.
+/// The note in the output of a call that forked.
 const IN_A_COPY: &str = "You are in a copy now, under an id of its own; what it ends with is above. Go on from there with the person's message; do not switch again for it.";
 
-/// How many pages of the ledger are looked through at most for what was said earlier.
+/// The maximum number of pages of the ledger that are searched for earlier messages.
 const PAGES_MAX: usize = 50;
 
-/// Answers a call.
+/// Answers a call for contexts. An error is a text for the model.
 pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Result<Json, String> {
     let told = |error: RunError| work.locked.engine.surroundings.mask(&error.to_string());
     let view = work.locked.chat.view().await.map_err(|error| told(error.into()))?;
@@ -79,7 +78,7 @@ impl ContextToolCall<'_> {
         }
     }
 
-    /// Shows a context once, before the message that is being answered.
+    /// Shows a context once, before the message that the run answers.
     async fn show(&self, which: &str, mode: RecallMode) -> Answered {
         let shelf = self.shelf().await?;
         let snapshot = match shelf.find(which).await? {
@@ -119,7 +118,7 @@ impl ContextToolCall<'_> {
                 let Some(log) = snapshot.sealed() else {
                     return Ok(Err(OperationRefusal::no_context(which, Vec::new()).with_offers()));
                 };
-                // What cannot be had is not promised.
+                // The log is read now, so that no context is promised that cannot be read.
                 let view = self.work.locked.chat.sealed_view(&log).await?;
                 let left_out = damaged_places(&view);
                 let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
@@ -197,7 +196,7 @@ impl ContextToolCall<'_> {
         })
     }
 
-    /// Earlier messages of the ledger that are not in view, as one reference.
+    /// Shows earlier messages of the ledger that are not in view, as one reference.
     async fn history(&self, input: LoadHistory) -> Answered {
         let ask = match HistoryQuery::read(input.limit, input.before.as_deref(), input.keyword) {
             Ok(ask) => ask,
@@ -229,7 +228,7 @@ impl ContextToolCall<'_> {
         Ok(Ok(shown_above("history", "history")))
     }
 
-    /// The newest lines of the ledger, in order, as far as it is worth looking.
+    /// Returns the newest lines of the ledger, in order, up to the limit of pages.
     async fn earlier_lines(&self) -> Result<Vec<LedgerLine>, RunError> {
         let mut lines: Vec<LedgerLine> = Vec::new();
         let mut before: Option<LedgerSeq> = None;
@@ -247,12 +246,12 @@ impl ContextToolCall<'_> {
     }
 }
 
-/// How many places of a log cannot be read.
+/// Counts the places of a log that cannot be read.
 fn damaged_places(view: &View) -> usize {
     view.problems.iter().filter(|problem| problem.kind == StorageProblemKind::Damage).count()
 }
 
-/// Adds to the note of an output that places of the log are left out, if any are.
+/// Adds a sentence about unreadable places to the note of an output, if there are any.
 fn with_note_of_damage(mut output: Json, places: usize) -> Json {
     if let Some(output) = output.as_object_mut().filter(|_| places > 0) {
         let note = output.str("note").map_or_else(String::new, |note| format!("{note} "));
@@ -267,7 +266,7 @@ fn shown_above(what: &str, mode: &str) -> Json {
     Json::Object(object)
 }
 
-/// How many messages of the ledger a run has loaded.
+/// Counts the messages of the ledger that a run has loaded.
 fn loaded_in_run(messages: &[UiMessage], run_id: &str) -> usize {
     let field = |message: &UiMessage, key: &str| message.metadata()?.get(key).cloned();
     let of_run = |message: &&UiMessage| {

@@ -1,4 +1,4 @@
-//! Taking back what was done in a context without leaving it: a title, a checkpoint, something that was shown.
+//! Undoes an operation that did not leave the context: a title, a checkpoint, or a reference.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefu
 use crate::engine::Engine;
 use crate::error::RunError;
 
-/// Why an undo does nothing behind a compaction. It does not undo the compaction itself: that gives the whole
-/// window free and could not be redone by another undo.
+/// The refusal of an undo after a compaction. It does not undo the compaction itself, because that allows the whole
+/// window to be used, and another undo could not take it back.
 const JUST_COMPACTED: &str = "The last thing that happened here was a compaction; `/compact --undo` takes that \
                               back. Nothing has changed.";
 const SHOWN_AGAIN: &str = "What was shown for reference is shown again.";
 
-/// Whether an undo would leave the context as it is, or change it without leaving it.
+/// Whether an undo stays in the context: the last operation did not leave one, or the undo is refused.
 pub(crate) fn undo_stays(agent: &Engine, view: &View) -> bool {
     names_compaction(agent, view) || last_operation(view) != LastOperation::Switch
 }
 
-/// Whether an undo names the undoing of a compaction. Where originals are purged, that could not be done.
+/// Whether an undo refers the person to `/compact --undo`. If originals are purged, that would not work either.
 fn names_compaction(agent: &Engine, view: &View) -> bool {
     agent.rules.archive_on_compact && is_just_compacted(view)
 }
@@ -40,7 +40,7 @@ fn not_done(sentence: impl Into<String>) -> Result<Option<OperationOutcome>, Run
 }
 
 impl OperationInProgress<'_> {
-    /// Takes back the last operation; none when that was a switch. Taken back twice it is there again.
+    /// Undoes the last operation; `None` if it was a switch. A second undo restores it.
     pub(super) async fn undo_in_place(&self) -> Result<Option<OperationOutcome>, RunError> {
         if names_compaction(&self.locked.engine, self.view) {
             return not_done(JUST_COMPACTED);
@@ -77,7 +77,7 @@ impl OperationInProgress<'_> {
         Ok(self.stays("undo", shelf.active(view).title().to_owned(), told))
     }
 
-    /// Gives the context a title that it had before.
+    /// Makes the event that restores an earlier title.
     fn renamed(&self, title: Option<String>) -> (ContextEvent, String) {
         let told = match &title {
             Some(title) => format!("This context is “{title}” again."),
@@ -87,7 +87,7 @@ impl OperationInProgress<'_> {
         (self.event(RENAMED, Object::from([("title", title)]), None), told)
     }
 
-    /// Takes a checkpoint back, or puts it back where it was; none when the log of that place is gone.
+    /// Makes the event that removes a checkpoint or restores it; `None` if the log of its place is gone.
     async fn checkpoint_back(
         &self,
         change: CheckpointChange,
@@ -112,7 +112,7 @@ impl OperationInProgress<'_> {
         Ok(Some((self.event(CHECKPOINT, data, change.message), told)))
     }
 
-    /// Names the log of a place that was in the live one when the last compaction sealed that.
+    /// Adds the sealed log to a place that was in the live log before the last compaction.
     async fn in_its_log(&self, place: Checkpoint) -> Result<Option<Checkpoint>, RunError> {
         if place.sealed.is_some() {
             return Ok(Some(place));
@@ -121,7 +121,7 @@ impl OperationInProgress<'_> {
         Ok(sealed.map(|log| Checkpoint { sealed: Some(log), ..place }))
     }
 
-    /// Publishes this context without something that was shown.
+    /// Publishes this context without a reference.
     async fn unshow(&self, id: &str) -> Result<Option<OperationOutcome>, RunError> {
         let lines = &self.view.lines;
         let Some(at) = lines.iter().position(|line| id_of(line) == id) else {
@@ -140,7 +140,7 @@ impl OperationInProgress<'_> {
         self.taken_back("What was shown for reference is taken back.".to_owned()).await.map(Some)
     }
 
-    /// Publishes this context with something that was shown and taken back, where it stood.
+    /// Publishes this context with a reference that an undo had removed, at its old place.
     async fn show_again(
         &self,
         id: &str,
@@ -158,13 +158,14 @@ impl OperationInProgress<'_> {
         let lines = &self.view.lines;
         let behind = |after: &str| lines.iter().position(|line| id_of(line) == after);
         let at = after.map_or(0, |after| behind(after).map_or(lines.len(), |at| at + 1));
-        // It was shown since the last switch. Before the line of that switch, an undo would not find it again.
+        // The reference was shown after the last switch. Before the line of that switch, another undo would not
+        // find it.
         let at = at.max(lines.iter().rposition(|line| is_switch(line)).map_or(0, |at| at + 1));
         let is_kept = |line: &ContextLine| !matches!(&line.body, ContextBody::Event(event) if event.event == UNSHOWN);
         let mut pieces = kept(&lines[..at], is_kept);
         pieces.push(LogPiece::Sealed { log, first: seq, last: seq });
         pieces.extend(kept(&lines[at..], is_kept));
-        // The ledger must be read past the entry that asked for it by the same write.
+        // The same write must move the inbox cursor past the entry that asked for this.
         let mut data = ContextOperation::Undo.to_object();
         data.set("line", SHOWN_AGAIN);
         data.set("done", true);
@@ -182,7 +183,7 @@ impl OperationInProgress<'_> {
     }
 }
 
-/// The lines that stay, as pieces of the next log.
+/// Returns the lines that stay as pieces of the next log.
 fn kept(lines: &[Arc<ContextLine>], stays: impl Fn(&ContextLine) -> bool) -> Vec<LogPiece> {
     spans(lines, stays).into_iter().map(|(first, last)| LogPiece::Keep(first, last)).collect()
 }
