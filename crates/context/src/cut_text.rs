@@ -1,6 +1,6 @@
-//! Long texts, cut in the middle.
+//! Cuts long texts in the middle.
 
-/// The words that stand where a text was cut, and how much of it stays.
+/// The mark at the cut, and how much of the text stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CutMark {
     /// A line that tells how many characters are missing. It comes on top of the limit.
@@ -11,12 +11,12 @@ pub(crate) enum CutMark {
     ShortWithin,
 }
 
-/// The short mark.
+/// The short mark, in the middle of a cut text.
 pub(crate) const CUT: &str = " […] ";
 
 /// Cuts a text of more than `chars_max` characters in the middle: its beginning and its end stay.
 ///
-/// What is cut goes into requests and into files, so the three marks keep their bytes.
+/// Cut texts are part of requests and of files, so the three marks must keep their bytes.
 pub(crate) fn cut_middle(text: &str, chars_max: usize, mark: CutMark) -> String {
     let chars = text.chars().count();
     if chars <= chars_max {
@@ -43,7 +43,7 @@ pub(crate) fn cut_middle(text: &str, chars_max: usize, mark: CutMark) -> String 
     cut
 }
 
-/// The characters that are left for text; nothing if they would be too few for a mark among them.
+/// Returns the number of characters beside the mark; `None` if they are too few for a mark.
 fn room_beside_mark(chars_max: usize) -> Option<usize> {
     let mark = CUT.chars().count();
     (chars_max >= 4 * mark).then(|| chars_max - mark)

@@ -1,4 +1,4 @@
-//! The open request: what people said since the last answer that ended.
+//! The open request: the messages since the last completed answer.
 
 use std::borrow::Borrow;
 
@@ -8,8 +8,9 @@ use ship_message::{Role, UiMessage};
 use crate::compact::is_summary;
 use crate::contexts::is_reference;
 
-/// Gives the places of the messages that a run answers, or that wait for one, and of the references that this
-/// run has fetched for them. What joined the run on its way is among them; what another run has answered is not.
+/// Returns the places of the messages that a run answers, or that wait for one, and of the references that this
+/// run has fetched for them. Messages that joined the run on its way are among them; those that another run has
+/// answered are not.
 ///
 /// A context that was branched off may hold messages up to `answered` that were answered elsewhere.
 pub fn open_request<M: Borrow<UiMessage>>(
@@ -23,11 +24,11 @@ pub fn open_request<M: Borrow<UiMessage>>(
             message.metadata().and_then(|metadata| metadata.get("runId")).and_then(Json::as_str);
         let of_this_run = by == Some(run_id);
         match message.role() {
-            // In a conversation it stands in the person's place.
+            // In a conversation, a summary has the role of a person.
             Role::User if is_summary(message) => break,
             Role::User if answered.is_some() && message.id() == answered => break,
             Role::User => open.push(at),
-            // What was fetched for the request stays with it.
+            // A reference that was fetched for the request stays with it.
             Role::Assistant if is_reference(message) => {
                 if of_this_run {
                     open.push(at);

@@ -1,12 +1,12 @@
-//! What a message gave to the person: the agent's texts, and what it delivered by `chat_send`, in their order.
+//! The texts that a person got by a message: the agent's texts and the deliveries of `chat_send`, in their order.
 
 use ship_message::json::Json;
 use ship_message::{ToolPart, ToolState, UiMessage, UiPart};
 
-/// Gives the texts that a person got by a message. `once` is the project's `chatSendIdempotency`: the same send
-/// again delivered nothing.
+/// Returns the texts that a person got by a message. `once` is the project's `chatSendIdempotency`: with it, a
+/// repeated send delivered nothing.
 ///
-/// The ledger is told something else of an answer, its text alone, because each send has an entry of its own.
+/// The ledger entry of an answer differs: it has the answer's text alone, because each send has an entry of its own.
 pub fn texts_for_user(message: &UiMessage, once: bool) -> Vec<String> {
     let mut sent = SentTexts::new(once);
     let texts = message.parts().iter().filter_map(|part| match part {
@@ -27,20 +27,20 @@ pub fn texts_for_user(message: &UiMessage, once: bool) -> Vec<String> {
 /// A text that `chat_send` delivers, with the names of its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentText<'m> {
-    /// The words.
+    /// The text as the model wrote it.
     pub text: &'m str,
     /// The names of the files.
     pub attachments: Vec<&'m str>,
 }
 
 impl SentText<'_> {
-    /// The text as it is shown where only text can be: the attachments are listed below it.
+    /// Returns the text with the attachments listed below it, for places that show only text.
     pub fn with_list(&self) -> String {
         let lines = self.attachments.iter().map(|name| format!("\n- {name}"));
         self.text.to_owned() + &lines.collect::<String>()
     }
 
-    /// The text as snapshots and references keep it.
+    /// Returns the text in the form for snapshots and references.
     pub(crate) fn with_files(&self) -> String {
         let lines = self.attachments.iter().map(|name| format!("\n[file {name}]"));
         self.text.to_owned() + &lines.collect::<String>()
@@ -55,12 +55,12 @@ pub struct SentTexts<'m> {
 }
 
 impl<'m> SentTexts<'m> {
-    /// Begins with the first call of a message. With `once`, the same again is not given again.
+    /// Begins with the first call of a message. With `once`, a repeated send is left out.
     pub fn new(once: bool) -> Self {
         Self { once, before: Vec::new() }
     }
 
-    /// Gives what a call has delivered, if it is a send that succeeded.
+    /// Returns the text that a call has delivered, if it is a successful send.
     pub fn by(&mut self, tool: &'m ToolPart) -> Option<SentText<'m>> {
         let is_it = tool.name() == Some("chat_send") && tool.state() == ToolState::OutputAvailable;
         let input = tool.input().filter(|_| is_it)?;

@@ -1,9 +1,9 @@
-//! `data:` URLs, in which a file travels inside of a message.
+//! Parses `data:` URLs, which carry a file inside a message.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The pieces of a `data:` URL, as RFC 2397 has them.
+/// The parts of a `data:` URL, after RFC 2397.
 ///
 /// ```
 /// use ship_message::DataUrl;
@@ -16,14 +16,14 @@ use base64::engine::general_purpose::STANDARD;
 pub struct DataUrl<'a> {
     /// The media type without its parameters; empty if the URL names none.
     pub media_type: &'a str,
-    /// Whether the payload is base64. Otherwise it is text with percent signs.
+    /// Whether the payload is base64. Otherwise it is percent-encoded text.
     pub is_base64: bool,
-    /// The file, as it is written behind the first comma.
+    /// The encoded file, behind the first comma.
     pub payload: &'a str,
 }
 
 impl<'a> DataUrl<'a> {
-    /// Takes a URL apart; nothing if it is of another scheme or has no comma.
+    /// Parses a URL; `None` if it has another scheme or no comma.
     pub fn parse(url: &'a str) -> Option<Self> {
         let scheme = url.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("data:"))?;
         let (head, payload) = url[scheme.len()..].split_once(',')?;
@@ -33,7 +33,7 @@ impl<'a> DataUrl<'a> {
         Some(Self { media_type, is_base64, payload })
     }
 
-    /// Decodes the file; nothing if it is not the base64 that it says it is.
+    /// Decodes the file; `None` if its base64 is invalid.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         match self.is_base64 {
             true => STANDARD.decode(self.payload).ok(),
