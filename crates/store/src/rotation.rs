@@ -1,31 +1,31 @@
-//! What a rotation is asked for and what it has done.
+//! The input and the result of a rotation.
 
 use ship_record::{ChatKey, Gen, Head, NewLine, Position, SealedName, Seq, StorageProblem};
 
-/// Everything else that happens to a context: the live log is sealed whole and replaced.
+/// A change of a context that is no append: the whole live log is sealed, and a new one takes its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rotation {
     /// The generation that the caller has read; `None` to begin a chat's first context.
     pub expected: Option<Gen>,
-    /// What the new log begins with.
+    /// The head of the new log.
     pub head: Head,
-    /// What it then holds, in this order.
+    /// The pieces of the new log behind its head, in order.
     pub pieces: Vec<LogPiece>,
 }
 
 /// A part of the log that a rotation publishes.
 ///
-/// A message that is in several of them is once in the new log: where the first of them has it, in its newest
-/// revision. Something new counts as it is, and is refused where its id was there before.
+/// A message in several pieces is in the new log once: at the place of the first piece, in its newest revision.
+/// A new message is refused if its id was there before.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogPiece {
-    /// Lines of the old log, first and last included. A message is at the place of its first line and
-    /// is kept in its newest revision.
+    /// The lines of the old log from the first to the last number, both included. A message counts at the place of
+    /// its first line, and is kept in its newest revision.
     Keep(Seq, Seq),
-    /// All lines of the old log from this one on, what is appended meanwhile included.
+    /// All lines of the old log from this one on, including those that are appended meanwhile.
     KeepFrom(Seq),
-    /// Lines of a sealed log of this chat, as `Keep` takes them. Nothing else is read, and blobs are shared.
-    /// A copied message tells where in the ledger it came from, and never moves the inbox cursor.
+    /// Lines of a sealed log of this chat, chosen like those of `Keep`. No other log is read, and blobs are shared.
+    /// A copied message keeps its place in the ledger, and never moves the inbox cursor.
     Sealed {
         /// The sealed log.
         log: SealedName,
@@ -34,8 +34,8 @@ pub enum LogPiece {
         /// The last line.
         last: Seq,
     },
-    /// Lines of another chat, as `Keep` takes them, whoever holds its lane. Blobs are shared. What is copied is
-    /// from no entry of this chat's ledger.
+    /// Lines of another chat, chosen like those of `Keep`. They are copied even if another process holds that
+    /// chat's lane. Blobs are shared, and the copies belong to no entry of this chat's ledger.
     Of {
         /// The other chat.
         chat: ChatKey,
@@ -46,17 +46,17 @@ pub enum LogPiece {
         /// The last line.
         last: Seq,
     },
-    /// Something new.
+    /// A new message or event.
     New(NewLine),
 }
 
-/// What a rotation has done.
+/// The result of a rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotated {
-    /// Where the new log ends.
+    /// The end of the new log.
     pub position: Position,
     /// The name under which the old log is sealed; `None` if there was none.
     pub sealed: Option<SealedName>,
-    /// What cannot be read of the logs that lines were copied from, apart from the live one.
+    /// The unreadable places in the logs that lines were copied from, apart from the live log.
     pub damage: Vec<StorageProblem>,
 }

@@ -141,8 +141,7 @@ fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
     view.lines.iter().filter(is_one).map(|line| line.seq).collect()
 }
 
-/// Returns the line that a person reads. A branch often has the title of its origin, so the line names the kind of
-/// operation.
+/// Returns the line that a person reads. A branch often has the title of its origin, so the line says that it is one.
 fn told(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> String {
     let Some(left) = left else { return format!("Now in “{title}”.") };
     let back = format!("to return: /context load {}", left.context);

@@ -25,7 +25,7 @@ pub(crate) async fn operate_at_rest(
     tell(locked, asked, &operated).await
 }
 
-/// Reports the outcome of an operation: in the ledger for the person who asked, and to the subscribers of the chat.
+/// Reports the outcome of an operation: in the ledger to the person, and in an event to the subscribers of the chat.
 pub(crate) async fn tell(
     locked: &LockedChat,
     asked: &LedgerLine,

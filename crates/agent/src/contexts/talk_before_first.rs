@@ -7,8 +7,8 @@ use super::recall::SHARE;
 use crate::chat::{is_message, question_in};
 use crate::engine::Engine;
 
-/// Makes a reference to the lines of the ledger before the first message to the agent, if there are any and
-/// they fit.
+/// Makes a reference to the lines of the ledger before the first message to the agent; `None` if there are none or
+/// if they do not fit.
 pub(crate) fn said_before(agent: &Engine, head: &Head, lines: &[LedgerLine]) -> Option<NewLine> {
     let first = lines.iter().position(is_message)?;
     let count = |text: &str| agent.scales.count(text);

@@ -47,8 +47,8 @@ impl TargetLog {
 }
 
 impl OperationInProgress<'_> {
-    /// Returns the log that an operation publishes, or the refusal. Operations that stay in the context publish
-    /// no log.
+    /// Returns the log that an operation publishes, or the refusal. An operation that stays in the context
+    /// publishes none.
     pub(super) async fn target(
         &self,
         wanted: &ContextOperation,

@@ -1,4 +1,4 @@
-//! Why an agent could not go to a conversation, or say something in it.
+//! The error of an agent in a conversation.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,17 @@ use ship_store::{AppendError, StorageError};
 
 use crate::error::RunError;
 
-/// Why an agent could not go to a conversation, or go on in it. Each says what to do about it.
+/// The reason why an agent could not open a conversation, or continue in it. Each message says what to do.
 ///
-/// An agent that could not go stays where it was, unless the variant says so. What could not be written
-/// was not said, and can be said again.
+/// After a failure to open another conversation, the agent stays in its own, unless the variant says otherwise. A
+/// message that could not be written was not said, and can be said again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConversationError {
     /// A new conversation could not be made.
     #[error(transparent)]
     New(#[from] CreateError),
-    /// A conversation could not be loaded; for one, because somebody else has it open.
+    /// A conversation could not be loaded; for example, because another process has it open.
     #[error(transparent)]
     Load(#[from] LoadConversationError),
     /// A conversation could not be forked.
@@ -26,21 +26,21 @@ pub enum ConversationError {
     /// The conversation could not be written.
     #[error(transparent)]
     Write(WriteError),
-    /// Nothing can be said while a run waits for a person's word or for a tool of the client.
+    /// A run waits for a person's approval or for a tool of the client, so nothing can be said now.
     #[error(
         "a tool call in {place} waits for an answer; give it with `Agent::decide`, then say this again"
     )]
     Waiting {
-        /// The conversation.
+        /// The path of the conversation's file, or `memory`.
         place: String,
     },
-    /// The agent was to load anew the file it was in, which failed, so that it is in no conversation.
+    /// The agent left its file to load it again, and that failed, so it is in no conversation now.
     #[error("{} was left to load it anew, which failed; load it again, or begin another conversation", path.display())]
     Nowhere {
-        /// The file.
+        /// The file that the agent left.
         path: PathBuf,
     },
-    /// The run could not go on.
+    /// The run could not continue.
     #[error(transparent)]
     Run(RunError),
 }
@@ -51,7 +51,7 @@ impl From<WriteError> for ConversationError {
     }
 }
 
-/// A failed write comes out of the engine as a failed append; its own words say better what to do.
+/// Unwraps a failed write, which the engine reports as a failed append: its own message says better what to do.
 impl From<RunError> for ConversationError {
     fn from(error: RunError) -> Self {
         match error {

@@ -179,8 +179,7 @@ impl LaneLoop {
         }
     }
 
-    /// Performs the queued operations in order, until the next entry of the ledger is a message that a run must
-    /// answer first.
+    /// Performs the queued operations in order, until the next entry of the ledger is a message for a run.
     pub(crate) async fn do_operations(&self) -> Result<(), RunError> {
         loop {
             let (state, unread) = self.read().await?;

@@ -124,8 +124,7 @@ async fn is_in_place(work: &ActiveRun) -> Result<bool, RunError> {
     Ok(view.is_some_and(|view| undo_stays(&work.locked.engine, &view)))
 }
 
-/// Waits until a person asks for an operation that ends this run: a person who wants another context does not wait
-/// for the answer.
+/// Waits until a person asks for an operation that ends this run. Such an operation does not wait for the answer.
 pub(crate) async fn stopped_by_somebody(work: &ActiveRun) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
