@@ -193,6 +193,7 @@ impl Disk for MemoryDisk {
             return Err(Errno::NOTDIR.into());
         }
         let below = tree.names.range(path.to_owned()..).map(|(name, _)| name);
+        // The map sorts by path, so all names below a folder follow it without a gap.
         let below = below.take_while(|name| name.starts_with(path));
         let text = |name: &PathBuf| name.file_name().map(|n| n.to_string_lossy().into_owned());
         Ok(below.filter(|name| name.parent() == Some(path)).filter_map(text).collect())

@@ -171,6 +171,7 @@ impl Disk for RealDisk {
                 names.push(name);
             }
         }
+        // The system lists names in any order; callers rely on a fixed one.
         names.sort_unstable();
         Ok(names)
     }

@@ -46,6 +46,7 @@ impl<Op, Out> WriteGroup<Op, Out> {
             state.leading = true;
             let (tickets, ops): (Vec<u64>, Vec<Op>) =
                 std::mem::take(&mut state.waiting).into_iter().unzip();
+            // Other writers can join the queue during the commit.
             drop(state);
             let results = catch_unwind(AssertUnwindSafe(|| commit(ops)));
             state = self.lock();

@@ -39,6 +39,7 @@ pub(crate) fn begin(
         writing => writing?,
     };
     let first = writing.known().map_or(1, |known| known.next_seq());
+    // The old journal is not sealed: its run has ended, or its parts are in the log or in `about`.
     writing.publish(&[head], first, None)
 }
 
@@ -62,6 +63,7 @@ pub(crate) fn seal_if_large(
     right: &HeldRight,
     archive: &Path,
 ) -> Result<(), StorageError> {
+    // This answers most calls without a look at the disk.
     if journal.last_known(|known| Some(known.len <= JOURNAL_BYTES_MAX)) == Some(true) {
         return Ok(());
     }

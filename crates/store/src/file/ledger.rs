@@ -235,6 +235,7 @@ impl Adding<'_, '_> {
         let seq = LedgerSeq::new(*next);
         match addition {
             Addition::Entry { key, draft } => {
+                // The same key may come twice in one group.
                 let known = match pending.get(&key) {
                     Some(&seq) => Some(seq),
                     None => self.find(&key)?,
@@ -265,6 +266,7 @@ impl Adding<'_, '_> {
     /// Finds the entry of a key in the live ledger or in a sealed one that is young enough.
     fn find(&mut self, key: &str) -> Result<Option<LedgerSeq>, StorageError> {
         let Some(known) = self.writing.known() else { return Ok(None) };
+        // Different keys may have the same digest, so the key in the line decides.
         for span in known.fold.keys.spans_of(digest(key)) {
             let line = decode(&self.writing.read(span)?);
             if let Some(line) = line.filter(|line| entry_key(line) == Some(key)) {
@@ -478,6 +480,7 @@ impl LedgerReader<'_> {
         for path in files.iter().rev() {
             let Some((_, bytes)) = self.env.read(path)? else { continue };
             let lines = scan(&bytes, None).lines;
+            // The places are not used: callers need only the open deliveries of this fold.
             lines.iter().for_each(|found| fold.apply(&found.line, Span { offset: 0, len: 0 }));
         }
         Ok(fold)
@@ -604,6 +607,7 @@ impl LedgerReader<'_> {
             }
             let (kind, body) = (LineKind::Event, open.delivery.to_body());
             let blobs = Some(open.blobs.into_iter().collect());
+            // `resolve` needs a line around the body; its numbers are not used.
             let (seq, rev, crc, inbox, batch) = (0, 0, 0, None, None);
             let mut line = RawLine { seq, kind, rev, inbox, batch, blobs, crc, body };
             prepare::resolve(self.env, &mut line, "", &mut Vec::new())?;

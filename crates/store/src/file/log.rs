@@ -177,6 +177,7 @@ impl<F: Fold> Writing<'_, F> {
     fn settle(&mut self) -> Result<(), StorageError> {
         let Some(file) = &self.file else {
             return match self.state.known.is_some() {
+                // A new file in its place would give the same numbers again.
                 true => Err(self.damaged("it was there before and is gone")),
                 false => Ok(()),
             };
@@ -184,6 +185,7 @@ impl<F: Fold> Writing<'_, F> {
         let look = file.look().map_err(self.log.failed("look at"))?;
         let settled = self.catch_up(look).and_then(|()| self.sync_adopted());
         match (settled, self.state.failed.take()) {
+            // Only a look that succeeds ends an earlier failure; until then, each error names its cause.
             (Err(error), Some(cause)) => {
                 self.state.failed = Some(cause.clone());
                 Err(error.after_failure(&self.log.path, cause))
@@ -197,6 +199,7 @@ impl<F: Fold> Writing<'_, F> {
         let file = &**self.file.as_ref().expect("a file that was looked at is open");
         let from = match &self.state.known {
             Some(known) if known.is_in(file, look).map_err(self.log.failed("read"))? => known.len,
+            // Another file has this name now, or its good part has changed: everything is read again.
             Some(_) | None => {
                 self.state.known = None;
                 0
@@ -272,9 +275,11 @@ impl<F: Fold> Writing<'_, F> {
         let torn = &bytes[scan.good_len..];
         if !torn.is_empty() {
             let good = from + scan.good_len as u64;
+            // The copy is durable before the tail is cut, so that a crash loses nothing.
             self.log.quarantine(good, torn)?;
             self.cut_back(good)?;
         }
+        // Glued lines were read without a repair.
         let repaired =
             problems.into_iter().filter(|problem| problem.kind != StorageProblemKind::Glued);
         self.state.notes.extend(repaired);
@@ -355,6 +360,7 @@ impl<F: Fold> Writing<'_, F> {
     ) -> Result<u64, StorageError> {
         let known = self.state.known.as_ref().expect("an append follows a look at the log");
         let (first, count, loose) = (known.next_seq(), drafts.len() as u64, known.loose);
+        // The checksum of a single line shows whether it is whole; only several lines need the marks of a batch.
         let batch = (count > 1).then_some((first, first + count - 1));
         let (bytes, spans) = encode(drafts, first, batch, known.len);
         // Noted before the write: a reader may see the lines even if the write fails and is undone.
@@ -399,8 +405,10 @@ impl<F: Fold> Writing<'_, F> {
         seal: Option<&Path>,
     ) -> Result<(), StorageError> {
         if let Some(sealed) = seal.filter(|_| self.file.is_some()) {
+            // The old file has its second name before the first one goes to the new file.
             self.seal(sealed)?;
         }
+        // The new file is complete before it gets its name, so its lines need no batch.
         let (bytes, spans) = encode(drafts, first, None, 0);
         let (aside, look) = self.log.env.write_aside(&self.log.path, &bytes)?;
         // From here until the folder is synced, only the disk knows which of the two files is the log.
@@ -432,6 +440,7 @@ impl<F: Fold> Writing<'_, F> {
     /// Gives the whole file a second name, durably. Where files cannot have two names, a copy gets it.
     fn seal(&mut self, sealed: &Path) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
+        // A sealed file is not written again, so this is the last chance to sync its lines.
         if let Err(error) = file.sync() {
             self.state.unsyncable = true;
             return Err(self.log.failed("sync")(error));
@@ -477,6 +486,7 @@ impl<F: Fold> Writing<'_, F> {
 
     fn copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
         let env = &self.log.env;
+        // A link fails if the name is taken; `replace` would overwrite the file.
         if env.look(sealed)?.is_some() {
             let exists = std::io::ErrorKind::AlreadyExists.into();
             return Err(StorageError::io("seal as", sealed, exists));
@@ -543,11 +553,13 @@ impl<F: Fold> Writing<'_, F> {
         let aside = self.log.quarantine.join(format!("{}-{name}", env.options.now().file_name()));
         let renamed = env.disk.rename(path, &aside);
         renamed.map_err(|error| StorageError::io("rename to", &aside, error))?;
+        // The new name is durable before the loss of the old one.
         env.sync_folder(&self.log.quarantine)?;
         env.sync_folder(folder)
     }
 
     fn second_name(&self, live: FileLook, sealed: &Path) -> Result<Option<PathBuf>, StorageError> {
+        // Most logs have one name; then the folder is not listed.
         if live.names < 2 {
             return Ok(None);
         }

@@ -34,6 +34,7 @@ impl OpenChats {
         let known = state.open.get(key).and_then(Weak::upgrade);
         let chat = known.unwrap_or_else(|| {
             let chat = Arc::new(make());
+            // Entries of closed chats go when a chat is opened, so the map does not grow without bound.
             state.open.retain(|_, chat| chat.strong_count() > 0);
             state.open.insert(key.clone(), Arc::downgrade(&chat));
             chat

@@ -133,10 +133,12 @@ pub(crate) fn body(
         return Err(RefusedInput::Reserved((*field).to_owned()).into());
     }
     let draft = UnnumberedLine::new(kind, content.clone());
+    // The two braces are not part of `draft.body`.
     let (bytes, max) = (draft.body.len() + 2, env.options.message_bytes_max);
     if bytes > max {
         return Err(RefusedInput::TooLarge { id: name.to_owned(), bytes, max }.into());
     }
+    // No string in it can be longer than the whole content.
     if bytes <= BLOB_BYTES_MIN {
         return Ok(draft);
     }
@@ -195,6 +197,7 @@ fn step(pointer: &str, key: &str) -> String {
 /// Returns the value at a JSON pointer.
 fn at<'a>(content: &'a mut Object, pointer: &str) -> Option<&'a mut Json> {
     let mut steps = pointer.strip_prefix('/')?.split('/');
+    // The order matters: otherwise `~01`, which stands for `~1`, would become `/` (RFC 6901).
     let key = |step: &str| step.replace("~1", "/").replace("~0", "~");
     let mut value = content.get_mut(&key(steps.next()?))?;
     for step in steps {

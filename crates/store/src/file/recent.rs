@@ -35,6 +35,7 @@ impl Recent {
     pub(crate) fn behind(&self, seq: u64, next: (u64, u64)) -> Option<(u64, u64)> {
         let known = self.places.iter().position(|(known, _)| *known > seq);
         match known {
+            // An older line that was forgotten may also come after `seq`.
             Some(0) => None,
             Some(at) => self.places.get(at).copied(),
             None => self.places.back().map(|_| next),

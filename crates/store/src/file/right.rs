@@ -90,6 +90,7 @@ impl RightFile {
         if !taken {
             let mut held = HeldRight { source: Arc::clone(self), file: None };
             let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
+            // If another process has the lock, dropping `held` lets other threads of this process try again.
             if file.try_lock().map_err(failed)? {
                 self.leave_note(&*file, purpose);
                 held.file = Some(file);
