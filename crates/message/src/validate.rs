@@ -143,6 +143,7 @@ fn check_message(message: &mut UiMessage) -> Result<(), &'static str> {
     if !message.has_parts() {
         return Err("its `parts` must be a list");
     }
+    // The SDK allows an assistant's message without parts.
     if role != Role::Assistant && message.parts().is_empty() {
         return Err("it must have at least one part");
     }

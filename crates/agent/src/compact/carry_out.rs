@@ -89,6 +89,7 @@ impl CompactionPlan {
         let id = format!("s_{:016x}", work.locked.engine.ids.next());
         let message = summary_message(id, text, &older, now);
         let kept: u64 = cut.kept.iter().map(|at| self.weights[*at]).sum();
+        // The load also has the run's own message, behind those of the context.
         let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
         let rung = match (summed.rung, cut.is_smaller) {
             (CompactionMethod::Summary, true) => CompactionMethod::SmallerTail,
@@ -112,6 +113,7 @@ impl CompactionPlan {
         carried.tokens = scales.to_object();
         carried.raised = false;
         carried.pruned.extend(self.pruned);
+        // The marks of messages that the summary replaces are not needed any more.
         let stays = cut.kept.iter().map(|at| &*self.said[*at]);
         carried.pruned = carried.pruned.of(stays);
         carried.failures = summed.failures;
@@ -125,6 +127,7 @@ impl CompactionPlan {
         data.set(SEALED_GENERATION, self.view.position.generation.get());
         let mut pieces = vec![LogPiece::New(entry.into()), LogPiece::New(event(work, data).into())];
         pieces.extend(kept_pieces(&self.view, &cut, &self.said));
+        // The head marks the purge as due, so that the next process does it after a crash before the purge.
         purge_originals::set_due(&mut head, !work.locked.engine.rules.archive_on_compact);
         let rotated = work
             .locked

@@ -117,6 +117,7 @@ impl Summariser<'_> {
                             && room > PIECE_TOKENS_MIN =>
                     {
                         overflows += 1;
+                        // The pieces become half as large at least, even if the provider names no limit.
                         let takes = limit.map_or(u64::MAX, |limit| self.room_of(limit));
                         room = takes.min(room / 2).max(PIECE_TOKENS_MIN);
                         continue 'parted;
@@ -133,6 +134,7 @@ impl Summariser<'_> {
 
     /// Returns the size of a piece for a model that takes so many tokens.
     fn room_of(&self, takes: u64) -> u64 {
+        // Twice, because the request has the summary so far, and the answer is the next one.
         takes.saturating_sub(2 * self.goal.summary_room() + OVERHEAD).max(PIECE_TOKENS_MIN)
     }
 

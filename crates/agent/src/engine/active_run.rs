@@ -174,6 +174,7 @@ impl ActiveRun {
     /// Appends lines to the context log.
     pub(crate) async fn append(&self, batch: Vec<NewLine>) -> Result<(), AppendError> {
         let mut log = self.log.lock().await;
+        // The state stays locked during the write, so that no other append expects the same position.
         log.position = self.locked.lane.append(batch, log.position).await?;
         Ok(())
     }

@@ -127,6 +127,7 @@ impl OutgoingRequest<'_> {
             let difference = format!("{} instead of {}", named(new), named(old));
             return Some(self.stable(before, 0, Some(difference)));
         }
+        // Tools come first in a request, so nothing behind different tools is in the cache.
         if before.tools != self.tools {
             return Some(self.stable(before, 0, Some("tools".to_owned())));
         }

@@ -268,6 +268,7 @@ pub fn before_the_first(
     let mut chars = 0;
     for entry in lines.iter().rev().filter_map(LedgerMessage::of).take(BEFORE_ENTRIES_MAX) {
         let mut piece = entry.piece();
+        // The newest message is shortened, so that at least one is shown.
         if pieces.is_empty() {
             piece.text = within(&piece.text, BEFORE_CHARS_MAX);
         }

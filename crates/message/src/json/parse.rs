@@ -31,6 +31,7 @@ enum OpenContainer {
 
 pub(super) fn parse(text: &str) -> Result<Json, JsonError> {
     let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0 };
+    // A stack of our own instead of recursion, so that deep nesting cannot overflow the thread's.
     let mut stack: Vec<OpenContainer> = Vec::new();
     loop {
         reader.skip_white();
@@ -189,6 +190,7 @@ impl JsonReader<'_> {
             self.digits()?;
         }
         let text = &self.text[start..self.at];
+        // Most numbers are short and whole, and integers are cheaper to parse.
         if whole && text.len() <= EXACT_DIGITS {
             let number: i64 = text.parse().map_err(|_| self.error("expected a number"))?;
             return Ok(Json::Number(number as f64));

@@ -46,6 +46,8 @@ pub(crate) fn load(
     let texts = document.as_ref().map_or_else(Vec::new, named_texts);
     let named = || variables.iter().chain(texts.iter().copied());
     let in_addresses = document.as_ref().map_or_else(Vec::new, address_secrets);
+    // Problems must not show secrets, so the secrets are collected before the settings are read, and again with
+    // the expanded values after that.
     let known = Secrets::collect(named(), in_addresses.iter().map(String::as_str));
     let mut reading = SettingsReader::new(file, &variables, &known);
     reading.root(document.as_ref());
