@@ -41,7 +41,7 @@ pub enum RunError {
         /// The key of the chat.
         chat: ChatKey,
     },
-    /// Nothing could be sent, whatever was left out.
+    /// Even the smallest request does not fit.
     #[error("{0}")]
     NoRoom(String),
     /// An operation on contexts is in the ledger, and could be neither performed nor answered.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ship_store::{Chat, Lane, LaneError};
 use tokio::sync::Notify;
 
-/// The time that a free lane may take to be had.
+/// The time that taking a free lane may need.
 const FREE_LANE_WAIT: Duration = Duration::from_millis(100);
 
 /// Stops a run; what it has said until then is kept.
@@ -35,6 +35,7 @@ pub(crate) async fn lane_unless_stopped(
     let mut waiting = chat.lane("run");
     tokio::select! {
         lane = &mut waiting => return lane.map(Some),
+        // The wait has consumed the signal, and the run needs it again.
         () = stop.stopped() => stop.stop(),
     }
     tokio::time::timeout(FREE_LANE_WAIT, waiting).await.ok().transpose()

@@ -81,11 +81,11 @@ impl CompactionPreview {
 }
 
 impl Agent {
-    /// Compacts the active context now, whatever its size. Returns `None` if there is nothing to leave out.
+    /// Compacts the active context now, regardless of its size. Returns `None` if there is nothing to leave out.
     ///
     /// # Errors
-    /// Fails if another process runs the chat, if the chat cannot be read or written, or if nothing could be sent
-    /// whatever was left out.
+    /// Fails if another process runs the chat, if the chat cannot be read or written, or if even the smallest request
+    /// does not fit.
     pub async fn compact(
         &self,
         chat: &ChatKey,
@@ -104,8 +104,7 @@ impl Agent {
     /// Describes what a compaction would do, without doing it.
     ///
     /// # Errors
-    /// Fails if another process runs the chat, if it cannot be read, or if nothing could be sent
-    /// whatever was left out.
+    /// Fails if another process runs the chat, if it cannot be read, or if even the smallest request does not fit.
     pub async fn plan_compaction(
         &self,
         chat: &ChatKey,

@@ -77,7 +77,7 @@ pub(crate) async fn make_room(
 }
 
 /// Decides about a request that should be smaller, on a disk that cannot keep a log under another name: as long as
-/// the model takes the whole request, the chat goes on.
+/// the model takes the whole request, the chat continues.
 fn without_sealing(
     work: &ActiveRun,
     request: &PreparedRequest,

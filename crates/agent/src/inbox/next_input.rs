@@ -87,7 +87,7 @@ impl HalfBudget {
         !is_message(line) || self.takes_any(line)
     }
 
-    /// Does the same for any line, whatever its role.
+    /// Does the same for a line with any role.
     pub(crate) fn takes_any(&mut self, line: &LedgerLine) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return true };
         let tokens = rough(entry.entry.str("text").unwrap_or_default()) + MESSAGE_TOKENS;

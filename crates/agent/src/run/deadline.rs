@@ -1,9 +1,9 @@
 //! Limits the working time of a run.
 //!
 //! Only the time counts in which a process works on the run. Each line of the journal has the time so far, and the
-//! process that continues the run counts from there. So a kill does not give a run its time anew, and a night before
-//! the next start or a person's pause before an approval uses none of it. The work since the last line of the journal
-//! is unknown after a kill, and does not count.
+//! process that continues the run counts from there. So a kill does not reset the time, and a night before the next
+//! start or a person's pause before an approval uses none of it. The work since the last line of the journal is
+//! unknown after a kill, and does not count.
 
 use std::time::Duration;
 

@@ -134,7 +134,7 @@ pub struct Summary {
     pub prose: String,
     /// The identifiers that must stay exact, newest first.
     pub identifiers: Vec<String>,
-    /// The request that is to be answered now.
+    /// The open request, which the next answer is for.
     pub open_request: Option<String>,
 }
 

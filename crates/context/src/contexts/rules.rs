@@ -13,13 +13,13 @@ pub const SWITCHES_A_RUN_MAX: usize = 3;
 /// A way to go from one context to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// The run goes on in a clean context.
+    /// The run continues in a clean context.
     New,
     /// The run goes back to an archived context.
     Load,
-    /// The run goes on in a clean context, because this one is spoilt.
+    /// The run continues in a clean context, because this one is spoilt.
     Clear,
-    /// The run goes on in a copy.
+    /// The run continues in a copy of this context.
     Fork,
 }
 

@@ -119,7 +119,7 @@ impl Snapshot {
         Self { context: known.context.clone(), status: Status::Archived, object }
     }
 
-    /// Describes the active context, as far as it is to be shown.
+    /// Describes the active context, within the limits for showing it.
     pub fn active<M: Borrow<UiMessage>>(
         messages: &[M],
         known: ContextFacts<'_>,

@@ -17,7 +17,7 @@ pub enum Level {
     Debug,
     /// A normal event of the program.
     Info,
-    /// A problem after which work goes on.
+    /// A problem that does not stop the work.
     Warn,
     /// A failure of an operation.
     Error,
@@ -34,7 +34,7 @@ impl Level {
     }
 }
 
-/// A line that is to be written.
+/// A line for the log.
 ///
 /// A field is plain, message text or payload. The words of a person or a model are message text, and so is anything
 /// that may quote them: a provider's error, a tool's input and output.

@@ -75,6 +75,7 @@ async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T 
     let mut latest = "making room".to_owned();
     loop {
         tokio::select! {
+            // The result is checked first, so that no progress is printed after the end.
             biased;
             result = &mut running => return result,
             () = &mut untold, if !is_late => {

@@ -1,10 +1,10 @@
-//! Describes a message that is to be appended, before it has an id and a time.
+//! A new message, before it has an id and a time.
 
 use ship_message::json::Json;
 
 use super::{EntryRole, MessageEntry};
 
-/// A message that is to be appended.
+/// A message to append.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewConversationMessage {
     /// The author of the message.
@@ -92,7 +92,7 @@ impl NewConversationMessage {
     }
 }
 
-/// A skill that is to be activated.
+/// A skill to activate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkillActivation {
     /// The name of the skill.

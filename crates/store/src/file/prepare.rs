@@ -49,7 +49,7 @@ impl From<PrepareError> for AppendError {
     }
 }
 
-/// A line that is to be written, and its id.
+/// A checked line that can be written, and its id.
 #[derive(Debug, Clone)]
 pub(crate) struct PreparedLine {
     pub(crate) id: MessageId,

@@ -71,6 +71,7 @@ fn user_body<'p>(
         }
     };
     if media_type.starts_with("image/") {
+        // The API takes no wildcard. The AI SDK sends this type too.
         let media_type = if media_type == "image/*" { "image/jpeg" } else { media_type };
         return Ok(BlockBody::Image(source(data, media_type)));
     }
