@@ -47,14 +47,17 @@ pub fn recover(
     tools: &dyn KnownTools,
 ) -> Recovery {
     if let Some(mut journal) = journal {
+        // The switch is made, and only the next journal is missing.
         if let Some(next) = after_switch(view, &journal) {
             return Recovery::Settled(next);
         }
+        // The settled parts are in the log, and only the next journal is missing.
         if let Some(count) = settled_parts(view, &journal) {
             let mut next = journal.after_settling(count);
             settle_calls(&mut next, tools);
             return Recovery::Settled(next);
         }
+        // This must come before `final_message`: the message left behind has the same id and is no answer.
         if is_switching(view, &journal) {
             return Recovery::Continue(journal);
         }

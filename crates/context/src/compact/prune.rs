@@ -100,6 +100,7 @@ pub fn prunable(messages: &[&UiMessage], protected: usize, known: &PrunedOutputs
                 tool.name().unwrap_or_default().to_owned(),
                 tool.input().map(Json::to_string).unwrap_or_default(),
             );
+            // The loop goes from new to old, so an equal call that is already in the set comes later in the chat.
             let is_superseded = !later.insert(call);
             let id = message.id().unwrap_or_default();
             let is_known =
