@@ -10,7 +10,8 @@ pub fn input_budget(set: Option<u64>, window: Option<u64>, max_tokens: u64) -> u
         (Some(tokens), _) => tokens,
         (None, None) => UNKNOWN_WINDOW,
         (None, Some(window)) => {
-            // The answer reserves a quarter of the window at most, so that a large `max_tokens` leaves room for a request.
+            // The answer reserves at most a quarter of the window, so that a large `max_tokens` leaves room
+            // for a request.
             let room = window - max_tokens.min(window / 4);
             // This is nine tenths, without a product that could overflow.
             room / 10 * 9 + room % 10 * 9 / 10

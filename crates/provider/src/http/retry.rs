@@ -132,6 +132,7 @@ impl<'a> Attempts<'a> {
         }
         let doubled = FIRST_WAIT_MAX.saturating_mul(1 << (self.failed - 1).min(16));
         let longest = doubled.min(WAIT_MAX);
+        // A double has 53 bits, so the upper 53 bits of the number give an even fraction from 0 to 1.
         let part = (self.pace.draw() >> 11) as f64 / (1_u64 << 53) as f64;
         let chosen = longest.mul_f64(part);
         let left = self.end.saturating_sub(self.pace.now());
