@@ -23,7 +23,7 @@ pub use active_conversation::Reply;
 pub use error::ConversationError;
 
 use crate::built_in_tools::built_in_tools;
-use crate::conversation_log::blocking;
+use crate::conversation_log::{blocking, chat};
 use crate::engine::{ActiveConversation, Agent, AgentParts, CurrentConversation};
 use crate::events::Listener;
 use crate::id_source::RandomIds;
@@ -176,7 +176,7 @@ impl Agent {
 
     /// Follows what happens in the conversation, and in those that the agent goes to, from now on.
     pub fn follow(&self) -> Listener {
-        self.listen(&active_conversation::chat())
+        self.listen(&chat())
     }
 
     /// The messages of the conversation that a model is shown, each with its time in `metadata.ts`.

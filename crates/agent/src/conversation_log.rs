@@ -6,6 +6,7 @@
 //! A line has an id, a time, a role and content, in the form that other programs read. The engine's other knowledge
 //! of a message (the request, the run, the chat) is valid only in this process and is not written.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,8 +15,9 @@ use ship_message::{Role, UiMessage};
 use ship_store::conversation::view::without_record;
 use ship_store::conversation::{CompactError, Conversation, WriteError};
 use ship_store::{
-    AppendError, ChatKey, ContextBody, ContextEvent, ContextId, ContextLine, Gen, Head, LedgerSeq,
-    NewLine, Position, RefusedInput, Seq, StorageError, Timestamp, View,
+    AppendError, ChatKey, ContextBody, ContextEvent, ContextId, ContextLine, ContextLog, Gen, Head,
+    LedgerSeq, LogPiece, NewLine, Position, ReadError, RefusedInput, RotateError,
+    Rotated, Rotation, SealedLog, SealedName, Seq, StorageError, StoreFuture, Timestamp, View,
 };
 
 use crate::chat::{MessageIds, loaded_skills};
@@ -30,6 +32,11 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
             Err(error) => panic!("a conversation needs its runtime to the end: {error}"),
         },
     }
+}
+
+/// The chat that a conversation is to the engine.
+pub(crate) fn chat() -> ChatKey {
+    "conversation".parse().expect("a plain word is a chat key")
 }
 
 /// The metadata of a message that is valid wherever it is read: how the run ended.
@@ -94,6 +101,22 @@ impl MessageIds for ConversationLog {
     }
 }
 
+impl ContextLog for ConversationLog {
+    fn view(&self) -> StoreFuture<'_, Option<View>, ReadError> {
+        Box::pin(async move { Ok(Some(self.with(|context| context.view()).await)) })
+    }
+
+    /// A compaction marks lines and seals none.
+    fn sealed(&self) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError> {
+        let name = name.to_string();
+        Box::pin(async move { Err(ReadError::NoSealedLog { chat: chat(), name }) })
+    }
+}
+
 impl ConversationContext {
     /// Returns the messages, each with its time, and with summaries marked.
     pub(crate) fn messages(&self) -> Vec<UiMessage> {
@@ -148,13 +171,12 @@ impl ConversationContext {
     /// Appends messages or an event; one batch of a conversation can be either.
     pub(crate) fn append(
         &mut self,
-        chat: &ChatKey,
         batch: Vec<NewLine>,
         expected: Position,
     ) -> Result<Position, AppendError> {
         let found = self.position();
         if found != expected {
-            return Err(AppendError::Moved { chat: chat.clone(), expected, found });
+            return Err(AppendError::Moved { chat: chat(), expected, found });
         }
         let lines = batch.len() as u64;
         let mut inbox = self.inbox;
@@ -181,9 +203,28 @@ impl ConversationContext {
         Ok(self.position())
     }
 
+    /// Puts a summary in the place of older messages, by marking them as compacted. Lines are never replaced, so
+    /// there is no other rotation.
+    pub(crate) fn rotate(&mut self, rotation: &Rotation) -> Result<Rotated, RotateError> {
+        let failed = |path, source| StorageError::Io { doing: "compact", path, source };
+        let pieces = &rotation.pieces;
+        let copies =
+            |piece: &LogPiece| matches!(piece, LogPiece::Sealed { .. } | LogPiece::Of { .. });
+        let summary = pieces.iter().find_map(summary).filter(|_| !pieces.iter().any(copies));
+        let Some(summary) = summary else {
+            let why = "a conversation's lines are only added to, never replaced";
+            let source = io::Error::new(io::ErrorKind::Unsupported, why);
+            return Err(failed(self.place(), source).into());
+        };
+        let position = self
+            .compact(|seq| pieces.iter().any(|piece| keeps(piece, seq)), &summary)
+            .map_err(|error| failed(self.place(), io::Error::other(error)))?;
+        Ok(Rotated { position, sealed: None, damage: Vec::new() })
+    }
+
     /// Puts a summary in the place of all messages except those that stay. They must be the last ones, because a
     /// conversation marks one range.
-    pub(crate) fn compact(
+    fn compact(
         &mut self,
         stays: impl Fn(Seq) -> bool,
         summary: &str,
@@ -228,8 +269,24 @@ impl ConversationContext {
     }
 
     fn failed(&self, error: WriteError) -> AppendError {
-        let source = std::io::Error::other(error);
+        let source = io::Error::other(error);
         StorageError::Io { doing: "append to", path: self.place(), source }.into()
+    }
+}
+
+/// The text of a piece that is a new message.
+fn summary(piece: &LogPiece) -> Option<String> {
+    let LogPiece::New(NewLine::Message(new)) = piece else { return None };
+    let message = UiMessage::from_json(Json::Object(new.message.clone())).ok()?;
+    Some(message.text())
+}
+
+/// Whether a piece keeps the line of this number.
+fn keeps(piece: &LogPiece, seq: Seq) -> bool {
+    match piece {
+        LogPiece::Keep(first, last) => (*first..=*last).contains(&seq),
+        LogPiece::KeepFrom(first) => seq >= *first,
+        LogPiece::New(_) | LogPiece::Sealed { .. } | LogPiece::Of { .. } => false,
     }
 }
 

@@ -151,7 +151,7 @@ async fn undo(talk: &Talk, agent: &Agent, counts: &mut Counts) -> Result<bool, S
 async fn people(store: &FileStore, talk: &Talk) -> Result<Vec<String>, String> {
     let chat = store.open(&talk.chat).await.map_err(|error| error.to_string())?;
     let chat = chat.ok_or("the chat is gone")?;
-    let view = chat.view().await.map_err(|error| error.to_string())?;
+    let view = chat.log().view().await.map_err(|error| error.to_string())?;
     let view = view.ok_or("the context is gone")?;
     let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).ok();
     let of_people = |message: &UiMessage| message.role() == Role::User;

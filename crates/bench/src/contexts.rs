@@ -99,7 +99,8 @@ impl Aged {
             end = lane.append((next..until).map(said).collect(), end).await.map_err(failed)?;
             next = until;
             if next.is_multiple_of(ROTATE_EVERY) {
-                let view = chat.view().await.map_err(failed)?.ok_or(io::ErrorKind::NotFound)?;
+                let view =
+                    chat.log().view().await.map_err(failed)?.ok_or(io::ErrorKind::NotFound)?;
                 let from = Seq::new(view.position.seq.get() + 1 - WINDOW);
                 let rotation = Rotation {
                     expected: Some(view.position.generation),

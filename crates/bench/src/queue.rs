@@ -101,11 +101,11 @@ async fn said(
             }
         }
     };
-    for log in chat.sealed().await? {
-        take(&chat.sealed_view(&log.name).await?);
+    for log in chat.log().sealed().await? {
+        take(&chat.log().sealed_view(&log.name).await?);
     }
-    chat.view().await?.iter().for_each(take);
-    let lines = chat.ledger_after(None, usize::MAX).await?;
+    chat.log().view().await?.iter().for_each(take);
+    let lines = chat.ledger().after(None, usize::MAX).await?;
     let answers = (lines.len() - asked.len()) as u64;
     Ok((asked, answers))
 }

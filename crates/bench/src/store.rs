@@ -98,7 +98,7 @@ async fn begin(
     let key = key.parse::<ship_store::ChatKey>().map_err(failed)?;
     let chat = store.create(&key, About::default()).await.map_err(failed)?;
     let lane = chat.lane("bench").await.map_err(failed)?;
-    let end = match chat.view().await.map_err(failed)? {
+    let end = match chat.log().view().await.map_err(failed)? {
         Some(view) => view.position,
         None => lane.rotate(first_context()).await.map_err(failed)?.position,
     };
@@ -106,7 +106,7 @@ async fn begin(
 }
 
 async fn rotate(chat: &dyn Chat, lane: &dyn Lane, keep: u64) -> io::Result<Position> {
-    let view = chat.view().await.map_err(failed)?.ok_or(io::ErrorKind::NotFound)?;
+    let view = chat.log().view().await.map_err(failed)?.ok_or(io::ErrorKind::NotFound)?;
     let from = Seq::new((view.position.seq.get() + 1).saturating_sub(keep).max(2));
     let rotation = Rotation {
         expected: Some(view.position.generation),
@@ -201,7 +201,7 @@ async fn open(aged: &Aged) -> io::Result<(FileStore, Option<View>)> {
     let store = aged.store()?;
     let key = "bench".parse::<ship_store::ChatKey>().map_err(failed)?;
     let chat = store.open(&key).await.map_err(failed)?.ok_or(io::ErrorKind::NotFound)?;
-    let view = chat.view().await.map_err(failed)?;
+    let view = chat.log().view().await.map_err(failed)?;
     Ok((store, view))
 }
 
@@ -252,7 +252,7 @@ async fn shared_syncs(folder: &Path, report: &mut Report<'_>) -> io::Result<()> 
     let disk = Counting { disk: RealDisk::new(&folder)?, syncs: Arc::clone(&syncs) };
     let store = FileStore::on_disk(Box::new(disk), options(Durability::Sync));
     let (chat, _lane, _) = begin(&store, "bench").await?;
-    chat.accept(entry("first", "x")).await.map_err(failed)?;
+    chat.ledger().accept(entry("first", "x")).await.map_err(failed)?;
     syncs.store(0, Ordering::Relaxed);
     let (writers, each) = (64, 20);
     let tasks: Vec<_> = (0..writers)
@@ -260,7 +260,10 @@ async fn shared_syncs(folder: &Path, report: &mut Report<'_>) -> io::Result<()> 
             let chat = Arc::clone(&chat);
             tokio::spawn(async move {
                 for number in 0..each {
-                    chat.accept(entry(&format!("{writer}:{number}"), "x")).await.map_err(failed)?;
+                    chat.ledger()
+                        .accept(entry(&format!("{writer}:{number}"), "x"))
+                        .await
+                        .map_err(failed)?;
                 }
                 io::Result::Ok(())
             })

@@ -159,7 +159,7 @@ impl Writer {
                 Err(error) => return Err(error.into()),
             }
         }
-        let view = chat.view().await?.ok_or("the context is gone")?;
+        let view = chat.log().view().await?.ok_or("the context is gone")?;
         let known = view.messages().any(|known| known.str("id") == Some(id));
         let end = match rotates && !known {
             true => lane.rotate(rotation(&view, message.clone())).await?.position,
@@ -177,7 +177,7 @@ impl Writer {
         for problem in chat.repair().await? {
             say(&format!("NOTE {} {}: {}", self.key, problem.file, one_line(&problem.message)));
         }
-        let end = match chat.view().await? {
+        let end = match chat.log().view().await? {
             Some(view) => view.position,
             None => begin(&*chat).await?,
         };
@@ -189,7 +189,7 @@ impl Writer {
 /// Begins the first context, unless another writer does.
 async fn begin(chat: &dyn Chat) -> Result<Position, Failure> {
     let lane = chat.lane("soak begin").await?;
-    match chat.view().await? {
+    match chat.log().view().await? {
         Some(view) => Ok(view.position),
         None => Ok(lane.rotate(first_context()).await?.position),
     }
@@ -268,10 +268,10 @@ async fn verify_chat(chat: &dyn Chat) -> Result<(), Failure> {
         Err(error) => say(&format!("ERR {key} {}", one_line(&tell(&error)))),
     }
     // The live log first: if a writer seals it meanwhile, it is among the sealed ones, and nothing is missed.
-    let live = chat.view().await?;
+    let live = chat.log().view().await?;
     let mut logs = Vec::new();
-    for sealed in chat.sealed().await?.into_iter().rev() {
-        logs.push(chat.sealed_view(&sealed.name).await?);
+    for sealed in chat.log().sealed().await?.into_iter().rev() {
+        logs.push(chat.log().sealed_view(&sealed.name).await?);
     }
     logs.extend(live);
     // A log that is gone or unreadable is in no list.

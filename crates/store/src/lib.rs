@@ -22,31 +22,42 @@
 //! let Json::Object(hello) = Json::parse(r#"{"id":"m1","role":"user","parts":[]}"#)? else { unreachable!() };
 //! lane.append(vec![hello.clone().into()], begun.position).await?;
 //!
-//! let view = chat.view().await?.expect("a context has begun");
+//! let view = chat.log().view().await?.expect("a context has begun");
 //! assert_eq!(view.messages().collect::<Vec<&Object>>(), [&hello]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
 
+mod chat;
 mod clock;
+mod context_log;
 pub mod conversation;
+mod derived;
 pub mod disk;
 mod error;
 mod file;
+mod ledger;
 mod line;
 mod name;
 mod rotation;
+mod run_records;
 mod scan;
 mod store;
+mod store_future;
 
+pub use chat::{About, Chat, ChatState, Lane, Synced};
 pub use clock::SystemClock;
+pub use context_log::ContextLog;
+pub use derived::{Derived, DerivedFiles, DerivedState};
 pub use error::{
     AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, ListError, OpenError,
     PurgeError, ReadError, RefusedInput, Right, RotateError, StorageError,
 };
 pub use file::FileStore;
+pub use ledger::Ledger;
 pub use name::chat_folder;
 pub use rotation::{LogPiece, Rotated, Rotation};
+pub use run_records::RunRecords;
 pub use ship_record::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError,
     Checkpoint, Clock, ContextBody, ContextEvent, ContextId, ContextIdError, ContextLine, Delivery,
@@ -54,7 +65,5 @@ pub use ship_record::{
     LedgerLine, LedgerSeq, MessageId, MessagePlace, NewLine, NewMessage, Position, Purged,
     RepairEffect, SealedLog, SealedName, Seq, StorageProblem, StorageProblemKind, Timestamp, View,
 };
-pub use store::{
-    About, BlobRef, Chat, ChatContent, ChatLook, ChatOverview, ChatState, Derived, DerivedState,
-    Lane, Store, StoreFuture, StoreOptions, Synced,
-};
+pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
+pub use store_future::StoreFuture;

@@ -47,7 +47,7 @@ async fn three_promoted(disk: &SimDisk) -> Vec<u8> {
     let mut begun = Begun::new(&store, "a").await;
     let mut short = Vec::new();
     for name in ["k1", "k2", "k3"] {
-        let accepted = begun.chat.accept(entry(name, "hi")).await.unwrap();
+        let accepted = begun.chat.ledger().accept(entry(name, "hi")).await.unwrap();
         if name == "k1" {
             short = read(disk, LEDGER);
         }
@@ -66,15 +66,15 @@ fn an_entry_of_a_short_ledger_goes_above_what_the_context_has_read() {
     block_on(async {
         let disk = SimDisk::new();
         let short = three_promoted(&disk).await;
-        let cursor = chat_on(&disk).await.view().await.unwrap().unwrap().inbox.unwrap();
+        let cursor = chat_on(&disk).await.log().view().await.unwrap().unwrap().inbox.unwrap();
         restore(&disk, LEDGER, &short);
         let chat = chat_on(&disk).await;
         let told = "the ledger ends at entry 2, and the context has read up to 4";
         assert_eq!(problems(&*chat).await, [told]);
-        let accepted = chat.accept(entry("k4", "hi")).await.unwrap();
+        let accepted = chat.ledger().accept(entry("k4", "hi")).await.unwrap();
         assert!(accepted.seq > cursor, "{} is not above the cursor, {cursor}", accepted.seq);
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k4"]);
-        assert_eq!(chat.accept(entry("k1", "hi")).await.unwrap().seq, LedgerSeq::new(2));
+        assert_eq!(chat.ledger().accept(entry("k1", "hi")).await.unwrap().seq, LedgerSeq::new(2));
         let told = "the entries 3 to 4 before it are missing";
         assert_eq!(problems(&*chat).await, [told]);
         assert_eq!(problems(&*chat_on(&disk).await).await, [told]);
@@ -91,9 +91,9 @@ fn a_program_that_goes_on_notices_that_the_context_has_read_more() {
         let lines = context.split_inclusive(|&byte| byte == b'\n').take(2);
         restore(&disk, CONTEXT, &lines.flatten().copied().collect::<Vec<u8>>());
         let chat = chat_on(&disk).await;
-        let below = chat.accept(entry("k4", "hi")).await.unwrap().seq;
+        let below = chat.ledger().accept(entry("k4", "hi")).await.unwrap().seq;
         restore(&disk, CONTEXT, &context);
-        let above = chat.accept(entry("k5", "hi")).await.unwrap().seq;
+        let above = chat.ledger().accept(entry("k5", "hi")).await.unwrap().seq;
         assert_eq!((below.get(), above.get()), (3, 6), "the head of the next ledger is 5");
     });
 }
@@ -104,11 +104,11 @@ fn an_accept_reads_no_context_log_when_nothing_has_changed() {
         let disk = SimDisk::new();
         three_promoted(&disk).await;
         let chat = chat_on(&disk).await;
-        chat.accept(entry("k4", "hi")).await.unwrap();
+        chat.ledger().accept(entry("k4", "hi")).await.unwrap();
         let before = disk.bytes_read_of(&file(CONTEXT));
         assert!(before > 0, "the first accept looks at it");
         for number in 5..50 {
-            chat.accept(entry(&format!("k{number}"), "hi")).await.unwrap();
+            chat.ledger().accept(entry(&format!("k{number}"), "hi")).await.unwrap();
         }
         assert_eq!(disk.bytes_read_of(&file(CONTEXT)), before);
     });
@@ -124,7 +124,7 @@ fn answers_of_the_ledger_that_a_context_does_not_have_are_named() {
         let mut answer = entry("answer:run_1", "Hello.");
         answer.entry.set("role", "assistant");
         answer.entry.set("meta", Object::from([("answersTo", 5u64)]));
-        chat.accept(answer).await.unwrap();
+        chat.ledger().accept(answer).await.unwrap();
         let told = "the ledger has answers up to entry 5, and the context has read up to 4";
         assert_eq!(problems(&*chat).await, [told]);
     });
@@ -157,7 +157,7 @@ fn a_message_is_accepted_though_nothing_can_be_read_of_the_context() {
         let disk = SimDisk::new();
         three_promoted(&disk).await;
         restore(&disk, CONTEXT, b"");
-        let accepted = chat_on(&disk).await.accept(entry("k4", "hi")).await;
+        let accepted = chat_on(&disk).await.ledger().accept(entry("k4", "hi")).await;
         assert!(accepted.is_ok_and(|accepted| accepted.new));
     });
 }
@@ -169,7 +169,7 @@ fn a_rotation_brings_a_message_back_whose_entry_a_restored_ledger_does_not_have(
         let short = three_promoted(&disk).await;
         restore(&disk, LEDGER, &short);
         let chat = chat_on(&disk).await;
-        let view = chat.view().await.unwrap().unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
         let again = NewMessage { message: message("k3", "hi"), rev: 1, inbox: view.inbox };
         let rotate = |inbox: Option<LedgerSeq>| Rotation {
             expected: Some(view.position.generation),
@@ -181,6 +181,6 @@ fn a_rotation_brings_a_message_back_whose_entry_a_restored_ledger_does_not_have(
         let refused = lane.rotate(rotate(above)).await;
         assert!(matches!(refused, Err(RotateError::NoEntry { .. })), "{refused:?}");
         lane.rotate(rotate(view.inbox)).await.unwrap();
-        assert_eq!(chat.view().await.unwrap().unwrap().inbox, view.inbox);
+        assert_eq!(chat.log().view().await.unwrap().unwrap().inbox, view.inbox);
     });
 }

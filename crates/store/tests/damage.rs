@@ -60,11 +60,11 @@ fn a_later_revision_counts_over_one_that_cannot_be_read() {
     block_on(async {
         let chat = opened(&disk).await;
         let texts = async || -> Vec<String> {
-            chat.view().await.unwrap().unwrap().messages().map(text).collect()
+            chat.log().view().await.unwrap().unwrap().messages().map(text).collect()
         };
         assert_eq!(texts().await, ["third", "m2"]);
         let lane = chat.lane("test").await.unwrap();
-        let position = chat.view().await.unwrap().unwrap().position;
+        let position = chat.log().view().await.unwrap().unwrap().position;
         let mut begun = Begun { chat: Arc::clone(&chat), lane, position };
         revise(&mut begun, 3, "fourth").await;
         assert_eq!(texts().await, ["fourth", "m2"]);
@@ -117,7 +117,7 @@ fn what_a_person_has_seen_is_known_in_the_sealed_log_too_and_a_new_injury_is_not
         assert_eq!(seen.matches("\"crc\":").count(), 1, "{seen}");
 
         let lane = chat.lane("test").await.unwrap();
-        let position = chat.view().await.unwrap().unwrap().position;
+        let position = chat.log().view().await.unwrap().unwrap().position;
         let mut begun = Begun { chat: Arc::clone(&chat), lane, position };
         begun.compact("s1", begun.position.seq).await;
         let problems = chat.verify().await.unwrap();
@@ -161,7 +161,7 @@ fn a_hole_in_what_was_never_synced_is_no_problem_and_a_flipped_bit_is_one() {
     damage(&flipped, REQUESTS, "second");
     block_on(async {
         assert_eq!(opened(&disk).await.verify().await.unwrap(), []);
-        assert_eq!(opened(&disk).await.requests(9).await.unwrap().len(), 2);
+        assert_eq!(opened(&disk).await.runs().requests(9).await.unwrap().len(), 2);
         assert_eq!(opened(&flipped).await.verify().await.unwrap().len(), 1);
     });
 }

@@ -41,7 +41,7 @@ fn leave(disk: &MemoryDisk, path: &str, bytes: Option<&[u8]>) {
 /// A chat with one promoted message.
 async fn with_one_message(disk: &MemoryDisk) -> LedgerSeq {
     let begun = Begun::new(&on(disk), "a").await;
-    let seq = begun.chat.accept(entry("k1", "x")).await.unwrap().seq;
+    let seq = begun.chat.ledger().accept(entry("k1", "x")).await.unwrap().seq;
     let promoted = NewMessage { message: message("m1", "x"), rev: 0, inbox: Some(seq) };
     begun.lane.append(vec![promoted.into()], begun.position).await.unwrap();
     seq
@@ -80,9 +80,9 @@ fn a_context_log_of_which_nothing_is_left_is_set_aside_and_the_chat_begins_anoth
             leave(&disk, LIVE, Some(remains));
             let chat = opened(&disk).await;
             assert_ne!(chat.verify().await.unwrap(), []);
-            assert!(chat.accept(entry("k2", "x")).await.unwrap().seq > seq);
+            assert!(chat.ledger().accept(entry("k2", "x")).await.unwrap().seq > seq);
             chat.repair().await.unwrap();
-            assert_eq!(chat.view().await.unwrap(), None);
+            assert_eq!(chat.log().view().await.unwrap(), None);
             let kept = disk.contents().into_iter().any(|(path, bytes)| {
                 path.starts_with(".ship/chat/a/quarantine") && bytes.as_deref() == Some(remains)
             });
@@ -101,14 +101,14 @@ fn a_chat_that_has_lost_its_log_and_can_read_no_sealed_one_goes_on() {
         let mut begun = Begun::new(&on(&disk), "a").await;
         begun.say("m1").await;
         begun.compact("s1", begun.position.seq).await;
-        let sealed = begun.chat.sealed().await.unwrap().remove(0).name;
+        let sealed = begun.chat.log().sealed().await.unwrap().remove(0).name;
         drop(begun);
         leave(&disk, LIVE, None);
         leave(&disk, &format!(".ship/chat/a/messages/archive/{sealed}.jsonl"), Some(b""));
         let chat = opened(&disk).await;
-        chat.accept(entry("k1", "x")).await.unwrap();
+        chat.ledger().accept(entry("k1", "x")).await.unwrap();
         chat.repair().await.unwrap();
-        let position = chat.view().await.unwrap().unwrap().position;
+        let position = chat.log().view().await.unwrap().unwrap().position;
         assert!(position.seq > sealed.range().1);
         let lane = chat.lane("test").await.unwrap();
         let mut begun = Begun { chat, lane, position };
@@ -126,7 +126,7 @@ fn an_empty_or_missing_ledger_takes_the_next_message_above_the_cursor() {
             let seq = with_one_message(&disk).await;
             leave(&disk, LEDGER, remains);
             let chat = opened(&disk).await;
-            assert!(chat.accept(entry("k2", "x")).await.unwrap().seq > seq);
+            assert!(chat.ledger().accept(entry("k2", "x")).await.unwrap().seq > seq);
             assert_eq!(ledger_keys(&*chat).await, ["k2"]);
         });
     }
@@ -137,14 +137,14 @@ fn a_derived_file_with_a_flipped_byte_is_made_anew_and_taken_away_by_a_repair() 
     let disk = MemoryDisk::new();
     block_on(async {
         let begun = Begun::new(&on(&disk), "a").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let value = message("note", "lunch");
         let state = DerivedState { value, position: view.position, crc: view.crc };
-        begun.chat.put_derived(Derived::Meta, state.clone()).await.unwrap();
-        assert_eq!(begun.chat.derived(Derived::Meta).await.unwrap(), Some(state));
+        begun.chat.derived().put(Derived::Meta, state.clone()).await.unwrap();
+        assert_eq!(begun.chat.derived().read(Derived::Meta).await.unwrap(), Some(state));
         let text = String::from_utf8(bytes(&disk, META)).unwrap().replace("lunch", "bunch");
         leave(&disk, META, Some(text.as_bytes()));
-        assert_eq!(begun.chat.derived(Derived::Meta).await.unwrap(), None);
+        assert_eq!(begun.chat.derived().read(Derived::Meta).await.unwrap(), None);
         assert_eq!(begun.chat.verify().await.unwrap().len(), 1);
         begun.chat.repair().await.unwrap();
         assert_eq!(begun.chat.verify().await.unwrap(), []);
@@ -158,11 +158,11 @@ fn a_sealed_log_of_which_nothing_is_left_is_purged_like_any_other() {
         let mut begun = Begun::new(&on(&disk), "a").await;
         begun.say("m1").await;
         begun.compact("s1", begun.position.seq).await;
-        let sealed = begun.chat.sealed().await.unwrap().remove(0).name;
+        let sealed = begun.chat.log().sealed().await.unwrap().remove(0).name;
         leave(&disk, &format!(".ship/chat/a/messages/archive/{sealed}.jsonl"), Some(b""));
         begun.lane.purge(&sealed, "compact").await.unwrap();
         assert_eq!(begun.chat.verify().await.unwrap(), []);
-        assert!(begun.chat.sealed().await.unwrap()[0].purged.is_some());
+        assert!(begun.chat.log().sealed().await.unwrap()[0].purged.is_some());
     });
 }
 
@@ -174,9 +174,9 @@ fn a_sealed_log_of_which_nothing_is_left_is_told_as_gone_and_no_repair_is_named(
             let mut begun = Begun::new(&on(&disk), "a").await;
             begun.say("m1").await;
             begun.compact("s1", begun.position.seq).await;
-            let sealed = begun.chat.sealed().await.unwrap().remove(0).name;
+            let sealed = begun.chat.log().sealed().await.unwrap().remove(0).name;
             leave(&disk, &format!(".ship/chat/a/messages/archive/{sealed}.jsonl"), remains);
-            let refused = begun.chat.sealed_view(&sealed).await.unwrap_err().to_string();
+            let refused = begun.chat.log().sealed_view(&sealed).await.unwrap_err().to_string();
             assert!(refused.ends_with("restore it from a copy, or go on without it"), "{refused}");
         });
     }

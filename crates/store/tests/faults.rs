@@ -66,7 +66,7 @@ fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_space() {
         let store = store_on(&disk);
         let mut begun = Begun::new(&store, "a").await;
         begun.say("m1").await;
-        begun.chat.accept(entry("k1", "x")).await.unwrap();
+        begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
         disk.fail_writes(Some(ENOSPC));
 
         let refused = begun.lane.append(vec![message("m2", "x").into()], begun.position).await;
@@ -75,12 +75,12 @@ fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_space() {
         };
         assert_eq!(error.code(), "storage_full");
         assert!(error.to_string().contains("free some space"), "{error}");
-        let refused = begun.chat.accept(entry("k2", "x")).await;
+        let refused = begun.chat.ledger().accept(entry("k2", "x")).await;
         assert!(
             matches!(refused, Err(AcceptError::Storage(StorageError::Full { .. }))),
             "{refused:?}"
         );
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let refused = begun.lane.rotate(compaction(&view, Vec::new(), view.position.seq)).await;
         assert!(
             matches!(refused, Err(RotateError::Storage(StorageError::Full { .. }))),
@@ -90,7 +90,7 @@ fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_space() {
 
         disk.fail_writes(None);
         begun.say("m2").await;
-        begun.chat.accept(entry("k2", "x")).await.unwrap();
+        begun.chat.ledger().accept(entry("k2", "x")).await.unwrap();
         begun.compact("s1", begun.position.seq).await;
         assert_eq!(ids(&*begun.chat).await, ["s1", "m2"]);
         assert_eq!(ledger_keys(&*begun.chat).await, ["k1", "k2"]);
@@ -124,11 +124,11 @@ fn with_flush_nothing_is_synced_but_rotations() {
         let options = StoreOptions { durability: ship_store::Durability::Flush, ..options() };
         let store = FileStore::on_disk(Box::new(disk.clone()), options);
         let mut begun = Begun::new(&store, "a").await;
-        begun.chat.accept(entry("k1", "x")).await.unwrap();
+        begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
         let syncs = |ops: &[Op]| ops.iter().filter(|op| matches!(op, Op::Sync(_))).count();
         let before = disk.ops_len();
         begun.say("m1").await;
-        begun.chat.accept(entry("k2", "x")).await.unwrap();
+        begun.chat.ledger().accept(entry("k2", "x")).await.unwrap();
         assert_eq!(syncs(&disk.ops()[before..]), 0);
         begun.compact("s1", begun.position.seq).await;
         assert_eq!(syncs(&disk.ops()[before..]), 2, "the sealed log and the new one");
@@ -146,13 +146,15 @@ fn those_who_wait_share_a_sync() {
         .unwrap();
     runtime.block_on(async {
         let chat = store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
-        chat.accept(entry("first", "x")).await.unwrap();
+        chat.ledger().accept(entry("first", "x")).await.unwrap();
         disk.slow_syncs(std::time::Duration::from_millis(5));
         let before = disk.ops_len();
         let waiting: Vec<_> = (0..64)
             .map(|number| {
                 let chat = chat.clone();
-                tokio::spawn(async move { chat.accept(entry(&format!("k{number}"), "x")).await })
+                tokio::spawn(async move {
+                    chat.ledger().accept(entry(&format!("k{number}"), "x")).await
+                })
             })
             .collect();
         for answer in waiting {
@@ -223,7 +225,7 @@ fn a_line_that_lost_its_newline_gets_it_again_before_the_next_is_written() {
 
         let chat = open().open(&"a".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!(ids(&*chat).await, ["m1"]);
-        let position = chat.view().await.unwrap().unwrap().position;
+        let position = chat.log().view().await.unwrap().unwrap().position;
         let lane = chat.lane("test").await.unwrap();
         lane.append(vec![message("m2", "x").into()], position).await.unwrap();
         assert_eq!(ids(&*chat).await, ["m1", "m2"]);

@@ -88,7 +88,7 @@ fn a_torn_tail_is_read_past_by_readers_and_cut_into_quarantine_by_a_writer() {
             assert_eq!(project.quarantined(), [tail]);
             assert_eq!(chat.verify().await.unwrap(), []);
             let lane = chat.lane("test").await.unwrap();
-            let end = chat.view().await.unwrap().unwrap().position;
+            let end = chat.log().view().await.unwrap().unwrap().position;
             lane.append(vec![message("m3", "m3").into()], end).await.unwrap();
             assert_eq!(ids(&*chat).await, ["m1", "m2", "m3"]);
         });
@@ -109,14 +109,14 @@ fn damage_in_the_middle_is_quarantined_and_named_and_a_rotation_goes_on_without_
         let chat = store.open(&"a".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!(ids(&*chat).await, ["m1", "m3"]);
         let lane = chat.lane("test").await.unwrap();
-        let view = chat.view().await.unwrap().unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
         assert_eq!(view.problems[0].kind, StorageProblemKind::Damage);
         lane.append(vec![message("m4", "m4").into()], view.position).await.unwrap();
         assert_eq!(project.quarantined(), std::slice::from_ref(&lost));
 
         let rotated = lane.rotate(compaction(&view, Vec::new(), Seq::new(1))).await.unwrap();
         assert_eq!(ids(&*chat).await, ["m1", "m3", "m4"]);
-        assert!(chat.view().await.unwrap().unwrap().problems.is_empty());
+        assert!(chat.log().view().await.unwrap().unwrap().problems.is_empty());
         // The damaged log is whole in the archive, and is named there.
         let problems = chat.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
@@ -144,13 +144,13 @@ fn a_log_that_lost_its_head_is_read_and_a_repair_gives_it_another() {
         assert_eq!(ids(&*chat).await, ["s2", "m2", "m3"]);
         assert_eq!(everything().await, ["m1", "s1", "m2", "s2", "m3"]);
         let lane = chat.lane("test").await.unwrap();
-        let end = chat.view().await.unwrap().unwrap().position;
+        let end = chat.log().view().await.unwrap().unwrap().position;
         let refused = lane.append(vec![message("m4", "m4").into()], end).await;
         let told = refused.expect_err("a log without a head").to_string();
         assert!(told.contains("`ship repair`"), "{told}");
 
         assert_eq!(chat.repair().await.unwrap().len(), 1);
-        let end = chat.view().await.unwrap().unwrap().position;
+        let end = chat.log().view().await.unwrap().unwrap().position;
         lane.append(vec![message("m4", "m4").into()], end).await.unwrap();
         assert_eq!(ids(&*chat).await, ["s2", "m2", "m3", "m4"]);
         assert_eq!(everything().await, ["m1", "s1", "m2", "s2", "m3", "m4"]);
@@ -162,8 +162,8 @@ fn a_ledger_or_a_journal_that_lost_its_head_is_mended_by_a_repair() {
     let project = Project::with(&["m1"]);
     block_on(async {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
-        chat.accept(entry("k1", "x")).await.unwrap();
-        chat.accept(entry("k2", "x")).await.unwrap();
+        chat.ledger().accept(entry("k1", "x")).await.unwrap();
+        chat.ledger().accept(entry("k2", "x")).await.unwrap();
         let lane = chat.lane("test").await.unwrap();
         lane.journal(vec![message("p1", "x")], ship_store::Synced::Now).await.unwrap();
     });
@@ -176,13 +176,13 @@ fn a_ledger_or_a_journal_that_lost_its_head_is_mended_by_a_repair() {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k2"]);
         // A message is not refused for what became of the ledger.
-        assert!(chat.accept(entry("k3", "x")).await.unwrap().new);
+        assert!(chat.ledger().accept(entry("k3", "x")).await.unwrap().new);
         assert_eq!(chat.repair().await.unwrap().len(), 2);
-        assert!(!chat.accept(entry("k1", "x")).await.unwrap().new);
+        assert!(!chat.ledger().accept(entry("k1", "x")).await.unwrap().new);
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k2", "k3"]);
         let lane = chat.lane("test").await.unwrap();
         lane.journal(vec![message("p2", "x")], ship_store::Synced::Now).await.unwrap();
-        assert!(chat.journal().await.unwrap().contains(&message("p2", "x")));
+        assert!(chat.runs().journal().await.unwrap().contains(&message("p2", "x")));
     });
 }
 
@@ -219,7 +219,7 @@ fn a_missing_or_empty_live_log_is_no_new_chat() {
         block_on(async {
             let store = project.store();
             let chat = store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
-            let read = chat.view().await;
+            let read = chat.log().view().await;
             let Err(ReadError::Storage(error @ StorageError::Damaged { .. })) = read else {
                 panic!("{read:?}")
             };
@@ -269,7 +269,7 @@ fn no_symbolic_link_is_followed() {
             let store = project.store();
             let chat = store.create(&"a".parse().unwrap(), About::default()).await?;
             let lane = chat.lane("test").await.map_err(|error| error.to_string())?;
-            let view = chat.view().await.map_err(|error| error.to_string())?.unwrap();
+            let view = chat.log().view().await.map_err(|error| error.to_string())?.unwrap();
             let rotation = compaction(&view, Vec::new(), Seq::new(1));
             lane.rotate(rotation).await.map_err(|error| error.to_string())?;
             Ok::<(), Box<dyn std::error::Error>>(())
@@ -290,7 +290,7 @@ fn a_chat_that_was_deleted_begins_anew_in_a_program_that_goes_on() {
         let key: ship_store::ChatKey = "a".parse().unwrap();
         let say = async |name: &str| {
             let chat = store.create(&key, About::default()).await.unwrap();
-            chat.accept(entry(name, "hi")).await.unwrap()
+            chat.ledger().accept(entry(name, "hi")).await.unwrap()
         };
         let first = say("k1").await;
         assert!(!say("k1").await.new, "it is known when nobody has the chat open");
@@ -314,16 +314,16 @@ fn what_a_program_knows_of_a_ledger_never_hides_what_another_wrote() {
         let compare = async |what: &str| {
             let fresh = project.store().open(&key).await.unwrap().unwrap();
             for after in (0..9).map(LedgerSeq::new) {
-                let known = ours.ledger_after(Some(after), 3).await.unwrap();
-                let read = fresh.ledger_after(Some(after), 3).await.unwrap();
+                let known = ours.ledger().after(Some(after), 3).await.unwrap();
+                let read = fresh.ledger().after(Some(after), 3).await.unwrap();
                 assert_eq!(known, read, "{what}, behind {after}");
             }
         };
         for name in ["k1", "k2", "k3"] {
-            ours.accept(entry(name, "hi")).await.unwrap();
+            ours.ledger().accept(entry(name, "hi")).await.unwrap();
         }
         compare("ours alone").await;
-        theirs.accept(entry("k4", "hi")).await.unwrap();
+        theirs.ledger().accept(entry("k4", "hi")).await.unwrap();
         compare("with theirs").await;
 
         let good = fs::read(&path).unwrap();
@@ -367,7 +367,7 @@ fn a_newer_format_is_read_as_far_as_possible_and_never_written() {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
         assert_eq!(ids(&*chat).await, ["m1"]);
         let lane = chat.lane("test").await.unwrap();
-        let end = chat.view().await.unwrap().unwrap().position;
+        let end = chat.log().view().await.unwrap().unwrap().position;
         let refused = lane.append(vec![message("m2", "x").into()], end).await;
         let Err(AppendError::Storage(error @ StorageError::Newer { found: 2, known: 1, .. })) =
             refused
@@ -412,17 +412,17 @@ fn a_large_ledger_is_sealed_and_its_keys_are_remembered_for_seven_days() {
     block_on(async {
         let begun = Begun::new(&store, "a").await;
         let chat = begun.chat;
-        let first = chat.accept(entry("k0", &text)).await.unwrap().seq;
+        let first = chat.ledger().accept(entry("k0", &text)).await.unwrap().seq;
         for number in 1..300 {
-            chat.accept(entry(&format!("k{number}"), &text)).await.unwrap();
+            chat.ledger().accept(entry(&format!("k{number}"), &text)).await.unwrap();
         }
         let all: Vec<String> = (0..300).map(|number| format!("k{number}")).collect();
         assert_eq!(ledger_keys(&*chat).await, all);
-        let middle = chat.ledger_after(Some(first), 3).await.unwrap();
+        let middle = chat.ledger().after(Some(first), 3).await.unwrap();
         assert_eq!(middle[0].seq, first.next());
 
         clock.advance(6 * 24 * 60 * 60 * 1000);
-        let again = chat.accept(entry("k0", &text)).await.unwrap();
+        let again = chat.ledger().accept(entry("k0", &text)).await.unwrap();
         assert_eq!((again.seq, again.new), (first, false));
         assert_eq!(chat.verify().await.unwrap(), []);
     });
@@ -442,21 +442,27 @@ fn a_clock_that_jumps_by_a_year_makes_no_key_that_was_just_accepted_new() {
         block_on(async {
             let chat = Begun::new(&store(), "a").await.chat;
             for number in 0..150 {
-                chat.accept(entry(&format!("k{number}"), &text)).await.unwrap();
+                chat.ledger().accept(entry(&format!("k{number}"), &text)).await.unwrap();
             }
             clock.advance(jump_ms);
-            assert!(!chat.accept(entry("k149", &text)).await.unwrap().new, "{jump_ms} ms");
+            assert!(!chat.ledger().accept(entry("k149", &text)).await.unwrap().new, "{jump_ms} ms");
             // One more ledger is sealed after the jump.
             for number in 150..290 {
-                chat.accept(entry(&format!("k{number}"), &text)).await.unwrap();
+                chat.ledger().accept(entry(&format!("k{number}"), &text)).await.unwrap();
             }
-            assert!(!chat.accept(entry("k5", &text)).await.unwrap().new, "{jump_ms} ms");
+            assert!(!chat.ledger().accept(entry("k5", &text)).await.unwrap().new, "{jump_ms} ms");
             clock.advance(-jump_ms);
-            assert!(!chat.accept(entry("k5", &text)).await.unwrap().new, "{jump_ms} ms, and back");
+            assert!(
+                !chat.ledger().accept(entry("k5", &text)).await.unwrap().new,
+                "{jump_ms} ms, and back"
+            );
         });
         block_on(async {
             let chat = store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
-            assert!(!chat.accept(entry("k5", &text)).await.unwrap().new, "{jump_ms} ms, anew");
+            assert!(
+                !chat.ledger().accept(entry("k5", &text)).await.unwrap().new,
+                "{jump_ms} ms, anew"
+            );
         });
     }
 }
@@ -468,7 +474,7 @@ fn keys_survive_a_restart_with_and_without_their_derived_file() {
     block_on(async {
         let chat = Begun::new(&project.store(), "a").await.chat;
         for number in 0..160 {
-            chat.accept(entry(&format!("k{number}"), &text)).await.unwrap();
+            chat.ledger().accept(entry(&format!("k{number}"), &text)).await.unwrap();
         }
     });
     let keys = project.path("conversations/archive-1.keys");
@@ -476,14 +482,14 @@ fn keys_survive_a_restart_with_and_without_their_derived_file() {
         damage.into_iter().for_each(|bytes| fs::write(&keys, bytes).unwrap());
         block_on(async {
             let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
-            assert!(!chat.accept(entry("k3", &text)).await.unwrap().new);
-            assert!(!chat.accept(entry("k159", &text)).await.unwrap().new);
+            assert!(!chat.ledger().accept(entry("k3", &text)).await.unwrap().new);
+            assert!(!chat.ledger().accept(entry("k159", &text)).await.unwrap().new);
         });
     }
     fs::remove_file(&keys).unwrap();
     block_on(async {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
-        assert!(!chat.accept(entry("k3", &text)).await.unwrap().new);
+        assert!(!chat.ledger().accept(entry("k3", &text)).await.unwrap().new);
         assert_eq!(ledger_keys(&*chat).await.len(), 160);
     });
 }
@@ -500,7 +506,7 @@ fn a_missing_blob_leaves_a_preview_and_is_named() {
         assert!(line.len() < 4000, "a line holds a preview");
         assert!(line.contains("\"blobs\":{\"/parts/0/text\":{\"sha256\":\""), "{line}");
         fs::remove_dir_all(project.0.path().join(".ship/blobs")).unwrap();
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let shown = ship_testkit::chat::text(view.messages().next().unwrap());
         assert!(shown.starts_with("begin xxx") && shown.ends_with("xxx end"), "{shown}");
         assert_eq!(view.problems[0].kind, StorageProblemKind::Blob);
@@ -521,8 +527,8 @@ fn the_fixtures_of_format_1_open_for_good() {
         assert_eq!(all, ["m1", "m2", "m3", "s1", "m4"]);
         assert_eq!(ids(&*chat).await, ["s1", "m3", "m4"]);
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k2"]);
-        assert!(!chat.accept(entry("k1", "hello")).await.unwrap().new);
-        let view = chat.view().await.unwrap().unwrap();
+        assert!(!chat.ledger().accept(entry("k1", "hello")).await.unwrap().new);
+        let view = chat.log().view().await.unwrap().unwrap();
         let revised = view.messages().nth(1).unwrap();
         assert_eq!(ship_testkit::chat::text(revised), "revised");
         let lane = chat.lane("test").await.unwrap();
@@ -553,8 +559,8 @@ fn a_list_of_chats_shows_what_their_logs_hold() {
         let batch = vec![message("m2", "x").into(), message("m3", "x").into()];
         begun.position = begun.lane.append(batch, begun.position).await.unwrap();
         let waiting = Begun::new(&store, "b").await;
-        waiting.chat.accept(entry("k1", "x")).await.unwrap();
-        waiting.chat.accept(entry("k2", "x")).await.unwrap();
+        waiting.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+        waiting.chat.ledger().accept(entry("k2", "x")).await.unwrap();
         let mut revised = Begun::new(&store, "c").await;
         revised.say("m1").await;
         let again = ship_store::NewMessage { message: message("m1", "y"), rev: 1, inbox: None };
@@ -574,11 +580,11 @@ fn a_list_of_chats_shows_what_their_logs_hold() {
         for overview in store.overviews().await.unwrap() {
             let (key, content) = (overview.key.unwrap(), overview.content.unwrap().unwrap());
             let chat = store.open(&key).await.unwrap().unwrap();
-            let view = chat.view().await.unwrap().unwrap();
+            let view = chat.log().view().await.unwrap().unwrap();
             assert_eq!(content.messages, view.messages().count(), "{key}");
             assert_eq!(content.last_message.as_ref(), view.messages().last(), "{key}");
             assert_eq!(content.head, Some(view.head.clone()), "{key}");
-            let lines = chat.ledger_after(view.inbox, 9).await.unwrap();
+            let lines = chat.ledger().after(view.inbox, 9).await.unwrap();
             assert_eq!(content.new_lines, lines, "{key}");
             listed.push((content.messages, lines.len()));
         }

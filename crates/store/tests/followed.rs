@@ -42,8 +42,8 @@ impl Followed {
 
     /// Looks at the view, and compares it with what somebody sees who has never looked.
     async fn same(&self, what: &str) -> View {
-        let ours = self.begun.chat.view().await.unwrap().unwrap();
-        let fresh = open(&self.project).await.view().await.unwrap().unwrap();
+        let ours = self.begun.chat.log().view().await.unwrap().unwrap();
+        let fresh = open(&self.project).await.log().view().await.unwrap().unwrap();
         assert_eq!(ours, fresh, "{what}");
         ours
     }
@@ -127,9 +127,9 @@ fn lines_that_were_seen_before_are_shared_and_not_read_again() {
     block_on(async {
         let mut a = Followed::new().await;
         a.begun.say("m1").await;
-        let before = a.begun.chat.view().await.unwrap().unwrap();
+        let before = a.begun.chat.log().view().await.unwrap().unwrap();
         a.begun.say("m2").await;
-        let after = a.begun.chat.view().await.unwrap().unwrap();
+        let after = a.begun.chat.log().view().await.unwrap().unwrap();
         let shared = |(old, new): (&Arc<ContextLine>, &Arc<ContextLine>)| Arc::ptr_eq(old, new);
         assert!(before.lines.iter().zip(&after.lines).all(shared));
         assert_eq!((before.lines.len(), after.lines.len()), (1, 2));

@@ -21,7 +21,7 @@ async fn ledger_of(count: u64) -> SimDisk {
     let chat = chat_on(&disk, options()).await;
     let text = "x".repeat(300);
     for number in 0..count {
-        chat.accept(entry(&format!("k{number}"), &text)).await.unwrap();
+        chat.ledger().accept(entry(&format!("k{number}"), &text)).await.unwrap();
     }
     disk
 }
@@ -30,7 +30,7 @@ async fn ledger_of(count: u64) -> SimDisk {
 async fn pages(chat: &dyn Chat, limit: usize) -> Vec<LedgerSeq> {
     let mut seqs: Vec<LedgerSeq> = Vec::new();
     loop {
-        let page = chat.ledger_after(seqs.last().copied(), limit).await.unwrap();
+        let page = chat.ledger().after(seqs.last().copied(), limit).await.unwrap();
         if page.is_empty() {
             return seqs;
         }
@@ -66,14 +66,14 @@ fn pages_begin_anywhere_also_inside_a_batch() {
             // Accepted at once, entries are one batch.
             let accepting = (0..9).map(|nth| {
                 let (chat, entry) = (Arc::clone(&chat), entry(&format!("k{round}.{nth}"), &text));
-                async move { chat.accept(entry).await.unwrap().seq }
+                async move { chat.ledger().accept(entry).await.unwrap().seq }
             });
             all.extend(futures_of(accepting).await);
         }
         all.sort();
         let chat = chat_on(&disk, options()).await;
         for (at, after) in all.iter().enumerate() {
-            let page = chat.ledger_after(Some(*after), 5).await.unwrap();
+            let page = chat.ledger().after(Some(*after), 5).await.unwrap();
             let seqs: Vec<LedgerSeq> = page.iter().map(|line| line.seq).collect();
             assert_eq!(seqs, all[at + 1..].iter().copied().take(5).collect::<Vec<_>>());
         }
@@ -95,11 +95,11 @@ fn a_key_is_found_at_once_in_a_ledger_that_is_known() {
         // As many as a ledger holds before it is sealed.
         let disk = ledger_of(300).await;
         let chat = chat_on(&disk, options()).await;
-        let newest = chat.accept(entry("newest", "x")).await.unwrap().seq;
+        let newest = chat.ledger().accept(entry("newest", "x")).await.unwrap().seq;
         let before = disk.bytes_read();
-        assert_eq!(chat.entry_of("k0", None).await.unwrap(), Some(LedgerSeq::new(2)));
-        assert_eq!(chat.entry_of("newest", None).await.unwrap(), Some(newest));
-        assert_eq!(chat.entry_of("unknown", None).await.unwrap(), None);
+        assert_eq!(chat.ledger().entry_of("k0", None).await.unwrap(), Some(LedgerSeq::new(2)));
+        assert_eq!(chat.ledger().entry_of("newest", None).await.unwrap(), Some(newest));
+        assert_eq!(chat.ledger().entry_of("unknown", None).await.unwrap(), None);
         let read = disk.bytes_read() - before;
         assert!(read < 50_000, "{read} bytes");
     });
@@ -111,15 +111,19 @@ fn a_key_that_accept_has_forgotten_is_found_where_it_can_be() {
         let (disk, clock) = (SimDisk::new(), ManualClock::default());
         let options = StoreOptions { clock: Arc::new(clock.clone()), ..options() };
         let chat = chat_on(&disk, options.clone()).await;
-        let first = chat.accept(entry("k0", "x")).await.unwrap().seq;
+        let first = chat.ledger().accept(entry("k0", "x")).await.unwrap().seq;
         let text = "x".repeat(30_000);
         // The newest two sealed ledgers are never forgotten.
         for number in 1..600 {
-            chat.accept(entry(&format!("k{number}"), &text)).await.unwrap();
+            chat.ledger().accept(entry(&format!("k{number}"), &text)).await.unwrap();
         }
         clock.advance(8 * 24 * 60 * 60 * 1000);
         let chat = chat_on(&disk, options).await;
-        assert_eq!(chat.entry_of("k0", Some(first)).await.unwrap(), Some(first), "it is behind 1");
-        assert!(chat.accept(entry("k0", "x")).await.unwrap().new, "after eight days");
+        assert_eq!(
+            chat.ledger().entry_of("k0", Some(first)).await.unwrap(),
+            Some(first),
+            "it is behind 1"
+        );
+        assert!(chat.ledger().accept(entry("k0", "x")).await.unwrap().new, "after eight days");
     });
 }

@@ -250,7 +250,7 @@ impl Frozen {
     fn accept(&self) -> Result<(), AcceptError> {
         block_on(async {
             let chat = self.store.open(&"soak:0".parse().unwrap()).await.unwrap().unwrap();
-            chat.accept(entry("k1", "hello")).await.map(|_| ())
+            chat.ledger().accept(entry("k1", "hello")).await.map(|_| ())
         })
     }
 

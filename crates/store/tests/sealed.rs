@@ -45,13 +45,13 @@ fn put(disk: &MemoryDisk, path: &Path, bytes: &[u8]) {
 /// A chat with a sealed log of m1, which came in, m2 and m3. Nothing of it is live.
 async fn sealed(store: &FileStore) -> (Begun, SealedName) {
     let mut begun = Begun::new(store, "a").await;
-    let inbox = Some(begun.chat.accept(entry("k1", "x")).await.unwrap().seq);
+    let inbox = Some(begun.chat.ledger().accept(entry("k1", "x")).await.unwrap().seq);
     let came_in = NewMessage { message: message("m1", "a secret"), rev: 0, inbox };
     begun.position = begun.lane.append(vec![came_in.into()], begun.position).await.unwrap();
     begun.say("m2").await;
     begun.say("m3").await;
     begun.compact("s1", begun.position.seq.next()).await;
-    let log = begun.chat.sealed_logs(None, 1).await.unwrap().remove(0).name;
+    let log = begun.chat.log().sealed_logs(None, 1).await.unwrap().remove(0).name;
     (begun, log)
 }
 
@@ -81,11 +81,11 @@ fn a_tombstone_whose_head_is_doubled_or_damaged_is_listed_as_purged() {
             begun.lane.purge(&log, "compact").await.unwrap();
             let injured = injure(&bytes(&disk, &path(&log)));
             put(&disk, &path(&log), &injured);
-            let listed = begun.chat.sealed().await.unwrap();
+            let listed = begun.chat.log().sealed().await.unwrap();
             let purged =
                 listed.iter().find(|one| one.name == log).and_then(|one| one.purged.clone());
             assert_eq!(purged.map(|purged| purged.lines), Some(3));
-            assert!(begun.chat.sealed_view_if_left(&log).await.unwrap().is_none());
+            assert!(begun.chat.log().sealed_view_if_left(&log).await.unwrap().is_none());
         });
     }
 }
@@ -145,12 +145,12 @@ fn a_repair_goes_on_from_a_tombstone_with_nothing_but_its_head() {
     block_on(async {
         let (begun, log) = sealed(&on(&disk)).await;
         begun.lane.purge(&log, "compact").await.unwrap();
-        let before = begun.chat.view().await.unwrap().unwrap();
+        let before = begun.chat.log().view().await.unwrap().unwrap();
         drop(begun);
         disk.remove(Path::new(LIVE)).unwrap();
         let chat = on(&disk).open(&"a".parse().unwrap()).await.unwrap().unwrap();
         chat.repair().await.unwrap();
-        let view = chat.view().await.unwrap().unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
         assert_eq!(
             (view.lines.len(), view.inbox),
             (0, before.inbox),
@@ -159,7 +159,7 @@ fn a_repair_goes_on_from_a_tombstone_with_nothing_but_its_head() {
         assert_eq!((view.head.context, view.head.sealed), (before.head.context, Some(log.clone())));
         assert!(view.position.seq > log.range().1);
         assert_eq!(chat.verify().await.unwrap(), []);
-        let read = chat.sealed_view(&log).await;
+        let read = chat.log().sealed_view(&log).await;
         assert!(matches!(read, Err(ReadError::Purged { .. })), "{read:?}");
     });
 }
@@ -174,7 +174,7 @@ fn what_an_interrupted_purge_leaves_is_told_and_removed() {
         assert_eq!(kinds, [StorageProblemKind::Leftover]);
         begun.chat.repair().await.unwrap();
         assert_eq!(begun.chat.verify().await.unwrap(), []);
-        assert_eq!(begun.chat.sealed_view(&log).await.unwrap().lines.len(), 3);
+        assert_eq!(begun.chat.log().sealed_view(&log).await.unwrap().lines.len(), 3);
     });
 }
 
@@ -198,7 +198,7 @@ fn a_damaged_log_is_purged_like_any_other() {
             begun.lane.purge(&log, "compact").await.unwrap();
             assert_eq!(begun.chat.verify().await.unwrap(), []);
             assert!(!holds(&bytes(&disk, &path(&log)), "a secret"));
-            assert_eq!(begun.chat.sealed().await.unwrap().len(), 1);
+            assert_eq!(begun.chat.log().sealed().await.unwrap().len(), 1);
         });
     }
 }
@@ -209,7 +209,7 @@ fn the_readable_lines_of_a_damaged_log_are_copied_and_the_damage_is_told() {
     block_on(async {
         let (begun, log) = sealed(&on(&disk)).await;
         damage(&disk, &log, 2);
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let (first, last) = log.range();
         let rotation = Rotation {
             expected: Some(view.position.generation),
@@ -237,14 +237,14 @@ fn a_copied_line_that_is_ahead_of_the_inbox_cursor_does_not_move_it() {
         let other = Begun::new(&store, "b").await;
         let there = Path::new(".ship/chat/b/messages/archive").join(format!("{log}.jsonl"));
         put(&disk, &there, &bytes(&disk, &path(&log)));
-        assert!(known.chat.view().await.unwrap().unwrap().inbox.is_some());
-        let view = other.chat.view().await.unwrap().unwrap();
+        assert!(known.chat.log().view().await.unwrap().unwrap().inbox.is_some());
+        let view = other.chat.log().view().await.unwrap().unwrap();
         let (first, last) = log.range();
         let pieces = vec![LogPiece::Sealed { log, first, last }];
         let expected = Some(view.position.generation);
         let rotation = Rotation { expected, head: view.head, pieces };
         other.lane.rotate(rotation).await.unwrap();
-        let view = other.chat.view().await.unwrap().unwrap();
+        let view = other.chat.log().view().await.unwrap().unwrap();
         assert_eq!((view.inbox, view.lines.len()), (None, 3));
     });
 }
@@ -256,7 +256,7 @@ fn a_sealed_log_that_was_cut_is_copied_as_far_as_it_goes_and_told() {
         let (begun, log) = sealed(&on(&disk)).await;
         let whole = bytes(&disk, &path(&log));
         put(&disk, &path(&log), &whole[..whole.len() - 30]);
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let (first, last) = (log.range().0, log.range().1);
         let pieces = vec![LogPiece::Sealed { log, first, last }];
         let expected = Some(view.position.generation);
@@ -274,7 +274,7 @@ fn derived_files_are_where_they_belong_and_appear_at_once() {
     let sim = SimDisk::new();
     block_on(async {
         let begun = Begun::new(&FileStore::on_disk(Box::new(sim.clone()), options()), "a").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let context = view.head.context.clone();
         let snapshot = format!("contexts/archive/{context}.json");
         let state = DerivedState { value: Object::new(), position: view.position, crc: view.crc };
@@ -284,7 +284,7 @@ fn derived_files_are_where_they_belong_and_appear_at_once() {
             (Derived::Context(context), snapshot.as_str()),
         ] {
             let path = Path::new(".ship/chat/a").join(below);
-            begun.chat.put_derived(which.clone(), state.clone()).await.unwrap();
+            begun.chat.derived().put(which.clone(), state.clone()).await.unwrap();
             assert!(sim.memory().contents().contains_key(&path), "{below}");
             let ops = sim.ops();
             let [.., Op::Sync(synced), Op::Rename(_, to, renamed), Op::SyncFolder(_)] = &ops[..]
@@ -292,7 +292,7 @@ fn derived_files_are_where_they_belong_and_appear_at_once() {
                 panic!("{:?}", ops.last())
             };
             assert_eq!((to, renamed), (&path, synced));
-            begun.chat.remove_derived(which).await.unwrap();
+            begun.chat.derived().remove(which).await.unwrap();
             assert!(!sim.memory().contents().contains_key(&path), "{below}");
             assert!(matches!(sim.ops().last(), Some(Op::SyncFolder(_))), "it stays away");
         }
@@ -374,13 +374,13 @@ fn opening_reading_and_rotating_open_no_sealed_log_but_those_they_name() {
             begun.say(&format!("m{number}")).await;
             begun.compact(&format!("s{number}"), begun.position.seq).await;
         }
-        begun.chat.sealed().await.unwrap()
+        begun.chat.log().sealed().await.unwrap()
     });
     let seen = Arc::new(Mutex::new(Seen::default()));
     let store = FileStore::on_disk(Box::new(Watched { disk, seen: Arc::clone(&seen) }), options());
     block_on(async {
         let chat = store.open(&"a".parse().unwrap()).await.unwrap().unwrap();
-        let view = chat.view().await.unwrap().unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
         let lane = chat.lane("test").await.unwrap();
         lane.append(vec![message("new", "new").into()], view.position).await.unwrap();
         assert!(Seen::take_opened(&seen).is_empty(), "opening, reading and appending");
@@ -396,21 +396,21 @@ fn opening_reading_and_rotating_open_no_sealed_log_but_those_they_name() {
             "rotating"
         );
 
-        chat.sealed_logs(Some(logs[3].name.clone()), 2).await.unwrap();
+        chat.log().sealed_logs(Some(logs[3].name.clone()), 2).await.unwrap();
         assert_eq!(
             Seen::take_opened(&seen),
             [3, 4, 5].map(|at: usize| path(&logs[at].name)),
             "a page"
         );
 
-        let found = chat.sealed_with(logs[7].name.range().0).await.unwrap();
+        let found = chat.log().sealed_with(logs[7].name.range().0).await.unwrap();
         assert_eq!(
             (found.as_ref(), Seen::take_opened(&seen)),
             (Some(&logs[7].name), Vec::new()),
             "a line"
         );
 
-        let place = chat.find(&MessageId::new("s5").unwrap(), None).await.unwrap().unwrap();
+        let place = chat.log().find(&MessageId::new("s5").unwrap(), None).await.unwrap().unwrap();
         let read = Seen::take_opened(&seen).len();
         assert_eq!(
             (place.log.as_ref(), read),
@@ -429,13 +429,13 @@ fn the_folder_of_sealed_logs_is_listed_only_to_look_for_something_in_it() {
         seen.lock().unwrap().listed.clear();
         begun.say("m4").await;
         begun.compact("s2", begun.position.seq).await;
-        begun.chat.view().await.unwrap();
-        begun.chat.sealed_logs(None, 9).await.unwrap();
+        begun.chat.log().view().await.unwrap();
+        begun.chat.log().sealed_logs(None, 9).await.unwrap();
         begun.lane.record_request(Object::new()).await.unwrap();
-        begun.chat.requests(1).await.unwrap();
+        begun.chat.runs().requests(1).await.unwrap();
         begun.lane.purge(&log, "compact").await.unwrap();
         assert!(!Seen::has_listed(&seen));
-        begun.chat.sealed_with(log.range().0).await.unwrap();
+        begun.chat.log().sealed_with(log.range().0).await.unwrap();
         assert!(Seen::has_listed(&seen));
     });
 }

@@ -47,11 +47,11 @@ impl Process {
 
     async fn write(&self, write: Write, id: &str) -> Result<(), Box<dyn std::error::Error>> {
         if write == Write::Entry {
-            self.chat.accept(entry(id, "x")).await?;
+            self.chat.ledger().accept(entry(id, "x")).await?;
             return Ok(());
         }
         let lane = self.chat.lane("test").await?;
-        let view = self.chat.view().await?.ok_or("no context")?;
+        let view = self.chat.log().view().await?.ok_or("no context")?;
         match write {
             Write::Entry => {}
             Write::Message => {
@@ -72,8 +72,8 @@ impl Process {
         match write {
             Write::Entry => ledger_keys(&*self.chat).await,
             Write::Message | Write::Rotation => ids(&*self.chat).await,
-            Write::Part => named(self.chat.journal().await.unwrap()),
-            Write::Request => named(self.chat.requests(99).await.unwrap()),
+            Write::Part => named(self.chat.runs().journal().await.unwrap()),
+            Write::Request => named(self.chat.runs().requests(99).await.unwrap()),
         }
     }
 }
@@ -186,11 +186,11 @@ fn the_number_of_an_entry_that_was_taken_back_is_given_to_no_entry_of_another_pr
     block_on(async {
         drop(Begun::new(&FileStore::on_disk(Box::new(disk.clone()), options()), "a").await);
         let (a, b) = (Process::on(disk.clone()).await, Process::on(disk.other_process()).await);
-        let first = a.chat.accept(entry("first", "x")).await.unwrap().seq;
+        let first = a.chat.ledger().accept(entry("first", "x")).await.unwrap().seq;
         // A reader may have seen it between the write and the failed sync.
         disk.fail_next_sync(EIO);
         a.write(Write::Entry, "refused").await.unwrap_err();
-        let next = b.chat.accept(entry("of B", "x")).await.unwrap().seq;
+        let next = b.chat.ledger().accept(entry("of B", "x")).await.unwrap().seq;
         assert_eq!(next.get(), first.get() + 2);
         assert_eq!(ledger_keys(&*b.chat).await, ["first", "of B"]);
         assert_eq!(b.chat.verify().await.unwrap(), []);
@@ -208,7 +208,7 @@ fn what_was_refused_and_could_not_be_taken_back_is_the_same_entry_when_it_comes_
         disk.fail_changes(Window { after: 1, len: 2, code: EIO, tears: false });
         a.write(Write::Entry, "refused").await.unwrap_err();
         b.write(Write::Entry, "of B").await.unwrap();
-        let again = a.chat.accept(entry("refused", "x")).await.unwrap();
+        let again = a.chat.ledger().accept(entry("refused", "x")).await.unwrap();
         assert!(!again.new);
         assert_eq!(ledger_keys(&*a.chat).await, ["first", "refused", "of B"]);
     });
@@ -219,7 +219,7 @@ async fn ledger_of(keys: &[&str]) -> Vec<u8> {
     let disk = MemoryDisk::new();
     let chat = Begun::new(&FileStore::on_disk(Box::new(disk.clone()), options()), "a").await.chat;
     for key in keys {
-        chat.accept(entry(key, "x")).await.unwrap();
+        chat.ledger().accept(entry(key, "x")).await.unwrap();
     }
     disk.contents()[Path::new(LEDGER)].clone().unwrap()
 }
@@ -235,8 +235,8 @@ fn a_log_whose_file_number_went_to_another_file_is_read_anew() {
         let file = disk.open(Path::new(LEDGER), OpenMode::Append).unwrap();
         file.truncate(0).unwrap();
         file.write(&ledger_of(&["another first", "second"]).await).unwrap();
-        assert!(a.chat.entry_of("another first", None).await.unwrap().is_some());
-        assert!(!a.chat.accept(entry("another first", "x")).await.unwrap().new);
+        assert!(a.chat.ledger().entry_of("another first", None).await.unwrap().is_some());
+        assert!(!a.chat.ledger().accept(entry("another first", "x")).await.unwrap().new);
         a.write(Write::Entry, "third").await.unwrap();
         let fresh = Process::on(disk.clone()).await;
         assert_eq!(fresh.read(Write::Entry).await, ["another first", "second", "third"]);

@@ -83,7 +83,7 @@ impl Begun {
 
     /// Compacts everything before `from`, leaving a summary.
     pub async fn compact(&mut self, summary: &str, from: Seq) {
-        let view = self.chat.view().await.unwrap().unwrap();
+        let view = self.chat.log().view().await.unwrap().unwrap();
         let new = vec![message(summary, summary).into()];
         self.position = self.lane.rotate(compaction(&view, new, from)).await.unwrap().position;
     }
@@ -91,18 +91,18 @@ impl Begun {
 
 /// Returns the ids in the active context, in order.
 pub async fn ids(chat: &dyn Chat) -> Vec<String> {
-    let view = chat.view().await.unwrap();
+    let view = chat.log().view().await.unwrap();
     view.iter().flat_map(|view| view.messages()).map(id).collect()
 }
 
 /// Returns every message of the chat once, sealed ones first, in the order in which it was first said.
 pub async fn everything(chat: &dyn Chat) -> Result<Vec<Object>, ship_store::ReadError> {
     // The live log first: if it is sealed meanwhile, it is among the sealed ones.
-    let live = chat.view().await?;
+    let live = chat.log().view().await?;
     let mut logs = Vec::new();
-    let sealed = chat.sealed().await?.into_iter().rev();
+    let sealed = chat.log().sealed().await?.into_iter().rev();
     for sealed in sealed.filter(|sealed| sealed.purged.is_none()) {
-        logs.push(chat.sealed_view(&sealed.name).await?);
+        logs.push(chat.log().sealed_view(&sealed.name).await?);
     }
     logs.extend(live);
     let mut seen = std::collections::HashSet::new();
@@ -112,7 +112,7 @@ pub async fn everything(chat: &dyn Chat) -> Result<Vec<Object>, ship_store::Read
 
 /// Returns the keys in the ledger, in order.
 pub async fn ledger_keys(chat: &dyn Chat) -> Vec<String> {
-    let lines = chat.ledger_before(None, usize::MAX).await.unwrap();
+    let lines = chat.ledger().before(None, usize::MAX).await.unwrap();
     let key = |line: ship_store::LedgerLine| match line.body {
         LedgerBody::Entry(entry) => Some(entry.key),
         LedgerBody::Delivery(_) => None,

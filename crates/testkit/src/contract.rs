@@ -125,7 +125,7 @@ pub mod promises {
         begun.say("m1").await;
         begun.position = begun.lane.append(vec![event("e1")], begun.position).await.unwrap();
         begun.say("m2").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let told: Vec<String> = view
             .lines
             .iter()
@@ -198,7 +198,7 @@ pub mod promises {
             begun.lane.append(vec![revised("better", 1)], begun.position).await.unwrap();
         let skipped = begun.lane.append(vec![revised("best", 3)], begun.position).await;
         assert!(matches!(skipped, Err(AppendError::Conflict { next_rev: 2, .. })), "{skipped:?}");
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         assert_eq!(view.messages().map(text).collect::<Vec<_>>(), ["better", "m2"]);
         assert_eq!((view.lines[0].seq, view.lines[0].rev), (Seq::new(2), 1));
     }
@@ -214,14 +214,14 @@ pub mod promises {
             };
             assert_eq!(name, field);
             let posing = ship_store::LedgerEntry { key: "k".into(), entry: posing };
-            let refused = begun.chat.accept(posing).await;
+            let refused = begun.chat.ledger().accept(posing).await;
             assert!(matches!(refused, Err(AcceptError::Refused(_))), "{refused:?}");
         }
         // Deeper down it is content like any other.
         let mut innocent = message("m1", "x");
         innocent.set("metadata", Object::from([("blobs", Json::from("x"))]));
         begun.lane.append(vec![innocent.clone().into()], begun.position).await.unwrap();
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         assert_eq!(view.messages().next(), Some(&innocent));
     }
 
@@ -276,10 +276,10 @@ pub mod promises {
         let again = begun.lane.append(vec![said.clone().into()], begun.position).await.unwrap();
         assert_eq!(again, begun.position);
         begun.compact("s1", Seq::new(2)).await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         assert_eq!(view.messages().last(), Some(&said));
-        begun.chat.accept(entry("k1", &long)).await.unwrap();
-        let lines = begun.chat.ledger_before(None, 1).await.unwrap();
+        begun.chat.ledger().accept(entry("k1", &long)).await.unwrap();
+        let lines = begun.chat.ledger().before(None, 1).await.unwrap();
         let LedgerBody::Entry(kept) = &lines[0].body else { panic!("{lines:?}") };
         assert_eq!(kept.entry.str("text"), Some(long.as_str()));
     }
@@ -291,19 +291,19 @@ pub mod promises {
         }
         begun.compact("s1", Seq::new(4)).await;
         assert_eq!(ids(&*begun.chat).await, ["s1", "m3"]);
-        let sealed = begun.chat.sealed().await.unwrap();
+        let sealed = begun.chat.log().sealed().await.unwrap();
         assert_eq!(sealed[0].name.range(), (Seq::new(1), Seq::new(4)));
-        let old = begun.chat.sealed_view(&sealed[0].name).await.unwrap();
+        let old = begun.chat.log().sealed_view(&sealed[0].name).await.unwrap();
         assert_eq!(old.messages().map(id).collect::<Vec<_>>(), ["m1", "m2", "m3"]);
         begun.compact("s2", Seq::new(7)).await;
         let names: Vec<_> =
-            begun.chat.sealed().await.unwrap().into_iter().map(|s| s.name).collect();
+            begun.chat.log().sealed().await.unwrap().into_iter().map(|s| s.name).collect();
         assert_eq!(names.len(), 2);
         assert_eq!(names[1], sealed[0].name);
         let all: Vec<_> = everything(&*begun.chat).await.unwrap().iter().map(id).collect();
         assert_eq!(all, ["m1", "m2", "m3", "s1", "s2"]);
         let missing = SealedName::parse("20260205T101500000Z-90-91").unwrap();
-        let refused = begun.chat.sealed_view(&missing).await;
+        let refused = begun.chat.log().sealed_view(&missing).await;
         assert!(matches!(refused, Err(ReadError::NoSealedLog { .. })), "{refused:?}");
     }
 
@@ -311,7 +311,7 @@ pub mod promises {
         let mut begun = Begun::new(store, "a").await;
         begun.say("m1").await;
         begun.say("m2").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         begun.say("m3").await;
         let summary = vec![message("s1", "summary").into()];
         begun.lane.rotate(compaction(&view, summary, Seq::new(3))).await.unwrap();
@@ -321,7 +321,7 @@ pub mod promises {
     pub async fn a_rotation_with_another_generation_is_refused(store: &dyn Store) {
         let mut begun = Begun::new(store, "a").await;
         begun.say("m1").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         begun.compact("s1", Seq::new(2)).await;
         let refused = begun.lane.rotate(compaction(&view, Vec::new(), Seq::new(2))).await;
         assert!(matches!(refused, Err(RotateError::Moved { .. })), "{refused:?}");
@@ -337,10 +337,10 @@ pub mod promises {
         begun.position =
             begun.lane.append(vec![revised("better", 1)], begun.position).await.unwrap();
         begun.compact("s1", Seq::new(2)).await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         assert_eq!(view.messages().map(text).collect::<Vec<_>>(), ["s1", "better", "m2"]);
         begun.lane.append(vec![revised("best", 2)], begun.position).await.unwrap();
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         assert_eq!(view.messages().map(text).collect::<Vec<_>>(), ["s1", "best", "m2"]);
     }
 
@@ -352,7 +352,7 @@ pub mod promises {
         assert_eq!(begun.position.seq, Seq::new(5));
         assert_eq!(begun.position.generation.get(), 1);
         begun.say("m2").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let seqs: Vec<u64> = view.lines.iter().map(|line| line.seq.get()).collect();
         assert_eq!(seqs, [4, 5, 6]);
     }
@@ -366,7 +366,7 @@ pub mod promises {
         let begun = Begun::new(store, "a").await;
         let refused = begun.lane.append(vec![promoted("m1", 2)], begun.position).await;
         assert!(matches!(refused, Err(AppendError::NoEntry { .. })), "{refused:?}");
-        let seq = begun.chat.accept(entry("k1", "x")).await.unwrap().seq.get();
+        let seq = begun.chat.ledger().accept(entry("k1", "x")).await.unwrap().seq.get();
         let refused = begun.lane.append(vec![promoted("m1", seq + 1)], begun.position).await;
         assert!(matches!(refused, Err(AppendError::NoEntry { .. })), "{refused:?}");
         let rotation = Rotation {
@@ -382,7 +382,7 @@ pub mod promises {
     /// A chat's first context begins where it is told to, if the ledger goes that far.
     pub async fn a_first_context_begins_behind_the_entry_that_it_names(store: &dyn Store) {
         let chat = store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
-        let accepted = chat.accept(entry("k1", "answered long ago")).await.unwrap();
+        let accepted = chat.ledger().accept(entry("k1", "answered long ago")).await.unwrap();
         let lane = chat.lane("test").await.unwrap();
         let behind = |seq: LedgerSeq| {
             let mut rotation = first_context();
@@ -393,81 +393,81 @@ pub mod promises {
         let refused = lane.rotate(behind(beyond)).await.unwrap_err();
         assert!(matches!(refused, RotateError::NoEntry { .. }), "{refused}");
         lane.rotate(behind(accepted.seq)).await.unwrap();
-        let view = chat.view().await.unwrap().unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
         assert_eq!((view.inbox, view.lines.len()), (Some(accepted.seq), 0));
     }
 
     pub async fn the_inbox_cursor_never_goes_back(store: &dyn Store) {
         let mut begun = Begun::new(store, "a").await;
         for number in 2..=9 {
-            begun.chat.accept(entry(&format!("k{number}"), "x")).await.unwrap();
+            begun.chat.ledger().accept(entry(&format!("k{number}"), "x")).await.unwrap();
         }
         let batch = vec![promoted("m1", 7), promoted("m2", 9)];
         begun.position = begun.lane.append(batch, begun.position).await.unwrap();
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         assert_eq!(view.inbox, Some(LedgerSeq::new(9)));
         assert_eq!(view.lines[0].inbox, Some(LedgerSeq::new(7)));
         // Nothing is kept, and the head that the caller hands in knows nothing of it.
         begun.compact("s1", begun.position.seq.next()).await;
         begun.compact("s2", begun.position.seq.next()).await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         assert_eq!(view.inbox, Some(LedgerSeq::new(9)));
     }
 
     pub async fn a_checkpoint_learns_where_it_was_sealed(store: &dyn Store) {
         let mut begun = Begun::new(store, "a").await;
         begun.say("m1").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let mut rotation = compaction(&view, Vec::new(), Seq::new(9));
         let (name, seq) = ("plan".to_owned(), Seq::new(2));
         rotation.head.checkpoints = vec![Checkpoint { name, sealed: None, seq, message: None }];
         rotation.head.title = Some("Moving house".to_owned());
         rotation.head.carry = Object::from([("skills", Json::from(vec!["pptx".into()]))]);
         let sealed = begun.lane.rotate(rotation.clone()).await.unwrap().sealed;
-        let head = begun.chat.view().await.unwrap().unwrap().head;
+        let head = begun.chat.log().view().await.unwrap().unwrap().head;
         assert_eq!(head.checkpoints[0].sealed, sealed);
         assert_eq!((head.title, head.carry), (rotation.head.title, rotation.head.carry));
         begun.compact("s1", Seq::new(9)).await;
-        let head = begun.chat.view().await.unwrap().unwrap().head;
+        let head = begun.chat.log().view().await.unwrap().unwrap().head;
         assert_eq!(head.checkpoints[0].sealed, sealed);
     }
 
     pub async fn the_same_key_is_the_same_entry(store: &dyn Store) {
         let chat = Begun::new(store, "a").await.chat;
-        let first = chat.accept(entry("telegram:7", "hello")).await.unwrap();
-        let other = chat.accept(entry("telegram:8", "hello")).await.unwrap();
-        let again = chat.accept(entry("telegram:7", "hello")).await.unwrap();
+        let first = chat.ledger().accept(entry("telegram:7", "hello")).await.unwrap();
+        let other = chat.ledger().accept(entry("telegram:8", "hello")).await.unwrap();
+        let again = chat.ledger().accept(entry("telegram:7", "hello")).await.unwrap();
         assert!(first.new && other.new && !again.new);
         assert_eq!(again.seq, first.seq);
         assert_eq!(ledger_keys(&*chat).await, ["telegram:7", "telegram:8"]);
-        let nameless = chat.accept(entry("", "hello")).await;
+        let nameless = chat.ledger().accept(entry("", "hello")).await;
         assert!(matches!(nameless, Err(AcceptError::Refused(_))), "{nameless:?}");
     }
 
     pub async fn an_entry_is_found_by_its_key(store: &dyn Store) {
         let chat = Begun::new(store, "a").await.chat;
-        assert_eq!(chat.entry_of("k1", None).await.unwrap(), None);
-        let first = chat.accept(entry("k1", "x")).await.unwrap().seq;
-        let second = chat.accept(entry("k2", "x")).await.unwrap().seq;
-        assert_eq!(chat.entry_of("k1", None).await.unwrap(), Some(first));
-        assert_eq!(chat.entry_of("k2", Some(first)).await.unwrap(), Some(second));
-        assert_eq!(chat.entry_of("k", None).await.unwrap(), None);
+        assert_eq!(chat.ledger().entry_of("k1", None).await.unwrap(), None);
+        let first = chat.ledger().accept(entry("k1", "x")).await.unwrap().seq;
+        let second = chat.ledger().accept(entry("k2", "x")).await.unwrap().seq;
+        assert_eq!(chat.ledger().entry_of("k1", None).await.unwrap(), Some(first));
+        assert_eq!(chat.ledger().entry_of("k2", Some(first)).await.unwrap(), Some(second));
+        assert_eq!(chat.ledger().entry_of("k", None).await.unwrap(), None);
     }
 
     pub async fn the_ledger_is_read_from_both_ends(store: &dyn Store) {
         let chat = Begun::new(store, "a").await.chat;
         let mut places = Vec::new();
         for number in 0..10 {
-            places.push(chat.accept(entry(&format!("k{number}"), "x")).await.unwrap().seq);
+            places.push(chat.ledger().accept(entry(&format!("k{number}"), "x")).await.unwrap().seq);
         }
         let seqs = |lines: Vec<ship_store::LedgerLine>| -> Vec<LedgerSeq> {
             lines.into_iter().map(|line| line.seq).collect()
         };
-        assert_eq!(seqs(chat.ledger_before(None, 3).await.unwrap()), places[7..]);
-        assert_eq!(seqs(chat.ledger_before(Some(places[7]), 4).await.unwrap()), places[3..7]);
-        assert_eq!(seqs(chat.ledger_before(Some(places[1]), 9).await.unwrap()), places[..1]);
-        assert_eq!(seqs(chat.ledger_after(None, 2).await.unwrap()), places[..2]);
-        assert_eq!(seqs(chat.ledger_after(Some(places[7]), 9).await.unwrap()), places[8..]);
+        assert_eq!(seqs(chat.ledger().before(None, 3).await.unwrap()), places[7..]);
+        assert_eq!(seqs(chat.ledger().before(Some(places[7]), 4).await.unwrap()), places[3..7]);
+        assert_eq!(seqs(chat.ledger().before(Some(places[1]), 9).await.unwrap()), places[..1]);
+        assert_eq!(seqs(chat.ledger().after(None, 2).await.unwrap()), places[..2]);
+        assert_eq!(seqs(chat.ledger().after(Some(places[7]), 9).await.unwrap()), places[8..]);
     }
 
     fn delivery(entry: LedgerSeq, id: &str, state: DeliveryState) -> Delivery {
@@ -478,14 +478,14 @@ pub mod promises {
     pub async fn deliveries_are_open_until_they_are_done(store: &dyn Store) {
         let begun = Begun::new(store, "a").await;
         let (chat, lane) = (&begun.chat, &begun.lane);
-        let out = chat.accept(entry("run:1", "reply")).await.unwrap().seq;
+        let out = chat.ledger().accept(entry("run:1", "reply")).await.unwrap().seq;
         let planned = ["p1", "p2"].map(|id| delivery(out, id, DeliveryState::Planned));
         lane.deliver(planned.to_vec()).await.unwrap();
         lane.deliver(vec![delivery(out, "p1", DeliveryState::Sending)]).await.unwrap();
-        let open = chat.open_deliveries().await.unwrap();
+        let open = chat.ledger().open_deliveries().await.unwrap();
         assert_eq!(open, [delivery(out, "p1", DeliveryState::Sending), planned[1].clone()]);
         lane.deliver(vec![delivery(out, "p1", DeliveryState::Sent)]).await.unwrap();
-        assert_eq!(chat.open_deliveries().await.unwrap(), planned[1..]);
+        assert_eq!(chat.ledger().open_deliveries().await.unwrap(), planned[1..]);
     }
 
     pub async fn a_delivery_of_nothing_is_refused(store: &dyn Store) {
@@ -502,12 +502,12 @@ pub mod promises {
     pub async fn a_journal_is_that_of_the_last_run(store: &dyn Store) {
         let begun = Begun::new(store, "a").await;
         let (chat, lane) = (&begun.chat, &begun.lane);
-        assert!(chat.journal().await.unwrap().is_empty());
+        assert!(chat.runs().journal().await.unwrap().is_empty());
         for run in ["run 1", "run 2"] {
             lane.begin_journal(part(run)).await.unwrap();
             lane.journal(vec![part("a"), part("b")], Synced::Now).await.unwrap();
             lane.journal(vec![part("c")], Synced::Later).await.unwrap();
-            let parts = chat.journal().await.unwrap();
+            let parts = chat.runs().journal().await.unwrap();
             assert_eq!(parts, [part(run), part("a"), part("b"), part("c")]);
         }
     }
@@ -517,17 +517,20 @@ pub mod promises {
         let (chat, lane) = (begun.chat.clone(), begun.lane.clone());
         chat.set_about(About { channel: Some("http".to_owned()), target: None }).await.unwrap();
         for key in ["k1", "k2", "k3", "k4"] {
-            chat.accept(entry(key, key)).await.unwrap();
+            chat.ledger().accept(entry(key, key)).await.unwrap();
         }
-        let first = chat.ledger_after(None, 1).await.unwrap()[0].seq;
+        let first = chat.ledger().after(None, 1).await.unwrap()[0].seq;
         let promoted = NewMessage { message: message("m1", "k1"), rev: 0, inbox: Some(first) };
         begun.position = lane.append(vec![promoted.into()], begun.position).await.unwrap();
         lane.begin_journal(Object::from([("kind", "start")])).await.unwrap();
         let state = chat.state(2).await.unwrap();
         assert_eq!(state.about, chat.about().await.unwrap());
-        assert_eq!(state.view, chat.view().await.unwrap());
-        assert_eq!(state.new_lines, chat.ledger_after(Some(first), 2).await.unwrap());
-        assert_eq!((state.new_lines.len(), state.journal), (2, chat.journal().await.unwrap()));
+        assert_eq!(state.view, chat.log().view().await.unwrap());
+        assert_eq!(state.new_lines, chat.ledger().after(Some(first), 2).await.unwrap());
+        assert_eq!(
+            (state.new_lines.len(), state.journal),
+            (2, chat.runs().journal().await.unwrap())
+        );
     }
 
     pub async fn requests_are_kept_in_order(store: &dyn Store) {
@@ -535,21 +538,21 @@ pub mod promises {
         for name in ["r1", "r2", "r3"] {
             begun.lane.record_request(part(name)).await.unwrap();
         }
-        assert_eq!(begun.chat.requests(2).await.unwrap(), [part("r2"), part("r3")]);
-        assert_eq!(begun.chat.requests(9).await.unwrap().len(), 3);
+        assert_eq!(begun.chat.runs().requests(2).await.unwrap(), [part("r2"), part("r3")]);
+        assert_eq!(begun.chat.runs().requests(9).await.unwrap().len(), 3);
     }
 
     pub async fn derived_state_names_its_source(store: &dyn Store) {
         let begun = Begun::new(store, "a").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let value = Object::from([("v", Json::from(1u64)), ("items", Array::default().into())]);
         let state = DerivedState { value, position: view.position, crc: view.crc };
         for which in
             [Derived::Meta, Derived::ContextIndex, Derived::Context(view.head.context.clone())]
         {
-            assert_eq!(begun.chat.derived(which.clone()).await.unwrap(), None);
-            begun.chat.put_derived(which.clone(), state.clone()).await.unwrap();
-            assert_eq!(begun.chat.derived(which).await.unwrap(), Some(state.clone()));
+            assert_eq!(begun.chat.derived().read(which.clone()).await.unwrap(), None);
+            begun.chat.derived().put(which.clone(), state.clone()).await.unwrap();
+            assert_eq!(begun.chat.derived().read(which).await.unwrap(), Some(state.clone()));
         }
     }
 
@@ -636,7 +639,7 @@ pub mod promises {
     pub async fn anyone_may_accept_while_a_run_holds_the_lane(store: &dyn Store) {
         let begun = Begun::new(store, "a").await;
         let other = store.open(begun.chat.key()).await.unwrap().unwrap();
-        assert!(other.accept(entry("k1", "x")).await.unwrap().new);
+        assert!(other.ledger().accept(entry("k1", "x")).await.unwrap().new);
         assert_eq!(ledger_keys(&*begun.chat).await, ["k1"]);
     }
 
@@ -646,7 +649,7 @@ pub mod promises {
             .map(|number| {
                 let chat = chat.clone();
                 tokio::spawn(async move {
-                    chat.accept(entry(&format!("k{}", number % 20), "x")).await.unwrap()
+                    chat.ledger().accept(entry(&format!("k{}", number % 20), "x")).await.unwrap()
                 })
             })
             .collect();
@@ -666,10 +669,10 @@ pub mod promises {
         let mut begun = Begun::new(store, "a").await;
         begun.say("m1").await;
         begun.compact("s1", Seq::new(2)).await;
-        begun.chat.accept(entry("k1", "x")).await.unwrap();
+        begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
         let rotation = Rotation {
             expected: Some(begun.position.generation),
-            head: begun.chat.view().await.unwrap().unwrap().head,
+            head: begun.chat.log().view().await.unwrap().unwrap().head,
             pieces: vec![LogPiece::Keep(Seq::new(4), Seq::new(4)), LogPiece::New(event("e9"))],
         };
         begun.lane.rotate(rotation).await.unwrap();

@@ -216,7 +216,7 @@ impl Writer {
             }
             Step::Compact(id, keep) => {
                 end(&*chat, &*lane).await?;
-                let view = chat.view().await?.ok_or("no context")?;
+                let view = chat.log().view().await?.ok_or("no context")?;
                 if was_said(&view, id) {
                     return confirm(&*lane, &view, id).await;
                 }
@@ -226,11 +226,11 @@ impl Writer {
                 lane.rotate(compaction(&view, new, from)).await?;
             }
             Step::Accept(key) => {
-                chat.accept(entry(key, &said(key, false))).await?;
+                chat.ledger().accept(entry(key, &said(key, false))).await?;
             }
             Step::Journal(part) => {
                 let part = Object::from([("part", Json::from(part.as_str()))]);
-                if chat.journal().await?.contains(&part) {
+                if chat.runs().journal().await?.contains(&part) {
                     return Err("an earlier attempt is there, and perhaps not for good".into());
                 }
                 lane.journal(vec![part], Synced::Now).await?;
@@ -246,7 +246,7 @@ impl Writer {
 
 /// Where the context ends; it is begun if there is none.
 async fn end(chat: &dyn Chat, lane: &dyn Lane) -> Result<Position, Refused> {
-    match chat.view().await? {
+    match chat.log().view().await? {
         Some(view) => Ok(view.position),
         None => Ok(lane.rotate(first_context()).await?.position),
     }
@@ -302,7 +302,7 @@ async fn read(disk: &MemoryDisk) -> Result<Found, String> {
         }
         things.extend(branches::purged(&*chat).await.map_err(|error| tell(&*error))?);
         things.extend(ledger_keys(&*chat).await.into_iter().map(Thing::Entry));
-        let parts = chat.journal().await.map_err(|error| tell(&error))?;
+        let parts = chat.runs().journal().await.map_err(|error| tell(&error))?;
         let part = |part: &Object| part.str("part").map(|part| Thing::Part(part.to_owned()));
         things.extend(parts.iter().filter_map(part));
     }

@@ -36,7 +36,11 @@ const CRATES: &[(&str, &str)] = &[
          timestamp",
     ),
     ("ship", "commands process session told arguments markdown output failure style table"),
-    ("store", "conversation file disk name scan store clock error line rotation"),
+    (
+        "store",
+        "conversation file disk name scan store chat context_log derived ledger run_records \
+         store_future clock error line rotation",
+    ),
     (
         "testkit",
         "contract histories llm texts two_processes random shim sweep chat power clock sim",

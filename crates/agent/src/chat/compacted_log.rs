@@ -37,7 +37,7 @@ pub(crate) async fn sealed_by(
     }
     let mut before = None;
     loop {
-        let page = chat.sealed_logs(before, PAGE).await?;
+        let page = chat.log().sealed_logs(before, PAGE).await?;
         let found = page.iter().find(|log| log.head.generation.get() <= generation);
         if found.is_some() || page.len() < PAGE {
             // A repair may have sealed a later log under the same number.

@@ -14,7 +14,7 @@ pub(crate) async fn lines_up_to(
 ) -> Result<Vec<LedgerLine>, ReadError> {
     let mut lines = Vec::new();
     while after < last {
-        let page = chat.ledger_after(after, LEDGER_PAGE).await?;
+        let page = chat.ledger().after(after, LEDGER_PAGE).await?;
         let Some(end) = page.last().map(|line| line.seq) else { break };
         after = Some(end);
         lines.extend(page.into_iter().filter(|line| Some(line.seq) <= last));

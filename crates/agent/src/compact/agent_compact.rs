@@ -143,10 +143,10 @@ impl Agent {
     ) -> Result<Option<(Arc<ActiveRun>, Option<UiMessage>)>, RunError> {
         let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
         let lane = chat.lane("compact").await?;
-        let Some(view) = chat.view().await? else { return Ok(None) };
+        let Some(view) = chat.log().view().await? else { return Ok(None) };
         let about = chat.about().await?;
         let engine = Arc::clone(&self.inner);
-        let written = Journal::read(&chat.journal().await?);
+        let written = Journal::read(&chat.runs().journal().await?);
         // The ledger matters only when a run begins.
         let (journal, so_far) = match recover(Some(&view), &[], written, |_| false, &*engine) {
             Recovery::Parked(journal)

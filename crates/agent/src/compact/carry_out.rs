@@ -137,7 +137,7 @@ impl CompactionPlan {
         work.locked.engine.drafts.forget(work.locked.chat.key());
         compacted.purged = purge_originals(work, rotated.sealed.as_ref()).await?;
         work.read_again().await?;
-        if let Some(view) = work.locked.chat.view().await? {
+        if let Some(view) = work.locked.chat.log().view().await? {
             meta_file::write(work, &view, None).await;
         }
         log(work, &compacted);

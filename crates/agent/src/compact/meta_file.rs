@@ -29,13 +29,13 @@ impl Agent {
     /// Fails if the chat cannot be opened or read.
     pub async fn compaction_state(&self, key: &ChatKey) -> Result<Option<Object>, RunError> {
         let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
-        let Some(view) = chat.view().await? else { return Ok(None) };
-        let known = chat.derived(Derived::Meta).await?;
+        let Some(view) = chat.log().view().await? else { return Ok(None) };
+        let known = chat.derived().read(Derived::Meta).await?;
         if let Some(known) = known.filter(|known| is_of(known, &view)) {
             return Ok(Some(known.value));
         }
         let value = derive(&self.inner, &*chat, &view).await?;
-        chat.put_derived(Derived::Meta, state(&view, value.clone())).await?;
+        chat.derived().put(Derived::Meta, state(&view, value.clone())).await?;
         Ok(Some(value))
     }
 }
@@ -45,7 +45,7 @@ pub(super) async fn write(work: &ActiveRun, view: &View, draft: Option<&SummaryD
     let written = async {
         let mut value = derive(&work.locked.engine, &*work.locked.chat, view).await?;
         value.set_or_remove(DRAFT, draft.map(|draft| draft.to_object().into()));
-        Ok::<(), RunError>(work.locked.chat.put_derived(Derived::Meta, state(view, value)).await?)
+        Ok::<(), RunError>(work.locked.chat.derived().put(Derived::Meta, state(view, value)).await?)
     };
     if let Err(error) = written.await {
         let reason =

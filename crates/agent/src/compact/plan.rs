@@ -52,7 +52,7 @@ pub(super) async fn plan(
     why: &CompactionReason,
 ) -> Result<PlanResult, RunError> {
     let agent = &work.locked.engine;
-    let Some(view) = work.locked.chat.view().await? else {
+    let Some(view) = work.locked.chat.log().view().await? else {
         return Ok(PlanResult::No("there is nothing to make room in".to_owned()));
     };
     let carried = CompactionState::of(&view);

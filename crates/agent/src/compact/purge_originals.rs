@@ -24,7 +24,7 @@ pub(super) fn set_due(head: &mut Head, is_due: bool) {
 /// Every later operation copies the head with its values. So the mark counts only if a compaction sealed the
 /// log before this one.
 pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(), RunError> {
-    let Some(view) = chat.view().await? else { return Ok(()) };
+    let Some(view) = chat.log().view().await? else { return Ok(()) };
     let is_due = view.head.carry.get(DUE).and_then(Json::as_bool) == Some(true);
     if let Some(sealed) = view.head.sealed.as_ref().filter(|_| is_due && began_by_compaction(&view))
     {

@@ -18,7 +18,7 @@ pub(super) async fn find(work: &ActiveRun, range: &SummaryRange) -> Option<Summa
         return Some(draft);
     }
     // If the derived state cannot be read, the model is simply asked again.
-    let kept = work.locked.chat.derived(Derived::Meta).await.ok()??;
+    let kept = work.locked.chat.derived().read(Derived::Meta).await.ok()??;
     let draft = SummaryDraft::from_object(kept.value.get(meta_file::DRAFT)?.as_object()?)?;
     (draft.range == *range).then_some(draft)
 }

@@ -38,7 +38,9 @@ impl Agent {
         let Some((work, _)) = self.work_at_rest(chat).await? else {
             return Ok(CompactionUndo::Nothing);
         };
-        let Some(view) = work.locked.chat.view().await? else { return Ok(CompactionUndo::Nothing) };
+        let Some(view) = work.locked.chat.log().view().await? else {
+            return Ok(CompactionUndo::Nothing);
+        };
         let Some((seq, event)) = last_compaction(&view) else { return Ok(CompactionUndo::Nothing) };
         if let Some(left_out) = event.data.get(PRUNED) {
             let outputs = PrunedOutputs::from_json(left_out).len();
@@ -48,7 +50,7 @@ impl Agent {
         let Some(sealed) = sealed_by(&*work.locked.chat, &view, event).await? else {
             return Ok(CompactionUndo::Purged);
         };
-        let before = match work.locked.chat.sealed_view(&sealed).await {
+        let before = match work.locked.chat.log().sealed_view(&sealed).await {
             Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => {
                 return Ok(CompactionUndo::Purged);
             }
@@ -121,7 +123,7 @@ async fn publish(
     let expected = Some(view.position.generation);
     let rotated = work.locked.lane.rotate(Rotation { expected, head, pieces }).await?;
     work.locked.engine.note_repairs(work.locked.chat.key(), rotated.damage);
-    if let Some(view) = work.locked.chat.view().await? {
+    if let Some(view) = work.locked.chat.log().view().await? {
         meta_file::write(work, &view, None).await;
     }
     Ok(())

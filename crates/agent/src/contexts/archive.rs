@@ -60,7 +60,7 @@ impl<'a> ContextArchive<'a> {
         chat: &'a dyn Chat,
         view: &View,
     ) -> Result<Self, RunError> {
-        let known = chat.derived(Derived::ContextIndex).await?;
+        let known = chat.derived().read(Derived::ContextIndex).await?;
         let newest = Departure::of(&view.head).map(|left| left.generation);
         let index = known
             .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))
@@ -80,7 +80,7 @@ impl<'a> ContextArchive<'a> {
         let mut after = view.head.clone();
         let mut before = None;
         loop {
-            let page = chat.sealed_logs(before.clone(), PAGE).await?;
+            let page = chat.log().sealed_logs(before.clone(), PAGE).await?;
             for log in &page {
                 let left = Departure::of(&after).filter(|left| left.generation == after.generation);
                 if seen.insert(log.head.context.clone())
@@ -102,9 +102,9 @@ impl<'a> ContextArchive<'a> {
 
     /// Removes the files of contexts that are not archived; a process that was killed may have left them.
     async fn tidy(&self) -> Result<(), RunError> {
-        for context in self.chat.archived_contexts().await? {
+        for context in self.chat.derived().archived_contexts().await? {
             if !self.has(&context) {
-                self.chat.remove_derived(Derived::Context(context)).await?;
+                self.chat.derived().remove(Derived::Context(context)).await?;
             }
         }
         Ok(())
@@ -117,7 +117,7 @@ impl<'a> ContextArchive<'a> {
     /// Lists the context of a sealed log behind those that were left later. Writes its snapshot again if it is
     /// missing or belongs to another log.
     async fn put_back(&mut self, log: &SealedLog, left: &Departure) -> Result<(), RunError> {
-        let known = self.chat.derived(Derived::Context(log.head.context.clone())).await?;
+        let known = self.chat.derived().read(Derived::Context(log.head.context.clone())).await?;
         let known = known.and_then(|state| Snapshot::read(state.value));
         if let Some(known) = known.filter(|known| known.sealed().as_ref() == Some(&log.name)) {
             self.list_older(&known);
@@ -126,7 +126,7 @@ impl<'a> ContextArchive<'a> {
         if log.purged.is_some() {
             return Ok(());
         }
-        let view = self.chat.sealed_view(&log.name).await?;
+        let view = self.chat.log().sealed_view(&log.name).await?;
         let messages = left_messages(&view, &[]);
         if messages.is_empty() {
             return Ok(());
@@ -184,7 +184,7 @@ impl<'a> ContextArchive<'a> {
         let value = snapshot.to_object().clone();
         let state = DerivedState { value, position: of.position, crc: of.crc };
         let context = snapshot.context().clone();
-        Ok(self.chat.put_derived(Derived::Context(context), state).await?)
+        Ok(self.chat.derived().put(Derived::Context(context), state).await?)
     }
 
     fn list_older(&mut self, snapshot: &Snapshot) {
@@ -196,25 +196,25 @@ impl<'a> ContextArchive<'a> {
     /// Removes a context from the archive, because it is active now.
     pub(super) async fn take(&mut self, context: &ContextId) -> Result<(), RunError> {
         self.index.remove(context);
-        Ok(self.chat.remove_derived(Derived::Context(context.clone())).await?)
+        Ok(self.chat.derived().remove(Derived::Context(context.clone())).await?)
     }
 
     /// Writes the index, which is complete up to this position.
     pub(super) async fn write(&self, position: Position, crc: u32) -> Result<(), RunError> {
         let state = DerivedState { value: self.index.to_object(), position, crc };
-        Ok(self.chat.put_derived(Derived::ContextIndex, state).await?)
+        Ok(self.chat.derived().put(Derived::ContextIndex, state).await?)
     }
 
     /// Reads the snapshot of a context, and makes it again if its file is gone.
     pub(crate) async fn read(&self, context: &ContextId) -> Result<Option<Snapshot>, RunError> {
-        let state = self.chat.derived(Derived::Context(context.clone())).await?;
+        let state = self.chat.derived().read(Derived::Context(context.clone())).await?;
         if let Some(snapshot) = state.and_then(|state| Snapshot::read(state.value)) {
             return Ok(Some(snapshot));
         }
-        let view = self.chat.view().await?;
+        let view = self.chat.log().view().await?;
         let Some(view) = view.filter(|_| self.has(context)) else { return Ok(None) };
         Box::pin(Self::rebuild(self.agent, self.chat, &view)).await?;
-        let state = self.chat.derived(Derived::Context(context.clone())).await?;
+        let state = self.chat.derived().read(Derived::Context(context.clone())).await?;
         Ok(state.and_then(|state| Snapshot::read(state.value)))
     }
 

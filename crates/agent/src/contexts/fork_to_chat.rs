@@ -44,7 +44,7 @@ impl OperationInProgress<'_> {
             }
             Err(error) => return Err(error.into()),
         };
-        match other.view().await? {
+        match other.log().view().await? {
             None => {
                 let rotation = self.copy(&spot).await?;
                 lane.rotate(rotation).await?;
@@ -101,7 +101,7 @@ impl OperationInProgress<'_> {
 
     async fn goes_on_in(&self, other: &dyn Chat) -> Result<OperationOutcome, RunError> {
         let to = other.key();
-        let copied = other.view().await?;
+        let copied = other.log().view().await?;
         let copied = copied.ok_or_else(|| RunError::Vanished { chat: to.clone() })?;
         let active =
             ContextArchive::open(&self.locked.engine, other, &copied).await?.active(&copied);

@@ -60,7 +60,7 @@ impl Agent {
     pub async fn contexts(&self, chat: &ChatKey) -> Result<Option<ContextList>, RunError> {
         let agent = &*self.inner;
         let Some(chat) = agent.store.open(chat).await? else { return Ok(None) };
-        let Some(view) = chat.view().await? else { return Ok(None) };
+        let Some(view) = chat.log().view().await? else { return Ok(None) };
         let shelf = ContextArchive::open(agent, &*chat, &view).await?;
         Ok(Some(shelf.contexts(&view)))
     }
@@ -77,7 +77,7 @@ impl Agent {
         let agent = &*self.inner;
         let none = || OperationRefusal::no_context(which, Vec::new());
         let Some(chat) = agent.store.open(chat).await? else { return Ok(Err(none())) };
-        let Some(view) = chat.view().await? else { return Ok(Err(none())) };
+        let Some(view) = chat.log().view().await? else { return Ok(Err(none())) };
         let shelf = ContextArchive::open(agent, &*chat, &view).await?;
         let active = shelf.active(&view);
         if active.context().as_str() == which {

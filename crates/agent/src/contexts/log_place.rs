@@ -29,7 +29,7 @@ impl LogPlace {
             return Ok(Ok(Self { log: checkpoint.sealed.clone(), last: checkpoint.seq }));
         }
         if let Some(id) = MessageId::new(called)
-            && let Some(place) = locked.chat.find(&id, None).await?
+            && let Some(place) = locked.chat.log().find(&id, None).await?
         {
             let spot = Self { log: place.log, last: place.seq };
             return Ok(Ok(spot.where_it_was_said(locked, &id).await?));
@@ -54,11 +54,11 @@ impl LogPlace {
     ) -> Result<Self, RunError> {
         let mut spot = self;
         while let Some(log) = &spot.log {
-            let view = locked.chat.sealed_view(log).await?;
+            let view = locked.chat.log().sealed_view(log).await?;
             let before = view.lines.iter().take_while(|line| line.seq < spot.last);
             let is_summed_up = before.into_iter().any(|line| is_summary(line));
             let Some(older) = predecessor(&view).filter(|_| is_summed_up) else { break };
-            match locked.chat.sealed_view(&older).await {
+            match locked.chat.log().sealed_view(&older).await {
                 Ok(view) => match view.line_of(id) {
                     Some(last) => spot = Self { log: Some(older), last },
                     None => break,
@@ -75,7 +75,7 @@ impl LogPlace {
     pub(super) async fn view(&self, locked: &LockedChat, live: &View) -> Result<View, RunError> {
         let mut view = match &self.log {
             None => live.clone(),
-            Some(name) => locked.chat.sealed_view(name).await?,
+            Some(name) => locked.chat.log().sealed_view(name).await?,
         };
         view.lines.retain(|line| line.seq <= self.last);
         Ok(view)

@@ -20,7 +20,7 @@ pub(crate) async fn operate(
     wanted: &ContextOperation,
     moving: &OpenRequest,
 ) -> Result<OperationOutcome, RunError> {
-    let Some(view) = locked.chat.view().await? else {
+    let Some(view) = locked.chat.log().view().await? else {
         let line = "Nothing was said in this chat yet.";
         return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
     };
@@ -53,7 +53,7 @@ pub(crate) async fn is_refused(
     wanted: &ContextOperation,
     moving: &OpenRequest,
 ) -> Result<bool, RunError> {
-    let Some(view) = locked.chat.view().await? else { return Ok(true) };
+    let Some(view) = locked.chat.log().view().await? else { return Ok(true) };
     match (OperationInProgress { locked, view: &view, moving }).target(wanted).await {
         Ok(target) => Ok(target.is_err()),
         Err(error) => not_done(error).map(|_| true),
@@ -70,7 +70,7 @@ pub(crate) async fn operate_asked(
         Err(error) => OperationOutcome::NotDone(not_done(error)?),
         Ok(operated) => operated,
     };
-    let view = locked.chat.view().await?;
+    let view = locked.chat.log().view().await?;
     if let Some(view) = view.filter(|view| view.inbox < moving.inbox) {
         let mut data = wanted.to_object();
         data.set("line", operated.line());

@@ -52,7 +52,7 @@ impl OperationInProgress<'_> {
             }
             rotated => rotated?,
         };
-        let now_active = chat.view().await?;
+        let now_active = chat.log().view().await?;
         let now_active =
             now_active.ok_or_else(|| RunError::Vanished { chat: chat.key().clone() })?;
         if let Some(sealed) = &rotated.sealed {

@@ -18,7 +18,7 @@ pub(crate) async fn operate_at_rest(
     asked: &LedgerLine,
     operation: &ContextOperation,
 ) -> Result<(), RunError> {
-    let view = locked.chat.view().await?;
+    let view = locked.chat.log().view().await?;
     let current = view.as_ref().map(|view| current_ids(view, "")).unwrap_or_default();
     let moving = OpenRequest { current, inbox: Some(asked.seq), ..OpenRequest::default() };
     let operated = operate_asked(locked, operation, &moving).await?;
@@ -46,7 +46,7 @@ pub(crate) async fn tell(
         Object::from([("via", Json::from("operation")), ("operated", operated.to_object().into())]);
     told.set("meta", meta);
     let key = outcome_key(&entry.key);
-    locked.chat.accept(LedgerEntry { key, entry: told }).await?;
+    locked.chat.ledger().accept(LedgerEntry { key, entry: told }).await?;
     locked.engine.hub.tell(chat, &RunEvent::Chunk(notice("context", &line)));
     Ok(())
 }

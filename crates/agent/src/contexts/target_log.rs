@@ -114,7 +114,7 @@ impl OperationInProgress<'_> {
         let Some(log) = snapshot.sealed() else {
             return Ok(Err(OperationRefusal::no_context(which, Vec::new())));
         };
-        let view = chat.sealed_view(&log).await?;
+        let view = chat.log().sealed_view(&log).await?;
         let own = left_messages(&view, &self.moving.current);
         let stays = |line: &ContextLine| match &line.body {
             ContextBody::Event(_) => true,
@@ -215,7 +215,7 @@ impl OperationInProgress<'_> {
         let Some(log) = known.or_else(|| self.view.head.sealed.clone()) else {
             return Ok(Err(nothing()));
         };
-        let before = self.locked.chat.sealed_view(&log).await?;
+        let before = self.locked.chat.log().sealed_view(&log).await?;
         let mut head = folded_in(&before, &log);
         head.carry.set(CONTINUES, log.as_str());
         if let Some(question) = self.question(&before) {

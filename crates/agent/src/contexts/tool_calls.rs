@@ -34,7 +34,7 @@ const PAGES_MAX: usize = 50;
 /// Answers a call for contexts. An error is a text for the model.
 pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Result<Json, String> {
     let told = |error: RunError| work.locked.engine.surroundings.mask(&error.to_string());
-    let view = work.locked.chat.view().await.map_err(|error| told(error.into()))?;
+    let view = work.locked.chat.log().view().await.map_err(|error| told(error.into()))?;
     let view = view.ok_or("there is no context yet")?;
     let called = ContextToolCall { work, view: &view };
     let answered = match call {
@@ -119,7 +119,7 @@ impl ContextToolCall<'_> {
                     return Ok(Err(OperationRefusal::no_context(which, Vec::new()).with_offers()));
                 };
                 // The log is read now, so that no context is promised that cannot be read.
-                let view = self.work.locked.chat.sealed_view(&log).await?;
+                let view = self.work.locked.chat.log().sealed_view(&log).await?;
                 let left_out = damaged_places(&view);
                 let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
                 let loaded = (snapshot.context().clone(), snapshot.title().to_owned());
@@ -233,7 +233,7 @@ impl ContextToolCall<'_> {
         let mut lines: Vec<LedgerLine> = Vec::new();
         let mut before: Option<LedgerSeq> = None;
         for _ in 0..PAGES_MAX {
-            let mut page = self.work.locked.chat.ledger_before(before, LEDGER_PAGE).await?;
+            let mut page = self.work.locked.chat.ledger().before(before, LEDGER_PAGE).await?;
             let is_last = page.len() < LEDGER_PAGE;
             before = page.first().map(|line| line.seq).or(before);
             page.append(&mut lines);

@@ -71,7 +71,7 @@ impl OperationInProgress<'_> {
     }
 
     async fn taken_back(&self, told: String) -> Result<OperationOutcome, RunError> {
-        let view = self.locked.chat.view().await?;
+        let view = self.locked.chat.log().view().await?;
         let view = view.as_ref().unwrap_or(self.view);
         let shelf = ContextArchive::open(&self.locked.engine, &*self.locked.chat, view).await?;
         Ok(self.stays("undo", shelf.active(view).title().to_owned(), told))
@@ -147,7 +147,7 @@ impl OperationInProgress<'_> {
         after: Option<&str>,
     ) -> Result<Option<OperationOutcome>, RunError> {
         let found = match MessageId::new(id) {
-            Some(id) => self.locked.chat.find(&id, None).await?,
+            Some(id) => self.locked.chat.log().find(&id, None).await?,
             None => None,
         };
         let Some((log, seq)) = found.and_then(|place| Some((place.log?, place.seq))) else {

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ship_context::Journal;
 use ship_message::{Role, UiMessage};
 use ship_store::conversation::Conversation;
-use ship_store::{ChatKey, ContextId, FileStore, StoreOptions};
+use ship_store::{ContextId, FileStore, StoreOptions};
 use tokio::sync::Mutex;
 
 use super::error::ConversationError;
 use super::store::ConversationStore;
-use crate::conversation_log::ConversationLog;
+use crate::conversation_log::{ConversationLog, chat};
 use crate::engine::{ActiveConversation, Agent, Engine};
 use crate::error::RunError;
 use crate::events::Outcome;
@@ -35,11 +35,6 @@ impl Reply {
     }
 }
 
-/// The chat that a conversation is to the engine.
-pub(super) fn chat() -> ChatKey {
-    "conversation".parse().expect("a plain word is a chat key")
-}
-
 impl ActiveConversation {
     pub(super) fn new(agent: &Engine, conversation: Conversation) -> Self {
         let id = ContextId::new(agent.clock.now(), agent.ids.next());
@@ -47,7 +42,7 @@ impl ActiveConversation {
         let options = StoreOptions { clock: Arc::clone(&agent.clock), ..StoreOptions::default() };
         let memory = FileStore::in_memory(options);
         let agent = Engine {
-            store: Arc::new(ConversationStore { memory, kept: kept.clone() }),
+            store: Arc::new(ConversationStore { memory, log: kept.clone() }),
             names: Arc::new(kept.clone()),
             recorded: Arc::default(),
             ..agent.clone()
@@ -105,7 +100,7 @@ impl ActiveConversation {
     /// What a parked run has said so far.
     async fn so_far(&self) -> Result<Option<UiMessage>, RunError> {
         let Some(chat) = self.agent.inner.store.open(&chat()).await? else { return Ok(None) };
-        let journal = Journal::read(&chat.journal().await?);
+        let journal = Journal::read(&chat.runs().journal().await?);
         Ok(journal.map(|journal| journal.message))
     }
 }

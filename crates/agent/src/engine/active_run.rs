@@ -126,7 +126,7 @@ impl ActiveRun {
     /// Reads the context that is now active, with its loaded skills.
     pub(crate) async fn enter(&self) -> Result<(), RunError> {
         self.read_again().await?;
-        if let Some(view) = self.locked.chat.view().await? {
+        if let Some(view) = self.locked.chat.log().view().await? {
             self.log.lock().await.loaded = loaded_skills::loaded_names(&view);
         }
         Ok(())
@@ -209,6 +209,6 @@ impl ActiveRun {
         self.place.write_to(&mut entry);
         entry.set("requestId", self.request_id.as_str());
         entry.set_or_remove("meta", meta.map(Json::from));
-        Ok(self.locked.chat.accept(LedgerEntry { key, entry }).await?.new)
+        Ok(self.locked.chat.ledger().accept(LedgerEntry { key, entry }).await?.new)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct LockedChat {
 impl LockedChat {
     /// Reads the context, which must exist.
     pub(crate) async fn read_view(&self) -> Result<View, RunError> {
-        let view = self.chat.view().await?;
+        let view = self.chat.log().view().await?;
         view.ok_or_else(|| RunError::Vanished { chat: self.chat.key().clone() })
     }
 

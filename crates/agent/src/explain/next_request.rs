@@ -127,7 +127,7 @@ impl Engine {
             tools: &digest(request.tools_text().as_bytes()),
             tokens: &sums,
             sequence: &CachedSequence::of(&written.body),
-            position: chat.view().await?.map(|view| view.position),
+            position: chat.log().view().await?.map(|view| view.position),
             shown: &request.shown,
             pruned,
         };

@@ -31,7 +31,7 @@ impl NextInput {
         chat: &dyn Chat,
         inbox: Option<LedgerSeq>,
     ) -> Result<Self, ReadError> {
-        let page = chat.ledger_after(inbox, LEDGER_PAGE).await?;
+        let page = chat.ledger().after(inbox, LEDGER_PAGE).await?;
         Self::read_on(agent, chat, page).await
     }
 
@@ -61,7 +61,8 @@ impl NextInput {
             if is_last {
                 return Ok(queue);
             }
-            page = chat.ledger_after(queue.lines.last().map(|line| line.seq), LEDGER_PAGE).await?;
+            page =
+                chat.ledger().after(queue.lines.last().map(|line| line.seq), LEDGER_PAGE).await?;
         }
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn outcome_key(key: &str) -> String {
 /// Whether the ledger has the outcome of the operation that a line asks for.
 pub(crate) async fn was_done(chat: &dyn Chat, line: &LedgerLine) -> Result<bool, ReadError> {
     let LedgerBody::Entry(entry) = &line.body else { return Ok(false) };
-    Ok(chat.entry_of(&outcome_key(&entry.key), Some(line.seq)).await?.is_some())
+    Ok(chat.ledger().entry_of(&outcome_key(&entry.key), Some(line.seq)).await?.is_some())
 }
 
 /// Returns the outcome in the ledger of an operation that was asked for at `asked`.
@@ -34,9 +34,11 @@ pub(crate) async fn outcome_of(
     asked: LedgerSeq,
     key: &str,
 ) -> Result<Option<OperationOutcome>, ReadError> {
-    let Some(told) = chat.entry_of(&outcome_key(key), Some(asked)).await? else { return Ok(None) };
+    let Some(told) = chat.ledger().entry_of(&outcome_key(key), Some(asked)).await? else {
+        return Ok(None);
+    };
     let before = LedgerSeq::new(told.get().saturating_sub(1));
-    let lines = chat.ledger_after(Some(before), 1).await?;
+    let lines = chat.ledger().after(Some(before), 1).await?;
     Ok(lines.iter().find_map(|line| match &line.body {
         LedgerBody::Entry(entry) => {
             OperationOutcome::from_object(entry.entry.get("meta")?.get("operated")?.as_object()?)

@@ -47,7 +47,7 @@ impl UnreadLedger {
 async fn answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
     let (mut answered, mut after) = (AnsweredEntries::default(), None);
     loop {
-        let page = chat.ledger_after(after, LEDGER_PAGE).await?;
+        let page = chat.ledger().after(after, LEDGER_PAGE).await?;
         for line in &page {
             answered.take(line);
         }
@@ -87,7 +87,7 @@ pub(crate) async fn missed(
     let (mut waiting, mut missed) = (VecDeque::new(), Vec::new());
     let (mut after, mut known) = (view.inbox, None);
     loop {
-        let page = chat.ledger_after(after, LEDGER_PAGE).await?;
+        let page = chat.ledger().after(after, LEDGER_PAGE).await?;
         let is_last = page.len() < LEDGER_PAGE;
         after = page.last().map(|line| line.seq).or(after);
         for line in page {

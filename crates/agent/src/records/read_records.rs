@@ -36,7 +36,7 @@ pub(crate) async fn recorded(
 ) -> Result<Vec<RecordedRequest>, ReadError> {
     let mut calls: Vec<RecordedRequest> = Vec::new();
     let mut frames: HashMap<String, Object> = HashMap::new();
-    for mut line in chat.requests(lines).await? {
+    for mut line in chat.runs().requests(lines).await? {
         if let Some(sha256) = line.str("frame").map(str::to_owned) {
             if !frames.contains_key(&sha256)
                 && let Some(frame) = frame(store, &sha256).await

@@ -185,8 +185,8 @@ struct ChatLogs {
 impl ChatLogs {
     /// Reads the live log first: if it is sealed meanwhile, it is in both, and none is missed.
     async fn of(chat: &dyn Chat) -> Result<Self, ReadError> {
-        let live = chat.view().await?;
-        Ok(Self { live, sealed: chat.sealed().await? })
+        let live = chat.log().view().await?;
+        Ok(Self { live, sealed: chat.log().sealed().await? })
     }
 
     /// Returns the log of a position, in its present or final state.
@@ -198,7 +198,7 @@ impl ChatLogs {
         }
         let sealed = self.sealed.iter().find(|log| log.head.generation == at.generation);
         match sealed {
-            Some(log) => chat.sealed_view(&log.name).await.map(Some),
+            Some(log) => chat.log().sealed_view(&log.name).await.map(Some),
             None => Ok(None),
         }
     }
@@ -237,12 +237,12 @@ impl ChatLogs {
             return Ok(Some(Arc::unwrap_or_clone(found)));
         }
         for log in self.sealed.iter().filter(|log| log.head.generation >= at.generation) {
-            let view = chat.sealed_view_if_left(&log.name).await?;
+            let view = chat.log().sealed_view_if_left(&log.name).await?;
             if let Some(found) = view.as_ref().and_then(in_view) {
                 return Ok(Some(Arc::unwrap_or_clone(found)));
             }
         }
-        let journal = Journal::read(&chat.journal().await?);
+        let journal = Journal::read(&chat.runs().journal().await?);
         Ok(journal.map(|journal| journal.message).filter(|message| message.id() == Some(id)))
     }
 }

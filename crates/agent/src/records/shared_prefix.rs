@@ -159,7 +159,7 @@ impl OutgoingRequest<'_> {
             return Ok("another kind of request".to_owned());
         };
         if self.position.is_some_and(|now| now.generation != position.generation) {
-            let view = chat.view().await?;
+            let view = chat.log().view().await?;
             return Ok(view.as_ref().map_or("another context", replaced_by).to_owned());
         }
         let pairs = rebuilt.shown.iter().zip(self.shown);

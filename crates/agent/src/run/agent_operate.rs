@@ -39,7 +39,7 @@ impl Agent {
             )))
         };
         let Some(chat) = agent.store.open(key).await? else { return Ok(nothing()) };
-        if chat.view().await?.is_none() {
+        if chat.log().view().await?.is_none() {
             return Ok(nothing());
         }
         let asked = format!("operation:{:016x}", agent.ids.next());
@@ -50,7 +50,7 @@ impl Agent {
         entry.set("channel", channel);
         entry.set("meta", Object::from([("operation", operation.to_object())]));
         let entry = LedgerEntry { key: asked.clone(), entry };
-        let accepted = chat.accept(entry.clone()).await?;
+        let accepted = chat.ledger().accept(entry.clone()).await?;
         let line = LedgerLine { seq: accepted.seq, body: LedgerBody::Entry(entry) };
         let patience = tokio::time::Instant::now() + agent.rules.operation_wait;
         loop {
@@ -85,7 +85,7 @@ impl Agent {
 /// performed later, and twice if the person asks again. If the answer cannot be written, the error says that the
 /// operation is kept.
 async fn give_up(locked: &LockedChat, asked: &LedgerLine, error: RunError) -> RunError {
-    let view = locked.chat.view().await;
+    let view = locked.chat.log().view().await;
     let is_done = view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(asked.seq)));
     let not_done = OperationOutcome::NotDone(OperationRefusal::because(error.to_string()));
     match !is_done && tell(locked, asked, &not_done).await.is_ok() {

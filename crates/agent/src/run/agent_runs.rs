@@ -31,7 +31,7 @@ impl Agent {
         let about = About { channel: Some(inbound.channel.clone()), target: None };
         let entry = inbound.into_entry(chat, self.inner.clock.now());
         let chat = self.inner.store.create(chat, about).await?;
-        Ok(chat.accept(entry).await?)
+        Ok(chat.ledger().accept(entry).await?)
     }
 
     /// Runs a chat until nothing is left to do. Returns the outcome of the last run; `None` if there was
@@ -100,7 +100,8 @@ impl Agent {
         };
         let open = self.inner.store.open(chat).await?.ok_or_else(|| not_waiting(&id))?;
         let lane = open.lane("answer").await?;
-        let journal = Journal::read(&open.journal().await?).ok_or_else(|| not_waiting(&id))?;
+        let journal =
+            Journal::read(&open.runs().journal().await?).ok_or_else(|| not_waiting(&id))?;
         let line = super::tool_calls::answered(&journal, answer).ok_or_else(|| not_waiting(&id))?;
         lane.journal(vec![line.into_object()], ship_store::Synced::Now).await?;
         drop(lane);

@@ -240,7 +240,7 @@ impl LaneLoop {
     async fn is_delivered(&self, open: Option<&RunStart>) -> Result<bool, RunError> {
         let Some(start) = open else { return Ok(true) };
         let key = answer_key(&start.run_id);
-        Ok(self.locked.chat.entry_of(&key, start.inbox).await?.is_some())
+        Ok(self.locked.chat.ledger().entry_of(&key, start.inbox).await?.is_some())
     }
 
     /// Closes a run whose message is in the log already.

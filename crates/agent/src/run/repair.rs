@@ -21,7 +21,7 @@ impl Engine {
         }
         self.note_repairs(chat.key(), chat.repair().await?);
         // Opening the archive writes missing files about archived contexts again.
-        if let Some(view) = chat.view().await? {
+        if let Some(view) = chat.log().view().await? {
             ContextArchive::open(self, chat, &view).await?;
         }
         finish_purge(chat, lane).await

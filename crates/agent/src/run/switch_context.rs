@@ -96,7 +96,7 @@ async fn refuse(
 
 /// Returns the messages that move along, before the run leaves anything behind.
 async fn moving(work: &ActiveRun) -> Result<OpenRequest, RunError> {
-    let view = work.locked.chat.view().await?;
+    let view = work.locked.chat.log().view().await?;
     let current = view.map(|view| current_ids(&view, &work.run_id)).unwrap_or_default();
     Ok(OpenRequest { current, ..OpenRequest::default() })
 }
@@ -120,7 +120,7 @@ pub(crate) async fn stops(
 
 /// Whether an undo concerns the context of the run itself.
 async fn is_in_place(work: &ActiveRun) -> Result<bool, RunError> {
-    let view = work.locked.chat.view().await?;
+    let view = work.locked.chat.log().view().await?;
     Ok(view.is_some_and(|view| undo_stays(&work.locked.engine, &view)))
 }
 

@@ -30,7 +30,7 @@ impl World {
     /// What the log's head says of how the model's provider counts.
     async fn carried(&self) -> Option<Json> {
         let chat = self.store.open(&chat()).await.unwrap().unwrap();
-        let view = chat.view().await.unwrap().unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
         view.head.carry.get("tokens")?.get("test-model").cloned()
     }
 
@@ -148,7 +148,7 @@ async fn images_that_stand_elsewhere_fill_a_request_as_well() {
     {
         let chat = world.store.open(&chat()).await.unwrap().unwrap();
         let lane = chat.lane("test").await.unwrap();
-        let position = chat.view().await.unwrap().unwrap().position;
+        let position = chat.log().view().await.unwrap().unwrap().position;
         let answer = message("a", "assistant", "I have seen them.").into();
         let entries = (0..8).map(image).chain([answer]).collect();
         lane.append(entries, position).await.unwrap();

@@ -115,7 +115,7 @@ async fn a_compaction_killed_at_any_call_to_the_disk_leaves_the_old_context_or_t
 
 /// Whether a summary waits to be in force.
 async fn draft(local: &Local) -> bool {
-    let meta = local.chat().await.derived(Derived::Meta).await.unwrap();
+    let meta = local.chat().await.derived().read(Derived::Meta).await.unwrap();
     meta.is_some_and(|meta| meta.value.get("draft").is_some())
 }
 

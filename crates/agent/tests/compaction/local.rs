@@ -166,7 +166,7 @@ impl Local {
     }
 
     pub(crate) async fn view(&self) -> View {
-        self.chat().await.view().await.unwrap().unwrap()
+        self.chat().await.log().view().await.unwrap().unwrap()
     }
 
     pub(crate) async fn messages(&self) -> Vec<UiMessage> {

@@ -22,7 +22,7 @@ async fn grown() -> Setup {
 
 /// For each sealed log, whether it was purged.
 async fn purged(local: &Local) -> Vec<bool> {
-    let sealed = local.chat().await.sealed().await.unwrap();
+    let sealed = local.chat().await.log().sealed().await.unwrap();
     sealed.iter().map(|log| log.purged.is_some()).collect()
 }
 
@@ -136,7 +136,7 @@ async fn a_restored_log_is_not_purged_when_a_compaction_of_its_future_is_loaded(
     let done = setup.local().agent.operate(&chat(), load, "test").await.unwrap();
     assert!(matches!(done, OperationOutcome::Done(_)), "{done:?}");
     assert_eq!(setup.local().say("more").await, Some(Outcome::Done));
-    let sealed = setup.local().chat().await.sealed().await.unwrap();
+    let sealed = setup.local().chat().await.log().sealed().await.unwrap();
     let newest = sealed.first().unwrap();
     assert!(newest.purged.is_none(), "{newest:?}");
 }

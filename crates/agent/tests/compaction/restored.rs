@@ -125,7 +125,7 @@ async fn an_undo_whose_originals_are_purged_or_taken_away_says_so_and_changes_no
         let local = setup.local();
         local.agent.compact(&chat(), None).await.unwrap().unwrap();
         let before = local.contents().await;
-        let sealed = local.chat().await.sealed().await.unwrap().remove(0).name;
+        let sealed = local.chat().await.log().sealed().await.unwrap().remove(0).name;
         if is_purged {
             let lane = local.chat().await.lane("test").await.unwrap();
             lane.purge(&sealed, "test").await.unwrap();
@@ -164,10 +164,10 @@ async fn what_was_compacted_last_is_in_the_meta_file_and_made_anew_when_that_is_
     assert_eq!(state().await.get("compaction"), None);
     local.agent.compact(&chat(), None).await.unwrap().unwrap();
     let derived = ship_store::Derived::Meta;
-    let written = local.chat().await.derived(derived.clone()).await.unwrap().unwrap();
+    let written = local.chat().await.derived().read(derived.clone()).await.unwrap().unwrap();
     assert_eq!(written.position, local.view().await.position, "it was written after the publish");
     let cursor = written.value.get("compaction").unwrap().clone();
-    let sealed = local.chat().await.sealed().await.unwrap();
+    let sealed = local.chat().await.log().sealed().await.unwrap();
     assert_eq!(cursor.get("sealed").unwrap().as_str(), Some(sealed[0].name.as_str()));
     let summed_up: Vec<_> =
         ["fromId", "toId", "rung"].map(|key| cursor.get(key).unwrap().as_str().unwrap()).to_vec();
@@ -179,6 +179,6 @@ async fn what_was_compacted_last_is_in_the_meta_file_and_made_anew_when_that_is_
     assert_eq!(later.get("compaction"), Some(&cursor), "the cursor stays");
     let messages = |state: &Object| state.get("sizes").unwrap().get("messages").unwrap().as_u64();
     assert_eq!((messages(&written.value), messages(&later)), (Some(3), Some(4)));
-    let stored = local.chat().await.derived(derived).await.unwrap().unwrap();
+    let stored = local.chat().await.derived().read(derived).await.unwrap().unwrap();
     assert_eq!(stored.position, local.view().await.position, "and what was stale is written anew");
 }

@@ -107,7 +107,7 @@ impl World {
     /// The messages of the active context.
     pub(crate) async fn messages(&self) -> Vec<UiMessage> {
         let chat = self.store.open(&chat()).await.unwrap().unwrap();
-        let view = chat.view().await.unwrap().unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
         let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
         view.messages().map(read).collect()
     }
@@ -116,9 +116,9 @@ impl World {
     pub(crate) async fn ever_said(&self) -> Vec<String> {
         let chat = self.store.open(&chat()).await.unwrap().unwrap();
         let mut texts = std::collections::BTreeSet::new();
-        let mut views = vec![chat.view().await.unwrap().unwrap()];
-        for sealed in chat.sealed().await.unwrap() {
-            views.push(chat.sealed_view(&sealed.name).await.unwrap());
+        let mut views = vec![chat.log().view().await.unwrap().unwrap()];
+        for sealed in chat.log().sealed().await.unwrap() {
+            views.push(chat.log().sealed_view(&sealed.name).await.unwrap());
         }
         for message in views.iter().flat_map(|view| view.messages()) {
             let message = UiMessage::from_json(Json::Object(message.clone())).unwrap();
@@ -132,9 +132,9 @@ impl World {
     /// How many different calls there ever were, wherever they are now.
     pub(crate) async fn ever_called(&self) -> usize {
         let chat = self.store.open(&chat()).await.unwrap().unwrap();
-        let mut views = vec![chat.view().await.unwrap().unwrap()];
-        for sealed in chat.sealed().await.unwrap() {
-            views.push(chat.sealed_view(&sealed.name).await.unwrap());
+        let mut views = vec![chat.log().view().await.unwrap().unwrap()];
+        for sealed in chat.log().sealed().await.unwrap() {
+            views.push(chat.log().sealed_view(&sealed.name).await.unwrap());
         }
         let mut outputs = std::collections::BTreeSet::new();
         for message in views.iter().flat_map(|view| view.messages()) {
@@ -158,7 +158,7 @@ impl World {
     /// The rungs of the compactions that the active log tells of.
     pub(crate) async fn last_rung(&self) -> Option<String> {
         let chat = self.store.open(&chat()).await.unwrap().unwrap();
-        let view = chat.view().await.unwrap().unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
         view.lines.iter().rev().find_map(|line| match &line.body {
             ContextBody::Event(event) if event.event == "compacted" => {
                 Some(event.data.get("rung")?.as_str()?.to_owned())

@@ -32,7 +32,7 @@ fn rewind(to: &str) -> ContextOperation {
 
 /// How many logs a compaction has sealed.
 async fn compactions(place: &Place) -> usize {
-    place.chat().await.sealed().await.unwrap().len()
+    place.chat().await.log().sealed().await.unwrap().len()
 }
 
 const EARLY: [&str; 4] =
@@ -145,10 +145,10 @@ async fn another_chat_gets_a_copy_and_this_one_stays() {
     assert!(!blobs.is_empty());
 
     let other = place.store.open(&elsewhere()).await.unwrap().unwrap();
-    let copied = other.view().await.unwrap().unwrap();
+    let copied = other.log().view().await.unwrap().unwrap();
     let messages = ship_context::contexts::view_messages(&copied);
     assert_eq!(messages.iter().map(line).collect::<Vec<_>>(), before);
-    assert!(other.ledger_after(None, 10).await.unwrap().is_empty(), "its ledger is empty");
+    assert!(other.ledger().after(None, 10).await.unwrap().is_empty(), "its ledger is empty");
     let from = copied.head.forked_from.unwrap();
     assert_eq!(from.get("chatKey").and_then(Json::as_str), Some("terminal:main"));
 
@@ -164,7 +164,7 @@ async fn another_chat_gets_a_copy_and_this_one_stays() {
         let outcome = place.agent.run(&elsewhere(), &Stop::default()).await.unwrap();
         assert_eq!(outcome, Some(Outcome::Done), "it answers");
     }
-    let view = other.view().await.unwrap().unwrap();
+    let view = other.log().view().await.unwrap().unwrap();
     let messages = ship_context::contexts::view_messages(&view);
     assert_eq!(messages.len(), before.len() + 8);
     assert_eq!(words(messages.last().unwrap()), "Aye: there 3");
@@ -188,7 +188,7 @@ async fn a_copy_of_what_was_sealed_away_is_as_good() {
     let place = compacted().await;
     assert!(matches!(fork_to(&place, Some("early")).await, OperationOutcome::Done(_)));
     let other = place.store.open(&elsewhere()).await.unwrap().unwrap();
-    let view = other.view().await.unwrap().unwrap();
+    let view = other.log().view().await.unwrap().unwrap();
     let messages = ship_context::contexts::view_messages(&view);
     assert_eq!(messages.iter().map(line).collect::<Vec<_>>(), EARLY);
 }

@@ -91,7 +91,7 @@ async fn played(years_before: impl Fn(usize) -> i64) -> Vec<String> {
             Does::Operates(operation) => format!("{:?}", place.operate(operation).await),
             Does::LosesIndex => {
                 let state = place.chat().await;
-                state.remove_derived(ship_store::Derived::ContextIndex).await.unwrap();
+                state.derived().remove(ship_store::Derived::ContextIndex).await.unwrap();
                 place = place.again();
                 String::new()
             }

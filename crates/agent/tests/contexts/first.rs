@@ -52,7 +52,7 @@ async fn it_is_marked_in_the_ledger_and_nowhere_else() {
     let place = Place::new();
     overheard(&place, "ada", "the mast is cracked").await;
     place.say("what do we do?").await;
-    let lines = place.chat().await.ledger_after(None, 10).await.unwrap();
+    let lines = place.chat().await.ledger().after(None, 10).await.unwrap();
     let LedgerBody::Entry(entry) = &lines[0].body else { panic!("an entry") };
     assert_eq!(entry.entry.get("meta").unwrap().to_string(), r#"{"observed":true}"#);
     let LedgerBody::Entry(entry) = &lines[1].body else { panic!("an entry") };

@@ -143,7 +143,7 @@ async fn a_persons(operation: ContextOperation) {
             true => undone += 1,
             false => assert_eq!(found, done, "killed at {at} {fault:?}"),
         }
-        let files = second.chat().await.archived_contexts().await.unwrap().len();
+        let files = second.chat().await.derived().archived_contexts().await.unwrap().len();
         assert_eq!(files, found.1, "killed at {at} {fault:?}: a file for each that is listed");
         let ledger = second.ledger().await;
         let answers = ledger.iter().filter(|line| **line == answered[1]).count();

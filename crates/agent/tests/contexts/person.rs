@@ -97,7 +97,7 @@ fn wait_until_asked(store: &Arc<FileStore>) {
         runtime.block_on(async {
             let chat = store.open(&chat()).await.unwrap().unwrap();
             loop {
-                let newest = chat.ledger_before(None, 1).await.unwrap();
+                let newest = chat.ledger().before(None, 1).await.unwrap();
                 if matches!(&newest[0].body, ship_store::LedgerBody::Entry(entry)
                     if entry.entry.str("role") == Some("command"))
                 {
@@ -151,7 +151,7 @@ async fn an_operation_from_another_channel_is_done_between_steps_and_everybody_i
         );
     }
     assert_eq!(told, [changed.line.as_str()], "whoever follows the answer is told, once");
-    let ledger = place.chat().await.ledger_after(None, 100).await.unwrap();
+    let ledger = place.chat().await.ledger().after(None, 100).await.unwrap();
     let channels = ledger.iter().filter_map(|line| match &line.body {
         ship_store::LedgerBody::Entry(entry) if entry.entry.str("text") == Some(&changed.line) => {
             entry.entry.get("channel").and_then(Json::as_str)
@@ -180,7 +180,7 @@ async fn a_copy_in_another_chat_has_messages_of_its_own() {
         assert_eq!(outcome, Some(Outcome::Done));
     }
     let copy = place.store.open(&there).await.unwrap().unwrap();
-    let view = copy.view().await.unwrap().unwrap();
+    let view = copy.log().view().await.unwrap().unwrap();
     let ids: std::collections::HashSet<&str> =
         view.messages().filter_map(|message| message.str("id")).collect();
     assert_eq!(ids.len(), 8, "a message of the copy has the name of none that was copied: {ids:?}");

@@ -273,7 +273,7 @@ impl Place {
     }
 
     pub(crate) async fn view(&self) -> View {
-        self.chat().await.view().await.unwrap().unwrap()
+        self.chat().await.log().view().await.unwrap().unwrap()
     }
 
     /// The active context, a line a message.
@@ -333,7 +333,7 @@ impl Place {
 
     /// The ledger, a line an entry.
     pub(crate) async fn ledger(&self) -> Vec<String> {
-        let lines = self.chat().await.ledger_after(None, 1_000).await.unwrap();
+        let lines = self.chat().await.ledger().after(None, 1_000).await.unwrap();
         let text = |line: &ship_store::LedgerLine| match &line.body {
             ship_store::LedgerBody::Entry(entry) => {
                 let of = |key: &str| entry.entry.str(key).unwrap_or_default().to_owned();

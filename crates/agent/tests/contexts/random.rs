@@ -307,7 +307,7 @@ impl Life {
             let ids = said.get(&line).unwrap_or_else(|| panic!("{line} is in no log"));
             assert_eq!(ids.len(), 1, "{line} is one message");
             let id = ship_store::MessageId::new(ids.first().unwrap().as_str()).unwrap();
-            assert!(chat.find(&id, None).await.unwrap().is_some(), "{line} can be found");
+            assert!(chat.log().find(&id, None).await.unwrap().is_some(), "{line} can be found");
             let name = text.split(' ').next().unwrap();
             let answers = said.get(&format!("done {name}")).map_or(0, BTreeSet::len);
             assert!(answers <= 1, "{name} is answered {answers} times");
@@ -339,9 +339,9 @@ impl Life {
         let names: Vec<&String> = kept.keys().collect();
         let wanted: BTreeSet<&String> = listed.iter().skip(1).collect();
         assert_eq!(names, wanted.into_iter().collect::<Vec<_>>(), "a file for each");
-        chat.remove_derived(Derived::ContextIndex).await.unwrap();
+        chat.derived().remove(Derived::ContextIndex).await.unwrap();
         for item in contexts.index.items() {
-            chat.remove_derived(Derived::Context(item.context.clone())).await.unwrap();
+            chat.derived().remove(Derived::Context(item.context.clone())).await.unwrap();
         }
         let anew = self.place.agent.contexts(&crate::place::chat()).await.unwrap().unwrap();
         assert_eq!(anew.index, contexts.index, "the list made anew");
@@ -375,18 +375,18 @@ fn said_in(view: &View) -> Vec<Object> {
 /// All logs, the oldest first.
 async fn logs(chat: &dyn Chat) -> Vec<View> {
     let mut logs = Vec::new();
-    for log in chat.sealed().await.unwrap().into_iter().rev() {
-        logs.push(chat.sealed_view(&log.name).await.unwrap());
+    for log in chat.log().sealed().await.unwrap().into_iter().rev() {
+        logs.push(chat.log().sealed_view(&log.name).await.unwrap());
     }
-    logs.extend(chat.view().await.unwrap());
+    logs.extend(chat.log().view().await.unwrap());
     logs
 }
 
 /// What is written down of each archived context.
 async fn snapshots(chat: &dyn Chat) -> BTreeMap<String, Object> {
     let mut snapshots = BTreeMap::new();
-    for context in chat.archived_contexts().await.unwrap() {
-        let state = chat.derived(Derived::Context(context.clone())).await.unwrap().unwrap();
+    for context in chat.derived().archived_contexts().await.unwrap() {
+        let state = chat.derived().read(Derived::Context(context.clone())).await.unwrap().unwrap();
         snapshots.insert(context.to_string(), state.value);
     }
     snapshots

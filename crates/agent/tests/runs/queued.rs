@@ -40,7 +40,7 @@ async fn accept_as(test: &TestAgent, name: &str, text: &str) {
 
 async fn ledger_lines(test: &TestAgent) -> Vec<LedgerLine> {
     let chat = test.store.open(&test.chat).await.unwrap().unwrap();
-    chat.ledger_after(None, usize::MAX).await.unwrap()
+    chat.ledger().after(None, usize::MAX).await.unwrap()
 }
 
 /// The requests of all answers in the ledger: each names the last message that it answers.
@@ -58,10 +58,10 @@ async fn answered_requests(test: &TestAgent) -> Vec<String> {
 async fn asked(test: &TestAgent) -> Vec<String> {
     let chat = test.store.open(&test.chat).await.unwrap().unwrap();
     let mut views = Vec::new();
-    for log in chat.sealed().await.unwrap().into_iter().rev() {
-        views.push(chat.sealed_view(&log.name).await.unwrap());
+    for log in chat.log().sealed().await.unwrap().into_iter().rev() {
+        views.push(chat.log().sealed_view(&log.name).await.unwrap());
     }
-    views.extend(chat.view().await.unwrap());
+    views.extend(chat.log().view().await.unwrap());
     let lines = views.iter().flat_map(|view| &view.lines);
     // A rotation copies a line with its place in the ledger.
     let mut texts = std::collections::BTreeMap::new();

@@ -170,7 +170,7 @@ impl TestAgent {
     /// The messages of the context, each as it is stored.
     pub(crate) async fn messages(&self) -> Vec<UiMessage> {
         let chat = self.store.open(&self.chat).await.unwrap().unwrap();
-        let Some(view) = chat.view().await.unwrap() else { return Vec::new() };
+        let Some(view) = chat.log().view().await.unwrap() else { return Vec::new() };
         view.messages().map(|m| UiMessage::from_json(Json::Object(m.clone())).unwrap()).collect()
     }
 
@@ -182,7 +182,7 @@ impl TestAgent {
     /// The ledger's entries whole: key and content.
     pub(crate) async fn entries(&self) -> Vec<(String, Object)> {
         let chat = self.store.open(&self.chat).await.unwrap().unwrap();
-        let lines = chat.ledger_after(None, 100).await.unwrap();
+        let lines = chat.ledger().after(None, 100).await.unwrap();
         let entry = |body: &LedgerBody| match body {
             LedgerBody::Entry(entry) => Some((entry.key.clone(), entry.entry.clone())),
             LedgerBody::Delivery(_) => None,

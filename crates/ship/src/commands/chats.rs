@@ -109,7 +109,7 @@ pub(super) async fn unread(
     const PAGE: usize = 500;
     let (mut lines, mut after) = (Vec::new(), inbox);
     loop {
-        let page = chat.ledger_after(after, PAGE).await?;
+        let page = chat.ledger().after(after, PAGE).await?;
         let full = page.len() == PAGE;
         after = page.last().map(|line| line.seq).or(after);
         lines.extend(page);

@@ -100,12 +100,12 @@ impl<'a> History<'a> {
     async fn find(chat: &'a dyn Chat, last: usize) -> Result<Self, Failure> {
         let mut found = Found::default();
         // The live log goes first: if it is rotated meanwhile, it is then found among the sealed ones.
-        let live = chat.view().await?;
+        let live = chat.log().view().await?;
         if let Some(view) = &live {
             found.take(view, 0);
         }
         let mut after = live.as_ref().map(|view| view.head.inbox);
-        let sealed = chat.sealed().await?;
+        let sealed = chat.log().sealed().await?;
         let mut open = None;
         for (nth, log) in sealed.iter().enumerate() {
             // A head says how far the ledger was read when the logs before it were sealed.
@@ -116,7 +116,7 @@ impl<'a> History<'a> {
             if log.purged.is_none() {
                 // The log before it is dropped first, so that only one is in memory.
                 drop(open.take());
-                open = chat.sealed_view_if_left(&log.name).await?.map(|view| (nth + 1, view));
+                open = chat.log().sealed_view_if_left(&log.name).await?.map(|view| (nth + 1, view));
                 open.iter().for_each(|(_, view)| found.take(view, nth + 1));
             }
             after = Some(log.head.inbox);
@@ -144,7 +144,7 @@ impl<'a> History<'a> {
                 if self.open.as_ref().is_none_or(|(open, _)| *open != log) {
                     drop(self.open.take());
                     let name = &self.sealed[sealed].name;
-                    let view = self.chat.sealed_view_if_left(name).await?;
+                    let view = self.chat.log().sealed_view_if_left(name).await?;
                     self.open = view.map(|view| (log, view));
                 }
                 self.open.as_ref().map(|(_, view)| view)
@@ -201,7 +201,7 @@ fn id(message: &Object) -> &str {
 
 /// Returns the accepted messages that are in no context yet, marked as queued.
 async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
-    let view = chat.view().await?;
+    let view = chat.log().view().await?;
     let inbox = view.as_ref().and_then(|view| view.inbox);
     let message = |line: LedgerLine| {
         let LedgerBody::Entry(entry) = line.body else { return None };
@@ -287,13 +287,13 @@ fn became(state: ToolState) -> &'static str {
 async fn print_ledger(session: &Session, chat: &dyn Chat, last: usize) -> Result<(), Failure> {
     /// The number of lines that are in memory at once.
     const PAGE: usize = 500;
-    let Some(newest) = chat.ledger_before(None, 1).await?.first().map(|line| line.seq) else {
+    let Some(newest) = chat.ledger().before(None, 1).await?.first().map(|line| line.seq) else {
         return Ok(());
     };
     // Numbers are given one by one, so the last lines are those after a number.
     let mut after = newest.get().saturating_sub(last as u64);
     loop {
-        let page = chat.ledger_after(Some(LedgerSeq::new(after)), PAGE).await?;
+        let page = chat.ledger().after(Some(LedgerSeq::new(after)), PAGE).await?;
         let is_end = page.len() < PAGE;
         for line in page {
             after = line.seq.get();
@@ -352,7 +352,7 @@ mod tests {
             self.clock.advance(1_000 + self.jump_ms);
             self.jump_ms = -self.jump_ms;
             let now = self.clock.now().millis();
-            let inbox = self.begun.chat.accept(entry(text, text)).await.unwrap().seq;
+            let inbox = self.begun.chat.ledger().accept(entry(text, text)).await.unwrap().seq;
             let said = |id: &str, ts: i64| {
                 let mut said = message(id, id);
                 said.set("metadata", Object::from([("ts", Json::from(ts as f64))]));
@@ -368,7 +368,7 @@ mod tests {
         /// Continues in another context with the lines of a sealed log, the nth from the newest.
         async fn switch(&mut self, back_to: Option<usize>) {
             let Position { generation, .. } = self.begun.position;
-            let sealed = self.begun.chat.sealed().await.unwrap();
+            let sealed = self.begun.chat.log().sealed().await.unwrap();
             let pieces = match back_to.map(|nth| sealed[nth].name.clone()) {
                 None => Vec::new(),
                 Some(log) => {
@@ -383,7 +383,7 @@ mod tests {
 
         /// Continues with the lines of the live log up to a message.
         async fn rewind_to(&mut self, id: &str) {
-            let view = self.begun.chat.view().await.unwrap().unwrap();
+            let view = self.begun.chat.log().view().await.unwrap().unwrap();
             let last = view.line_of(&MessageId::new(id).unwrap()).unwrap();
             let pieces = vec![LogPiece::Keep(view.lines[0].seq, last)];
             let expected = Some(self.begun.position.generation);

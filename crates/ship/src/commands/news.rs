@@ -29,7 +29,7 @@ impl<'a> News<'a> {
     pub(crate) async fn from_now(session: &'a Session, agent: &Agent) -> Result<Self, Failure> {
         let listener = agent.listen(&session.chat);
         let seen = match session.store()?.open(&session.chat).await? {
-            Some(chat) => chat.ledger_before(None, 1).await?.last().map(|line| line.seq),
+            Some(chat) => chat.ledger().before(None, 1).await?.last().map(|line| line.seq),
             None => None,
         };
         Ok(Self { session, listener, told: Vec::new(), seen })
@@ -61,7 +61,7 @@ impl<'a> News<'a> {
     async fn unseen(&mut self, chat: &dyn Chat) -> Result<Vec<LedgerLine>, Failure> {
         let mut lines = Vec::new();
         loop {
-            let page = chat.ledger_after(self.seen, PAGE).await?;
+            let page = chat.ledger().after(self.seen, PAGE).await?;
             let is_last = page.len() < PAGE;
             self.seen = page.last().map(|line| line.seq).or(self.seen);
             lines.extend(page);

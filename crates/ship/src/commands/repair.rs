@@ -79,7 +79,9 @@ async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[StorageProblem]) -> Res
     let is_damaged =
         found.iter().any(|found| found.file == live && found.kind == StorageProblemKind::Damage);
     // The readable lines continue in a whole log, and the damaged log is kept in the archive.
-    if let Some(view) = chat.view().await?.filter(|view| is_damaged && !view.problems.is_empty()) {
+    if let Some(view) =
+        chat.log().view().await?.filter(|view| is_damaged && !view.problems.is_empty())
+    {
         let (expected, pieces) =
             (Some(view.position.generation), vec![LogPiece::KeepFrom(Seq::new(0))]);
         lane.rotate(Rotation { expected, head: view.head, pieces }).await?;

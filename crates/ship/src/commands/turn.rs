@@ -161,7 +161,7 @@ impl<'a> MessageExchange<'a> {
     /// first answer after the question counts and not the newest. The context may have been left meanwhile.
     pub(crate) async fn answered(&self, accepted: &OwnEntry) -> Result<Option<UiMessage>, Failure> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else { return Ok(None) };
-        let Some(view) = chat.view().await? else { return Ok(None) };
+        let Some(view) = chat.log().view().await? else { return Ok(None) };
         if let Some(behind) = accepted.behind(&view) {
             return Ok(behind.into_iter().find(is_answer));
         }
@@ -169,8 +169,8 @@ impl<'a> MessageExchange<'a> {
         if view.inbox < Some(accepted.seq) {
             return Ok(None);
         }
-        for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await? {
-            let view = chat.sealed_view_if_left(&log.name).await?;
+        for log in chat.log().sealed_logs(None, LOGS_LOOKED_AT).await? {
+            let view = chat.log().sealed_view_if_left(&log.name).await?;
             if let Some(behind) = view.and_then(|view| accepted.behind(&view)) {
                 return Ok(behind.into_iter().find(is_answer));
             }
@@ -186,12 +186,12 @@ impl MessageExchange<'_> {
         accepted: &OwnEntry,
     ) -> Result<Option<ContextId>, Failure> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else { return Ok(None) };
-        let Some(live) = chat.view().await? else { return Ok(None) };
+        let Some(live) = chat.log().view().await? else { return Ok(None) };
         if accepted.place_in(&live).is_some() {
             return Ok(None);
         }
-        for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await? {
-            let view = chat.sealed_view_if_left(&log.name).await?;
+        for log in chat.log().sealed_logs(None, LOGS_LOOKED_AT).await? {
+            let view = chat.log().sealed_view_if_left(&log.name).await?;
             if view.is_some_and(|view| accepted.place_in(&view).is_some()) {
                 // A compaction replaces the log of a context, but the context continues.
                 return Ok(Some(log.head.context).filter(|left| *left != live.head.context));
@@ -205,14 +205,14 @@ impl MessageExchange<'_> {
         let Some(chat) = self.session.store()?.open(self.chat()).await? else {
             return Ok(Vec::new());
         };
-        let Some(view) = chat.view().await? else { return Ok(Vec::new()) };
+        let Some(view) = chat.log().view().await? else { return Ok(Vec::new()) };
         // The earlier logs cannot contain a question that was read from the ledger only after them.
         if view.head.inbox < Some(accepted.seq) {
             return Ok(Vec::new());
         }
         let mut said = Vec::new();
-        for log in chat.sealed_logs(None, LOGS_LOOKED_AT).await?.iter().rev() {
-            let Some(view) = chat.sealed_view_if_left(&log.name).await? else { continue };
+        for log in chat.log().sealed_logs(None, LOGS_LOOKED_AT).await?.iter().rev() {
+            let Some(view) = chat.log().sealed_view_if_left(&log.name).await? else { continue };
             let Some(question) = accepted.id_in(&view) else { continue };
             said.extend(
                 view.messages().filter(|message| has_moved(message, question)).filter_map(read),
@@ -300,7 +300,7 @@ fn read(message: &Object) -> Option<UiMessage> {
 /// Returns the messages of a chat's active context.
 pub(crate) async fn messages(store: &dyn Store, key: &ChatKey) -> Result<Vec<UiMessage>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
-    let Some(view) = chat.view().await? else { return Ok(Vec::new()) };
+    let Some(view) = chat.log().view().await? else { return Ok(Vec::new()) };
     Ok(view.messages().filter_map(read).collect())
 }
 

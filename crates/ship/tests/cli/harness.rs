@@ -96,7 +96,7 @@ impl TestShip {
         runtime.block_on(async {
             let store = FileStore::new(&self.root(), StoreOptions::default()).unwrap();
             let chat = store.open(&"terminal:main".parse().unwrap()).await.unwrap().unwrap();
-            let view = chat.view().await.unwrap().unwrap();
+            let view = chat.log().view().await.unwrap().unwrap();
             let first_kept = view.lines[view.lines.len() - keep].seq;
             let rotation = Rotation {
                 expected: Some(view.position.generation),

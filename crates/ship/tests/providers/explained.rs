@@ -143,7 +143,7 @@ fn record_another(world: &World, id: &str) {
         let store = FileStore::new(&world.ship.root(), StoreOptions::default()).expect("a store");
         let key = "terminal:main".parse().expect("a key");
         let chat = store.open(&key).await.expect("it can be opened").expect("it is there");
-        let mut record = chat.requests(2).await.expect("it can be read").remove(0);
+        let mut record = chat.runs().requests(2).await.expect("it can be read").remove(0);
         record.set("id", id);
         record.set("maxTokens", 1u64);
         let lane = chat.lane("a test").await.expect("nobody has it");

@@ -25,7 +25,7 @@ pub(crate) fn show_picture(world: &World) {
         let store = FileStore::new(&world.ship.root(), StoreOptions::default()).expect("a store");
         let key = "terminal:main".parse().expect("a key");
         let chat = store.open(&key).await.expect("it can be opened").expect("it is there");
-        let view = chat.view().await.expect("it can be read").expect("it has begun");
+        let view = chat.log().view().await.expect("it can be read").expect("it has begun");
         let lane = chat.lane("a test").await.expect("nobody has it");
         lane.append(vec![question.into(), answer.into()], view.position).await.expect("written");
     });

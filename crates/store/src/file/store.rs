@@ -17,11 +17,12 @@ use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
 use crate::name::{decoded_name, folder_name};
 use crate::{
     About, AcceptError, Accepted, AppendError, BlobError, BlobRef, Chat, ChatContent, ChatKey,
-    ChatLook, ChatOverview, ChatState, ContextId, Delivery, Derived, DerivedState, Lane, LaneError,
-    LaneHolder, LedgerEntry, LedgerLine, LedgerSeq, ListError, MessageId, MessagePlace, NewLine,
-    OpenError, Position, PurgeError, Purged, ReadError, RepairEffect, RotateError, Rotated,
-    Rotation, SealedLog, SealedName, Seq, StorageError, StorageProblem, StorageProblemKind, Store,
-    StoreFuture, StoreOptions, Synced, View,
+    ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery, Derived, DerivedFiles,
+    DerivedState, Lane, LaneError, LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq,
+    ListError, MessageId, MessagePlace, NewLine, OpenError, Position, PurgeError, Purged,
+    ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName,
+    Seq, StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions,
+    Synced, View,
 };
 
 /// How long at most between two looks at a lane that another has.
@@ -281,6 +282,22 @@ impl Chat for FileChat {
         &self.chat.key
     }
 
+    fn log(&self) -> &dyn ContextLog {
+        self
+    }
+
+    fn ledger(&self) -> &dyn Ledger {
+        self
+    }
+
+    fn runs(&self) -> &dyn RunRecords {
+        self
+    }
+
+    fn derived(&self) -> &dyn DerivedFiles {
+        self
+    }
+
     fn about(&self) -> StoreFuture<'_, About, ReadError> {
         self.run(|chat| Ok(chat.find_about()?.unwrap_or_default()))
     }
@@ -309,39 +326,33 @@ impl Chat for FileChat {
         self.run(ChatFiles::lane_holder)
     }
 
-    fn accept(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
-        self.run(move |chat| chat.accept(entry))
+    fn state(&self, limit: usize) -> StoreFuture<'_, ChatState, ReadError> {
+        self.run(move |chat| {
+            let view = chat.view()?;
+            let inbox = view.as_ref().and_then(|view| view.inbox);
+            Ok(ChatState {
+                about: chat.find_about()?.unwrap_or_default(),
+                view,
+                new_lines: chat.ledger_after(inbox, limit)?,
+                journal: chat.journal()?,
+            })
+        })
     }
 
-    fn ledger_before(
-        &self,
-        before: Option<LedgerSeq>,
-        limit: usize,
-    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
-        self.run(move |chat| chat.ledger_before(before, limit))
+    fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {
+        self.run(ChatFiles::verify)
     }
 
-    fn ledger_after(
-        &self,
-        after: Option<LedgerSeq>,
-        limit: usize,
-    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
-        self.run(move |chat| chat.ledger_after(after, limit))
+    fn repair(&self) -> StoreFuture<'_, Vec<StorageProblem>, StorageError> {
+        self.run(ChatFiles::repair)
     }
 
-    fn entry_of(
-        &self,
-        key: &str,
-        after: Option<LedgerSeq>,
-    ) -> StoreFuture<'_, Option<LedgerSeq>, ReadError> {
-        let key = key.to_owned();
-        self.run(move |chat| chat.entry_of(&key, after))
+    fn acknowledge(&self, problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError> {
+        self.run(move |chat| chat.acknowledge(&problems))
     }
+}
 
-    fn open_deliveries(&self) -> StoreFuture<'_, Vec<Delivery>, ReadError> {
-        self.run(ChatFiles::open_deliveries)
-    }
-
+impl ContextLog for FileChat {
     fn view(&self) -> StoreFuture<'_, Option<View>, ReadError> {
         self.run(ChatFiles::view)
     }
@@ -375,58 +386,68 @@ impl Chat for FileChat {
         let name = name.clone();
         self.run(move |chat| chat.sealed_view(&name))
     }
+}
 
-    fn journal(&self) -> StoreFuture<'_, Vec<Object>, ReadError> {
-        self.run(ChatFiles::journal)
+impl Ledger for FileChat {
+    fn accept(&self, entry: LedgerEntry) -> StoreFuture<'_, Accepted, AcceptError> {
+        self.run(move |chat| chat.accept(entry))
     }
 
-    fn state(&self, limit: usize) -> StoreFuture<'_, ChatState, ReadError> {
-        self.run(move |chat| {
-            let view = chat.view()?;
-            let inbox = view.as_ref().and_then(|view| view.inbox);
-            Ok(ChatState {
-                about: chat.find_about()?.unwrap_or_default(),
-                view,
-                new_lines: chat.ledger_after(inbox, limit)?,
-                journal: chat.journal()?,
-            })
-        })
+    fn before(
+        &self,
+        before: Option<LedgerSeq>,
+        limit: usize,
+    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
+        self.run(move |chat| chat.ledger_before(before, limit))
+    }
+
+    fn after(
+        &self,
+        after: Option<LedgerSeq>,
+        limit: usize,
+    ) -> StoreFuture<'_, Vec<LedgerLine>, ReadError> {
+        self.run(move |chat| chat.ledger_after(after, limit))
+    }
+
+    fn entry_of(
+        &self,
+        key: &str,
+        after: Option<LedgerSeq>,
+    ) -> StoreFuture<'_, Option<LedgerSeq>, ReadError> {
+        let key = key.to_owned();
+        self.run(move |chat| chat.entry_of(&key, after))
+    }
+
+    fn open_deliveries(&self) -> StoreFuture<'_, Vec<Delivery>, ReadError> {
+        self.run(ChatFiles::open_deliveries)
+    }
+}
+
+impl RunRecords for FileChat {
+    fn journal(&self) -> StoreFuture<'_, Vec<Object>, ReadError> {
+        self.run(ChatFiles::journal)
     }
 
     fn requests(&self, limit: usize) -> StoreFuture<'_, Vec<Object>, ReadError> {
         self.run(move |chat| chat.requests(limit))
     }
+}
 
-    fn derived(&self, which: Derived) -> StoreFuture<'_, Option<DerivedState>, ReadError> {
+impl DerivedFiles for FileChat {
+    fn read(&self, which: Derived) -> StoreFuture<'_, Option<DerivedState>, ReadError> {
         self.run(move |chat| chat.derived(&which))
     }
 
-    fn put_derived(
-        &self,
-        which: Derived,
-        state: DerivedState,
-    ) -> StoreFuture<'_, (), StorageError> {
+    fn put(&self, which: Derived, state: DerivedState) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.put_derived(&which, state))
     }
 
-    fn remove_derived(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
+    fn remove(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.remove_derived(&which))
     }
 
     fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError> {
         self.run(ChatFiles::archived_contexts)
-    }
-
-    fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError> {
-        self.run(ChatFiles::verify)
-    }
-
-    fn repair(&self) -> StoreFuture<'_, Vec<StorageProblem>, StorageError> {
-        self.run(ChatFiles::repair)
-    }
-
-    fn acknowledge(&self, problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError> {
-        self.run(move |chat| chat.acknowledge(&problems))
     }
 }
 

@@ -106,7 +106,7 @@ fn a_repair_goes_on_from_the_newest_sealed_log_when_the_live_one_is_lost() {
         let disk = MemoryDisk::new();
         block_on(async {
             with_sealed(&disk).await;
-            let before = opened(&disk).await.view().await.unwrap().unwrap();
+            let before = opened(&disk).await.log().view().await.unwrap().unwrap();
             disk.remove(Path::new(LIVE)).unwrap();
             remains.into_iter().for_each(|bytes| put(&disk, Path::new(LIVE), bytes));
             let chat = opened(&disk).await;
@@ -114,7 +114,7 @@ fn a_repair_goes_on_from_the_newest_sealed_log_when_the_live_one_is_lost() {
             assert!(problems.iter().any(|problem| problem.file == LIVE), "{problems:?}");
             chat.repair().await.unwrap();
             assert_eq!(chat.verify().await.unwrap(), []);
-            let view = chat.view().await.unwrap().unwrap();
+            let view = chat.log().view().await.unwrap().unwrap();
             assert_eq!(view.head.context, before.head.context);
             assert_eq!(view.position.generation, before.position.generation);
             assert_eq!(ids(&*chat).await, ["s2", "m3"]);
@@ -145,7 +145,7 @@ fn records_of_model_calls_are_read_on_into_the_sealed_ones() {
             begun.lane.record_request(record).await.unwrap();
         }
         let numbers = async |limit| -> Vec<u64> {
-            let requests = begun.chat.requests(limit).await.unwrap();
+            let requests = begun.chat.runs().requests(limit).await.unwrap();
             requests.iter().filter_map(|request| request.get("number")?.as_u64()).collect()
         };
         assert_eq!(numbers(200).await, (0..150).collect::<Vec<_>>());
@@ -165,7 +165,7 @@ fn damage_in_the_ledger_is_read_around_and_named() {
     block_on(async {
         let chat = Begun::new(&store_on(disk.clone()), "a").await.chat;
         for key in ["k1", "k2", "k3"] {
-            chat.accept(entry(key, "x")).await.unwrap();
+            chat.ledger().accept(entry(key, "x")).await.unwrap();
         }
         let mut live = bytes(&disk, LEDGER);
         let at = live.windows(4).position(|four| four == b"\"k2\"").unwrap();
@@ -176,7 +176,7 @@ fn damage_in_the_ledger_is_read_around_and_named() {
         let problems = chat.verify().await.unwrap();
         let [problem] = &problems[..] else { panic!("{problems:?}") };
         assert_eq!((problem.kind, problem.file.as_str()), (StorageProblemKind::Damage, LEDGER));
-        chat.accept(entry("k4", "x")).await.unwrap();
+        chat.ledger().accept(entry("k4", "x")).await.unwrap();
         assert_eq!(ledger_keys(&*chat).await, ["k1", "k3", "k4"]);
     });
 }

@@ -70,7 +70,7 @@ async fn fill(chat: &dyn Chat, prefix: &str) {
     for number in 0..140 {
         // The last of four large ones is what makes the ledger too large.
         let text = if number < 136 { "x" } else { &large };
-        chat.accept(entry(&format!("{prefix}{number}"), text)).await.unwrap();
+        chat.ledger().accept(entry(&format!("{prefix}{number}"), text)).await.unwrap();
     }
 }
 
@@ -91,11 +91,11 @@ fn delivery(entry: LedgerSeq, text: &str) -> Delivery {
 /// A chat with an open delivery in a sealed ledger.
 async fn with_outbox(disk: &MemoryDisk, text: &str) -> Delivery {
     let begun = Begun::new(&store_on(disk.clone()), "a").await;
-    let seq = begun.chat.accept(entry("first", "x")).await.unwrap().seq;
+    let seq = begun.chat.ledger().accept(entry("first", "x")).await.unwrap().seq;
     let planned = delivery(seq, text);
     begun.lane.deliver(vec![planned.clone()]).await.unwrap();
     fill(&*begun.chat, "k").await;
-    begun.chat.accept(entry("last", "x")).await.unwrap();
+    begun.chat.ledger().accept(entry("last", "x")).await.unwrap();
     assert!(disk.look(Path::new(SEALED)).is_ok());
     planned
 }

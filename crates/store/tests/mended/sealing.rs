@@ -23,7 +23,7 @@ fn every_log_is_sealed_by_a_copy_where_files_have_one_name() {
             begun.compact("s1", Seq::new(2)).await;
             begun.say("m2").await;
             fill(&*begun.chat, "k").await;
-            begun.chat.accept(entry("last", "x")).await.unwrap();
+            begun.chat.ledger().accept(entry("last", "x")).await.unwrap();
             let chat = opened(&disk.memory()).await;
             let all: Vec<String> = everything(&*chat).await.unwrap().iter().map(id).collect();
             assert_eq!(all, ["m1", "s1", "m2"], "error {code}");
@@ -44,7 +44,7 @@ fn a_copy_that_an_interrupted_rotation_left_is_replaced_by_one_with_all_that_cam
         let store = FileStore::on_disk(Box::new(disk.clone()), options);
         let mut begun = Begun::new(&store, "a").await;
         begun.say("m1").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         // Sooner or later the copy gets its name, and the new log does not get its own.
         let is_copy = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl");
         let mut left = Vec::new();
@@ -80,7 +80,7 @@ fn a_disk_that_takes_neither_links_nor_copies_refuses_a_rotation_before_anything
         begun.say("m1").await;
         disk.close_folder(Path::new(ARCHIVE), EPERM);
         let before = disk.memory().contents();
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let refused = begun.lane.rotate(compaction(&view, Vec::new(), Seq::new(1))).await;
         let Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) = refused else {
             panic!("{refused:?}")

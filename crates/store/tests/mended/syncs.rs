@@ -49,11 +49,11 @@ fn a_name_whose_sync_failed_is_given_anew() {
             let store = store_on(disk.clone());
             let mut begun = Begun::new(&store, "a").await;
             begun.say("m1").await;
-            let view = begun.chat.view().await.unwrap().unwrap();
+            let view = begun.chat.log().view().await.unwrap().unwrap();
             *disk.1.lock().unwrap() = Some(folder.into());
             begun.lane.rotate(compaction(&view, Vec::new(), Seq::new(1))).await.unwrap_err();
             let failed_at = disk.0.ops_len();
-            let view = begun.chat.view().await.unwrap().unwrap();
+            let view = begun.chat.log().view().await.unwrap().unwrap();
             match name {
                 "history.jsonl" => {
                     let batch = vec![message("m2", "m2").into()];
@@ -84,7 +84,7 @@ fn with_flush_a_log_whose_sync_failed_is_published_anew_before_it_is_sealed() {
         let store = FileStore::on_disk(Box::new(disk.clone()), flush);
         let mut begun = Begun::new(&store, "a").await;
         begun.say("m1").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let rotation = compaction(&view, Vec::new(), Seq::new(99));
         disk.fail_next_sync(EIO);
         begun.lane.rotate(rotation.clone()).await.unwrap_err();
@@ -111,7 +111,7 @@ fn what_a_journal_took_for_later_is_not_believed_after_a_failed_sync() {
         begun.lane.journal(part("p2"), Synced::Now).await.unwrap();
         for (name, cut) in power::states(&disk.ops()) {
             let chat = store_on(cut).open(&"a".parse().unwrap()).await.unwrap().unwrap();
-            let parts: Vec<String> = chat.journal().await.unwrap().iter().map(id).collect();
+            let parts: Vec<String> = chat.runs().journal().await.unwrap().iter().map(id).collect();
             assert_eq!(parts, ["", "p1", "p2"], "{name}");
         }
     });
@@ -123,7 +123,7 @@ fn a_rotation_keeps_only_lines_that_are_there() {
     block_on(async {
         let mut begun = Begun::new(&store_on(disk.clone()), "a").await;
         begun.say("m1").await;
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         for (first, last) in [(2, 9), (0, 2), (2, 1), (7, 9)] {
             let mut rotation = compaction(&view, Vec::new(), Seq::new(99));
             rotation.pieces = vec![LogPiece::Keep(Seq::new(first), Seq::new(last))];
@@ -142,11 +142,11 @@ fn a_rotation_takes_its_cursor_from_nobody_and_makes_the_link_again() {
         let begun = Begun::new(&store_on(disk.clone()), "a").await;
         let link = Path::new(".ship/chat/a/contexts/active.jsonl");
         disk.remove(link).unwrap();
-        let view = begun.chat.view().await.unwrap().unwrap();
+        let view = begun.chat.log().view().await.unwrap().unwrap();
         let mut rotation = compaction(&view, Vec::new(), Seq::new(99));
         rotation.head.inbox = Some(LedgerSeq::new(7));
         begun.lane.rotate(rotation).await.unwrap();
-        assert_eq!(begun.chat.view().await.unwrap().unwrap().inbox, None);
+        assert_eq!(begun.chat.log().view().await.unwrap().unwrap().inbox, None);
         assert!(disk.look(link).is_ok());
         disk.remove(link).unwrap();
         begun.chat.repair().await.unwrap();
@@ -170,13 +170,13 @@ fn errors_name_the_thing_that_is_wrong() {
     fs::remove_dir_all(chat.join("conversations")).unwrap();
     block_on(async {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
-        chat.accept(entry("k1", "x")).await.unwrap();
+        chat.ledger().accept(entry("k1", "x")).await.unwrap();
     });
     fs::remove_file(chat.join("conversations/history.jsonl")).unwrap();
     fs::create_dir(chat.join("conversations/history.jsonl")).unwrap();
     block_on(async {
         let chat = project.store().open(&"a".parse().unwrap()).await.unwrap().unwrap();
-        let told = chat.accept(entry("k1", "x")).await.unwrap_err().to_string();
+        let told = chat.ledger().accept(entry("k1", "x")).await.unwrap_err().to_string();
         assert!(told.contains("is not a plain file"), "{told}");
     });
 }
@@ -197,7 +197,7 @@ fn those_who_wait_for_a_lane_are_in_nobodys_way() {
             })
             .collect();
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let accepted = other.accept(entry("k1", "x"));
+        let accepted = other.ledger().accept(entry("k1", "x"));
         tokio::time::timeout(Duration::from_secs(2), accepted).await.unwrap().unwrap();
         drop(lane);
         for waiter in waiting {

@@ -25,11 +25,11 @@ fn a_damaged_last_line_stays_where_it_is_and_its_number_is_not_given_again() {
     block_on(async {
         let mut begun = Begun::new(&store_on(disk.clone()), "a").await;
         for name in ["k1", "k2"] {
-            begun.chat.accept(entry(name, "x")).await.unwrap();
+            begun.chat.ledger().accept(entry(name, "x")).await.unwrap();
         }
         begun.say("m1").await;
         begun.say("m2").await;
-        let (lost, position) = (begun.chat.ledger_before(None, 1).await.unwrap(), begun.position);
+        let (lost, position) = (begun.chat.ledger().before(None, 1).await.unwrap(), begun.position);
         drop(begun);
         hurt_last_line(&disk, LEDGER);
         hurt_last_line(&disk, LIVE);
@@ -42,15 +42,15 @@ fn a_damaged_last_line_stays_where_it_is_and_its_number_is_not_given_again() {
             "{problems:?}"
         );
         assert_eq!(problems.len(), 2);
-        assert!(chat.accept(entry("k3", "x")).await.unwrap().seq > lost[0].seq);
+        assert!(chat.ledger().accept(entry("k3", "x")).await.unwrap().seq > lost[0].seq);
         let lane = chat.lane("test").await.unwrap();
-        let end = chat.view().await.unwrap().unwrap().position;
+        let end = chat.log().view().await.unwrap().unwrap().position;
         let end = lane.append(vec![message("m3", "x").into()], end).await.unwrap();
         assert!(end.seq > position.seq);
         assert!(bytes(&disk, LEDGER).starts_with(&before.0), "the damaged entry is kept");
         assert!(bytes(&disk, LIVE).starts_with(&before.1), "the damaged message is kept");
 
-        assert_eq!(chat.view().await.unwrap().unwrap().position, end);
+        assert_eq!(chat.log().view().await.unwrap().unwrap().position, end);
         lane.append(vec![message("m4", "x").into()], end).await.unwrap();
         assert_eq!(ids(&*opened(&disk).await).await, ["m1", "m3", "m4"]);
         assert_eq!(ledger_keys(&*opened(&disk).await).await, ["k1", "k3"]);
@@ -66,7 +66,7 @@ fn a_chat_that_git_gave_other_line_ends_is_read_and_goes_on() {
         begun.say("m1").await;
         begun.compact("s1", Seq::new(2)).await;
         fill(&*begun.chat, "k").await;
-        begun.chat.accept(entry("last", "x")).await.unwrap();
+        begun.chat.ledger().accept(entry("last", "x")).await.unwrap();
         begun.lane.begin_journal(message("run", "x")).await.unwrap();
         begun.lane.journal(vec![message("p1", "x")], Synced::Now).await.unwrap();
         begun.lane.record_request(message("q1", "x")).await.unwrap();
@@ -85,24 +85,27 @@ fn a_chat_that_git_gave_other_line_ends_is_read_and_goes_on() {
         let chat = opened(&disk).await;
         assert_eq!(chat.verify().await.unwrap(), []);
         assert_eq!(ids(&*chat).await, ["s1", "m1"]);
-        assert_eq!(chat.journal().await.unwrap().len(), 2);
-        assert_eq!(chat.requests(9).await.unwrap().len(), 1);
+        assert_eq!(chat.runs().journal().await.unwrap().len(), 2);
+        assert_eq!(chat.runs().requests(9).await.unwrap().len(), 1);
         for known in ["k3", "last"] {
-            assert!(!chat.accept(entry(known, "x")).await.unwrap().new, "{known}");
+            assert!(!chat.ledger().accept(entry(known, "x")).await.unwrap().new, "{known}");
         }
         let lane = chat.lane("test").await.unwrap();
-        let end = chat.view().await.unwrap().unwrap().position;
+        let end = chat.log().view().await.unwrap().unwrap().position;
         lane.append(vec![message("m2", "x").into()], end).await.unwrap();
         lane.journal(vec![message("p2", "x")], Synced::Now).await.unwrap();
         lane.record_request(message("q2", "x")).await.unwrap();
-        chat.accept(entry("more", "x")).await.unwrap();
+        chat.ledger().accept(entry("more", "x")).await.unwrap();
 
         let chat = opened(&disk).await;
         assert_eq!(chat.verify().await.unwrap(), []);
         assert_eq!(ids(&*chat).await, ["s1", "m1", "m2"]);
         assert_eq!(ledger_keys(&*chat).await.len(), 142);
         assert_eq!(
-            (chat.journal().await.unwrap().len(), chat.requests(9).await.unwrap().len()),
+            (
+                chat.runs().journal().await.unwrap().len(),
+                chat.runs().requests(9).await.unwrap().len()
+            ),
             (3, 2)
         );
         assert!(names(&disk, ".ship/chat/a/quarantine").is_empty());
@@ -116,9 +119,9 @@ fn the_end_of_a_ledger_reads_as_the_whole_of_it_does() {
     block_on(async {
         let begun = Begun::new(&store_on(disk.clone()), "a").await;
         for name in ["k1", "k2", "k3", "k4"] {
-            begun.chat.accept(entry(name, &text)).await.unwrap();
+            begun.chat.ledger().accept(entry(name, &text)).await.unwrap();
         }
-        let first = begun.chat.ledger_before(None, 9).await.unwrap()[0].seq;
+        let first = begun.chat.ledger().before(None, 9).await.unwrap()[0].seq;
         let states = (0..3).map(|_| delivery(first, &text)).collect();
         begun.lane.deliver(states).await.unwrap();
     });
@@ -140,11 +143,11 @@ fn the_end_of_a_ledger_reads_as_the_whole_of_it_does() {
             let chat = opened(&disk).await;
             let seqs =
                 |lines: Vec<LedgerLine>| lines.iter().map(|line| line.seq).collect::<Vec<_>>();
-            let all = seqs(chat.ledger_before(None, 9).await.unwrap());
+            let all = seqs(chat.ledger().before(None, 9).await.unwrap());
             assert_eq!(all.len(), count);
-            let last = seqs(chat.ledger_before(None, 1).await.unwrap());
+            let last = seqs(chat.ledger().before(None, 1).await.unwrap());
             assert_eq!(last[..], all[count - 1..]);
-            let after = seqs(chat.ledger_after(Some(all[1]), 9).await.unwrap());
+            let after = seqs(chat.ledger().after(Some(all[1]), 9).await.unwrap());
             assert_eq!((after.len(), &after[..]), (behind, &all[2..]));
         });
     }

@@ -24,7 +24,7 @@ fn promoted(id: &str, place: LedgerSeq) -> NewLine {
 
 /// Replaces the active log by these pieces.
 async fn rotate(begun: &mut Begun, pieces: Vec<LogPiece>) -> Result<SealedName, RotateError> {
-    let view = begun.chat.view().await.unwrap().unwrap();
+    let view = begun.chat.log().view().await.unwrap().unwrap();
     let expected = Some(view.position.generation);
     let rotated = begun.lane.rotate(Rotation { expected, head: view.head, pieces }).await?;
     begun.position = rotated.position;
@@ -43,7 +43,7 @@ fn all(log: &SealedName) -> LogPiece {
 }
 
 async fn view(chat: &Arc<dyn Chat>) -> View {
-    chat.view().await.unwrap().unwrap()
+    chat.log().view().await.unwrap().unwrap()
 }
 
 async fn texts(chat: &Arc<dyn Chat>) -> Vec<String> {
@@ -68,7 +68,7 @@ pub async fn lines_of_a_sealed_log_come_back_as_they_were(store: &dyn Store) {
     let bodies =
         |view: &View| view.lines.iter().map(|l| (l.rev, l.body.clone())).collect::<Vec<_>>();
     assert_eq!(bodies(&after), bodies(&before));
-    assert_eq!(bodies(&begun.chat.sealed_view(&log).await.unwrap()), bodies(&before));
+    assert_eq!(bodies(&begun.chat.log().sealed_view(&log).await.unwrap()), bodies(&before));
     // They are lines of this log like any other.
     begun.lane.append(vec![revised("m1", "best", 2)], begun.position).await.unwrap();
     assert_eq!(texts(&begun.chat).await, ["best", "m2", &long()]);
@@ -83,7 +83,7 @@ pub async fn what_is_in_two_pieces_is_once_where_it_was_first(store: &dyn Store)
         begun.say(id).await;
     }
     begun.compact("s1", Seq::new(3)).await;
-    let log = begun.chat.sealed_logs(None, 1).await.unwrap()[0].name.clone();
+    let log = begun.chat.log().sealed_logs(None, 1).await.unwrap()[0].name.clone();
     begun.position =
         begun.lane.append(vec![revised("m2", "better", 1)], begun.position).await.unwrap();
     begun.say("m4").await;
@@ -111,8 +111,8 @@ pub async fn something_new_counts_before_a_copy_and_is_refused_behind_it(store: 
 
 pub async fn a_copy_moves_the_inbox_cursor_neither_back_nor_on(store: &dyn Store) {
     let mut begun = Begun::new(store, "a").await;
-    let first = begun.chat.accept(entry("k1", "x")).await.unwrap().seq;
-    let second = begun.chat.accept(entry("k2", "x")).await.unwrap().seq;
+    let first = begun.chat.ledger().accept(entry("k1", "x")).await.unwrap().seq;
+    let second = begun.chat.ledger().accept(entry("k2", "x")).await.unwrap().seq;
     begun.position = begun.lane.append(vec![promoted("m1", first)], begun.position).await.unwrap();
     let log = leave(&mut begun).await;
     begun.position = begun.lane.append(vec![promoted("m2", second)], begun.position).await.unwrap();
@@ -184,14 +184,14 @@ pub async fn a_fork_copies_another_chat_whoever_holds_its_lane(store: &dyn Store
 
 pub async fn a_fork_shares_no_inbox(store: &dyn Store) {
     let begun = Begun::new(store, "a").await;
-    let place = begun.chat.accept(entry("k1", "x")).await.unwrap().seq;
+    let place = begun.chat.ledger().accept(entry("k1", "x")).await.unwrap().seq;
     begun.lane.append(vec![promoted("m1", place)], begun.position).await.unwrap();
     let (fork, lane) = begin(store, "b", vec![of(&begun, None, (2, 2))]).await.unwrap();
     let there = view(&fork).await;
     assert_eq!((there.inbox, there.lines[0].inbox), (None, None));
     assert_eq!(ids(&*fork).await, ["m1"]);
     // Its own first entry has the same number, and is new.
-    let own = fork.accept(entry("k1", "x")).await.unwrap().seq;
+    let own = fork.ledger().accept(entry("k1", "x")).await.unwrap().seq;
     assert_eq!(own, place);
     let promoted = promoted("m2", own);
     lane.append(vec![promoted], there.position).await.unwrap();
@@ -221,6 +221,7 @@ pub async fn a_fork_of_what_is_not_there_is_refused(store: &dyn Store) {
             .create(&"c".parse().unwrap(), About::default())
             .await
             .unwrap()
+            .log()
             .view()
             .await
             .unwrap()

@@ -23,14 +23,14 @@ async fn sealed(store: &dyn Store, said: &[&str]) -> (Begun, Vec<SealedName>) {
 }
 
 async fn names(chat: &Arc<dyn Chat>, before: Option<&SealedName>, limit: usize) -> Vec<SealedName> {
-    let logs = chat.sealed_logs(before.cloned(), limit).await.unwrap();
+    let logs = chat.log().sealed_logs(before.cloned(), limit).await.unwrap();
     logs.into_iter().map(|log| log.name).collect()
 }
 
 pub async fn sealed_logs_are_listed_by_pages(store: &dyn Store) {
     let (begun, all) = sealed(store, &["m1", "m2", "m3", "m4"]).await;
     let whole: Vec<SealedName> =
-        begun.chat.sealed().await.unwrap().into_iter().map(|log| log.name).collect();
+        begun.chat.log().sealed().await.unwrap().into_iter().map(|log| log.name).collect();
     assert_eq!((all.len(), &all), (4, &whole));
     assert!(all.is_sorted_by(|newer, older| newer.range() > older.range()));
     let mut pages = Vec::new();
@@ -48,7 +48,7 @@ pub async fn a_sealed_line_is_found_by_the_names(store: &dyn Store) {
     for (number, expected) in
         [(0, None), (1, Some(1)), (2, Some(1)), (3, Some(0)), (5, Some(0)), (6, None)]
     {
-        let found = begun.chat.sealed_with(Seq::new(number)).await.unwrap();
+        let found = begun.chat.log().sealed_with(Seq::new(number)).await.unwrap();
         assert_eq!(found.as_ref(), expected.map(|at: usize| &all[at]), "line {number}");
     }
 }
@@ -62,7 +62,7 @@ pub async fn a_message_is_found_in_the_newest_log_that_has_it(store: &dyn Store)
     begun.compact("s2", Seq::new(7)).await;
     let all = names(&begun.chat, None, 9).await;
     let find = async |id: &str, before: Option<&SealedName>| {
-        begun.chat.find(&MessageId::new(id).unwrap(), before.cloned()).await.unwrap()
+        begun.chat.log().find(&MessageId::new(id).unwrap(), before.cloned()).await.unwrap()
     };
     let place = |log: Option<usize>, seq: u64| {
         Some(MessagePlace { log: log.map(|at| all[at].clone()), seq: Seq::new(seq) })
@@ -81,21 +81,21 @@ pub async fn a_purged_log_tells_what_it_was_and_nothing_else(store: &dyn Store) 
     let (begun, all) = sealed(store, &["m1", "m2"]).await;
     let purged = begun.lane.purge(&all[1], "compact").await.unwrap();
     assert_eq!((purged.lines, purged.by.as_str()), (1, "compact"));
-    let read = begun.chat.sealed_view(&all[1]).await;
+    let read = begun.chat.log().sealed_view(&all[1]).await;
     let Err(error @ ReadError::Purged { .. }) = read else { panic!("{read:?}") };
     let told = error.to_string();
     assert!(told.contains("on purpose") && told.contains(&purged.to_string()), "{told}");
-    assert_eq!(begun.chat.find(&MessageId::new("m1").unwrap(), None).await.unwrap(), None);
-    assert!(begun.chat.sealed_view(&all[0]).await.is_ok(), "the others stay");
+    assert_eq!(begun.chat.log().find(&MessageId::new("m1").unwrap(), None).await.unwrap(), None);
+    assert!(begun.chat.log().sealed_view(&all[0]).await.is_ok(), "the others stay");
     // Once more it is the same, whoever asks.
     assert_eq!(begun.lane.purge(&all[1], "somebody else").await.unwrap(), purged);
 }
 
 pub async fn a_purged_log_breaks_no_chain(store: &dyn Store) {
     let (mut begun, all) = sealed(store, &["m1", "m2", "m3"]).await;
-    let before = begun.chat.sealed().await.unwrap();
+    let before = begun.chat.log().sealed().await.unwrap();
     let purged = begun.lane.purge(&all[1], "compact").await.unwrap();
-    let after = begun.chat.sealed().await.unwrap();
+    let after = begun.chat.log().sealed().await.unwrap();
     let marks: Vec<Option<Purged>> = after.iter().map(|log| log.purged.clone()).collect();
     assert_eq!(marks, [None, Some(purged), None]);
     let heads = |logs: &[ship_store::SealedLog]| {
@@ -104,18 +104,18 @@ pub async fn a_purged_log_breaks_no_chain(store: &dyn Store) {
     assert_eq!(heads(&after), heads(&before));
     assert_eq!(begun.chat.verify().await.unwrap(), []);
     assert_eq!(begun.chat.repair().await.unwrap(), []);
-    assert!(begun.chat.sealed_view(&all[1]).await.is_err(), "a repair brings nothing back");
+    assert!(begun.chat.log().sealed_view(&all[1]).await.is_err(), "a repair brings nothing back");
     begun.say("m4").await;
     begun.compact("s4", begun.position.seq.next()).await;
     assert_eq!(names(&begun.chat, None, 9).await[1..], all);
-    assert_eq!(begun.chat.sealed_with(Seq::new(4)).await.unwrap().as_ref(), Some(&all[1]));
+    assert_eq!(begun.chat.log().sealed_with(Seq::new(4)).await.unwrap().as_ref(), Some(&all[1]));
 }
 
 pub async fn what_was_purged_is_never_copied(store: &dyn Store) {
     let (begun, all) = sealed(store, &["m1"]).await;
     begun.lane.purge(&all[0], "compact").await.unwrap();
     let (first, last) = all[0].range();
-    let view = begun.chat.view().await.unwrap().unwrap();
+    let view = begun.chat.log().view().await.unwrap().unwrap();
     let rotation = Rotation {
         expected: Some(view.position.generation),
         head: view.head,
@@ -139,14 +139,14 @@ pub async fn a_purge_takes_only_what_is_sealed(store: &dyn Store) {
         let refused = lane.purge(name, "test").await;
         assert!(matches!(refused, Err(PurgeError::NotSealed { .. })), "{refused:?}");
     }
-    assert!(begun.chat.sealed_view(&all[0]).await.is_ok());
+    assert!(begun.chat.log().sealed_view(&all[0]).await.is_ok());
     assert_eq!(ids(&*begun.chat).await, ["after m1"]);
 }
 
 /// What others may share is collected by a command of its own, and the inbox cursor is in the live log.
 pub async fn a_purge_leaves_the_blobs(store: &dyn Store) {
     let mut begun = Begun::new(store, "a").await;
-    let place = begun.chat.accept(entry("k1", "x")).await.unwrap().seq;
+    let place = begun.chat.ledger().accept(entry("k1", "x")).await.unwrap().seq;
     let long = "a long story ".repeat(4000);
     let promoted =
         ship_store::NewMessage { message: message("m1", &long), rev: 0, inbox: Some(place) };
@@ -156,25 +156,25 @@ pub async fn a_purge_leaves_the_blobs(store: &dyn Store) {
     let log = names(&begun.chat, None, 1).await.remove(0);
     begun.lane.purge(&log, "compact").await.unwrap();
     assert_eq!(store.blob(&kept.sha256).await.unwrap(), long.as_bytes());
-    assert_eq!(begun.chat.view().await.unwrap().unwrap().inbox, Some(place));
+    assert_eq!(begun.chat.log().view().await.unwrap().unwrap().inbox, Some(place));
 }
 
 pub async fn archived_contexts_are_listed_by_their_snapshots(store: &dyn Store) {
     let begun = Begun::new(store, "a").await;
-    let view = begun.chat.view().await.unwrap().unwrap();
+    let view = begun.chat.log().view().await.unwrap().unwrap();
     let state = DerivedState { value: Object::new(), position: view.position, crc: view.crc };
     let context = |random| ContextId::new(Timestamp::from_millis(1_770_292_800_000), random);
-    assert_eq!(begun.chat.archived_contexts().await.unwrap(), []);
+    assert_eq!(begun.chat.derived().archived_contexts().await.unwrap(), []);
     for which in [Derived::Context(context(2)), Derived::Context(context(1)), Derived::ContextIndex]
     {
-        begun.chat.put_derived(which, state.clone()).await.unwrap();
+        begun.chat.derived().put(which, state.clone()).await.unwrap();
     }
-    assert_eq!(begun.chat.archived_contexts().await.unwrap(), [context(1), context(2)]);
+    assert_eq!(begun.chat.derived().archived_contexts().await.unwrap(), [context(1), context(2)]);
     // One that is active again is not among them, and to take it away twice does no harm.
     for _ in 0..2 {
-        begun.chat.remove_derived(Derived::Context(context(1))).await.unwrap();
+        begun.chat.derived().remove(Derived::Context(context(1))).await.unwrap();
     }
-    assert_eq!(begun.chat.archived_contexts().await.unwrap(), [context(2)]);
-    assert_eq!(begun.chat.derived(Derived::Context(context(1))).await.unwrap(), None);
-    assert_eq!(begun.chat.derived(Derived::ContextIndex).await.unwrap(), Some(state));
+    assert_eq!(begun.chat.derived().archived_contexts().await.unwrap(), [context(2)]);
+    assert_eq!(begun.chat.derived().read(Derived::Context(context(1))).await.unwrap(), None);
+    assert_eq!(begun.chat.derived().read(Derived::ContextIndex).await.unwrap(), Some(state));
 }

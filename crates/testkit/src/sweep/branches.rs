@@ -11,7 +11,7 @@ pub(super) async fn undo(chat: &dyn Chat, lane: &dyn Lane, id: &str) -> Result<(
     if was_said(&view, id) {
         return confirm(lane, &view, id).await;
     }
-    let log = chat.sealed_logs(None, 1).await?.pop().ok_or("nothing is sealed")?.name;
+    let log = chat.log().sealed_logs(None, 1).await?.pop().ok_or("nothing is sealed")?.name;
     let (first, last) = log.range();
     let new = LogPiece::New(message(id, &said(id, false)).into());
     let pieces = vec![LogPiece::Sealed { log, first, last }, LogPiece::KeepFrom(Seq::FIRST), new];
@@ -22,7 +22,7 @@ pub(super) async fn undo(chat: &dyn Chat, lane: &dyn Lane, id: &str) -> Result<(
 
 /// Purges the newest log that has lines, if they are live too.
 pub(super) async fn purge(chat: &dyn Chat, lane: &dyn Lane, by: &str) -> Result<(), Refused> {
-    let logs = chat.sealed().await?;
+    let logs = chat.log().sealed().await?;
     // The first attempt may be there, and only its acknowledgement lost.
     let is_by = |log: &&SealedLog| log.purged.as_ref().is_some_and(|purged| purged.by == by);
     if let Some(log) = logs.iter().find(is_by) {
@@ -30,7 +30,7 @@ pub(super) async fn purge(chat: &dyn Chat, lane: &dyn Lane, by: &str) -> Result<
         return Ok(());
     }
     let newest = logs.iter().find(|log| log.purged.is_none()).ok_or("nothing is sealed")?;
-    let (sealed, live) = (chat.sealed_view(&newest.name).await?, live(chat).await?);
+    let (sealed, live) = (chat.log().sealed_view(&newest.name).await?, live(chat).await?);
     let mut ids = sealed.messages().filter_map(|message| message.str("id"));
     if !ids.all(|id| was_said(&live, id)) {
         return Err("what is in it is nowhere else".into());
@@ -44,7 +44,7 @@ pub(super) async fn fork(store: &FileStore, chat: &dyn Chat, id: &str) -> Result
     let from = live(chat).await?;
     let fork = store.create(&FORK.parse()?, About::default()).await?;
     let lane = fork.lane("sweep").await?;
-    if let Some(view) = fork.view().await? {
+    if let Some(view) = fork.log().view().await? {
         return confirm(&*lane, &view, id).await;
     }
     let first = from.lines.first().ok_or("nothing is live")?.seq;
@@ -56,12 +56,12 @@ pub(super) async fn fork(store: &FileStore, chat: &dyn Chat, id: &str) -> Result
 }
 
 async fn live(chat: &dyn Chat) -> Result<View, Refused> {
-    Ok(chat.view().await?.ok_or("no context")?)
+    Ok(chat.log().view().await?.ok_or("no context")?)
 }
 
 /// What was purged, as the sealed logs tell.
 pub(super) async fn purged(chat: &dyn Chat) -> Result<Vec<Thing>, Refused> {
-    let purged = chat.sealed().await?.into_iter().filter_map(|log| log.purged);
+    let purged = chat.log().sealed().await?.into_iter().filter_map(|log| log.purged);
     Ok(purged.map(|purged| Thing::Purge(purged.by)).collect())
 }
 
@@ -70,7 +70,9 @@ pub(super) async fn forked(store: &FileStore) -> Result<Option<Thing>, String> {
     let tell = |error: &dyn std::error::Error| format!("cannot read the fork: {error}");
     let key = FORK.parse().map_err(|error| tell(&error))?;
     let Some(chat) = store.open(&key).await.map_err(|error| tell(&error))? else { return Ok(None) };
-    let Some(view) = chat.view().await.map_err(|error| tell(&error))? else { return Ok(None) };
+    let Some(view) = chat.log().view().await.map_err(|error| tell(&error))? else {
+        return Ok(None);
+    };
     let mut ids = view.messages().map(as_said).collect::<Result<Vec<String>, String>>()?;
     match ids.pop().filter(|_| !ids.is_empty()) {
         Some(own) => Ok(Some(Thing::Fork(own))),

@@ -50,7 +50,7 @@ impl Question {
     /// Returns the first call that the chat's run waits for.
     pub(super) async fn of(session: &Session) -> Result<Option<Self>, Failure> {
         let Some(chat) = session.store()?.open(&session.chat).await? else { return Ok(None) };
-        let journal = ship_context::Journal::read(&chat.journal().await?);
+        let journal = ship_context::Journal::read(&chat.runs().journal().await?);
         let waits = journal.map(|journal| waits_for(&journal.message)).unwrap_or_default();
         let client = &session.project.settings().tools.client;
         Ok(waits.into_iter().next().map(|(tool, call_id, input)| {
