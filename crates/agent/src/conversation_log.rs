@@ -16,7 +16,7 @@ use ship_store::conversation::view::without_record;
 use ship_store::conversation::{CompactError, Conversation, WriteError};
 use ship_store::{
     AppendError, ChatKey, ContextBody, ContextEvent, ContextId, ContextLine, ContextLog, Gen, Head,
-    LedgerSeq, LogPiece, NewLine, Position, ReadError, RefusedInput, RotateError,
+    LedgerSeq, LogFeatures, LogPiece, NewLine, Position, ReadError, RefusedInput, RotateError,
     Rotated, Rotation, SealedLog, SealedName, Seq, StorageError, StoreFuture, Timestamp, View,
 };
 
@@ -94,14 +94,14 @@ impl MessageIds for ConversationLog {
     fn answer(&self, _run: u64) -> String {
         self.context().conversation.next_ids().next().unwrap_or_default()
     }
-
-    /// Returns false: the lines have no room for the engine's own metadata.
-    fn keeps_messages_whole(&self) -> bool {
-        false
-    }
 }
 
 impl ContextLog for ConversationLog {
+    /// Lines for other programs have no room for the engine's own metadata and events, and none is ever taken away.
+    fn features(&self) -> LogFeatures {
+        LogFeatures { holds_events: false, holds_metadata: false, shrinks: false }
+    }
+
     fn view(&self) -> StoreFuture<'_, Option<View>, ReadError> {
         Box::pin(async move { Ok(Some(self.with(|context| context.view()).await)) })
     }

@@ -4,6 +4,11 @@ use crate::{MessageId, MessagePlace, ReadError, SealedLog, SealedName, Seq, Stor
 
 /// What the model works in: the live log and the sealed ones behind it.
 pub trait ContextLog: Send + Sync {
+    /// Returns what the log can do beyond holding messages.
+    fn features(&self) -> LogFeatures {
+        LogFeatures::ALL
+    }
+
     /// Reads the active context; `None` before the first.
     fn view(&self) -> StoreFuture<'_, Option<View>, ReadError>;
 
@@ -75,4 +80,23 @@ pub trait ContextLog: Send + Sync {
             }
         })
     }
+}
+
+/// What a context log can do beyond holding messages.
+///
+/// The log of a chat can do all of it. A conversation is a file for other programs, whose lines leave some of it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogFeatures {
+    /// It holds events between the messages, such as which outputs are not shown any more.
+    pub holds_events: bool,
+    /// It holds the metadata of a message as it was given: the run and the request that it belongs to, and whether
+    /// it is only a part of an answer.
+    pub holds_metadata: bool,
+    /// A rotation makes it shorter.
+    pub shrinks: bool,
+}
+
+impl LogFeatures {
+    /// All that a log can do.
+    pub const ALL: Self = Self { holds_events: true, holds_metadata: true, shrinks: true };
 }

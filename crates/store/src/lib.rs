@@ -47,7 +47,7 @@ mod store_future;
 
 pub use chat::{About, Chat, ChatState, Lane, Synced};
 pub use clock::SystemClock;
-pub use context_log::ContextLog;
+pub use context_log::{ContextLog, LogFeatures};
 pub use derived::{Derived, DerivedFiles, DerivedState};
 pub use error::{
     AcceptError, AppendError, BlobError, Busy, Holder, LaneError, LaneHolder, ListError, OpenError,

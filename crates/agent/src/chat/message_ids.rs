@@ -13,11 +13,6 @@ pub(crate) trait MessageIds: Send + Sync {
 
     /// Returns the id of the message of a run that begins now.
     fn answer(&self, run: u64) -> String;
-
-    /// Whether a message in the context is read back exactly as it was appended.
-    fn keeps_messages_whole(&self) -> bool {
-        true
-    }
 }
 
 /// Returns the id of an incoming message in the chat of a head.

@@ -109,8 +109,8 @@ async fn once(
 ) -> Result<CompactionOutcome, RunError> {
     let plan = match plan(work, request, why).await? {
         PlanResult::Plan(plan) => plan,
-        // The file of a conversation has no place for half an answer.
-        PlanResult::Settle(_) if !work.locked.engine.names.keeps_messages_whole() => {
+        // Metadata alone tells half an answer from a whole one.
+        PlanResult::Settle(_) if !work.locked.chat.log().features().holds_metadata => {
             return Ok(CompactionOutcome::None(format!(
                 "{OUTGROWN} It is kept; tell me to go on."
             )));

@@ -93,8 +93,8 @@ pub(super) async fn plan(
     };
     let mut weights: Vec<u64> = (0..said.len()).map(weigh).collect();
     let messages: Vec<&UiMessage> = said.iter().map(Arc::as_ref).collect();
-    // An event among the messages records what is pruned, and the file of a conversation has none.
-    let pruned = match agent.names.keeps_messages_whole() {
+    // An event among the messages records what is pruned.
+    let pruned = match work.locked.chat.log().features().holds_events {
         true => prunable(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
         false => PrunedOutputs::default(),
     };

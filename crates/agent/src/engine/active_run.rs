@@ -101,8 +101,7 @@ impl ActiveRun {
 
     /// Whether the log is so long that it is compacted regardless of the request's size.
     pub(crate) async fn log_is_full(&self) -> bool {
-        // The file of a conversation only grows, so a compaction does not make it shorter.
-        let can_shrink = self.locked.engine.names.keeps_messages_whole();
+        let can_shrink = self.locked.chat.log().features().shrinks;
         can_shrink && self.log.lock().await.size.is_over(&self.locked.engine.rules)
     }
 

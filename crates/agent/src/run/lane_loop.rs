@@ -147,8 +147,8 @@ impl LaneLoop {
     /// Adds to an older context the answers that only the ledger has. Returns whether there were any.
     async fn catch_up(&self, view: &View) -> Result<bool, RunError> {
         self.is_compared.store(true, Ordering::Relaxed);
-        // A conversation has its ledger in memory only, which is never newer than its log.
-        if !self.locked.engine.names.keeps_messages_whole() {
+        // Metadata alone tells which message answers which entry.
+        if !self.locked.chat.log().features().holds_metadata {
             return Ok(false);
         }
         let MissedAnswers { messages, answered } =
