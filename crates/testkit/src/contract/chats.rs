@@ -1,0 +1,144 @@
+//! Promises about chats, their lanes and their blobs.
+
+use ship_message::json::Object;
+use ship_store::{About, LaneError, LogPiece, NewMessage, Rotation, Seq, StorageError, Store};
+
+use super::context_log::event;
+use crate::chat::{Begun, entry, ids, ledger_keys, message};
+
+pub async fn what_decides_about_a_chat_is_read_in_one_go(store: &dyn Store) {
+    let mut begun = Begun::new(store, "a").await;
+    let (chat, lane) = (begun.chat.clone(), begun.lane.clone());
+    chat.set_about(About { channel: Some("http".to_owned()), target: None }).await.unwrap();
+    for key in ["k1", "k2", "k3", "k4"] {
+        chat.ledger().accept(entry(key, key)).await.unwrap();
+    }
+    let first = chat.ledger().after(None, 1).await.unwrap()[0].seq;
+    let promoted = NewMessage { message: message("m1", "k1"), rev: 0, inbox: Some(first) };
+    begun.position = lane.append(vec![promoted.into()], begun.position).await.unwrap();
+    lane.begin_journal(Object::from([("kind", "start")])).await.unwrap();
+    let state = chat.state(2).await.unwrap();
+    assert_eq!(state.about, chat.about().await.unwrap());
+    assert_eq!(state.view, chat.log().view().await.unwrap());
+    assert_eq!(state.new_lines, chat.ledger().after(Some(first), 2).await.unwrap());
+    assert_eq!((state.new_lines.len(), state.journal), (2, chat.runs().journal().await.unwrap()));
+}
+
+pub async fn blobs_are_kept_by_their_digest(store: &dyn Store) {
+    let kept = store.put_blob(b"hello".to_vec(), "text/plain").await.unwrap();
+    let again = store.put_blob(b"hello".to_vec(), "text/plain").await.unwrap();
+    assert_eq!(kept, again);
+    assert_eq!(kept.sha256, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
+    assert_eq!(store.blob(&kept.sha256).await.unwrap(), b"hello");
+    for missing in ["00", "../../etc/passwd", &"0".repeat(64)] {
+        assert!(store.blob(missing).await.is_err(), "{missing}");
+    }
+}
+
+pub async fn a_chat_keeps_what_it_is_about(store: &dyn Store) {
+    let key = "telegram-chat--100".parse().unwrap();
+    let about = About { channel: Some("telegram".into()), target: Some("-100".into()) };
+    assert!(store.open(&key).await.unwrap().is_none());
+    store.create(&key, about.clone()).await.unwrap();
+    let chat = store.create(&key, About::default()).await.unwrap();
+    assert_eq!(chat.about().await.unwrap(), about);
+    let moved = About { target: Some("-200".into()), ..about };
+    chat.set_about(moved.clone()).await.unwrap();
+    let chat = store.open(&key).await.unwrap().unwrap();
+    assert_eq!((chat.key(), chat.about().await.unwrap()), (&key, moved));
+}
+
+pub async fn chats_are_listed_with_their_sizes(store: &dyn Store) {
+    assert!(store.chats().await.unwrap().is_empty());
+    Begun::new(store, "b").await.say("m1").await;
+    store.create(&"a".parse().unwrap(), About::default()).await.unwrap();
+    let chats = store.chats().await.unwrap();
+    let keys: Vec<&str> = chats.iter().map(|c| c.key.as_ref().unwrap().as_str()).collect();
+    assert_eq!(keys, ["a", "b"]);
+    assert!(chats[0].context_bytes == 0 && chats[1].context_bytes > 100, "{chats:?}");
+}
+
+pub async fn hostile_keys_are_kept_apart(store: &dyn Store) {
+    let long = |end: &str| format!("{}{end}", "k".repeat(299));
+    let keys = ["../x", "a", "A", "🦜", "a/b", "a%2Fb", "CON", " a", "-", "~", "'"];
+    let keys: Vec<String> =
+        keys.iter().map(|&key| key.to_owned()).chain([long("1"), long("2")]).collect();
+    for key in &keys {
+        Begun::new(store, key).await.say(&format!("of {key}")).await;
+    }
+    for key in &keys {
+        let chat = store.open(&key.parse().unwrap()).await.unwrap().unwrap();
+        assert_eq!(ids(&*chat).await, [format!("of {key}")]);
+    }
+    assert_eq!(store.chats().await.unwrap().len(), keys.len());
+}
+
+pub async fn a_lane_that_is_free_is_had_without_waiting(store: &dyn Store) {
+    let Begun { chat, lane, .. } = Begun::new(store, "a").await;
+    let Err(LaneError::Storage(StorageError::Busy(busy))) = chat.lane_now("second").await else {
+        panic!("it is held")
+    };
+    assert_eq!((busy.waited_ms, busy.holder.map(|by| by.purpose)), (0, Some("test".to_owned())));
+    drop(lane);
+    let lane = chat.lane_now("second").await.unwrap();
+    lane.begin_journal(Object::new()).await.unwrap();
+    assert!(chat.lane_now("third").await.is_err(), "it is held again");
+}
+
+pub async fn a_lane_has_one_holder_and_says_who(store: &dyn Store) {
+    let begun = Begun::new(store, "a").await;
+    let refused = begun.chat.lane("second").await.map(|_| ());
+    let Err(LaneError::Storage(StorageError::Busy(busy))) = refused else { panic!("{refused:?}") };
+    let holder = busy.holder.clone().expect("a note of the holder");
+    assert_eq!((holder.pid, holder.purpose.as_str()), (std::process::id(), "test"));
+    let told = busy.to_string();
+    assert!(told.contains("`a`") && told.contains("lane") && told.contains("2026-"), "{told}");
+    let Begun { chat, lane, .. } = begun;
+    drop(lane);
+    chat.lane("third").await.unwrap();
+}
+
+pub async fn anyone_may_accept_while_a_run_holds_the_lane(store: &dyn Store) {
+    let begun = Begun::new(store, "a").await;
+    let other = store.open(begun.chat.key()).await.unwrap().unwrap();
+    assert!(other.ledger().accept(entry("k1", "x")).await.unwrap().new);
+    assert_eq!(ledger_keys(&*begun.chat).await, ["k1"]);
+}
+
+pub async fn many_writers_get_each_their_own_place(store: &dyn Store) {
+    let chat = Begun::new(store, "a").await.chat;
+    let waiting: Vec<_> = (0..40)
+        .map(|number| {
+            let chat = chat.clone();
+            tokio::spawn(async move {
+                chat.ledger().accept(entry(&format!("k{}", number % 20), "x")).await.unwrap()
+            })
+        })
+        .collect();
+    let mut accepted = Vec::new();
+    for answer in waiting {
+        accepted.push(answer.await.unwrap());
+    }
+    let new = accepted.iter().filter(|accepted| accepted.new).count();
+    assert_eq!((new, ledger_keys(&*chat).await.len()), (20, 20));
+    let mut places: Vec<u64> = accepted.iter().map(|accepted| accepted.seq.get()).collect();
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places, (2..22).collect::<Vec<u64>>());
+}
+
+pub async fn a_healthy_chat_has_no_problems(store: &dyn Store) {
+    let mut begun = Begun::new(store, "a").await;
+    begun.say("m1").await;
+    begun.compact("s1", Seq::new(2)).await;
+    begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+    let rotation = Rotation {
+        expected: Some(begun.position.generation),
+        head: begun.chat.log().view().await.unwrap().unwrap().head,
+        pieces: vec![LogPiece::Keep(Seq::new(4), Seq::new(4)), LogPiece::New(event("e9"))],
+    };
+    begun.lane.rotate(rotation).await.unwrap();
+    assert_eq!(begun.chat.verify().await.unwrap(), []);
+    assert_eq!(begun.chat.repair().await.unwrap(), []);
+    assert_eq!(ids(&*begun.chat).await, ["s1"]);
+}
