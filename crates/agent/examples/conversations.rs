@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use ship_agent::{Agent, Tool};
-use ship_provider::Offline;
 
 #[derive(Deserialize, JsonSchema)]
 struct Place {
@@ -30,7 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (task, retry) = (folder.join("task-001.jsonl"), folder.join("task-001-retry.jsonl"));
 
     // In memory: a model and some tools are all that an agent needs.
-    let agent = Agent::new(Offline, vec![weather()]);
+    let agent = Agent::builder().tool(weather()).build();
     println!("in memory: {}", agent.say("Hello!").await?.text());
 
     // In a file: what we say is on disk before the model is asked, the answer when `say` returns.
@@ -41,7 +40,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Loaded again, as after a restart: another agent goes on where this one stopped.
     drop(agent);
-    let agent = Agent::new(Offline, vec![weather()]);
+    let agent = Agent::builder().tool(weather()).build();
     agent.load_conversation(&task).await?;
     println!("resumed with {} messages", agent.messages().await?.len());
 

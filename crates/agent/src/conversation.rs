@@ -1,6 +1,6 @@
 //! An agent in a conversation: in memory, or in a file that other programs read.
 //!
-//! [`Agent::new`] needs a model and some tools, and talks in memory. [`Agent::new_conversation`],
+//! An agent talks in memory until it is given a file. [`Agent::new_conversation`],
 //! [`Agent::load_conversation`] and [`Agent::fork_conversation`] move it between files, each a
 //! [`Conversation`]; [`Agent::say`] says something in the one it is in.
 //!
@@ -15,24 +15,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use ship_message::UiMessage;
-use ship_provider::Provider;
 use ship_store::conversation::{Conversation, ForkError, Repair};
-use ship_store::{FileStore, StoreOptions, SystemClock};
 
 pub use active_conversation::Reply;
 pub use error::ConversationError;
 
-use crate::built_in_tools::built_in_tools;
 use crate::conversation_log::{blocking, chat};
-use crate::engine::{ActiveConversation, Agent, AgentParts, CurrentConversation};
+use crate::engine::{ActiveConversation, Agent, CurrentConversation};
 use crate::events::Listener;
-use crate::id_source::RandomIds;
 use crate::inbound::CallAnswer;
-use crate::project_source::NoProject;
-use crate::rules::Rules;
-use crate::run_log::NoLog;
 use crate::stop::Stop;
-use crate::tool::Tool;
 
 /// An agent in a conversation, in memory or in a file.
 ///
@@ -45,21 +37,6 @@ use crate::tool::Tool;
 /// answer, and the next thing that is said is answered together with it; what tools had done by then is not
 /// in the file.
 impl Agent {
-    /// Makes an agent that needs no project: a model, and tools beside the built-in ones. It talks in
-    /// memory until it is given a file.
-    pub fn new(provider: impl Provider + 'static, tools: Vec<Tool>) -> Self {
-        Self::from_parts(AgentParts {
-            store: Arc::new(FileStore::in_memory(StoreOptions::default())),
-            provider: Arc::new(provider),
-            tools: built_in_tools().into_iter().chain(tools).collect(),
-            surroundings: Arc::new(NoProject),
-            rules: Rules::default(),
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(RandomIds),
-            log: Arc::new(NoLog),
-        })
-    }
-
     /// Begins a conversation in a new file, with the folders above it.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 mod active_run;
 mod agent;
 mod budget;
+mod builder;
 mod locked_chat;
 mod summary_drafts;
 mod system_sources;
@@ -23,6 +24,7 @@ use tokio::sync::Mutex;
 
 pub use agent::Agent;
 pub use budget::CompactionTrigger;
+pub use builder::AgentBuilder;
 
 pub(crate) use active_run::ActiveRun;
 pub(crate) use agent::{ActiveConversation, CurrentConversation};
@@ -40,26 +42,6 @@ use crate::run_log::{RunLog, RunLogEntry};
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
 use summary_drafts::SummaryDrafts;
-
-/// The parts of an agent.
-pub struct AgentParts {
-    /// The store of its chats.
-    pub store: Arc<dyn Store>,
-    /// The provider that answers its requests.
-    pub provider: Arc<dyn Provider>,
-    /// The tools that it can call.
-    pub tools: Vec<Tool>,
-    /// The source of its texts and skills.
-    pub surroundings: Arc<dyn ProjectSource>,
-    /// The limits and habits of its runs.
-    pub rules: Rules,
-    /// The clock that it reads.
-    pub clock: Arc<dyn Clock>,
-    /// The source of its ids.
-    pub ids: Arc<dyn IdSource>,
-    /// The log of its runs.
-    pub log: Arc<dyn RunLog>,
-}
 
 #[derive(Clone)]
 pub(crate) struct Engine {

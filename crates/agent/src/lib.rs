@@ -5,7 +5,8 @@
 //! answers new messages. Each run is recorded part by part, so that a crash at any point loses nothing and repeats
 //! no effect. The message in the context log ends the run.
 //!
-//! An agent needs no project. [`Agent::new`] talks in memory, or in files that other programs can read:
+//! An agent needs no project. One that is built without parts talks in memory, and in files that other programs
+//! read when it is given some:
 //!
 //! ```
 //! # tokio::runtime::Runtime::new()?.block_on(async {
@@ -13,9 +14,8 @@
 //! # let path = folder.path().join("chats/task-001.jsonl");
 //! # let retry = folder.path().join("chats/task-001-retry.jsonl");
 //! use ship_agent::Agent;
-//! use ship_provider::Offline;
 //!
-//! let agent = Agent::new(Offline, vec![]);
+//! let agent = Agent::builder().build();
 //! agent.say("This is in memory.").await?;
 //!
 //! agent.new_conversation(&path).await?;
@@ -72,14 +72,14 @@ pub use context_operation::{
 };
 pub use contexts::ContextList;
 pub use conversation::{ConversationError, Reply};
-pub use engine::{Agent, AgentParts, CompactionTrigger};
+pub use engine::{Agent, AgentBuilder, CompactionTrigger};
 pub use error::RunError;
 pub use events::{Listener, Outcome, RunEvent};
 pub use explain::{NextRequest, PastRequest};
 pub use id_source::{IdSource, RandomIds};
 pub use inbound::{CallAnswer, Inbound};
 pub use outbound::Outbound;
-pub use project::{OpenAgentError, chosen_model};
+pub use project::{OpenAgentError, chosen_model, open_store};
 pub use project_source::{NoProject, ProjectSource, SkillState, SkillText, Texts};
 pub use records::{
     RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,

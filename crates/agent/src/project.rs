@@ -6,4 +6,5 @@ mod project_folder;
 mod provider_choice;
 
 pub use error::OpenAgentError;
+pub use open_agent::open_store;
 pub use provider_choice::chosen_model;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, CallAnswer, ConversationError, IdSource, NoLog, Outcome, ProjectSource,
-    Reply, Rules, RunEvent, SkillState, SkillText, Stop, Texts, Tool, built_in_tools,
+    Agent, CallAnswer, ConversationError, IdSource, Outcome, ProjectSource, Reply, Rules, RunEvent,
+    SkillState, SkillText, Stop, Texts, Tool,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -133,17 +133,15 @@ impl Test {
 
     fn in_folder(folder: Arc<TempDir>, rules: Rules) -> Self {
         let (model, clock) = (Watching::default(), ManualClock::default());
-        let look = look();
-        let agent = Agent::from_parts(AgentParts {
-            store: Arc::new(FileStore::in_memory(options())),
-            provider: Arc::new(model.clone()),
-            tools: built_in_tools().into_iter().chain([look]).collect(),
-            surroundings: Arc::new(WithSkill),
-            rules,
-            clock: Arc::new(clock.clone()),
-            ids: Arc::new(OneId),
-            log: Arc::new(NoLog),
-        });
+        let agent = Agent::builder()
+            .store(Arc::new(FileStore::in_memory(options())))
+            .provider(model.clone())
+            .tool(look())
+            .project_source(Arc::new(WithSkill))
+            .rules(rules)
+            .clock(Arc::new(clock.clone()))
+            .ids(Arc::new(OneId))
+            .build();
         Self { agent, model, clock, folder }
     }
 
@@ -181,7 +179,7 @@ const WHO: &str = "I am the offline model, a small stand-in without a language m
 
 #[tokio::test]
 async fn without_a_file_an_agent_talks_in_memory_and_remembers() {
-    let agent = Agent::new(Offline, vec![look()]);
+    let agent = Agent::builder().tool(look()).build();
     assert_eq!(agent.say("one").await.unwrap().text(), format!("{WHO} You said: one"));
     let reply = agent.say("/tool look {}").await.unwrap();
     assert_eq!(reply.text(), format!("{WHO} The tools answered:\n- look: a ship"));
@@ -339,7 +337,7 @@ async fn a_fork_goes_on_in_the_copy_and_leaves_the_original_as_it_is() {
     assert!(read(&retry).starts_with(&original) && read(&retry).contains("in the copy"));
     assert_eq!(test.agent.active_skills().await.unwrap(), ["pptx"]);
     // The original is free for somebody else.
-    Agent::new(Offline, vec![]).load_conversation(&path).await.unwrap();
+    Agent::builder().build().load_conversation(&path).await.unwrap();
 }
 
 #[tokio::test]
@@ -377,7 +375,7 @@ async fn a_second_agent_in_the_same_file_is_refused_and_stays_where_it_was() {
     let first = Test::new();
     let path = first.path("a.jsonl");
     first.agent.new_conversation(&path).await.unwrap();
-    let second = Agent::new(Offline, vec![]);
+    let second = Agent::builder().build();
     second.say("in memory").await.unwrap();
     let error = second.load_conversation(&path).await.unwrap_err();
     assert!(matches!(&error, ConversationError::Load(LoadConversationError::InUse { .. })));

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ship_agent::{Agent, Inbound, Stop};
+use ship_agent::{Agent, AgentBuilder, Inbound, Stop};
 use ship_message::UiPart;
 use ship_message::json::Json;
 use ship_project::Project;
@@ -30,7 +30,7 @@ impl Seen {
     /// An agent that has just been started.
     fn agent(&self) -> Agent {
         let project = Project::load(self.folder.path(), []).unwrap();
-        Agent::open(&project, Arc::new(ManualClock::default())).unwrap()
+        AgentBuilder::from_project(&project, Arc::new(ManualClock::default())).unwrap().build()
     }
 
     async fn say(&self, user: &str, text: &str) {

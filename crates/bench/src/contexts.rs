@@ -8,12 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ship_agent::{
-    Agent, AgentParts, ContextOperation, NoLog, NoProject, OperationOutcome, RandomIds, Rules,
-    built_in_tools,
-};
+use ship_agent::{Agent, ContextOperation, OperationOutcome};
 use ship_message::json::{Array, Json, Object};
-use ship_provider::Offline;
 use ship_store::{
     About, ChatKey, Durability, FileStore, LogPiece, NewLine, Rotation, Seq, Store, StoreOptions,
     SystemClock,
@@ -122,16 +118,7 @@ impl Aged {
     /// Does an operation as a command does it, and tells how long that takes.
     async fn time(&self, operation: &ContextOperation) -> io::Result<Duration> {
         let begun = Instant::now();
-        let agent = Agent::from_parts(AgentParts {
-            store: Arc::new(self.store(Durability::Sync)?),
-            provider: Arc::new(Offline),
-            tools: built_in_tools(),
-            surroundings: Arc::new(NoProject),
-            rules: Rules::default(),
-            log: Arc::new(NoLog),
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(RandomIds),
-        });
+        let agent = Agent::builder().store(Arc::new(self.store(Durability::Sync)?)).build();
         match agent.operate(&self.chat, operation.clone(), "terminal").await.map_err(failed)? {
             OperationOutcome::Done(_) => Ok(begun.elapsed()),
             other => Err(failed(format!("{} was not done: {other:?}", operation.name()))),

@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use ship_agent::{
-    Agent, AgentParts, Inbound, NoLog, NoProject, RandomIds, Rules, Stop, built_in_tools,
-};
+use ship_agent::{Agent, Inbound, Stop};
 use ship_message::json::{Json, Object};
-use ship_provider::Offline;
 use ship_store::{About, Chat, ChatKey, ContextBody, FileStore, LedgerSeq, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
@@ -77,16 +74,7 @@ async fn answer(count: usize) -> Result<Cost, String> {
 }
 
 fn agent(store: Arc<FileStore>) -> Agent {
-    Agent::from_parts(AgentParts {
-        store,
-        provider: Arc::new(Offline),
-        tools: built_in_tools(),
-        surroundings: Arc::new(NoProject),
-        rules: Rules::default(),
-        log: Arc::new(NoLog),
-        clock: Arc::new(ManualClock::default()),
-        ids: Arc::new(RandomIds),
-    })
+    Agent::builder().store(store).clock(Arc::new(ManualClock::default())).build()
 }
 
 /// What people said, by its place in the ledger, and how many answers there are.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_agent::{Agent, AgentParts, Inbound, NoLog, NoProject, RandomIds, Rules, built_in_tools};
+use ship_agent::{Agent, AgentBuilder, Inbound, Rules, built_in_tools};
 use ship_provider::{ApiKey, HttpProvider, HttpSettings};
 use ship_store::{ChatKey, FileStore, Store, StoreOptions};
 use ship_testkit::chat::options;
@@ -49,16 +49,13 @@ impl Talk {
         settings.retries = 0;
         settings.key = Some(ApiKey::new("sk-test"));
         let provider = HttpProvider::openai(settings).map_err(|error| error.to_string())?;
-        let agent = Agent::from_parts(AgentParts {
-            store: Arc::clone(&store) as Arc<dyn Store>,
-            provider: Arc::new(provider),
-            tools: built_in_tools(),
-            surroundings: Arc::new(NoProject),
-            rules: self.rules.clone(),
-            log: Arc::new(NoLog),
-            clock,
-            ids: Arc::new(RandomIds),
-        });
+        let agent = Agent::builder()
+            .store(Arc::clone(&store) as Arc<dyn Store>)
+            .provider(provider)
+            .without_built_in_tools()
+            .rules(self.rules.clone())
+            .clock(clock);
+        let agent = built_in_tools().into_iter().fold(agent, AgentBuilder::tool).build();
         Ok((store, agent))
     }
 }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ship_agent::{Agent, chosen_model};
+use ship_agent::{Agent, AgentBuilder, chosen_model, open_store};
 use ship_context::contexts::UtteranceLimits;
 use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
 use ship_store::{ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder};
@@ -65,7 +65,7 @@ impl Session {
                 format!("{problem}{}; the agent is not shown it", because.unwrap_or_default());
             output::warning(&self.project.secrets().mask(&told));
         }
-        let agent = Agent::open(&self.project, Arc::clone(&self.clock))?;
+        let agent = AgentBuilder::from_project(&self.project, Arc::clone(&self.clock))?.build();
         Ok(self.agent.get_or_init(|| agent).clone())
     }
 
@@ -85,7 +85,7 @@ impl Session {
     }
 
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Failure> {
-        Ok(Agent::store(&self.project, Arc::clone(&self.clock))?)
+        Ok(open_store(&self.project, Arc::clone(&self.clock))?)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

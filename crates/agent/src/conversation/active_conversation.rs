@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 
 use super::error::ConversationError;
 use super::store::ConversationStore;
+use crate::built_in_tools::context_tools;
 use crate::conversation_log::{ConversationLog, chat};
 use crate::engine::{ActiveConversation, Agent, Engine};
 use crate::error::RunError;
@@ -41,7 +42,13 @@ impl ActiveConversation {
         let kept = ConversationLog::new(conversation, id);
         let options = StoreOptions { clock: Arc::clone(&agent.clock), ..StoreOptions::default() };
         let memory = FileStore::in_memory(options);
+        // A conversation is one context, and has no other to go to.
+        let mut tools = agent.tools.clone();
+        for tool in context_tools() {
+            tools.remove(&tool.spec().name);
+        }
         let agent = Engine {
+            tools,
             store: Arc::new(ConversationStore { memory, log: kept.clone() }),
             names: Arc::new(kept.clone()),
             recorded: Arc::default(),

@@ -7,11 +7,9 @@ use std::sync::{Arc, PoisonError};
 use ship_store::{ChatKey, StorageProblem};
 use tokio::sync::Mutex;
 
-use super::{AgentParts, Engine};
-use crate::chat::LedgerMessageIds;
+use super::Engine;
 use crate::conversation_log::ConversationLog;
 use crate::events::Listener;
-use crate::tokens::TokenMeter;
 
 /// An agent that answers in chats or conversations. Clones share everything.
 #[derive(Clone)]
@@ -22,32 +20,6 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Makes an agent from all its parts. If two tools have one name, the later one counts.
-    pub fn from_parts(parts: AgentParts) -> Self {
-        let tools = parts.tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect();
-        let scales = Arc::new(TokenMeter::new(parts.provider.model()));
-        let inner = Engine {
-            store: parts.store,
-            provider: parts.provider,
-            tools,
-            surroundings: parts.surroundings,
-            rules: parts.rules,
-            clock: parts.clock,
-            ids: parts.ids,
-            log: parts.log,
-            names: Arc::new(LedgerMessageIds),
-            hub: Arc::default(),
-            said: Arc::default(),
-            scales,
-            drafts: Arc::default(),
-            recorded: Arc::default(),
-            repaired: Arc::default(),
-            repairs: Arc::default(),
-            warned: Arc::default(),
-        };
-        Self::of(inner)
-    }
-
     pub(crate) fn of(inner: Engine) -> Self {
         Self { inner: Arc::new(inner), current: Arc::default() }
     }

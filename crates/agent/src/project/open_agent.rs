@@ -11,91 +11,68 @@ use ship_store::{Clock, FileStore, Store, StoreOptions, SystemClock};
 use super::error::OpenAgentError;
 use super::project_folder::{ProjectFolder, ProjectRunLog};
 use super::provider_choice::provider;
-use crate::built_in_tools::{built_in_tools, context_tools};
-use crate::engine::{Agent, AgentParts};
-use crate::id_source::RandomIds;
+use crate::engine::{Agent, AgentBuilder};
 use crate::rules::{ContextRules, Rules};
 
 impl Agent {
-    /// Opens the agent of the project in a folder, with its `ship.json` and `.env`. Without them
-    /// everything has its default.
+    /// Opens the agent of the project in a folder, as its `ship.json` and `.env` say; without either, everything
+    /// has its default.
     ///
-    /// The environment of the process is not read. A caller that wants it passes it to [`Project::load`], and
-    /// the project to [`Agent::open`].
+    /// The process's own environment is not read: to have it count, hand it to [`Project::load`] and the project to
+    /// [`AgentBuilder::from_project`].
     ///
     /// ```
-    /// # tokio::runtime::Runtime::new()?.block_on(async {
     /// # let folder = tempfile::tempdir()?;
-    /// use ship_agent::{Agent, Inbound, Outcome, Stop};
+    /// use ship_agent::Agent;
     ///
-    /// let agent = Agent::of_project(folder.path())?;
-    /// let chat = "terminal:main".parse()?;
-    /// let hello = Inbound { key: "1".into(), text: "hello".into(), ..Inbound::default() };
-    /// agent.accept(&chat, hello).await?;
-    /// assert_eq!(agent.run(&chat, &Stop::default()).await?, Some(Outcome::Done));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// # })?;
+    /// let agent = Agent::open(folder.path())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Fails if the project's files have invalid values, and like [`Agent::open`].
-    pub fn of_project(folder: impl Into<PathBuf>) -> Result<Self, OpenAgentError> {
-        Self::open(&Project::load(folder, [])?, Arc::new(SystemClock))
-    }
-
-    /// Opens the agent of a loaded project: its store, its model, its tools, its texts and its logs.
-    ///
-    /// # Errors
-    /// Fails if the project needs something that this program does not have, or if its folder cannot be opened.
-    pub fn open(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
-        Ok(Self::from_parts(AgentParts::of_project(project, clock)?))
-    }
-
-    /// Opens only the store of a project.
-    ///
-    /// # Errors
-    /// Fails if the project names another store, or if its folder cannot be opened.
-    pub fn store(
-        project: &Project,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Arc<dyn Store>, OpenAgentError> {
-        let settings = project.settings();
-        if settings.storage.url.is_some() {
-            return Err(OpenAgentError::NoDatabase);
-        }
-        let options = StoreOptions {
-            durability: settings.storage.durability,
-            lock_wait_ms: settings.lock.wait_ms,
-            message_bytes_max: line_bytes_max(size(settings.limits.message_bytes)),
-            clock,
-        };
-        Ok(Arc::new(FileStore::new(project.root(), options)?))
+    /// When the project's files say something that cannot be meant, and as [`AgentBuilder::from_project`].
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, OpenAgentError> {
+        let project = Project::load(folder, [])?;
+        Ok(AgentBuilder::from_project(&project, Arc::new(SystemClock))?.build())
     }
 }
 
-impl AgentParts {
-    /// Returns the parts of a project's agent, for a caller that wants another model or more tools.
+impl AgentBuilder {
+    /// Begins with the agent of a project that was loaded: its store, its model, its texts and its logs.
     ///
     /// # Errors
-    /// Fails like [`Agent::open`].
-    pub fn of_project(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
-        let rules = rules(project);
-        let mut tools = built_in_tools();
-        if rules.contexts.enabled {
-            tools.extend(context_tools());
-        }
-        Ok(Self {
-            store: Agent::store(project, Arc::clone(&clock))?,
-            provider: provider(project)?,
-            tools,
-            surroundings: Arc::new(ProjectFolder { project: project.clone() }),
-            rules,
-            log: Arc::new(ProjectRunLog { logs: LogWriter::new(project, Arc::clone(&clock)) }),
-            clock,
-            ids: Arc::new(RandomIds),
-        })
+    /// When the project asks for something that this program does not have, or its folder cannot be opened.
+    pub fn from_project(project: &Project, clock: Arc<dyn Clock>) -> Result<Self, OpenAgentError> {
+        let log = ProjectRunLog { logs: LogWriter::new(project, Arc::clone(&clock)) };
+        Ok(Agent::builder()
+            .store(open_store(project, Arc::clone(&clock))?)
+            .shared_provider(provider(project)?)
+            .project_source(Arc::new(ProjectFolder { project: project.clone() }))
+            .rules(rules(project))
+            .log(Arc::new(log))
+            .clock(clock))
     }
+}
+
+/// Opens the store of a project alone.
+///
+/// # Errors
+/// When the project names another store, or its folder cannot be opened.
+pub fn open_store(
+    project: &Project,
+    clock: Arc<dyn Clock>,
+) -> Result<Arc<dyn Store>, OpenAgentError> {
+    let settings = project.settings();
+    if settings.storage.url.is_some() {
+        return Err(OpenAgentError::NoDatabase);
+    }
+    let options = StoreOptions {
+        durability: settings.storage.durability,
+        lock_wait_ms: settings.lock.wait_ms,
+        message_bytes_max: line_bytes_max(size(settings.limits.message_bytes)),
+        clock,
+    };
+    Ok(Arc::new(FileStore::new(project.root(), options)?))
 }
 
 fn size(number: u64) -> usize {

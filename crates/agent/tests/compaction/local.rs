@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ship_agent::{
-    Agent, AgentParts, Inbound, NoLog, NoProject, Outcome, RandomIds, Rules, RunError, Stop,
-};
+use ship_agent::{Agent, Inbound, Outcome, Rules, RunError, Stop};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, TextChunk, UiMessage};
 use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request};
@@ -117,16 +115,13 @@ impl Local {
         let clock = Arc::new(setup.clock.clone());
         let store =
             Arc::new(FileStore::on_disk(disk, StoreOptions { clock: clock.clone(), ..options() }));
-        let agent = Agent::from_parts(AgentParts {
-            store: Arc::clone(&store) as Arc<dyn Store>,
-            provider: Arc::new(setup.model.clone()),
-            tools: Vec::new(),
-            surroundings: Arc::new(NoProject),
-            rules: setup.rules.clone(),
-            clock,
-            ids: Arc::new(RandomIds),
-            log: Arc::new(NoLog),
-        });
+        let agent = Agent::builder()
+            .store(Arc::clone(&store) as Arc<dyn Store>)
+            .provider(setup.model.clone())
+            .without_built_in_tools()
+            .rules(setup.rules.clone())
+            .clock(clock)
+            .build();
         Self { agent, store }
     }
 

@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, Inbound, NoProject, Outcome, RandomIds, Rules, RunLog, RunLogEntry, Stop,
-    Tool, built_in_tools,
+    Agent, AgentBuilder, Inbound, Outcome, Rules, RunLog, RunLogEntry, Stop, Tool, built_in_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
@@ -201,18 +200,15 @@ fn agent(
     settings.window = window;
     settings.retries = 0;
     settings.key = Some(ApiKey::new("sk-test"));
-    let mut tools = built_in_tools();
-    tools.push(look(Arc::clone(looks)));
-    Agent::from_parts(AgentParts {
-        store: Arc::clone(store) as Arc<dyn Store>,
-        provider: Arc::new(HttpProvider::openai(settings).unwrap()),
-        tools,
-        surroundings: Arc::new(NoProject),
-        rules,
-        log: Arc::clone(log) as Arc<dyn RunLog>,
-        clock: Arc::new(clock.clone()),
-        ids: Arc::new(RandomIds),
-    })
+    let agent = Agent::builder()
+        .store(Arc::clone(store) as Arc<dyn Store>)
+        .provider(HttpProvider::openai(settings).unwrap())
+        .without_built_in_tools()
+        .tool(look(Arc::clone(looks)))
+        .rules(rules)
+        .log(Arc::clone(log) as Arc<dyn RunLog>)
+        .clock(Arc::new(clock.clone()));
+    built_in_tools().into_iter().fold(agent, AgentBuilder::tool).build()
 }
 
 /// A message as it is stored.

@@ -74,7 +74,7 @@ async fn switched_off_the_model_knows_nothing_of_contexts() {
         let folder = tempfile::tempdir().unwrap();
         let settings = format!(r#"{{"context":{{"contexts":{{"enabled":{enabled}}}}}}}"#);
         std::fs::write(folder.path().join("ship.json"), settings).unwrap();
-        let agent = Agent::of_project(folder.path()).unwrap();
+        let agent = Agent::open(folder.path()).unwrap();
         let inbound = ship_agent::Inbound {
             key: "k".to_owned(),
             text: "hello".to_owned(),

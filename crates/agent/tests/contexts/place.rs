@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, ContextOperation, IdSource, Inbound, NoLog, NoProject, OperationOutcome,
-    Outcome, Rules, RunError, Stop, built_in_tools, context_tools,
+    Agent, ContextOperation, IdSource, Inbound, OperationOutcome, Outcome, Rules, RunError, Stop,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
@@ -196,20 +195,15 @@ impl Place {
     ) -> Self {
         let store = Arc::new(FileStore::on_disk(Box::new(disk.clone()), options()));
         let meanwhile = Meanwhile::default();
-        let mut tools = built_in_tools();
-        tools.extend(context_tools());
-        tools.push(effect(Arc::clone(&effects)));
-        tools.push(meanwhile.tool());
-        let agent = Agent::from_parts(AgentParts {
-            store: Arc::clone(&store) as Arc<dyn Store>,
-            provider: Arc::new(model.clone()),
-            tools,
-            surroundings: Arc::new(NoProject),
-            rules: rules.clone(),
-            clock: Arc::new(clock.clone()),
-            ids: Arc::clone(&ids) as Arc<dyn IdSource>,
-            log: Arc::new(NoLog),
-        });
+        let agent = Agent::builder()
+            .store(Arc::clone(&store) as Arc<dyn Store>)
+            .provider(model.clone())
+            .tool(effect(Arc::clone(&effects)))
+            .tool(meanwhile.tool())
+            .rules(rules.clone())
+            .clock(Arc::new(clock.clone()))
+            .ids(Arc::clone(&ids) as Arc<dyn IdSource>)
+            .build();
         *meanwhile.agent.lock().unwrap() = Some(agent.clone());
         Self { agent, store, model, clock, disk, effects, meanwhile, rules, said, ids }
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ship_agent::{Agent, AgentParts, Outcome, RunLog, Stop, Tool};
+use ship_agent::{Agent, AgentBuilder, Outcome, RunLog, Stop, Tool};
 use ship_message::json::{Json, Object};
 use ship_project::Project;
 use ship_store::ChatKey;
@@ -57,12 +57,14 @@ impl OnFolder {
     /// Says something to an agent that was just started.
     async fn say(&self, question: &str, script: &[Step]) -> Ran {
         let project = Project::load(self.root(), []).unwrap();
-        let mut parts = AgentParts::of_project(&project, Arc::new(ManualClock::default())).unwrap();
+        let clock = Arc::new(ManualClock::default());
         let (model, log) = (Scripted::new(script.to_vec()), Arc::<KeptLog>::default());
-        parts.provider = Arc::new(model.clone());
-        parts.log = Arc::clone(&log) as Arc<dyn RunLog>;
-        parts.tools.push(write_tool(self.root().to_owned()));
-        let agent = Agent::from_parts(parts);
+        let agent = AgentBuilder::from_project(&project, clock)
+            .unwrap()
+            .provider(model.clone())
+            .log(Arc::clone(&log) as Arc<dyn RunLog>)
+            .tool(write_tool(self.root().to_owned()))
+            .build();
         agent.accept(&chat(), inbound(question)).await.unwrap();
         assert_eq!(agent.run(&chat(), &Stop::default()).await.unwrap(), Some(Outcome::Done));
         let requests: &Mutex<Vec<String>> = &model.requests;

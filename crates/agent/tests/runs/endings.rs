@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_agent::{Agent, AgentParts, Inbound, Outcome, RunEvent, Stop};
+use ship_agent::{AgentBuilder, Inbound, Outcome, RunEvent, Stop};
 use ship_message::json::Json;
 use ship_message::{Chunk, FinishReason, PartFields, UiPart};
 use ship_project::Project;
@@ -208,10 +208,9 @@ async fn a_secret_in_a_provider_s_error_is_seen_nowhere() {
     std::fs::write(folder.path().join(".env"), format!("OPENAI_API_KEY={SECRET}\n")).unwrap();
     std::fs::write(folder.path().join("ship.json"), r#"{"llm":{"provider":"offline"}}"#).unwrap();
     let project = Project::load(folder.path(), []).unwrap();
-    let mut parts = AgentParts::of_project(&project, Arc::new(ManualClock::default())).unwrap();
+    let agent = AgentBuilder::from_project(&project, Arc::new(ManualClock::default())).unwrap();
     let fails = step(&[], End::Fails("401 for the key sk-planted-0123456789"));
-    parts.provider = Arc::new(Scripted::new(vec![fails]));
-    let agent = Agent::from_parts(parts);
+    let agent = agent.provider(Scripted::new(vec![fails])).build();
     let chat: ChatKey = "terminal:main".parse().unwrap();
     let mut events = agent.listen(&chat);
 

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentParts, IdSource, Inbound, NoProject, Outcome, RandomIds, Rules, RunLog,
-    RunLogEntry, Stop, Tool, built_in_tools,
+    Agent, AgentBuilder, IdSource, Inbound, Outcome, RandomIds, Rules, RunLog, RunLogEntry, Stop,
+    Tool, built_in_tools,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -119,27 +119,25 @@ impl TestAgent {
         let (effects, looks) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let (log, changes) = (Arc::<KeptLog>::default(), Arc::<Mutex<Vec<usize>>>::default());
         let seen = Some((setup.disk.clone(), Arc::clone(&changes)));
-        let mut tools = built_in_tools();
-        tools.push(counting("effect", Arc::clone(&effects), seen));
-        tools.push(counting("look", Arc::clone(&looks), None).safe_to_repeat());
         let model = Scripted::new(setup.script.clone());
         let provider: Arc<dyn Provider> = match setup.script.is_empty() {
             true => Arc::new(Offline),
             false => Arc::new(model.clone()),
         };
-        let agent = Agent::from_parts(AgentParts {
-            store: Arc::clone(&store) as Arc<dyn Store>,
-            provider,
-            tools,
-            surroundings: Arc::new(NoProject),
-            rules: setup.rules.clone(),
-            clock: Arc::new(setup.clock.clone()),
-            ids: match setup.many_runs {
+        let agent = Agent::builder()
+            .store(Arc::clone(&store) as Arc<dyn Store>)
+            .shared_provider(provider)
+            .without_built_in_tools()
+            .tool(counting("effect", Arc::clone(&effects), seen))
+            .tool(counting("look", Arc::clone(&looks), None).safe_to_repeat())
+            .rules(setup.rules.clone())
+            .clock(Arc::new(setup.clock.clone()))
+            .ids(match setup.many_runs {
                 true => Arc::new(RandomIds),
                 false => Arc::new(OneId),
-            },
-            log: Arc::clone(&log) as Arc<dyn RunLog>,
-        });
+            })
+            .log(Arc::clone(&log) as Arc<dyn RunLog>);
+        let agent = built_in_tools().into_iter().fold(agent, AgentBuilder::tool).build();
         let chat = "terminal:main".parse().unwrap();
         Self { agent, chat, store, model, log, effects, looks, changes }
     }

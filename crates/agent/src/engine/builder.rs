@@ -1,0 +1,154 @@
+//! Building an agent: every part has a default, and each can be replaced.
+
+use std::sync::Arc;
+
+use ship_provider::{Offline, Provider};
+use ship_store::{Clock, FileStore, Store, StoreOptions, SystemClock};
+
+use super::{Agent, Engine};
+use crate::built_in_tools::{built_in_tools, context_tools};
+use crate::chat::LedgerMessageIds;
+use crate::id_source::{IdSource, RandomIds};
+use crate::project_source::{NoProject, ProjectSource};
+use crate::rules::Rules;
+use crate::run_log::{NoLog, RunLog};
+use crate::tokens::TokenMeter;
+use crate::tool::Tool;
+
+/// Builds an [`Agent`]; see [`Agent::builder`].
+pub struct AgentBuilder {
+    store: Option<Arc<dyn Store>>,
+    provider: Arc<dyn Provider>,
+    tools: Vec<Tool>,
+    has_built_in_tools: bool,
+    project: Arc<dyn ProjectSource>,
+    rules: Rules,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    log: Arc<dyn RunLog>,
+}
+
+impl Agent {
+    /// Begins to build an agent that needs no project. Unless it is told otherwise, it keeps its chats in memory,
+    /// answers with the offline model, has the built-in tools and keeps no log.
+    ///
+    /// ```
+    /// use ship_agent::{Agent, Rules};
+    /// use ship_provider::Offline;
+    ///
+    /// let rules = Rules { max_steps: 4, ..Rules::default() };
+    /// let agent = Agent::builder().provider(Offline).rules(rules).build();
+    /// ```
+    pub fn builder() -> AgentBuilder {
+        AgentBuilder {
+            store: None,
+            provider: Arc::new(Offline),
+            tools: Vec::new(),
+            has_built_in_tools: true,
+            project: Arc::new(NoProject),
+            rules: Rules::default(),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(RandomIds),
+            log: Arc::new(NoLog),
+        }
+    }
+}
+
+impl AgentBuilder {
+    /// Sets the store of the chats.
+    #[must_use]
+    pub fn store(self, store: Arc<dyn Store>) -> Self {
+        Self { store: Some(store), ..self }
+    }
+
+    /// Sets the provider that answers.
+    #[must_use]
+    pub fn provider(self, provider: impl Provider + 'static) -> Self {
+        self.shared_provider(Arc::new(provider))
+    }
+
+    /// Sets a provider that other agents have too.
+    #[must_use]
+    pub fn shared_provider(self, provider: Arc<dyn Provider>) -> Self {
+        Self { provider, ..self }
+    }
+
+    /// Adds a tool. It takes the place of one of the same name, also of a built-in one.
+    #[must_use]
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Leaves out the built-in tools.
+    #[must_use]
+    pub fn without_built_in_tools(self) -> Self {
+        Self { has_built_in_tools: false, ..self }
+    }
+
+    /// Sets the limits and habits.
+    #[must_use]
+    pub fn rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// Sets the source of the texts and skills of a project.
+    #[must_use]
+    pub fn project_source(self, project: Arc<dyn ProjectSource>) -> Self {
+        Self { project, ..self }
+    }
+
+    /// Sets the clock.
+    #[must_use]
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Sets the source of new ids.
+    #[must_use]
+    pub fn ids(self, ids: Arc<dyn IdSource>) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// Sets the log of what runs do.
+    #[must_use]
+    pub fn log(self, log: Arc<dyn RunLog>) -> Self {
+        Self { log, ..self }
+    }
+
+    /// Builds the agent.
+    pub fn build(self) -> Agent {
+        let in_memory = || {
+            let options =
+                StoreOptions { clock: Arc::clone(&self.clock), ..StoreOptions::default() };
+            Arc::new(FileStore::in_memory(options)) as Arc<dyn Store>
+        };
+        let mut tools = Vec::new();
+        if self.has_built_in_tools {
+            tools.extend(built_in_tools());
+            if self.rules.contexts.enabled {
+                tools.extend(context_tools());
+            }
+        }
+        tools.extend(self.tools);
+        Agent::of(Engine {
+            store: self.store.unwrap_or_else(in_memory),
+            scales: Arc::new(TokenMeter::new(self.provider.model())),
+            provider: self.provider,
+            tools: tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect(),
+            surroundings: self.project,
+            rules: self.rules,
+            clock: self.clock,
+            ids: self.ids,
+            log: self.log,
+            names: Arc::new(LedgerMessageIds),
+            hub: Arc::default(),
+            said: Arc::default(),
+            drafts: Arc::default(),
+            recorded: Arc::default(),
+            repaired: Arc::default(),
+            repairs: Arc::default(),
+            warned: Arc::default(),
+        })
+    }
+}
