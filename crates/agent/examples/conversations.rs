@@ -30,24 +30,30 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // In memory: a model and some tools are all that an agent needs.
     let agent = Agent::builder().tool(weather()).build();
-    println!("in memory: {}", agent.say("Hello!").await?.text());
+    println!("in memory: {}", agent.conversation().send("Hello!").await?.text());
 
     // In a file: what we say is on disk before the model is asked, the answer when `say` returns.
     agent.new_conversation(&task).await?;
-    println!("new: {}", agent.say("/tool weather {\"city\":\"Hamburg\"}").await?.text());
-    agent.checkpoint("before-the-plan").await?;
-    agent.say("Then let us go to a museum.").await?;
+    println!(
+        "new: {}",
+        agent.conversation().send("/tool weather {\"city\":\"Hamburg\"}").await?.text()
+    );
+    agent.conversation().checkpoint("before-the-plan").await?;
+    agent.conversation().send("Then let us go to a museum.").await?;
 
     // Loaded again, as after a restart: another agent goes on where this one stopped.
     drop(agent);
     let agent = Agent::builder().tool(weather()).build();
     agent.load_conversation(&task).await?;
-    println!("resumed with {} messages", agent.messages().await?.len());
+    println!("resumed with {} messages", agent.conversation().messages().await?.len());
 
     // Forked from the checkpoint: the copy knows nothing of the museum, and the original stays as it is.
     agent.fork_conversation_from("before-the-plan", &retry).await?;
-    println!("forked with {} messages", agent.messages().await?.len());
-    println!("in the fork: {}", agent.say("Then let us go to the harbour.").await?.text());
+    println!("forked with {} messages", agent.conversation().messages().await?.len());
+    println!(
+        "in the fork: {}",
+        agent.conversation().send("Then let us go to the harbour.").await?.text()
+    );
 
     println!("the original:\n{}", std::fs::read_to_string(&task)?);
     println!("the fork:\n{}", std::fs::read_to_string(&retry)?);

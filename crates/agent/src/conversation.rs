@@ -2,7 +2,7 @@
 //!
 //! An agent talks in memory until it is given a file. [`Agent::new_conversation`],
 //! [`Agent::load_conversation`] and [`Agent::fork_conversation`] move it between files, each a
-//! [`Conversation`]; [`Agent::say`] says something in the one it is in.
+//! [`Conversation`]; [`Agent::conversation`] is the one it is in.
 //!
 //! The engine is that of chats. A conversation is a chat in a store of its own, whose context is the
 //! conversation and whose ledger and journal are in memory.
@@ -17,19 +17,19 @@ use std::sync::{Arc, Weak};
 use ship_message::UiMessage;
 use ship_store::conversation::{Conversation, ForkError, Repair};
 
-pub use active_conversation::Reply;
 pub use error::ConversationError;
 
 use crate::conversation_log::{blocking, chat};
 use crate::engine::{ActiveConversation, Agent, CurrentConversation};
 use crate::events::Listener;
 use crate::inbound::CallAnswer;
+use crate::reply::Reply;
 use crate::stop::Stop;
 
 /// An agent in a conversation, in memory or in a file.
 ///
 /// What is said is on disk before the model is asked, and the answer, with all its steps and the tools'
-/// results, when [`Agent::say`] returns. Messages and active skills are there again when the file is loaded.
+/// results, when [`ConversationHandle::send`] returns. Messages and active skills are there again when the file is loaded.
 /// One agent at a time is in a file. What is being said is answered where it was said, wherever the agent
 /// goes meanwhile.
 ///
@@ -104,85 +104,9 @@ impl Agent {
         Ok(())
     }
 
-    /// Names this point of the conversation, to fork from it later.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub async fn checkpoint(&self, name: &str) -> Result<(), ConversationError> {
-        let name = name.to_owned();
-        let talk = self.talk().await?;
-        talk.kept.with(move |context| context.conversation.checkpoint(&name)).await?;
-        Ok(())
-    }
-
-    /// Says something in the conversation, and waits for the answer.
-    ///
-    /// A model or a tool that fails is no error here: the answer says so.
-    ///
-    /// # Errors
-    /// When the conversation cannot be written, or waits for an answer to a tool call.
-    pub async fn say(&self, text: impl Into<String>) -> Result<Reply, ConversationError> {
-        self.say_until(text, &Stop::default()).await
-    }
-
-    /// The same, until it is stopped; what was answered until then is kept.
-    ///
-    /// # Errors
-    /// As [`Agent::say`].
-    pub async fn say_until(
-        &self,
-        text: impl Into<String>,
-        stop: &Stop,
-    ) -> Result<Reply, ConversationError> {
-        let talk = self.talk().await?;
-        talk.say(text.into(), stop).await
-    }
-
-    /// Answers what a tool call in the conversation waits for, and goes on with the run.
-    ///
-    /// # Errors
-    /// When nothing waits for it, or the conversation cannot be written.
-    pub async fn decide(
-        &self,
-        answer: CallAnswer,
-        stop: &Stop,
-    ) -> Result<Reply, ConversationError> {
-        let talk = self.talk().await?;
-        talk.decide(answer, stop).await
-    }
-
-    /// Follows what happens in the conversation, and in those that the agent goes to, from now on.
-    pub fn follow(&self) -> Listener {
-        self.listen(&chat())
-    }
-
-    /// The messages of the conversation that a model is shown, each with its time in `metadata.ts`.
-    ///
-    /// # Errors
-    /// When the agent is in no conversation, after loading its own file anew failed.
-    pub async fn messages(&self) -> Result<Vec<UiMessage>, ConversationError> {
-        let talk = self.talk().await?;
-        Ok(talk.kept.with(|context| context.messages()).await)
-    }
-
-    /// The skills that are active in the conversation, in the order in which they were activated.
-    ///
-    /// # Errors
-    /// As [`Agent::messages`].
-    pub async fn active_skills(&self) -> Result<Vec<String>, ConversationError> {
-        let talk = self.talk().await?;
-        let names =
-            |conversation: &Conversation| conversation.active_skills().map(str::to_owned).collect();
-        Ok(talk.kept.with(move |context| names(&context.conversation)).await)
-    }
-
-    /// The file of the conversation; none in memory.
-    ///
-    /// # Errors
-    /// As [`Agent::messages`].
-    pub async fn conversation_path(&self) -> Result<Option<PathBuf>, ConversationError> {
-        let talk = self.talk().await?;
-        Ok(talk.kept.with(|context| context.conversation.path().map(Path::to_owned)).await)
+    /// Returns the conversation that the agent is in, to talk in it.
+    pub fn conversation(&self) -> ConversationHandle<'_> {
+        ConversationHandle { agent: self }
     }
 
     /// The conversation that the agent is in.
@@ -210,6 +134,95 @@ impl Agent {
 
     fn within(&self, conversation: Conversation) -> CurrentConversation {
         CurrentConversation::In(Arc::new(ActiveConversation::new(&self.inner, conversation)))
+    }
+}
+
+/// The conversation that an agent is in at the time of each call: it has the verbs that an agent has for chats.
+#[derive(Clone, Copy)]
+pub struct ConversationHandle<'a> {
+    agent: &'a Agent,
+}
+
+impl ConversationHandle<'_> {
+    /// Names this point of the conversation, to fork from it later.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub async fn checkpoint(&self, name: &str) -> Result<(), ConversationError> {
+        let name = name.to_owned();
+        let talk = self.agent.talk().await?;
+        talk.kept.with(move |context| context.conversation.checkpoint(&name)).await?;
+        Ok(())
+    }
+
+    /// Sends a message and waits for the reply.
+    ///
+    /// A model or a tool that fails is no error here: the answer says so.
+    ///
+    /// # Errors
+    /// When the conversation cannot be written, or waits for an answer to a tool call.
+    pub async fn send(&self, text: impl Into<String>) -> Result<Reply, ConversationError> {
+        self.send_until(text, &Stop::default()).await
+    }
+
+    /// The same, until it is stopped; what was answered until then is kept.
+    ///
+    /// # Errors
+    /// As [`ConversationHandle::send`].
+    pub async fn send_until(
+        &self,
+        text: impl Into<String>,
+        stop: &Stop,
+    ) -> Result<Reply, ConversationError> {
+        let talk = self.agent.talk().await?;
+        talk.say(text.into(), stop).await
+    }
+
+    /// Answers what a tool call in the conversation waits for, and goes on with the run.
+    ///
+    /// # Errors
+    /// When nothing waits for it, or the conversation cannot be written.
+    pub async fn answer(
+        &self,
+        answer: CallAnswer,
+        stop: &Stop,
+    ) -> Result<Reply, ConversationError> {
+        let talk = self.agent.talk().await?;
+        talk.decide(answer, stop).await
+    }
+
+    /// Follows what happens in the conversation, and in those that the agent goes to, from now on.
+    pub fn listen(&self) -> Listener {
+        self.agent.listen(&chat())
+    }
+
+    /// The messages of the conversation that a model is shown, each with its time in `metadata.ts`.
+    ///
+    /// # Errors
+    /// When the agent is in no conversation, after loading its own file anew failed.
+    pub async fn messages(&self) -> Result<Vec<UiMessage>, ConversationError> {
+        let talk = self.agent.talk().await?;
+        Ok(talk.kept.with(|context| context.messages()).await)
+    }
+
+    /// The skills that are active in the conversation, in the order in which they were activated.
+    ///
+    /// # Errors
+    /// As [`ConversationHandle::messages`].
+    pub async fn active_skills(&self) -> Result<Vec<String>, ConversationError> {
+        let talk = self.agent.talk().await?;
+        let names =
+            |conversation: &Conversation| conversation.active_skills().map(str::to_owned).collect();
+        Ok(talk.kept.with(move |context| names(&context.conversation)).await)
+    }
+
+    /// The file of the conversation; none in memory.
+    ///
+    /// # Errors
+    /// As [`ConversationHandle::messages`].
+    pub async fn path(&self) -> Result<Option<PathBuf>, ConversationError> {
+        let talk = self.agent.talk().await?;
+        Ok(talk.kept.with(|context| context.conversation.path().map(Path::to_owned)).await)
     }
 }
 

@@ -11,18 +11,7 @@ use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The end of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The run has answered.
-    Done,
-    /// The person stopped the run; what was said is kept.
-    Stopped,
-    /// The run failed. The person was told this sentence.
-    Failed(String),
-    /// The run waits for a person's approval, or for a tool of the client.
-    Parked,
-}
+use crate::reply::Outcome;
 
 /// An event of a run.
 #[derive(Clone, Debug, PartialEq)]

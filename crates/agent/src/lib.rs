@@ -16,17 +16,17 @@
 //! use ship_agent::Agent;
 //!
 //! let agent = Agent::builder().build();
-//! agent.say("This is in memory.").await?;
+//! agent.conversation().send("This is in memory.").await?;
 //!
 //! agent.new_conversation(&path).await?;
-//! let reply = agent.say("This is in a file.").await?;
+//! let reply = agent.conversation().send("This is in a file.").await?;
 //! assert!(reply.text().ends_with("You said: This is in a file."));
 //!
 //! agent.fork_conversation(&retry).await?;
-//! agent.say("This is in the copy alone.").await?;
+//! agent.conversation().send("This is in the copy alone.").await?;
 //!
 //! agent.load_conversation(&path).await?;
-//! assert_eq!(agent.messages().await?.len(), 2);
+//! assert_eq!(agent.conversation().messages().await?.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -55,6 +55,7 @@ mod outbound;
 mod project;
 mod project_source;
 mod records;
+mod reply;
 mod request;
 mod rules;
 mod run;
@@ -71,10 +72,10 @@ pub use context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
 pub use contexts::ContextList;
-pub use conversation::{ConversationError, Reply};
+pub use conversation::{ConversationError, ConversationHandle};
 pub use engine::{Agent, AgentBuilder, CompactionTrigger};
 pub use error::RunError;
-pub use events::{Listener, Outcome, RunEvent};
+pub use events::{Listener, RunEvent};
 pub use explain::{NextRequest, PastRequest};
 pub use id_source::{IdSource, RandomIds};
 pub use inbound::{CallAnswer, Inbound};
@@ -84,6 +85,7 @@ pub use project_source::{NoProject, ProjectSource, SkillState, SkillText, Texts}
 pub use records::{
     RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
 };
+pub use reply::{Outcome, Reply};
 pub use rules::{ContextRules, Rules};
 pub use run::STOPPED;
 pub use run_log::{NoLog, RunLog, RunLogEntry};

@@ -10,6 +10,7 @@ mod rebuild;
 mod request_cache;
 mod request_record;
 mod shared_prefix;
+mod usage;
 
 pub use request_record::{
     RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens,
@@ -21,3 +22,4 @@ pub(crate) use read_records::recorded;
 pub(crate) use rebuild::{RebuiltRequest, parts_that_count, rebuild};
 pub(crate) use request_cache::{RECENT_LINES, RequestCache};
 pub(crate) use shared_prefix::{OutgoingRequest, block_digests, last_of_context, short_digest};
+pub(crate) use usage::usage_of_run;

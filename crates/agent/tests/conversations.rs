@@ -150,11 +150,11 @@ impl Test {
     }
 
     async fn say(&self, text: &str) -> Reply {
-        self.agent.say(text).await.unwrap()
+        self.agent.conversation().send(text).await.unwrap()
     }
 
     async fn messages(&self) -> Vec<UiMessage> {
-        self.agent.messages().await.unwrap()
+        self.agent.conversation().messages().await.unwrap()
     }
 
     /// What the model was sent last.
@@ -180,12 +180,15 @@ const WHO: &str = "I am the offline model, a small stand-in without a language m
 #[tokio::test]
 async fn without_a_file_an_agent_talks_in_memory_and_remembers() {
     let agent = Agent::builder().tool(look()).build();
-    assert_eq!(agent.say("one").await.unwrap().text(), format!("{WHO} You said: one"));
-    let reply = agent.say("/tool look {}").await.unwrap();
+    assert_eq!(
+        agent.conversation().send("one").await.unwrap().text(),
+        format!("{WHO} You said: one")
+    );
+    let reply = agent.conversation().send("/tool look {}").await.unwrap();
     assert_eq!(reply.text(), format!("{WHO} The tools answered:\n- look: a ship"));
     assert_eq!(reply.outcome, Outcome::Done);
-    assert_eq!(agent.messages().await.unwrap().len(), 4);
-    assert_eq!(agent.conversation_path().await.unwrap(), None);
+    assert_eq!(agent.conversation().messages().await.unwrap().len(), 4);
+    assert_eq!(agent.conversation().path().await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -243,7 +246,7 @@ async fn a_call_and_its_result_become_lines_and_come_back_as_one_message() {
         ]
     );
     let said = test.messages().await;
-    assert_eq!(said[1], reply.message);
+    assert_eq!(said[1], *reply.answer().unwrap());
 
     let test = test.again();
     test.agent.load_conversation(&path).await.unwrap();
@@ -264,7 +267,7 @@ async fn a_loaded_conversation_goes_on_with_its_ids_and_says_the_same_to_the_mod
 
     let test = test.again();
     assert_eq!(test.agent.load_conversation(&path).await.unwrap(), None);
-    assert_eq!(test.say("three").await.message.id(), Some("m006"));
+    assert_eq!(test.say("three").await.answer().unwrap().id(), Some("m006"));
     assert_eq!(ids(&test.messages().await), ["m001", "m002", "m003", "m004", "m005", "m006"]);
     // Every request begins with the bytes of the one before, so that a provider need not read them again.
     let messages = |request: &str| request.split_once(r#""messages":["#).unwrap().1.to_owned();
@@ -286,7 +289,7 @@ async fn the_lines_of_another_program_are_gone_on_with() {
     ];
     std::fs::write(&path, theirs.join("\n") + "\n").unwrap();
     test.agent.load_conversation(&path).await.unwrap();
-    assert_eq!(test.agent.active_skills().await.unwrap(), ["pptx"]);
+    assert_eq!(test.agent.conversation().active_skills().await.unwrap(), ["pptx"]);
     test.say("hello").await;
     let request = test.last_request();
     for part in ["You are a pirate.", "帮我创建PPT", "Time: 2026-01-28T10:00:01.000Z", "loaded"]
@@ -310,7 +313,7 @@ async fn a_skill_that_is_active_is_active_again_after_a_load_until_it_is_unloade
 
     let test = test.again();
     test.agent.load_conversation(&path).await.unwrap();
-    assert_eq!(test.agent.active_skills().await.unwrap(), ["pptx"]);
+    assert_eq!(test.agent.conversation().active_skills().await.unwrap(), ["pptx"]);
     test.say("/tool skills_unload {\"name\":\"pptx\"}").await;
     let requests = test.model.0.lock().unwrap().requests.clone();
     let told: Vec<bool> =
@@ -320,7 +323,7 @@ async fn a_skill_that_is_active_is_active_again_after_a_load_until_it_is_unloade
 
     let test = test.again();
     test.agent.load_conversation(&path).await.unwrap();
-    assert!(test.agent.active_skills().await.unwrap().is_empty());
+    assert!(test.agent.conversation().active_skills().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -331,11 +334,11 @@ async fn a_fork_goes_on_in_the_copy_and_leaves_the_original_as_it_is() {
     test.say("/tool skills_load {\"name\":\"pptx\"}").await;
     let original = read(&path);
     test.agent.fork_conversation(&retry).await.unwrap();
-    assert_eq!(test.agent.conversation_path().await.unwrap(), Some(retry.clone()));
+    assert_eq!(test.agent.conversation().path().await.unwrap(), Some(retry.clone()));
     test.say("in the copy").await;
     assert_eq!(read(&path), original);
     assert!(read(&retry).starts_with(&original) && read(&retry).contains("in the copy"));
-    assert_eq!(test.agent.active_skills().await.unwrap(), ["pptx"]);
+    assert_eq!(test.agent.conversation().active_skills().await.unwrap(), ["pptx"]);
     // The original is free for somebody else.
     Agent::builder().build().load_conversation(&path).await.unwrap();
 }
@@ -344,14 +347,14 @@ async fn a_fork_goes_on_in_the_copy_and_leaves_the_original_as_it_is() {
 async fn a_fork_from_a_checkpoint_knows_nothing_of_what_came_after_it() {
     let test = Test::new();
     test.say("one").await;
-    test.agent.checkpoint("here").await.unwrap();
+    test.agent.conversation().checkpoint("here").await.unwrap();
     test.say("two").await;
     let path = test.path("from-memory.jsonl");
     test.agent.fork_conversation_from("here", &path).await.unwrap();
     assert_eq!(ids(&test.messages().await), ["m001", "m002"]);
     let error = test.agent.fork_conversation_from("there", test.path("b")).await.unwrap_err();
     assert_eq!(error.to_string(), "the conversation has no checkpoint `there`; it has none");
-    assert_eq!(test.agent.conversation_path().await.unwrap(), Some(path));
+    assert_eq!(test.agent.conversation().path().await.unwrap(), Some(path));
 }
 
 #[tokio::test]
@@ -376,12 +379,12 @@ async fn a_second_agent_in_the_same_file_is_refused_and_stays_where_it_was() {
     let path = first.path("a.jsonl");
     first.agent.new_conversation(&path).await.unwrap();
     let second = Agent::builder().build();
-    second.say("in memory").await.unwrap();
+    second.conversation().send("in memory").await.unwrap();
     let error = second.load_conversation(&path).await.unwrap_err();
     assert!(matches!(&error, ConversationError::Load(LoadConversationError::InUse { .. })));
     let told = error.to_string();
     assert!(told.contains("a.jsonl is open for writing elsewhere; close it there"), "{told}");
-    assert_eq!(second.messages().await.unwrap().len(), 2);
+    assert_eq!(second.conversation().messages().await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -410,7 +413,7 @@ async fn a_file_that_somebody_changed_is_not_written_until_it_is_loaded_again() 
     let more = r#"{"id":"m003","ts":"2026-02-05T10:15:00.000Z","type":"msg","role":"user","content":"theirs"}"#;
     let changed = read(&path) + more + "\n";
     std::fs::write(&path, &changed).unwrap();
-    let error = test.agent.say("two").await.unwrap_err();
+    let error = test.agent.conversation().send("two").await.unwrap_err();
     assert!(matches!(&error, ConversationError::Write(WriteError::Changed { .. })));
     assert_eq!(read(&path), changed);
 
@@ -432,7 +435,7 @@ async fn an_agent_that_cannot_load_its_own_file_anew_says_nothing_into_the_void(
         &error,
         ConversationError::Load(LoadConversationError::Damaged { line: 1, .. })
     ));
-    let error = test.agent.say("hello").await.unwrap_err();
+    let error = test.agent.conversation().send("hello").await.unwrap_err();
     assert!(error.to_string().contains("load it again, or begin another conversation"));
     test.agent.new_conversation(test.path("b.jsonl")).await.unwrap();
     test.say("hello").await;
@@ -446,7 +449,7 @@ async fn what_failed_to_be_written_was_not_said_and_does_not_come_back() {
     test.say("one").await;
     let whole = read(&path);
     std::fs::write(&path, whole.clone() + "x").unwrap();
-    assert!(test.agent.say("lost").await.is_err());
+    assert!(test.agent.conversation().send("lost").await.is_err());
     std::fs::write(&path, &whole).unwrap();
     test.say("two").await;
     assert!(!read(&path).contains("lost"));
@@ -461,16 +464,16 @@ async fn a_call_that_needs_a_word_waits_for_it_and_nothing_is_said_meanwhile() {
     test.agent.new_conversation(&path).await.unwrap();
     let reply = test.say("/tool look {}").await;
     assert_eq!(reply.outcome, Outcome::Parked);
-    assert!(reply.message.to_string().contains("approval-requested"));
-    let error = test.agent.say("well?").await.unwrap_err();
+    assert!(reply.answer().unwrap().to_string().contains("approval-requested"));
+    let error = test.agent.conversation().send("well?").await.unwrap_err();
     assert!(matches!(&error, ConversationError::Waiting { .. }), "{error}");
     assert_eq!(lines(&path).len(), 1);
 
     let approval_id = "approve_offline_1_0".to_owned();
     let answer = CallAnswer::Approval { approval_id, approved: true, reason: None };
-    let reply = test.agent.decide(answer.clone(), &Stop::default()).await.unwrap();
+    let reply = test.agent.conversation().answer(answer.clone(), &Stop::default()).await.unwrap();
     assert!(reply.text().ends_with("- look: a ship"));
-    assert!(test.agent.decide(answer, &Stop::default()).await.is_err());
+    assert!(test.agent.conversation().answer(answer, &Stop::default()).await.is_err());
     assert!(!read(&path).contains("well?"));
 }
 
@@ -481,7 +484,7 @@ async fn things_that_are_said_at_once_are_answered_one_after_the_other() {
     let texts = ["one", "two", "three"];
     let saying = texts.map(|text| {
         let agent = test.agent.clone();
-        tokio::spawn(async move { agent.say(text).await.unwrap().text() })
+        tokio::spawn(async move { agent.conversation().send(text).await.unwrap().text() })
     });
     for (text, said) in texts.iter().zip(saying) {
         assert_eq!(said.await.unwrap(), format!("{WHO} You said: {text}"));
@@ -495,8 +498,9 @@ async fn an_answer_that_nobody_waited_for_is_finished_before_the_next() {
     test.agent.new_conversation(test.path("a.jsonl")).await.unwrap();
     let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     test.model.0.lock().unwrap().wait = Some((Arc::clone(&asked), go));
+    let conversation = test.agent.conversation();
     tokio::select! {
-        _ = test.agent.say("one") => panic!("the model waits"),
+        _ = conversation.send("one") => panic!("the model waits"),
         () = asked.notified() => {}
     }
     test.say("two").await;
@@ -508,7 +512,7 @@ async fn an_answer_that_nobody_waited_for_is_finished_before_the_next() {
 #[tokio::test]
 async fn whoever_follows_is_told_the_name_that_the_file_has() {
     let test = Test::new();
-    let mut events = test.agent.follow();
+    let mut events = test.agent.conversation().listen();
     test.agent.new_conversation(test.path("a.jsonl")).await.unwrap();
     let reply = test.say("hello").await;
     let mut ended = None;
@@ -517,7 +521,7 @@ async fn whoever_follows_is_told_the_name_that_the_file_has() {
             ended = Some(message_id);
         }
     }
-    assert_eq!(ended.as_deref(), reply.message.id());
+    assert_eq!(ended.as_deref(), reply.answer().unwrap().id());
     assert_eq!(ended.as_deref(), Some("m002"));
 }
 
@@ -545,14 +549,14 @@ async fn a_run_that_failed_or_was_stopped_says_so_after_a_load() {
     let stop = Stop::default();
     stop.stop();
     test.model.0.lock().unwrap().wait = Some(Default::default());
-    let stopped = test.agent.say_until("hello", &stop).await.unwrap();
+    let stopped = test.agent.conversation().send_until("hello", &stop).await.unwrap();
     assert_eq!(stopped.outcome, Outcome::Stopped);
 
     let test = test.again();
     test.agent.load_conversation(&path).await.unwrap();
     let messages = test.messages().await;
-    assert_eq!(messages[1], failed.message);
-    assert_eq!(messages[3], stopped.message);
+    assert_eq!(messages[1], *failed.answer().unwrap());
+    assert_eq!(messages[3], *stopped.answer().unwrap());
     let told = |message: &UiMessage, key| message.metadata().unwrap().get(key).cloned();
     assert_eq!(told(&messages[1], "error"), Some(Json::from(sentence.as_str())));
     assert_eq!(told(&messages[3], "interrupted"), Some(Json::Bool(true)));
@@ -567,7 +571,7 @@ async fn loading_the_file_in_which_something_is_being_said_is_refused_and_change
     let (asked, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     test.model.0.lock().unwrap().wait = Some((Arc::clone(&asked), Arc::clone(&go)));
     let agent = test.agent.clone();
-    let saying = tokio::spawn(async move { agent.say("hello").await.unwrap() });
+    let saying = tokio::spawn(async move { agent.conversation().send("hello").await.unwrap() });
     asked.notified().await;
     let error = test.agent.load_conversation(&path).await.unwrap_err();
     assert!(matches!(error, ConversationError::Load(LoadConversationError::InUse { .. })));

@@ -14,7 +14,7 @@ const CRATES: &[(&str, &str)] = &[
         "agent",
         "project conversation explain run contexts compact request inbox engine \
          conversation_log tokens records chat built_in_tools tool context_operation \
-         context_tool_input error events id_source inbound outbound digest project_source \
+         context_tool_input error events reply id_source inbound outbound digest project_source \
          rules run_log stop tool_schema",
     ),
     (

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ship_context::Journal;
-use ship_message::{Role, UiMessage};
 use ship_store::conversation::Conversation;
 use ship_store::{ContextId, FileStore, StoreOptions};
 use tokio::sync::Mutex;
@@ -15,26 +14,10 @@ use crate::built_in_tools::context_tools;
 use crate::conversation_log::{ConversationLog, chat};
 use crate::engine::{ActiveConversation, Agent, Engine};
 use crate::error::RunError;
-use crate::events::Outcome;
 use crate::inbound::{CallAnswer, Inbound};
+use crate::records::usage_of_run;
+use crate::reply::{Outcome, Reply};
 use crate::stop::Stop;
-
-/// What came of something that was said.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    /// How the run ended.
-    pub outcome: Outcome,
-    /// What the agent said, with all its steps, as the file has it. Of a run that is parked, what it has
-    /// said so far, with the calls that wait for an answer; that is not in the file yet.
-    pub message: UiMessage,
-}
-
-impl Reply {
-    /// What a person would read.
-    pub fn text(&self) -> String {
-        self.message.text()
-    }
-}
 
 impl ActiveConversation {
     pub(super) fn new(agent: &Engine, conversation: Conversation) -> Self {
@@ -93,21 +76,23 @@ impl ActiveConversation {
     }
 
     async fn reply(&self, outcome: Option<Outcome>) -> Result<Reply, ConversationError> {
+        let chat = self.agent.inner.store.open(&chat()).await.map_err(RunError::from)?;
+        let Some(chat) = chat else { return Ok(Reply::without_answer(outcome)) };
+        let journal = Journal::read(&chat.runs().journal().await.map_err(RunError::from)?);
         let outcome = outcome.unwrap_or(Outcome::Done);
-        let message = match outcome {
-            Outcome::Parked => self.so_far().await?,
-            Outcome::Done | Outcome::Stopped | Outcome::Failed(_) => {
-                self.kept.with(|context| context.messages().pop()).await
-            }
+        let message = match (&outcome, &journal) {
+            // What a parked run has said so far is not in the conversation yet.
+            (Outcome::Parked, journal) => journal.as_ref().map(|journal| journal.message.clone()),
+            _ => self.kept.with(|context| context.messages().pop()).await,
         };
-        let silence = || UiMessage::new("", Role::Assistant, Vec::new());
-        Ok(Reply { outcome, message: message.unwrap_or_else(silence) })
-    }
-
-    /// What a parked run has said so far.
-    async fn so_far(&self) -> Result<Option<UiMessage>, RunError> {
-        let Some(chat) = self.agent.inner.store.open(&chat()).await? else { return Ok(None) };
-        let journal = Journal::read(&chat.runs().journal().await?);
-        Ok(journal.map(|journal| journal.message))
+        let records = chat.runs().requests(usize::MAX).await.map_err(RunError::from)?;
+        let run_id = journal.map(|journal| journal.start.run_id);
+        Ok(Reply {
+            outcome,
+            messages: message.into_iter().collect(),
+            usage: run_id.map(|run_id| usage_of_run(&records, &run_id)).unwrap_or_default(),
+            left_context: None,
+            is_from_here: true,
+        })
     }
 }

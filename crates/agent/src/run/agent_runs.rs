@@ -9,9 +9,9 @@ use ship_store::{About, AcceptError, Accepted, Chat, ChatKey, LedgerSeq, ReadErr
 use super::lane_loop::LaneLoop;
 use crate::engine::{Agent, Engine, LockedChat};
 use crate::error::RunError;
-use crate::events::Outcome;
 use crate::inbound::{CallAnswer, Inbound};
 use crate::inbox::NextInput;
+use crate::reply::Outcome;
 use crate::run_log::RunLogEntry;
 use crate::stop::{Stop, lane_unless_stopped};
 

@@ -9,7 +9,7 @@ use super::finish::say;
 use super::run_progress::RunProgress;
 use crate::chat::last_step;
 use crate::engine::ActiveRun;
-use crate::events::Outcome;
+use crate::reply::Outcome;
 
 /// Returns the outcome of the run if the last answer ends it.
 pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Outcome> {

@@ -10,9 +10,10 @@ use ship_store::{ANSWERS_TO, Lane, Synced};
 use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::{Outcome, RunEvent};
+use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::inbox::answer_key;
+use crate::reply::Outcome;
 use crate::run_log::RunLogEntry;
 
 /// Ends a run. Its message goes into the log first and the answer into the ledger after that: after a crash between

@@ -19,9 +19,9 @@ use crate::context_operation::ContextOperation;
 use crate::contexts::{operate_at_rest, said_before};
 use crate::engine::{ActiveRun, LockedChat};
 use crate::error::RunError;
-use crate::events::Outcome;
 use crate::inbox::{MissedAnswers, NextInput, UnreadLedger, answer_key, missed};
 use crate::records::{first_difference, journal_digests};
+use crate::reply::Outcome;
 use crate::run_log::RunLogEntry;
 use crate::stop::Stop;
 

@@ -10,7 +10,7 @@ use super::finish;
 use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::Outcome;
+use crate::reply::Outcome;
 
 /// Settles the first `count` parts of a run's message. The log gets them before the new journal begins: after a crash
 /// between the two, recovery finds the message in the log and begins the new journal itself.

@@ -21,8 +21,9 @@ use crate::context_operation::{ContextOperation, OperationOutcome};
 use crate::contexts::{is_refused, operate, operate_asked, tell, undo_stays};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::events::{Outcome, RunEvent, notice};
+use crate::events::{RunEvent, notice};
 use crate::inbox::NextInput;
+use crate::reply::Outcome;
 
 /// The interval at which the ledger is read while a model answers or a tool runs.
 const LOOK_EVERY: Duration = Duration::from_millis(300);

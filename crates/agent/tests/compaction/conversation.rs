@@ -19,7 +19,8 @@ async fn a_conversation_that_outgrows_its_window_goes_on_and_its_file_only_grows
     world.agent.new_conversation(&path).await.unwrap();
     let mut before = String::new();
     for nth in 0..TURNS {
-        let reply = world.agent.say(&format!("{nth:03} {}", words(300))).await.unwrap();
+        let reply =
+            world.agent.conversation().send(&format!("{nth:03} {}", words(300))).await.unwrap();
         assert_eq!(reply.outcome, Outcome::Done, "{nth}");
         let now = std::fs::read_to_string(&path).unwrap();
         assert!(now.starts_with(&before), "{nth}: the file is only added to");
@@ -33,7 +34,7 @@ async fn a_conversation_that_outgrows_its_window_goes_on_and_its_file_only_grows
     let asked = last.iter().rev().map(|it| String::from_utf8_lossy(&it.body).into_owned());
     let asked = asked.into_iter().find(|body| body.contains("You keep the memory")).unwrap();
     assert!(asked.contains("The summary so far:"), "it is brought up to date");
-    let shown = world.agent.messages().await.unwrap();
+    let shown = world.agent.conversation().messages().await.unwrap();
     assert!(shown[0].text().starts_with(&format!("[Summary] {SUMMARY}")), "{}", shown[0].text());
     assert!(shown.len() < 2 * TURNS);
     for nth in 0..TURNS {
@@ -41,7 +42,7 @@ async fn a_conversation_that_outgrows_its_window_goes_on_and_its_file_only_grows
     }
     world.agent.load_conversation(&path).await.unwrap();
     assert_eq!(
-        texts(&world.agent.messages().await.unwrap()),
+        texts(&world.agent.conversation().messages().await.unwrap()),
         texts(&shown),
         "loaded again it is the same"
     );
