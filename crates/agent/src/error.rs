@@ -1,8 +1,8 @@
 //! The error of every operation on a chat.
 
 use ship_store::{
-    AcceptError, AppendError, ChatKey, LaneError, OpenError, PurgeError, ReadError, RotateError,
-    StorageError,
+    AcceptError, AppendError, ChatKey, LaneError, LaneHolder, OpenError, PurgeError, ReadError,
+    Right, RotateError, StorageError,
 };
 
 /// The reason why a chat could not be run. Accepted messages stay accepted.
@@ -49,7 +49,10 @@ pub enum RunError {
         "{0}; what you asked for is kept, and the next command in this chat does it, if it is not done already"
     )]
     Kept(Box<Self>),
-    /// No call waits for this answer.
+    /// The process that runs the chat is stopped, or has written nothing for longer than a tool may take.
+    #[error("process {} runs this chat and does not go on", .0.holder.pid)]
+    Frozen(Box<LaneHolder>),
+    /// Nothing waits for this answer.
     #[error("nothing in `{chat}` waits for `{id}`; it may have been answered already")]
     NotWaiting {
         /// The key of the chat.
@@ -60,7 +63,14 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Returns the error of the storage, if it is the cause.
+    /// Whether another process runs the chat, which will see what has come in. One that was stopped in the middle of
+    /// a write will not.
+    pub fn is_elsewhere(&self) -> bool {
+        let Self::Lane(LaneError::Storage(StorageError::Busy(busy))) = self else { return false };
+        !(busy.right == Right::Write && busy.is_stopped)
+    }
+
+    /// Returns what the files refused, if that is why.
     pub fn storage(&self) -> Option<&StorageError> {
         match self {
             Self::Open(OpenError::Storage(error))

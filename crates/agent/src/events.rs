@@ -5,13 +5,14 @@
 //! or reads the chat.
 
 use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
-use ship_store::ChatKey;
+use ship_store::{ChatKey, LaneHolder};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::reply::Outcome;
+use crate::reply::{Outcome, Reply};
 
 /// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,21 @@ pub enum RunEvent {
         /// The end of the run.
         outcome: Outcome,
     },
+    /// A reply waits for the chat's lane.
+    Waiting(LaneWaiting),
+    /// The reply is there. Only [`Agent::stream`](crate::Agent::stream) tells this, and last.
+    Reply(Box<Reply>),
+}
+
+/// What a reply waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaneWaiting {
+    /// The lane could not be had at once.
+    Lane,
+    /// Another process runs the chat, and answers this message too.
+    OtherProcess,
+    /// This process runs the chat and does not go on.
+    FrozenProcess(Box<LaneHolder>),
 }
 
 /// Receives the events of one chat in order, from the time of its creation.
@@ -43,7 +59,12 @@ impl Listener {
         self.events.recv().await
     }
 
-    /// Returns an event that has already arrived.
+    /// Polls for the next event; none when the agent is gone.
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<RunEvent>> {
+        self.events.poll_recv(context)
+    }
+
+    /// An event that is there already.
     pub fn try_next(&mut self) -> Option<RunEvent> {
         self.events.try_recv().ok()
     }

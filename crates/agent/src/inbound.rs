@@ -2,7 +2,7 @@
 
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
-use ship_store::{ChatKey, LedgerEntry, Timestamp};
+use ship_store::{ChatKey, LedgerEntry, LedgerSeq, Timestamp};
 
 /// A message as a channel hands it in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,7 +28,32 @@ pub struct Inbound {
     pub observed: bool,
 }
 
-/// The answer to a call that a parked run waits for.
+impl From<&str> for Inbound {
+    fn from(text: &str) -> Self {
+        Self::from(text.to_owned())
+    }
+}
+
+impl From<String> for Inbound {
+    /// Makes a message of a text alone.
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+/// A message that is durable in the ledger of a chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptedMessage {
+    /// Its entry in the ledger.
+    pub seq: LedgerSeq,
+    /// The id of its request. The entry alone does not name a message: before a ledger was restored from a copy,
+    /// another message may have had the same one.
+    pub request_id: String,
+    /// False when a message with the same key was accepted before; this is that one.
+    pub is_new: bool,
+}
+
+/// What a parked run was waiting for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallAnswer {
     /// The person's decision on a call.

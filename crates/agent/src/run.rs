@@ -18,8 +18,10 @@ mod finish;
 mod lane_loop;
 mod next_action;
 mod repair;
+mod reply;
 mod request_fit;
 mod run_progress;
+mod send;
 mod settle;
 mod step;
 mod switch_context;
@@ -28,3 +30,4 @@ mod tool_calls;
 mod tool_host;
 
 pub use finish::STOPPED;
+pub use send::ReplyStream;

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use ship_context::Journal;
 use ship_message::json::Json;
-use ship_store::{About, AcceptError, Accepted, Chat, ChatKey, LedgerSeq, ReadError, RefusedInput};
+use ship_store::{
+    About, AcceptError, Accepted, Chat, ChatKey, LedgerBody, LedgerSeq, ReadError, RefusedInput,
+};
 
 use super::lane_loop::LaneLoop;
 use crate::engine::{Agent, Engine, LockedChat};
 use crate::error::RunError;
-use crate::inbound::{CallAnswer, Inbound};
+use crate::inbound::{AcceptedMessage, CallAnswer, Inbound};
 use crate::inbox::NextInput;
 use crate::reply::Outcome;
 use crate::run_log::RunLogEntry;
@@ -22,16 +24,26 @@ impl Agent {
     /// # Errors
     /// Fails if the text is longer than the rules allow, or the chat or its ledger cannot be written. The message
     /// is not accepted then.
-    pub async fn accept(&self, chat: &ChatKey, inbound: Inbound) -> Result<Accepted, RunError> {
+    pub async fn accept(
+        &self,
+        chat: &ChatKey,
+        inbound: Inbound,
+    ) -> Result<AcceptedMessage, RunError> {
         let (bytes, max) = (inbound.text.len(), self.inner.rules.message_bytes);
         if bytes > max {
             let refused = RefusedInput::TooLarge { id: inbound.key, bytes, max };
             return Err(AcceptError::Refused(refused).into());
         }
         let about = About { channel: Some(inbound.channel.clone()), target: None };
+        let request_id = inbound.request_id.clone();
         let entry = inbound.into_entry(chat, self.inner.clock.now());
         let chat = self.inner.store.create(chat, about).await?;
-        Ok(chat.ledger().accept(entry).await?)
+        let Accepted { seq, new: is_new } = chat.ledger().accept(entry).await?;
+        let request_id = match is_new {
+            true => request_id,
+            false => request_id_of(&*chat, seq).await?.unwrap_or(request_id),
+        };
+        Ok(AcceptedMessage { seq, request_id, is_new })
     }
 
     /// Runs a chat until nothing is left to do. Returns the outcome of the last run; `None` if there was
@@ -134,7 +146,16 @@ impl Engine {
     }
 }
 
-/// Whether to wait for a lane that another caller holds.
+/// Reads the request id of a message that was accepted before.
+async fn request_id_of(chat: &dyn Chat, seq: LedgerSeq) -> Result<Option<String>, ReadError> {
+    let line = chat.ledger().before(Some(LedgerSeq::new(seq.get() + 1)), 1).await?.pop();
+    Ok(line.filter(|line| line.seq == seq).and_then(|line| match line.body {
+        LedgerBody::Entry(entry) => entry.entry.str("requestId").map(str::to_owned),
+        _ => None,
+    }))
+}
+
+/// Whether to wait for a lane that somebody else holds.
 #[derive(Clone, Copy)]
 enum LaneWait {
     /// The caller waits up to `lock.waitMs`.

@@ -14,6 +14,7 @@ mod lost;
 mod parked;
 mod queued;
 mod recorded;
+mod replies;
 mod scripted;
 mod sends;
 mod settled;

@@ -32,6 +32,13 @@ async fn left(test: &TestAgent) -> (Vec<String>, Vec<String>) {
 }
 
 #[tokio::test]
+async fn the_reply_of_a_run_that_is_settled_is_all_that_it_has_said() {
+    let test = setup().agent();
+    let reply = test.agent.send(&test.chat, "go").await.unwrap();
+    assert_eq!(reply.text(), "First.\n\nThen.\n\nThat was all.");
+}
+
+#[tokio::test]
 async fn a_run_that_is_settled_says_all_that_it_has_said() {
     let test = setup().agent();
     assert_eq!(test.say("go").await, Some(Outcome::Done));

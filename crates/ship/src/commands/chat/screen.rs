@@ -112,7 +112,10 @@ impl Screen {
                 self.new_line()?;
                 output::line(&told::shown(text))
             }
-            RunEvent::Chunk(_) | RunEvent::Ended { .. } => Ok(()),
+            RunEvent::Chunk(_)
+            | RunEvent::Ended { .. }
+            | RunEvent::Waiting(_)
+            | RunEvent::Reply(_) => Ok(()),
         }
     }
 

@@ -1,0 +1,145 @@
+//! Finding the reply to a message, by the message's own ledger entry.
+//!
+//! The answer may be in the active context, or in one that was left since; another process may have given it.
+
+use std::collections::HashSet;
+
+use ship_context::SETTLED;
+use ship_context::contexts::{MOVED, is_reference};
+use ship_message::json::{Json, Object};
+use ship_message::{Role, UiMessage};
+use ship_provider::Usage;
+use ship_store::{Chat, ContextBody, ContextId, View};
+
+use crate::error::RunError;
+use crate::inbound::AcceptedMessage;
+use crate::records::usage_of_run;
+use crate::reply::Outcome;
+use crate::reply::Reply;
+
+/// How many of the logs that were left last are searched: a message that was answered a moment ago is in one of
+/// them.
+const LOGS_SEARCHED: usize = 4;
+
+/// How many records of model calls are looked through for those of one run.
+const RECORDS_SEARCHED: usize = 1_000;
+
+/// Finds the reply to a message in the logs of a chat; none when it is not answered yet.
+pub(super) async fn find_reply(
+    chat: &dyn Chat,
+    to: &AcceptedMessage,
+) -> Result<Option<Reply>, RunError> {
+    let Some(live) = chat.log().view().await? else { return Ok(None) };
+    let Some((answer, context)) = find_answer(chat, &live, to).await? else { return Ok(None) };
+    let usage = match field(&answer, "runId") {
+        Some(run_id) => usage_of_run(&chat.runs().requests(RECORDS_SEARCHED).await?, run_id),
+        None => Usage::default(),
+    };
+    let outcome = outcome_of(&answer);
+    let mut messages = find_earlier(chat, &live, to, &answer).await?;
+    messages.push(answer);
+    // A compaction replaces the log of a context, which goes on.
+    let left_context = Some(context).filter(|context| *context != live.head.context);
+    Ok(Some(Reply { outcome, messages, usage, left_context, is_from_here: false }))
+}
+
+/// Returns how the run ended that wrote an answer, as the answer itself tells.
+fn outcome_of(answer: &UiMessage) -> Outcome {
+    let mark = |key| answer.metadata().and_then(|metadata| metadata.get(key));
+    match (field(answer, "error"), mark("interrupted").and_then(Json::as_bool)) {
+        (Some(sentence), _) => Outcome::Failed(sentence.to_owned()),
+        (None, Some(true)) => Outcome::Stopped,
+        (None, _) => Outcome::Done,
+    }
+}
+
+fn field<'m>(message: &'m UiMessage, key: &str) -> Option<&'m str> {
+    message.metadata()?.get(key)?.as_str()
+}
+
+/// Finds the first answer behind the message, and the context in which it was given. Others may have been answered
+/// since, so the newest answer may be that of another message.
+async fn find_answer(
+    chat: &dyn Chat,
+    live: &View,
+    to: &AcceptedMessage,
+) -> Result<Option<(UiMessage, ContextId)>, RunError> {
+    let answer_in = |view: &View, at: usize| {
+        answer_behind(view, at).map(|answer| (answer, view.head.context.clone()))
+    };
+    if let Some(at) = place_in(live, to) {
+        return Ok(answer_in(live, at));
+    }
+    // What was not read from the ledger yet is in no context.
+    if live.inbox < Some(to.seq) {
+        return Ok(None);
+    }
+    for log in chat.log().sealed_logs(None, LOGS_SEARCHED).await? {
+        if let Some(view) = chat.log().sealed_view_if_left(&log.name).await?
+            && let Some(at) = place_in(&view, to)
+        {
+            return Ok(answer_in(&view, at));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds what the run said in messages before its answer, in order: those that it settled when it outgrew the
+/// window, and those that it left behind when it went on in another context.
+async fn find_earlier(
+    chat: &dyn Chat,
+    live: &View,
+    to: &AcceptedMessage,
+    answer: &UiMessage,
+) -> Result<Vec<UiMessage>, RunError> {
+    let Some(run_id) = field(answer, "runId") else { return Ok(Vec::new()) };
+    let is_earlier = |message: &UiMessage| {
+        message.role() == Role::Assistant
+            && field(message, "runId") == Some(run_id)
+            && message.id() != answer.id()
+            && matches!(field(message, "kind"), None | Some("normal"))
+    };
+    let mut earlier: Vec<UiMessage> = Vec::new();
+    // A message that the logs before this one had not read from the ledger is in none of them.
+    if live.head.inbox >= Some(to.seq) {
+        for log in chat.log().sealed_logs(None, LOGS_SEARCHED).await?.iter().rev() {
+            if let Some(view) = chat.log().sealed_view_if_left(&log.name).await? {
+                earlier.extend(view.messages().filter_map(read).filter(is_earlier));
+            }
+        }
+    }
+    earlier.extend(live.messages().filter_map(read).filter(is_earlier));
+    let mut ids = HashSet::new();
+    earlier.retain(|message| ids.insert(message.id().map(str::to_owned)));
+    Ok(earlier)
+}
+
+/// Returns the place of the message in a context, if it is there.
+fn place_in(view: &View, to: &AcceptedMessage) -> Option<usize> {
+    view.lines.iter().position(|line| {
+        let ContextBody::Message(message) = &line.body else { return false };
+        let request = message.get("metadata").and_then(|it| it.get("requestId")?.as_str());
+        line.inbox.is_none_or(|seq| seq == to.seq)
+            && message.str("role") == Some("user")
+            && request == Some(&to.request_id)
+    })
+}
+
+fn answer_behind(view: &View, at: usize) -> Option<UiMessage> {
+    let messages = view.lines[at + 1..].iter().filter_map(|line| match &line.body {
+        ContextBody::Message(message) => read(message),
+        ContextBody::Event(_) => None,
+    });
+    messages.into_iter().find(is_answer)
+}
+
+/// Whether a message is the answer of a run: not a reference that was fetched, and not what the run said before it
+/// went on in another message or in another context.
+fn is_answer(message: &UiMessage) -> bool {
+    let has = |key| message.metadata().and_then(|metadata| metadata.get(key)).is_some();
+    message.role() == Role::Assistant && !is_reference(message) && !has(MOVED) && !has(SETTLED)
+}
+
+fn read(message: &Object) -> Option<UiMessage> {
+    UiMessage::from_json(Json::Object(message.clone())).ok()
+}

@@ -1,0 +1,273 @@
+//! One message and its reply: the way in for programs that do not accept and run by themselves.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_core::Stream;
+use ship_context::Journal;
+use ship_store::ChatKey;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::reply::find_reply;
+use crate::engine::Agent;
+use crate::error::RunError;
+use crate::events::{LaneWaiting, Listener, RunEvent};
+use crate::inbound::{AcceptedMessage, Inbound};
+use crate::reply::{Outcome, Reply};
+use crate::stop::Stop;
+
+/// How often a chat that another process runs is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(40);
+
+/// A run that has not begun after this time waits for another process, and listeners are told.
+const WAIT_UNTOLD: Duration = Duration::from_secs(1);
+
+impl Agent {
+    /// Sends a message to a chat and waits for the reply.
+    ///
+    /// The message is durable before the model is asked. When another process runs the chat, that process answers,
+    /// and its answer is the reply. A model or a tool that fails is no error: the reply's outcome says so.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// use ship_agent::Agent;
+    ///
+    /// let agent = Agent::builder().build();
+    /// let reply = agent.send(&"api:main".parse()?, "hello").await?;
+    /// assert!(reply.text().ends_with("You said: hello"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the message cannot be accepted ([`RunError::Accept`], [`RunError::Open`]), and as [`Agent::run`]; the
+    /// message is kept then, and the next run answers it.
+    pub async fn send(
+        &self,
+        chat: &ChatKey,
+        message: impl Into<Inbound>,
+    ) -> Result<Reply, RunError> {
+        self.send_until(chat, message, &Stop::default()).await
+    }
+
+    /// As [`Agent::send`], until it is stopped. What was said until then is kept.
+    ///
+    /// # Errors
+    /// As [`Agent::send`].
+    pub async fn send_until(
+        &self,
+        chat: &ChatKey,
+        message: impl Into<Inbound>,
+        stop: &Stop,
+    ) -> Result<Reply, RunError> {
+        let mut message: Inbound = message.into();
+        if message.request_id.is_empty() {
+            message.request_id = format!("req_{:016x}", self.inner.ids.next());
+        }
+        if message.key.is_empty() {
+            // Without a key from outside, every message is a new one.
+            message.key = format!("send:{}", message.request_id);
+        }
+        let accepted = self.accept(chat, message).await?;
+        self.reply_to(chat, &accepted, stop).await
+    }
+
+    /// Sends a message and streams what happens until the reply is there: the chunks of the answer as they come,
+    /// and last the reply itself.
+    ///
+    /// The message is sent and answered whether the stream is read or not; dropping the stream stops nothing.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn stream(&self, chat: &ChatKey, message: impl Into<Inbound>) -> ReplyStream {
+        let (agent, chat, message) = (self.clone(), chat.clone(), message.into());
+        let events = agent.listen(&chat);
+        let stop = Stop::default();
+        let stopped = stop.clone();
+        let sending = tokio::spawn(async move { agent.send_until(&chat, message, &stopped).await });
+        ReplyStream { events, sending: Some(sending), last: None, stop }
+    }
+
+    /// Runs a chat until a message that was accepted is answered, or follows the process that runs it.
+    ///
+    /// A reply without messages means that the message is kept and not answered: it was stopped while it waited
+    /// for another process, or nothing in the chat answers it.
+    ///
+    /// # Errors
+    /// As [`Agent::run`], and [`RunError::Frozen`] when the process that runs the chat does not go on.
+    pub async fn reply_to(
+        &self,
+        chat: &ChatKey,
+        message: &AcceptedMessage,
+        stop: &Stop,
+    ) -> Result<Reply, RunError> {
+        let mut watch = LaneWatch::new(self, chat);
+        loop {
+            let ran = watch.wait(self.run(chat, stop)).await;
+            let outcome = match ran {
+                Ok(outcome) => Some(outcome),
+                // The process that has the lane finds the message in the ledger.
+                Err(error) if error.is_elsewhere() => None,
+                Err(error) => return Err(error),
+            };
+            if let Some(reply) = self.find_reply(chat, message).await? {
+                let is_from_here = matches!(outcome, Some(Some(_)));
+                return Ok(Reply { is_from_here, ..reply });
+            }
+            match outcome {
+                Some(Some(Outcome::Parked)) => return self.parked_reply(chat).await,
+                Some(outcome) => return Ok(Reply::without_answer(outcome)),
+                None => watch.look(LaneWaiting::OtherProcess).await?,
+            }
+            tokio::select! {
+                () = stop.stopped() => return Ok(Reply::without_answer(None)),
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    }
+
+    /// Finds the reply to a message that was accepted; none when it is not answered yet.
+    ///
+    /// # Errors
+    /// When the chat cannot be read.
+    pub async fn find_reply(
+        &self,
+        chat: &ChatKey,
+        message: &AcceptedMessage,
+    ) -> Result<Option<Reply>, RunError> {
+        match self.inner.store.open(chat).await? {
+            Some(chat) => find_reply(&*chat, message).await,
+            None => Ok(None),
+        }
+    }
+
+    /// What a parked run has said so far, with the calls that wait for an answer.
+    async fn parked_reply(&self, chat: &ChatKey) -> Result<Reply, RunError> {
+        let journal = match self.inner.store.open(chat).await? {
+            Some(chat) => Journal::read(&chat.runs().journal().await?),
+            None => None,
+        };
+        let messages = journal.map(|journal| journal.message).into_iter().collect();
+        Ok(Reply { messages, ..Reply::without_answer(Some(Outcome::Parked)) })
+    }
+}
+
+/// Events of a chat from when a message was sent until its reply; see [`Agent::stream`].
+#[derive(Debug)]
+pub struct ReplyStream {
+    events: Listener,
+    sending: Option<JoinHandle<Result<Reply, RunError>>>,
+    last: Option<Result<Reply, RunError>>,
+    stop: Stop,
+}
+
+impl ReplyStream {
+    /// Stops the answer. The stream ends with the reply, which holds what was said until then.
+    pub fn stop(&self) {
+        self.stop.stop();
+    }
+
+    /// Waits for the reply and passes over the events before it.
+    ///
+    /// # Errors
+    /// As [`Agent::send`].
+    pub async fn reply(mut self) -> Result<Reply, RunError> {
+        match (self.last.take(), self.sending.take()) {
+            (Some(reply), _) => reply,
+            (None, Some(sending)) => joined(sending.await),
+            (None, None) => Ok(Reply::without_answer(None)),
+        }
+    }
+}
+
+impl Stream for ReplyStream {
+    type Item = Result<RunEvent, RunError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        // Events first: all of them were told before the reply was there.
+        if let Poll::Ready(Some(event)) = self.events.poll_next(context) {
+            return Poll::Ready(Some(Ok(event)));
+        }
+        if let Some(sending) = &mut self.sending {
+            let reply = joined(ready!(Pin::new(sending).poll(context)));
+            self.sending = None;
+            self.last = Some(reply);
+        }
+        if let Some(event) = self.events.try_next() {
+            return Poll::Ready(Some(Ok(event)));
+        }
+        let last = self.last.take();
+        Poll::Ready(last.map(|reply| reply.map(|reply| RunEvent::Reply(Box::new(reply)))))
+    }
+}
+
+/// Hands on a panic of the task that sent the message.
+fn joined(
+    ended: Result<Result<Reply, RunError>, tokio::task::JoinError>,
+) -> Result<Reply, RunError> {
+    match ended {
+        Ok(reply) => reply,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime shuts down: the message is kept, and nobody waits any more.
+            Err(_) => Ok(Reply::without_answer(None)),
+        },
+    }
+}
+
+/// Watches the process that runs the chat, and tells listeners of it while a reply waits for it.
+struct LaneWatch<'a> {
+    agent: &'a Agent,
+    chat: &'a ChatKey,
+    listener: Listener,
+    until: Instant,
+    /// What listeners were told: nothing, or whether the process is frozen.
+    told: Option<bool>,
+}
+
+impl<'a> LaneWatch<'a> {
+    fn new(agent: &'a Agent, chat: &'a ChatKey) -> Self {
+        let listener = agent.listen(chat);
+        Self { agent, chat, listener, until: Instant::now() + WAIT_UNTOLD, told: None }
+    }
+
+    /// Waits for a run. One that tells anything has begun, and listeners know.
+    async fn wait<T>(&mut self, running: impl Future<Output = T>) -> T {
+        let mut running = std::pin::pin!(running);
+        loop {
+            tokio::select! {
+                result = &mut running => return result,
+                Some(_) = self.listener.next() => self.told = self.told.or(Some(false)),
+                () = tokio::time::sleep_until(self.until), if self.told.is_none() => {
+                    // An error here is met again by the run itself.
+                    let _ = self.look(LaneWaiting::Lane).await;
+                }
+            }
+        }
+    }
+
+    /// Looks at the process that has the lane and tells listeners what is new: `otherwise`, unless the process is
+    /// frozen. One that was frozen at the last look too is an error.
+    async fn look(&mut self, otherwise: LaneWaiting) -> Result<(), RunError> {
+        let holder = match self.agent.inner.store.open(self.chat).await? {
+            Some(chat) => chat.lane_holder().await?,
+            None => None,
+        };
+        let inner = &self.agent.inner;
+        let deadline_ms = inner.rules.tool_deadline.as_millis() as u64;
+        let now = inner.clock.now();
+        let frozen = holder.filter(|holder| holder.is_frozen(now, deadline_ms)).map(Box::new);
+        let tell = |waiting| inner.hub.tell(self.chat, &RunEvent::Waiting(waiting));
+        match (&frozen, self.told) {
+            (Some(holder), Some(true)) => return Err(RunError::Frozen(holder.clone())),
+            (Some(holder), _) => tell(LaneWaiting::FrozenProcess(holder.clone())),
+            (None, None) => tell(otherwise),
+            (None, Some(_)) => {}
+        }
+        self.told = Some(frozen.is_some());
+        Ok(())
+    }
+}
