@@ -1,20 +1,20 @@
-//! The example `conversations` does what it says.
+//! The examples do what they say.
 
 #![expect(clippy::unwrap_used, reason = "an example that cannot be run fails the test")]
 
 use std::path::Path;
 use std::process::Command;
 
-/// Runs the example, built now: cargo builds it for some ways of running tests and not for others.
-fn run(folder: &Path) -> String {
+/// Runs an example, built now: cargo builds it for some ways of running tests and not for others.
+fn run(example: &str, arguments: &[&Path]) -> String {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["run", "--quiet", "-p", "ship-agent", "--example", "conversations"]);
+    cargo.args(["run", "--quiet", "-p", "ship-agent", "--example", example]);
     if profile.ends_with("release") {
         cargo.arg("--release");
     }
-    let output = cargo.arg("--target-dir").arg(profile.parent().unwrap()).arg("--").arg(folder);
+    let output = cargo.arg("--target-dir").arg(profile.parent().unwrap()).arg("--").args(arguments);
     let output = output.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -34,7 +34,7 @@ fn outline(path: &Path) -> Vec<String> {
 #[test]
 fn the_example_talks_in_memory_in_a_file_loads_it_again_and_forks_it() {
     let folder = tempfile::tempdir().unwrap();
-    let told = run(folder.path());
+    let told = run("conversations", &[folder.path()]);
     let who = "I am the offline model, a small stand-in without a language model.";
     let expected = format!(
         "in memory: {who} You said: Hello!\n\
@@ -53,4 +53,23 @@ fn the_example_talks_in_memory_in_a_file_loads_it_again_and_forks_it() {
     let fork = outline(&folder.path().join("task-001-retry.jsonl"));
     assert_eq!(fork[..4], before);
     assert_eq!(fork[4..], ["m005 user", "m006 assistant"]);
+}
+
+const WHO: &str = "I am the offline model, a small stand-in without a language model.";
+
+#[test]
+fn an_agent_has_a_tool_of_its_own() {
+    let told = run("own_tool", &[]);
+    assert_eq!(told, format!("{WHO} The tools answered:\n- weather: It rains in Hamburg.\n"));
+}
+
+#[test]
+fn an_answer_is_printed_as_it_comes() {
+    assert_eq!(run("stream", &[]), format!("{WHO} You said: Tell me of the sea.\n[Done]\n"));
+}
+
+#[test]
+fn a_store_of_ones_own_is_asked_for_the_chat() {
+    let told = run("custom_store", &[]);
+    assert!(told.starts_with(&format!("{WHO} You said: hello\nchats were opened ")), "{told}");
 }
