@@ -13,10 +13,10 @@ use std::time::Duration;
 use ship_agent::{Agent, CallAnswer, ContextOperation, OperationOutcome, Outcome, RunError};
 
 use super::context::{self, ContextRequest};
-use super::frozen::{FrozenHolder, is_elsewhere, not_done};
+use super::frozen::{FrozenHolder, not_done};
 use super::interrupt::{Interrupt, unless_left};
 use super::news::News;
-use super::turn::{AcceptResult, Ended, MessageExchange, Waiting};
+use super::turn::{AcceptResult, MessageExchange};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -229,8 +229,8 @@ impl ChatScreen<'_> {
         }
     }
 
-    fn screen(&self) -> Screen {
-        Screen::new(self.agent.listen(&self.session.chat))
+    fn screen(&self) -> Screen<'_> {
+        Screen::new(self.session, self.agent.listen(&self.session.chat))
     }
 
     async fn resume(&mut self) -> Result<ChatAction, Failure> {
@@ -241,15 +241,14 @@ impl ChatScreen<'_> {
     /// Does the work that is left, unless another process is doing it: the person need not wait for that.
     async fn left_to_do(&self) -> Result<Option<Outcome>, Failure> {
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
-        let mut waiting = Waiting::new(self.session, self.agent.listen(&self.session.chat));
-        let running = waiting.told(self.agent.run_now(&self.session.chat, &interrupt.stop));
+        let running = self.agent.run_now(&self.session.chat, &interrupt.stop);
         match interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()? {
             None => {
                 screen.cut()?;
                 self.note("(what was left to do is left for the next time)")?;
             }
             // Lines typed here are accepted all the same.
-            Some(Err(error)) if is_elsewhere(&error) => {
+            Some(Err(error)) if error.is_elsewhere() => {
                 match FrozenHolder::of(self.session).await? {
                     Some(frozen) => self.tell(frozen.failure("what you say is kept"))?,
                     None => self.note(
@@ -280,7 +279,7 @@ impl ChatScreen<'_> {
             }
             Err(failure) => return Err(failure),
         };
-        let running = turn.run(&accepted, &interrupt);
+        let running = turn.reply(&accepted, &interrupt);
         let ended = interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()?;
         let ended = match ended.transpose() {
             // A person can deal with the other process and continue here; a pipe would only wait at each line.
@@ -290,22 +289,25 @@ impl ChatScreen<'_> {
             }
             ended => ended?,
         };
-        match ended {
-            None => {
-                screen.cut()?;
-                self.note("(your message is kept)")?;
+        let Some(reply) = ended else {
+            screen.cut()?;
+            self.note("(your message is kept)")?;
+            return Ok(ChatAction::Listen);
+        };
+        match reply {
+            Some(reply) if reply.is_from_here && !reply.is_left() => {
+                return self.settle(Some(reply.outcome)).await;
             }
-            Some(Ended::Left) => self.note("(your message is kept)")?,
-            Some(Ended::Here(outcome)) => return self.settle(outcome).await,
-            Some(Ended::Elsewhere(message)) => {
-                // The context of the answer is reported before the answer.
+            Some(reply) if !reply.messages.is_empty() => {
+                // Where the answer was given is told before it.
                 self.tell_news().await?;
-                for message in turn.said_before(&accepted).await?.iter().chain([&message]) {
+                for message in &reply.messages {
                     for text in told(message, self.session.project.settings()) {
                         output::line(&told::shown(&text))?;
                     }
                 }
             }
+            Some(_) | None => self.note("(your message is kept)")?,
         }
         Ok(ChatAction::Listen)
     }

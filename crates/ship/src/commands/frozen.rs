@@ -1,7 +1,7 @@
 //! Detects a process that holds a chat and will not release it by itself.
 
 use ship_agent::RunError;
-use ship_store::{Busy, Holder, LaneError, Right, StorageError};
+use ship_store::{Busy, Holder, LaneHolder, StorageError, Timestamp};
 
 use crate::failure::Failure;
 use crate::session::Session;
@@ -20,11 +20,13 @@ impl FrozenHolder {
         let Some(found) = chat.lane_holder().await? else { return Ok(None) };
         let deadline_ms = session.project.settings().context.run.tool_deadline_ms;
         let now = session.now();
+        Ok(found.is_frozen(now, deadline_ms).then(|| Self::new(&found, now)))
+    }
+
+    pub(crate) fn new(found: &LaneHolder, now: Timestamp) -> Self {
         let quiet = found.last_write.map_or(0, |wrote| now.millis() - wrote.millis());
         let quiet_ms = u64::try_from(quiet).unwrap_or(0);
-        let is_stopped = found.is_stopped;
-        let frozen = found.is_frozen(now, deadline_ms);
-        Ok(frozen.then_some(Self { holder: found.holder, is_stopped, quiet_ms }))
+        Self { holder: found.holder.clone(), is_stopped: found.is_stopped, quiet_ms }
     }
 
     /// Returns the stopped process that an error names.
@@ -75,8 +77,12 @@ pub(crate) fn not_accepted(error: RunError) -> Failure {
 }
 
 /// Makes the failure to answer an accepted message.
-pub(crate) fn not_answered(error: RunError) -> Failure {
-    match FrozenHolder::in_error(&error) {
+pub(crate) fn not_answered(error: RunError, now: Timestamp) -> Failure {
+    let frozen = match &error {
+        RunError::Frozen(holder) => Some(FrozenHolder::new(holder, now)),
+        error => FrozenHolder::in_error(error),
+    };
+    match frozen {
         Some(frozen) => frozen.failure(KEPT),
         None => Failure::from(error).kept(),
     }
@@ -94,13 +100,7 @@ pub(crate) fn not_done(error: RunError) -> Failure {
 }
 
 /// Says what happens to a message that a frozen process keeps from being answered.
-pub(crate) const KEPT: &str = "your message is kept, but there is no answer yet";
-
-/// Whether an error only says that another process runs the chat.
-pub(crate) fn is_elsewhere(error: &RunError) -> bool {
-    let stopped_writer = busy(error).is_some_and(|it| it.right == Right::Write && it.is_stopped);
-    matches!(error, RunError::Lane(LaneError::Storage(StorageError::Busy(_)))) && !stopped_writer
-}
+const KEPT: &str = "your message is kept, but there is no answer yet";
 
 fn busy(error: &RunError) -> Option<&Busy> {
     match error.storage()? {
@@ -115,7 +115,7 @@ pub(crate) async fn or_frozen<T>(
     running: impl Future<Output = Result<T, RunError>>,
 ) -> Result<T, Failure> {
     match running.await {
-        Err(error) if is_elsewhere(&error) => match FrozenHolder::of(session).await? {
+        Err(error) if error.is_elsewhere() => match FrozenHolder::of(session).await? {
             Some(frozen) => Err(frozen.failure("nothing was done")),
             None => Err(error.into()),
         },
@@ -128,7 +128,7 @@ pub(crate) async fn or_frozen<T>(
 mod tests {
     use std::process::ExitCode;
 
-    use ship_store::{AcceptError, AppendError, Timestamp};
+    use ship_store::{AcceptError, AppendError, LaneError, Right};
 
     use super::*;
 
@@ -148,7 +148,8 @@ mod tests {
         let accept = not_accepted(AcceptError::Storage(stopped_writer()).into());
         assert!(accept.sentence().ends_with("is stopped; your message is not kept"), "{accept:?}");
         assert_eq!(accept.exit_code(), ExitCode::FAILURE);
-        let append = not_answered(AppendError::Storage(stopped_writer()).into());
+        let append =
+            not_answered(AppendError::Storage(stopped_writer()).into(), Timestamp::from_millis(0));
         let kept = "is stopped; your message is kept, but there is no answer yet";
         assert!(append.sentence().ends_with(kept), "{append:?}");
         assert_eq!(append.exit_code(), ExitCode::from(3));
@@ -161,6 +162,6 @@ mod tests {
 
     #[test]
     fn a_run_does_not_follow_a_stopped_writer() {
-        assert!(!is_elsewhere(&LaneError::Storage(stopped_writer()).into()));
+        assert!(!RunError::from(LaneError::Storage(stopped_writer())).is_elsewhere());
     }
 }

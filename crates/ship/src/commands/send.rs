@@ -4,7 +4,7 @@ use std::io::Read;
 use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::{Agent, Listener, Outcome, RunEvent};
+use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent};
 use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
 use ship_store::ContextId;
@@ -12,7 +12,7 @@ use ship_store::ContextId;
 use super::context::in_shell;
 use super::interrupt::{Interrupt, break_line};
 use super::news::News;
-use super::turn::{AcceptResult, Ended, MessageExchange, Notice, OwnEntry, notice};
+use super::turn::{AcceptResult, MessageExchange, Notice, notice, tell_waiting};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -28,34 +28,8 @@ pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-/// An answer, with what was said before the run moved to another context.
-pub(super) struct SendAnswer {
-    before: Vec<UiMessage>,
-    message: UiMessage,
-    /// The context in which the answer was stopped, if the chat has left it.
-    left: Option<ContextId>,
-}
-
-impl SendAnswer {
-    async fn of(
-        turn: &MessageExchange<'_>,
-        to: &OwnEntry,
-        message: UiMessage,
-    ) -> Result<Self, Failure> {
-        let left = match End::of(&message) {
-            End::Stopped => turn.context_left(to).await?,
-            End::Whole | End::Failed(_) => None,
-        };
-        Ok(Self { before: turn.said_before(to).await?, message, left })
-    }
-}
-
 /// Sends a message and waits for the answer.
-pub(super) async fn answer(
-    session: &Session,
-    agent: &Agent,
-    text: &str,
-) -> Result<SendAnswer, Failure> {
+pub(super) async fn answer(session: &Session, agent: &Agent, text: &str) -> Result<Reply, Failure> {
     let turn = MessageExchange::new(session, agent);
     let interrupt = Interrupt::default();
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
@@ -65,7 +39,7 @@ pub(super) async fn answer(
         return Err(not_known_to_be_kept());
     };
     let listener = agent.listen(&session.chat);
-    let followed = tell_notices(session, listener, turn.run(&accepted, &interrupt));
+    let followed = tell_notices(session, listener, turn.reply(&accepted, &interrupt));
     let ended = interrupt.heeded(followed).await;
     for line in news.read().await? {
         output::notice(&in_shell(&line, &session.same));
@@ -73,19 +47,19 @@ pub(super) async fn answer(
     if interrupt.was_asked() {
         break_line();
     }
-    let outcome = match ended.transpose()? {
-        Some(Ended::Elsewhere(message)) => return SendAnswer::of(&turn, &accepted, message).await,
-        Some(Ended::Here(outcome)) => outcome,
-        Some(Ended::Left) | None => None,
+    let reply = match ended.transpose()?.flatten() {
+        Some(reply) => Some(reply),
+        // A person who leaves sees what was said until then.
+        None => agent.find_reply(&session.chat, &accepted).await?,
     };
-    match turn.answered(&accepted).await? {
-        Some(message) => SendAnswer::of(&turn, &accepted, message).await,
-        None if outcome == Some(Outcome::Parked) => {
+    match reply {
+        Some(reply) if reply.outcome == Outcome::Parked => {
             let sentence =
                 "your message is kept, but the agent waits for an answer about a tool first";
             Err(Failure::new("waiting", sentence).hint("`ship chat` asks for it"))
         }
-        None => Err(Failure::new("no_answer", "your message is kept, but there is no answer yet")
+        Some(reply) if !reply.messages.is_empty() => Ok(reply),
+        _ => Err(Failure::new("no_answer", "your message is kept, but there is no answer yet")
             .hint("`ship chat` goes on with it; `ship history` shows it")),
     }
 }
@@ -98,24 +72,23 @@ pub(super) fn not_known_to_be_kept() -> Failure {
 
 /// Prints an answer. A failed or stopped answer is a failure here too, after its text is printed: half an answer
 /// must not pass for a whole one.
-pub(super) fn print(session: &Session, answer: &SendAnswer) -> Result<(), Failure> {
-    let message = &answer.message;
-    let end = End::of(message);
+pub(super) fn print(session: &Session, reply: &Reply) -> Result<(), Failure> {
+    let Some(answer) = reply.answer() else { return Ok(()) };
+    let end = End::of(answer);
     if session.json && end == End::Whole {
-        return output::json(&message.to_json());
+        return output::json(&answer.to_json());
     }
     let settings = session.project.settings();
     let mut said: Vec<String> =
-        answer.before.iter().flat_map(|before| told(before, settings)).collect();
-    said.extend(told(message, settings));
+        reply.messages.iter().flat_map(|message| told(message, settings)).collect();
     said.retain(|text| Some(text.as_str()) != end.words());
     if !session.json {
         said.iter().try_for_each(|text| output::line(&told::shown(text)))?;
     }
     match end {
         End::Whole => Ok(()),
-        End::Stopped => Err(stopped(session, said.is_empty(), answer.left.as_ref())),
-        End::Failed(sentence) => Err(failed(message, sentence)),
+        End::Stopped => Err(stopped(session, said.is_empty(), reply.left_context.as_ref())),
+        End::Failed(sentence) => Err(failed(answer, sentence)),
     }
 }
 
@@ -151,7 +124,14 @@ async fn tell_notices<T>(
         tokio::select! {
             result = &mut running => return result,
             Some(event) = listener.next() => {
-                let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
+                let part = match &event {
+                    RunEvent::Chunk(Chunk::Data(part)) => part,
+                    RunEvent::Waiting(waiting) => {
+                        tell_waiting(session, waiting);
+                        continue;
+                    }
+                    _ => continue,
+                };
                 match notice(part) {
                     Some(Notice::Context(line)) => output::notice(&in_shell(line, &session.same)),
                     // A compaction is no reason to worry; waiting for a provider may be.

@@ -8,15 +8,17 @@ use ship_message::Chunk;
 
 use crate::commands::context::dim_line;
 use crate::commands::interrupt::Interrupt;
-use crate::commands::turn::{Notice, notice};
+use crate::commands::turn::{Notice, notice, tell_waiting};
 use crate::failure::Failure;
 use crate::markdown::Markdown;
 use crate::output;
+use crate::session::Session;
 use crate::style::Style;
 use crate::told;
 
 /// Shows the events of one run.
-pub(super) struct Screen {
+pub(super) struct Screen<'a> {
+    session: &'a Session,
     listener: Listener,
     style: Style,
     markdown: Markdown,
@@ -24,10 +26,10 @@ pub(super) struct Screen {
     mid_line: bool,
 }
 
-impl Screen {
-    pub(super) fn new(listener: Listener) -> Self {
+impl<'a> Screen<'a> {
+    pub(super) fn new(session: &'a Session, listener: Listener) -> Self {
         let style = Style::of_stdout();
-        Self { listener, style, markdown: Markdown::of_stdout(), mid_line: false }
+        Self { session, listener, style, markdown: Markdown::of_stdout(), mid_line: false }
     }
 
     /// Shows events until `running` ends, and returns its result.
@@ -112,10 +114,11 @@ impl Screen {
                 self.new_line()?;
                 output::line(&told::shown(text))
             }
-            RunEvent::Chunk(_)
-            | RunEvent::Ended { .. }
-            | RunEvent::Waiting(_)
-            | RunEvent::Reply(_) => Ok(()),
+            RunEvent::Waiting(waiting) => {
+                tell_waiting(self.session, waiting);
+                Ok(())
+            }
+            RunEvent::Chunk(_) | RunEvent::Ended { .. } | RunEvent::Reply(_) => Ok(()),
         }
     }
 
