@@ -8,7 +8,7 @@ use crate::world::{World, assert_says, both};
 type Case = (fn() -> Answer, &'static str);
 
 const TOOL: &str = "chat_send";
-const NEEDS_TEXT: &str = "the input needs `text`";
+const NEEDS_TEXT: &str = "the input cannot be read: missing field `text`";
 
 const CASES: &[Case] = &[
     (|| faults::invalid_arguments(TOOL), "The input of the call is "),
