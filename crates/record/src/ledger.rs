@@ -58,8 +58,7 @@ pub enum LedgerBody {
 
 /// Finds the answered messages from the ledger alone. The caller passes the lines in order.
 ///
-/// The answers of older programs have no [`ANSWERS_TO`]. They name the request of the last answered message
-/// instead.
+/// The answers of older programs have no [`ANSWERS_TO`], but name the request of the last answered message.
 #[derive(Debug, Default)]
 pub struct AnsweredEntries {
     asked: HashMap<String, LedgerSeq>,

@@ -1,4 +1,4 @@
-//! A chat and its lane: what anyone may do, and what only the holder of the lane may do.
+//! A chat and its lane: the operations that are open to all callers, and those of the lane's holder.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
 
 /// One chat: its logs, and the lane that one run at a time may hold.
 pub trait Chat: Send + Sync {
-    /// Returns its key.
+    /// Returns the key of the chat.
     fn key(&self) -> &ChatKey;
 
     /// Returns its context log.
@@ -22,32 +22,33 @@ pub trait Chat: Send + Sync {
     /// Returns its ledger.
     fn ledger(&self) -> &dyn Ledger;
 
-    /// Returns what runs have written beside the context.
+    /// Returns the journal and the records of model calls.
     fn runs(&self) -> &dyn RunRecords;
 
-    /// Returns what was derived from its logs.
+    /// Returns the files that are derived from its logs.
     fn derived(&self) -> &dyn DerivedFiles;
 
-    /// Returns what it is about.
+    /// Returns the channel and the delivery target of the chat.
     fn about(&self) -> StoreFuture<'_, About, ReadError>;
 
-    /// Says anew what it is about.
+    /// Replaces the channel and the delivery target of the chat.
     fn set_about(&self, about: About) -> StoreFuture<'_, (), OpenError>;
 
-    /// Takes the lane, for a run, waiting up to `lock.waitMs`. `purpose` is told to who is refused.
+    /// Takes the lane for a run, and waits up to `lock.waitMs` for it. A caller that is refused meanwhile
+    /// reads the `purpose` in its error.
     fn lane(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError>;
 
-    /// Takes the lane if it is free, and waits for nobody.
+    /// Takes the lane if it is free, and fails at once otherwise.
     fn lane_now(&self, purpose: &str) -> StoreFuture<'_, Arc<dyn Lane>, LaneError>;
 
-    /// Looks at the process that noted last that it holds the lane; `None` if there is no note, or if the store has
-    /// no processes to tell of.
+    /// Returns the last process that noted that it holds the lane; `None` if there is no note, or if the store
+    /// does not know processes.
     fn lane_holder(&self) -> StoreFuture<'_, Option<LaneHolder>, ReadError> {
         Box::pin(async { Ok(None) })
     }
 
-    /// Reads what decides what is to be done about the chat, with the first `limit` lines that the context
-    /// has not read of the ledger. A store that has them in one place gives them in one go.
+    /// Reads everything that decides the next action in the chat, with the first `limit` lines of the ledger behind
+    /// the context's inbox cursor. A store can implement this with a single read.
     fn state(&self, limit: usize) -> StoreFuture<'_, ChatState, ReadError> {
         Box::pin(async move {
             let view = self.log().view().await?;
@@ -61,22 +62,22 @@ pub trait Chat: Send + Sync {
         })
     }
 
-    /// Lists what is not as it should be. Changes nothing.
+    /// Lists the problems of the stored chat, without changing it.
     fn verify(&self) -> StoreFuture<'_, Vec<StorageProblem>, ReadError>;
 
-    /// Sets aside what is torn or left over and says what it did. Deletes nothing that was acknowledged.
+    /// Sets aside torn and leftover data, and returns the repairs. It deletes no acknowledged data.
     fn repair(&self) -> StoreFuture<'_, Vec<StorageProblem>, StorageError>;
 
-    /// Writes down that a person has seen these problems, which cannot be healed: from then on a verification
+    /// Records that a person has seen these problems, which cannot be healed. From then on, a verification
     /// shows them as known.
     fn acknowledge(&self, problems: Vec<StorageProblem>) -> StoreFuture<'_, (), StorageError>;
 }
 
-/// The right to run the agent on a chat. It ends when this is dropped.
+/// The right to run the agent on a chat. It ends when this value is dropped.
 pub trait Lane: Send + Sync {
     /// Appends to the context log, all or nothing, if it still ends at `expected`.
     ///
-    /// A message that is there already with the same content adds nothing.
+    /// A message that is already there with the same content is not added again.
     fn append(
         &self,
         batch: Vec<NewLine>,
@@ -86,45 +87,45 @@ pub trait Lane: Send + Sync {
     /// Seals the context log and puts a new one in its place.
     fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError>;
 
-    /// Takes the lines of a sealed log away for good, on behalf of `by`. Its name and its head stay, and what was
-    /// there to tell: when, how many lines, by what. One that was purged before stays as it is. Blobs stay.
+    /// Removes the lines of a sealed log for good, on behalf of `by`. Its name, its head and a record of the purge
+    /// stay, and so do blobs. A log that was purged before is not changed.
     fn purge(&self, log: &SealedName, by: &str) -> StoreFuture<'_, Purged, PurgeError>;
 
-    /// Records what became of platform messages.
+    /// Records new states of platform messages in the ledger.
     fn deliver(&self, states: Vec<Delivery>) -> StoreFuture<'_, LedgerSeq, AcceptError>;
 
-    /// Begins the journal of a run, which replaces that of the run before.
+    /// Begins the journal of a run, which replaces the journal before it.
     fn begin_journal(&self, about: Object) -> StoreFuture<'_, (), StorageError>;
 
-    /// Adds to the journal of the run.
+    /// Adds parts to the journal of the run.
     fn journal(&self, parts: Vec<Object>, when: Synced) -> StoreFuture<'_, (), StorageError>;
 
-    /// Records a model call. Not synced: it explains, and nothing depends on it.
+    /// Records a model call. The record is not synced, because it only explains and no decision depends on it.
     fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError>;
 }
 
-/// When what is written to a journal is on disk.
+/// The time at which lines of a journal are on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Synced {
-    /// Before the operation returns: for what must not happen twice.
+    /// The lines are on disk before the operation returns: for effects that must not happen twice.
     Now,
-    /// With the next sync: it survives a killed process, not a power cut.
+    /// The lines are on disk with the next sync: they survive the kill of the process, but not a power cut.
     Later,
 }
 
-/// What a chat is about: where it lives and how to reach it.
+/// The channel of a chat, and its address there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct About {
-    /// `terminal`, `http` or `telegram`.
+    /// The channel: `terminal`, `http` or `telegram`.
     pub channel: Option<String>,
-    /// The delivery target, as the channel knows it.
+    /// The delivery target, in the form of the channel.
     pub target: Option<Json>,
 }
 
-/// What decides what is to be done about a chat.
+/// Everything that decides the next action in a chat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatState {
-    /// What it is about.
+    /// The channel and the delivery target.
     pub about: About,
     /// The active context; `None` before the first.
     pub view: Option<View>,

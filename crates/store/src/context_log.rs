@@ -1,10 +1,10 @@
-//! The context log of a chat, as anyone may read it.
+//! Reads the context log of a chat, for which no lane is needed.
 
 use crate::{MessageId, MessagePlace, ReadError, SealedLog, SealedName, Seq, StoreFuture, View};
 
-/// What the model works in: the live log and the sealed ones behind it.
+/// The logs with the messages that the model works with: the live log and the sealed ones before it.
 pub trait ContextLog: Send + Sync {
-    /// Returns what the log can do beyond holding messages.
+    /// Returns the features of the log beyond holding messages.
     fn features(&self) -> LogFeatures {
         LogFeatures::ALL
     }
@@ -12,14 +12,14 @@ pub trait ContextLog: Send + Sync {
     /// Reads the active context; `None` before the first.
     fn view(&self) -> StoreFuture<'_, Option<View>, ReadError>;
 
-    /// Lists the sealed logs that the active one goes back to, the newest first.
+    /// Lists the sealed logs before the live one, the newest first.
     ///
-    /// To read everything while others write, read the view first and then this: a log that is sealed in
-    /// between is then in both, and none is missed.
+    /// To read everything while other processes write, read the view first and this list after it: a log that is
+    /// sealed in between is then in both, and none is missed.
     fn sealed(&self) -> StoreFuture<'_, Vec<SealedLog>, ReadError>;
 
-    /// Lists up to `limit` of them that are before `before` (or before the live log), the newest first. Costs
-    /// what it lists, however many there are.
+    /// Lists up to `limit` sealed logs before `before` (or before the live log), the newest first. The cost depends
+    /// on the listed logs alone.
     fn sealed_logs(
         &self,
         before: Option<SealedName>,
@@ -34,7 +34,7 @@ pub trait ContextLog: Send + Sync {
         })
     }
 
-    /// Returns the sealed log that has a line, as the names tell: no log is opened.
+    /// Finds the sealed log with a line by the names of the logs, without opening one.
     fn sealed_with(&self, seq: Seq) -> StoreFuture<'_, Option<SealedName>, ReadError> {
         Box::pin(async move {
             let names = self.sealed().await?.into_iter().map(|log| log.name);
@@ -42,8 +42,8 @@ pub trait ContextLog: Send + Sync {
         })
     }
 
-    /// Finds the newest log that has a message of this id: the live one, then the sealed ones of all contexts,
-    /// the newest first; only sealed ones before `before` if that is given. Costs what is read until then.
+    /// Finds the newest log that has a message with this id. It searches the live log and then the sealed logs of all
+    /// contexts, the newest first; with `before`, only the sealed logs before that one.
     fn find(
         &self,
         id: &MessageId,
@@ -66,10 +66,10 @@ pub trait ContextLog: Send + Sync {
         })
     }
 
-    /// Reads a sealed log as the context it was. One that was purged is an error that says so.
+    /// Reads a sealed log as the context that it was. A purged log is an error of its own.
     fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError>;
 
-    /// Reads a sealed log; `None` if it was purged or nothing can be read of it, and only what is left matters.
+    /// Reads a sealed log; `None` if it was purged, or if nothing of it can be read.
     fn sealed_view_if_left(&self, name: &SealedName) -> StoreFuture<'_, Option<View>, ReadError> {
         let name = name.clone();
         Box::pin(async move {
@@ -82,21 +82,21 @@ pub trait ContextLog: Send + Sync {
     }
 }
 
-/// What a context log can do beyond holding messages.
+/// The features of a context log beyond holding messages.
 ///
-/// The log of a chat can do all of it. A conversation is a file for other programs, whose lines leave some of it out.
+/// The log of a chat has all of them. A conversation is a file for other programs, and its lines have no place for
+/// some of this data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogFeatures {
-    /// It holds events between the messages, such as which outputs are not shown any more.
+    /// The log holds events between the messages, such as the list of outputs that are not shown any more.
     pub holds_events: bool,
-    /// It holds the metadata of a message as it was given: the run and the request that it belongs to, and whether
-    /// it is only a part of an answer.
+    /// The log holds the metadata of a message unchanged: its run, its request, and whether it is a partial answer.
     pub holds_metadata: bool,
-    /// A rotation makes it shorter.
+    /// A rotation makes the log shorter.
     pub shrinks: bool,
 }
 
 impl LogFeatures {
-    /// All that a log can do.
+    /// The features of a log that has all of them.
     pub const ALL: Self = Self { holds_events: true, holds_metadata: true, shrinks: true };
 }

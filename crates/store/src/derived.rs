@@ -1,4 +1,4 @@
-//! What is derived from the logs of a chat, and can be made anew.
+//! Files that are derived from the logs of a chat, and can be made again from them.
 
 use ship_message::json::Object;
 
@@ -6,37 +6,37 @@ use crate::{ContextId, Position, ReadError, StorageError, StoreFuture};
 
 /// The files that are derived from the logs of a chat.
 pub trait DerivedFiles: Send + Sync {
-    /// Reads derived state; `None` if there is none or it cannot be read: make it anew.
+    /// Reads derived state; `None` if it is missing or cannot be read, so that the caller makes it again.
     fn read(&self, which: Derived) -> StoreFuture<'_, Option<DerivedState>, ReadError>;
 
     /// Writes derived state.
     fn put(&self, which: Derived, state: DerivedState) -> StoreFuture<'_, (), StorageError>;
 
-    /// Takes derived state away, if it is there.
+    /// Removes derived state, if it is there.
     fn remove(&self, which: Derived) -> StoreFuture<'_, (), StorageError>;
 
-    /// Lists the contexts that have a snapshot, [`Derived::Context`]; none is opened.
+    /// Lists the contexts that have a snapshot, [`Derived::Context`], without opening one.
     fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError>;
 }
 
-/// Which derived state.
+/// The kind of derived state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Derived {
-    /// Compaction cursor and time, sizes, token totals.
+    /// The cursor and the time of the last compaction, with sizes and token totals.
     Meta,
-    /// What `chat_context_list` shows.
+    /// The list of archived contexts that `chat_context_list` shows.
     ContextIndex,
-    /// A snapshot of an archived context.
+    /// The snapshot of an archived context.
     Context(ContextId),
 }
 
 /// Derived state and the place in the log that it was derived from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DerivedState {
-    /// The state.
+    /// The derived state itself.
     pub value: Object,
-    /// Where the log ended.
+    /// The end of the log from which it was derived.
     pub position: Position,
-    /// The checksum of the line there, so that another log of the same length is told apart.
+    /// The checksum of the last line, which distinguishes another log of the same length.
     pub crc: u32,
 }

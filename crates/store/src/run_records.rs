@@ -1,4 +1,4 @@
-//! What runs write beside the context.
+//! Reads the records that runs write beside the context.
 
 use ship_message::json::Object;
 

@@ -2,5 +2,5 @@
 
 use std::pin::Pin;
 
-/// What an operation of the store gives, later.
+/// The future of an operation, which may borrow the store.
 pub type StoreFuture<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;

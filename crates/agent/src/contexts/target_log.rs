@@ -47,8 +47,7 @@ impl TargetLog {
 }
 
 impl OperationInProgress<'_> {
-    /// Returns the log that an operation publishes, or the refusal. An operation that stays in the context
-    /// publishes none.
+    /// Returns the log that an operation publishes, or the refusal. Only an operation that leaves publishes one.
     pub(super) async fn target(
         &self,
         wanted: &ContextOperation,
