@@ -1,11 +1,11 @@
 //! An agent in a conversation: in memory, or in a file that other programs read.
 //!
-//! An agent talks in memory until it is given a file. [`Agent::new_conversation`],
-//! [`Agent::load_conversation`] and [`Agent::fork_conversation`] move it between files, each a
-//! [`Conversation`]; [`Agent::conversation`] is the one it is in.
+//! The conversation of an agent is in memory until it is given a file. [`Agent::new_conversation`],
+//! [`Agent::load_conversation`] and [`Agent::fork_conversation`] move the agent between files, each a
+//! [`Conversation`]; [`Agent::conversation`] returns the current one.
 //!
-//! The engine is that of chats. A conversation is a chat in a store of its own, whose context is the
-//! conversation and whose ledger and journal are in memory.
+//! The engine is that of chats. A conversation is a chat in a store of its own. The file of the conversation is its
+//! context; its ledger and journal are in memory.
 
 mod active_conversation;
 mod error;
@@ -28,19 +28,17 @@ use crate::stop::Stop;
 
 /// An agent in a conversation, in memory or in a file.
 ///
-/// What is said is on disk before the model is asked, and the answer, with all its steps and the tools'
-/// results, when [`ConversationHandle::send`] returns. Messages and active skills are there again when the file is loaded.
-/// One agent at a time is in a file. What is being said is answered where it was said, wherever the agent
-/// goes meanwhile.
+/// A message is on disk before the model is asked. The answer, with all its steps and the results of tools, is on
+/// disk when [`ConversationHandle::send`] returns. Loading a file restores messages and active skills. Only one agent
+/// at a time uses a file. A message is answered in its conversation, even if the agent moves to another meanwhile.
 ///
-/// A conversation has no journal. An agent that is killed while it answers leaves the question without an
-/// answer, and the next thing that is said is answered together with it; what tools had done by then is not
-/// in the file.
+/// A conversation has no journal. If an agent is killed while it answers, the question stays without an answer, and
+/// the next message is answered together with it. The effects of tools until then are not in the file.
 impl Agent {
     /// Begins a conversation in a new file, with the folders above it.
     ///
     /// # Errors
-    /// When there is something at the path already, or no file can be made there.
+    /// Fails if the path is taken already, or no file can be made there.
     pub async fn new_conversation(&self, path: impl AsRef<Path>) -> Result<(), ConversationError> {
         let mut current = self.current.lock().await;
         let (path, clock) = (path.as_ref().to_owned(), Arc::clone(&self.inner.clock));
@@ -49,11 +47,11 @@ impl Agent {
         Ok(())
     }
 
-    /// Goes on with the conversation in a file: its messages and its active skills. Tells what was cut
-    /// aside, if a crash had left a line half written.
+    /// Continues the conversation in a file, with its messages and active skills. Returns the repair, if a crash had
+    /// left a line half written.
     ///
     /// # Errors
-    /// When there is none, it is damaged, or somebody else has it open.
+    /// Fails if there is no such file, it is damaged, or another process has it open.
     pub async fn load_conversation(
         &self,
         path: impl AsRef<Path>,
@@ -71,19 +69,19 @@ impl Agent {
         Ok(repair)
     }
 
-    /// Copies the conversation to a new file and goes on in the copy. The original stays as it is.
+    /// Copies the conversation to a new file and continues in the copy. The original stays unchanged.
     ///
     /// # Errors
-    /// When there is something at the path already, or no file can be made there.
+    /// Fails if the path is taken already, or no file can be made there.
     pub async fn fork_conversation(&self, path: impl AsRef<Path>) -> Result<(), ConversationError> {
         let path = path.as_ref().to_owned();
         self.fork(move |conversation| conversation.fork(path)).await
     }
 
-    /// Copies everything before a checkpoint to a new file and goes on there. The original stays as it is.
+    /// Copies everything before a checkpoint to a new file and continues there. The original stays unchanged.
     ///
     /// # Errors
-    /// When there is no such checkpoint, and as [`Agent::fork_conversation`].
+    /// Fails if there is no such checkpoint, and like [`Agent::fork_conversation`].
     pub async fn fork_conversation_from(
         &self,
         checkpoint: &str,
@@ -109,7 +107,7 @@ impl Agent {
         ConversationHandle { agent: self }
     }
 
-    /// The conversation that the agent is in.
+    /// Returns the current conversation, which is begun in memory if there is none.
     async fn talk(&self) -> Result<Arc<ActiveConversation>, ConversationError> {
         self.begun(&mut *self.current.lock().await)
     }
@@ -137,7 +135,7 @@ impl Agent {
     }
 }
 
-/// The conversation that an agent is in at the time of each call: it has the verbs that an agent has for chats.
+/// The current conversation of an agent, at the time of each call. It has the same verbs as an agent for chats.
 #[derive(Clone, Copy)]
 pub struct ConversationHandle<'a> {
     agent: &'a Agent,
@@ -147,7 +145,7 @@ impl ConversationHandle<'_> {
     /// Names this point of the conversation, to fork from it later.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Fails if the file cannot be written.
     pub async fn checkpoint(&self, name: &str) -> Result<(), ConversationError> {
         let name = name.to_owned();
         let talk = self.agent.talk().await?;
@@ -157,18 +155,18 @@ impl ConversationHandle<'_> {
 
     /// Sends a message and waits for the reply.
     ///
-    /// A model or a tool that fails is no error here: the answer says so.
+    /// A failure of a model or a tool is no error here: the answer says so.
     ///
     /// # Errors
-    /// When the conversation cannot be written, or waits for an answer to a tool call.
+    /// Fails if the conversation cannot be written, or waits for an answer to a tool call.
     pub async fn send(&self, text: impl Into<String>) -> Result<Reply, ConversationError> {
         self.send_until(text, &Stop::default()).await
     }
 
-    /// The same, until it is stopped; what was answered until then is kept.
+    /// Sends a message like [`ConversationHandle::send`], and can be stopped. The answer until then is kept.
     ///
     /// # Errors
-    /// As [`ConversationHandle::send`].
+    /// Fails like [`ConversationHandle::send`].
     pub async fn send_until(
         &self,
         text: impl Into<String>,
@@ -178,10 +176,10 @@ impl ConversationHandle<'_> {
         talk.say(text.into(), stop).await
     }
 
-    /// Answers what a tool call in the conversation waits for, and goes on with the run.
+    /// Gives a parked run the approval or output that it waits for, and continues it.
     ///
     /// # Errors
-    /// When nothing waits for it, or the conversation cannot be written.
+    /// Fails if no run waits for this answer, or the conversation cannot be written.
     pub async fn answer(
         &self,
         answer: CallAnswer,
@@ -191,24 +189,24 @@ impl ConversationHandle<'_> {
         talk.decide(answer, stop).await
     }
 
-    /// Follows what happens in the conversation, and in those that the agent goes to, from now on.
+    /// Listens to the events of this conversation and of all later ones of the agent, from now on.
     pub fn listen(&self) -> Listener {
         self.agent.listen(&chat())
     }
 
-    /// The messages of the conversation that a model is shown, each with its time in `metadata.ts`.
+    /// Returns the messages of the conversation that a model is shown, each with its time in `metadata.ts`.
     ///
     /// # Errors
-    /// When the agent is in no conversation, after loading its own file anew failed.
+    /// Fails if the agent has no conversation, because it could not load its own file again.
     pub async fn messages(&self) -> Result<Vec<UiMessage>, ConversationError> {
         let talk = self.agent.talk().await?;
         Ok(talk.kept.with(|context| context.messages()).await)
     }
 
-    /// The skills that are active in the conversation, in the order in which they were activated.
+    /// Returns the active skills of the conversation, in the order in which they were activated.
     ///
     /// # Errors
-    /// As [`ConversationHandle::messages`].
+    /// Fails like [`ConversationHandle::messages`].
     pub async fn active_skills(&self) -> Result<Vec<String>, ConversationError> {
         let talk = self.agent.talk().await?;
         let names =
@@ -216,10 +214,10 @@ impl ConversationHandle<'_> {
         Ok(talk.kept.with(move |context| names(&context.conversation)).await)
     }
 
-    /// The file of the conversation; none in memory.
+    /// Returns the path of the conversation's file; `None` if it is in memory.
     ///
     /// # Errors
-    /// As [`ConversationHandle::messages`].
+    /// Fails like [`ConversationHandle::messages`].
     pub async fn path(&self) -> Result<Option<PathBuf>, ConversationError> {
         let talk = self.agent.talk().await?;
         Ok(talk.kept.with(|context| context.conversation.path().map(Path::to_owned)).await)
@@ -227,8 +225,8 @@ impl ConversationHandle<'_> {
 }
 
 impl CurrentConversation {
-    /// Leaves the conversation if it is the one in this file, by whatever path: who loads the file that the
-    /// agent is in wants to see what has become of it. Something that is being said there keeps it alive.
+    /// Leaves the conversation if it is in this file, under any path, so that the file can be opened and read
+    /// again. A run that still answers in the conversation keeps it alive.
     async fn leave(&mut self, path: &Path) -> Weak<ActiveConversation> {
         let Self::In(talk) = self else { return Weak::new() };
         let wanted = path.to_owned();

@@ -1,36 +1,36 @@
-//! What the agent said to a message, and how its run ended.
+//! The reply of an agent to a message, and the outcome of its run.
 
 use ship_message::UiMessage;
 use ship_provider::Usage;
 use ship_store::ContextId;
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It said what it had to say.
+    /// The run ended with its answer.
     Done,
-    /// The person stopped it; what was said is kept.
+    /// The person stopped the run; what it said until then is kept.
     Stopped,
-    /// It failed. The person was told this sentence.
+    /// The run failed. The person was told this sentence.
     Failed(String),
-    /// It waits for a person's word or for a tool of the client.
+    /// The run waits for a person's approval or for a tool of the client.
     Parked,
 }
 
-/// What the agent said to a message.
+/// The reply of an agent to a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// How the run ended.
+    /// The outcome of the run.
     pub outcome: Outcome,
-    /// The messages, with all their steps, in order. The last one is the answer; those before it were said before
-    /// the run outgrew its window or went on in another context. Of a run that is parked, the last one is what it
-    /// has said so far, with the calls that wait for an answer.
+    /// The messages, with all their steps, in order. The last one is the answer; the run wrote those before it until
+    /// it outgrew its window or moved to another context. If the run is parked, the last one is its unfinished
+    /// message, with the calls that wait for an answer.
     pub messages: Vec<UiMessage>,
     /// The tokens that the provider counted for the run.
     pub usage: Usage,
-    /// The context in which the message was answered, when the chat is in another one by now.
+    /// The context in which the message was answered, if the chat is in another one now.
     pub left_context: Option<ContextId>,
-    /// Whether this agent ran the answer, so that its listeners were told of it. Another process did otherwise.
+    /// Whether this agent made the answer, so that its listeners have seen it. Otherwise another process made it.
     pub is_from_here: bool,
 }
 
@@ -46,12 +46,12 @@ impl Reply {
         self.messages.last()
     }
 
-    /// Whether nothing was said because the person stopped waiting: the message is kept, and the next run answers it.
+    /// Whether the person stopped waiting before an answer. The message is kept, and the next run answers it.
     pub fn is_left(&self) -> bool {
         self.messages.is_empty() && self.outcome == Outcome::Stopped
     }
 
-    /// The reply to a message that is kept and was not answered.
+    /// Makes the reply to a message that is kept and was not answered.
     pub(crate) fn without_answer(outcome: Option<Outcome>) -> Self {
         let outcome = outcome.unwrap_or(Outcome::Stopped);
         Self {

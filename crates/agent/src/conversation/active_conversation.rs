@@ -1,4 +1,4 @@
-//! One conversation, and the agent on it.
+//! One conversation, with the agent that works in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ impl ActiveConversation {
         let kept = ConversationLog::new(conversation, id);
         let options = StoreOptions { clock: Arc::clone(&agent.clock), ..StoreOptions::default() };
         let memory = FileStore::in_memory(options);
-        // A conversation is one context, and has no other to go to.
+        // A conversation is a single context, so tools for other contexts have no use.
         let mut tools = agent.tools.clone();
         for tool in context_tools() {
             tools.remove(&tool.spec().name);
@@ -44,7 +44,7 @@ impl ActiveConversation {
         let _alone = self.turn.lock().await;
         let accepted = self.agent.accept(&chat(), self.inbound(text)).await?.seq;
         let ran = self.agent.run(&chat(), stop).await;
-        // What did not come into the conversation was not said, and must not come in later.
+        // A message that did not get into the conversation was not said, and must not get in later.
         let came_in = self.kept.with(move |context| context.pass_over(accepted)).await;
         match ran? {
             Some(Outcome::Parked) if !came_in => {
@@ -81,7 +81,7 @@ impl ActiveConversation {
         let journal = Journal::read(&chat.runs().journal().await.map_err(RunError::from)?);
         let outcome = outcome.unwrap_or(Outcome::Done);
         let message = match (&outcome, &journal) {
-            // What a parked run has said so far is not in the conversation yet.
+            // The unfinished message of a parked run is not in the conversation yet.
             (Outcome::Parked, journal) => journal.as_ref().map(|journal| journal.message.clone()),
             _ => self.kept.with(|context| context.messages().pop()).await,
         };

@@ -1,4 +1,4 @@
-//! Building an agent: every part has a default, and each can be replaced.
+//! Builds an agent: every part has a default, and each can be replaced.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ pub struct AgentBuilder {
 }
 
 impl Agent {
-    /// Begins to build an agent that needs no project. Unless it is told otherwise, it keeps its chats in memory,
-    /// answers with the offline model, has the built-in tools and keeps no log.
+    /// Begins to build an agent that needs no project. By default, it keeps its chats in memory, answers with the
+    /// offline model, has the built-in tools and keeps no log.
     ///
     /// ```
     /// use ship_agent::{Agent, Rules};
@@ -61,19 +61,19 @@ impl AgentBuilder {
         Self { store: Some(store), ..self }
     }
 
-    /// Sets the provider that answers.
+    /// Sets the provider that answers the requests.
     #[must_use]
     pub fn provider(self, provider: impl Provider + 'static) -> Self {
         self.shared_provider(Arc::new(provider))
     }
 
-    /// Sets a provider that other agents have too.
+    /// Sets a provider that the agent shares with others.
     #[must_use]
     pub fn shared_provider(self, provider: Arc<dyn Provider>) -> Self {
         Self { provider, ..self }
     }
 
-    /// Adds a tool. It takes the place of one of the same name, also of a built-in one.
+    /// Adds a tool. It replaces a tool with the same name, even a built-in one.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
         self.tools.push(tool);
@@ -86,7 +86,7 @@ impl AgentBuilder {
         Self { has_built_in_tools: false, ..self }
     }
 
-    /// Sets the limits and habits.
+    /// Sets the limits and habits of runs.
     #[must_use]
     pub fn rules(self, rules: Rules) -> Self {
         Self { rules, ..self }
@@ -98,7 +98,7 @@ impl AgentBuilder {
         Self { project, ..self }
     }
 
-    /// Sets the clock.
+    /// Sets the clock that the agent reads.
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
@@ -110,7 +110,7 @@ impl AgentBuilder {
         Self { ids, ..self }
     }
 
-    /// Sets the log of what runs do.
+    /// Sets the log of the runs.
     #[must_use]
     pub fn log(self, log: Arc<dyn RunLog>) -> Self {
         Self { log, ..self }

@@ -1,12 +1,11 @@
-//! The tokens that a provider counted for a run, as the records of its model calls tell.
+//! Adds up the tokens that a provider counted for a run, from the records of its model calls.
 
 use std::collections::HashSet;
 
 use ship_message::json::{Json, Object};
 use ship_provider::Usage;
 
-/// Adds up the usage of a run's model calls, from lines of the records. Records that were sealed since are not
-/// among them.
+/// Adds up the usage of a run's model calls. Calls whose records are not among the lines are not counted.
 pub(crate) fn usage_of_run(lines: &[Object], run_id: &str) -> Usage {
     let calls: HashSet<&str> = lines
         .iter()

@@ -155,7 +155,7 @@ async fn request_id_of(chat: &dyn Chat, seq: LedgerSeq) -> Result<Option<String>
     }))
 }
 
-/// Whether to wait for a lane that somebody else holds.
+/// Whether to wait for a lane that another caller holds.
 #[derive(Clone, Copy)]
 enum LaneWait {
     /// The caller waits up to `lock.waitMs`.

@@ -1,6 +1,6 @@
-//! Finding the reply to a message, by the message's own ledger entry.
+//! Finds the reply to a message by the message's ledger entry.
 //!
-//! The answer may be in the active context, or in one that was left since; another process may have given it.
+//! The answer may be in the active context or in one that was left since, and another process may have written it.
 
 use std::collections::HashSet;
 
@@ -17,14 +17,13 @@ use crate::records::usage_of_run;
 use crate::reply::Outcome;
 use crate::reply::Reply;
 
-/// How many of the logs that were left last are searched: a message that was answered a moment ago is in one of
-/// them.
+/// The number of newest sealed logs that are searched; a message that was just answered is in one of them.
 const LOGS_SEARCHED: usize = 4;
 
-/// How many records of model calls are looked through for those of one run.
+/// The number of records of model calls that are searched for those of one run.
 const RECORDS_SEARCHED: usize = 1_000;
 
-/// Finds the reply to a message in the logs of a chat; none when it is not answered yet.
+/// Finds the reply to a message in the logs of a chat; `None` if it is not answered yet.
 pub(super) async fn find_reply(
     chat: &dyn Chat,
     to: &AcceptedMessage,
@@ -38,12 +37,12 @@ pub(super) async fn find_reply(
     let outcome = outcome_of(&answer);
     let mut messages = find_earlier(chat, &live, to, &answer).await?;
     messages.push(answer);
-    // A compaction replaces the log of a context, which goes on.
+    // A compaction replaces the log of a context, but the context continues.
     let left_context = Some(context).filter(|context| *context != live.head.context);
     Ok(Some(Reply { outcome, messages, usage, left_context, is_from_here: false }))
 }
 
-/// Returns how the run ended that wrote an answer, as the answer itself tells.
+/// Returns the outcome of a run, from the metadata of its answer.
 fn outcome_of(answer: &UiMessage) -> Outcome {
     let mark = |key| answer.metadata().and_then(|metadata| metadata.get(key));
     match (field(answer, "error"), mark("interrupted").and_then(Json::as_bool)) {
@@ -57,8 +56,7 @@ fn field<'m>(message: &'m UiMessage, key: &str) -> Option<&'m str> {
     message.metadata()?.get(key)?.as_str()
 }
 
-/// Finds the first answer behind the message, and the context in which it was given. Others may have been answered
-/// since, so the newest answer may be that of another message.
+/// Finds the first answer after the message, and its context. The newest answer may belong to a later message.
 async fn find_answer(
     chat: &dyn Chat,
     live: &View,
@@ -70,7 +68,7 @@ async fn find_answer(
     if let Some(at) = place_in(live, to) {
         return Ok(answer_in(live, at));
     }
-    // What was not read from the ledger yet is in no context.
+    // A message that was not read from the ledger yet is in no context.
     if live.inbox < Some(to.seq) {
         return Ok(None);
     }
@@ -84,8 +82,8 @@ async fn find_answer(
     Ok(None)
 }
 
-/// Finds what the run said in messages before its answer, in order: those that it settled when it outgrew the
-/// window, and those that it left behind when it went on in another context.
+/// Finds the messages of the run before its answer, in order: those that it settled when it outgrew the window, and
+/// those that it left behind in another context.
 async fn find_earlier(
     chat: &dyn Chat,
     live: &View,
@@ -100,7 +98,7 @@ async fn find_earlier(
             && matches!(field(message, "kind"), None | Some("normal"))
     };
     let mut earlier: Vec<UiMessage> = Vec::new();
-    // A message that the logs before this one had not read from the ledger is in none of them.
+    // The sealed logs cannot contain a message that was read from the ledger after them.
     if live.head.inbox >= Some(to.seq) {
         for log in chat.log().sealed_logs(None, LOGS_SEARCHED).await?.iter().rev() {
             if let Some(view) = chat.log().sealed_view_if_left(&log.name).await? {
@@ -133,8 +131,8 @@ fn answer_behind(view: &View, at: usize) -> Option<UiMessage> {
     messages.into_iter().find(is_answer)
 }
 
-/// Whether a message is the answer of a run: not a reference that was fetched, and not what the run said before it
-/// went on in another message or in another context.
+/// Whether a message is the answer of a run. A reference is not, and neither is a message that the run settled or
+/// left behind.
 fn is_answer(message: &UiMessage) -> bool {
     let has = |key| message.metadata().and_then(|metadata| metadata.get(key)).is_some();
     message.role() == Role::Assistant && !is_reference(message) && !has(MOVED) && !has(SETTLED)

@@ -1,4 +1,4 @@
-//! One message and its reply: the way in for programs that do not accept and run by themselves.
+//! Sends a message and waits for its reply, for programs that do not call `accept` and `run` themselves.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -18,10 +18,10 @@ use crate::inbound::{AcceptedMessage, Inbound};
 use crate::reply::{Outcome, Reply};
 use crate::stop::Stop;
 
-/// How often a chat that another process runs is looked at.
+/// The interval at which a chat is checked while another process runs it.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 
-/// A run that has not begun after this time waits for another process, and listeners are told.
+/// The time after which listeners are told that a run has not begun and waits for another process.
 const WAIT_UNTOLD: Duration = Duration::from_secs(1);
 
 impl Agent {
@@ -43,8 +43,8 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// When the message cannot be accepted ([`RunError::Accept`], [`RunError::Open`]), and as [`Agent::run`]; the
-    /// message is kept then, and the next run answers it.
+    /// Fails if the message cannot be accepted ([`RunError::Accept`], [`RunError::Open`]). Otherwise it fails like
+    /// [`Agent::run`]; the message is kept then, and the next run answers it.
     pub async fn send(
         &self,
         chat: &ChatKey,
@@ -53,10 +53,10 @@ impl Agent {
         self.send_until(chat, message, &Stop::default()).await
     }
 
-    /// As [`Agent::send`], until it is stopped. What was said until then is kept.
+    /// Sends a message like [`Agent::send`], and can be stopped. What the agent said until then is kept.
     ///
     /// # Errors
-    /// As [`Agent::send`].
+    /// Fails like [`Agent::send`].
     pub async fn send_until(
         &self,
         chat: &ChatKey,
@@ -75,13 +75,13 @@ impl Agent {
         self.reply_to(chat, &accepted, stop).await
     }
 
-    /// Sends a message and streams what happens until the reply is there: the chunks of the answer as they come,
-    /// and last the reply itself.
+    /// Sends a message and returns a stream of events: the chunks of the answer as they arrive, and at the end the
+    /// reply itself.
     ///
     /// The message is sent and answered whether the stream is read or not; dropping the stream stops nothing.
     ///
     /// # Panics
-    /// Outside a Tokio runtime.
+    /// Panics outside a Tokio runtime.
     pub fn stream(&self, chat: &ChatKey, message: impl Into<Inbound>) -> ReplyStream {
         let (agent, chat, message) = (self.clone(), chat.clone(), message.into());
         let events = agent.listen(&chat);
@@ -91,13 +91,13 @@ impl Agent {
         ReplyStream { events, sending: Some(sending), last: None, stop }
     }
 
-    /// Runs a chat until a message that was accepted is answered, or follows the process that runs it.
+    /// Runs a chat until an accepted message is answered, or waits for the process that runs it.
     ///
     /// A reply without messages means that the message is kept and not answered: it was stopped while it waited
     /// for another process, or nothing in the chat answers it.
     ///
     /// # Errors
-    /// As [`Agent::run`], and [`RunError::Frozen`] when the process that runs the chat does not go on.
+    /// Fails like [`Agent::run`], and with [`RunError::Frozen`] if the process that runs the chat is frozen.
     pub async fn reply_to(
         &self,
         chat: &ChatKey,
@@ -129,10 +129,10 @@ impl Agent {
         }
     }
 
-    /// Finds the reply to a message that was accepted; none when it is not answered yet.
+    /// Finds the reply to an accepted message; `None` if it is not answered yet.
     ///
     /// # Errors
-    /// When the chat cannot be read.
+    /// Fails if the chat cannot be read.
     pub async fn find_reply(
         &self,
         chat: &ChatKey,
@@ -144,7 +144,7 @@ impl Agent {
         }
     }
 
-    /// What a parked run has said so far, with the calls that wait for an answer.
+    /// Makes a reply of the unfinished message of a parked run, with the calls that wait for an answer.
     async fn parked_reply(&self, chat: &ChatKey) -> Result<Reply, RunError> {
         let journal = match self.inner.store.open(chat).await? {
             Some(chat) => Journal::read(&chat.runs().journal().await?),
@@ -155,7 +155,7 @@ impl Agent {
     }
 }
 
-/// Events of a chat from when a message was sent until its reply; see [`Agent::stream`].
+/// The events of a chat from a message to its reply; see [`Agent::stream`].
 #[derive(Debug)]
 pub struct ReplyStream {
     events: Listener,
@@ -170,10 +170,10 @@ impl ReplyStream {
         self.stop.stop();
     }
 
-    /// Waits for the reply and passes over the events before it.
+    /// Waits for the reply, and skips the events before it.
     ///
     /// # Errors
-    /// As [`Agent::send`].
+    /// Fails like [`Agent::send`].
     pub async fn reply(mut self) -> Result<Reply, RunError> {
         match (self.last.take(), self.sending.take()) {
             (Some(reply), _) => reply,
@@ -187,7 +187,7 @@ impl Stream for ReplyStream {
     type Item = Result<RunEvent, RunError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        // Events first: all of them were told before the reply was there.
+        // Events come first, because all of them were sent before the reply.
         if let Poll::Ready(Some(event)) = self.events.poll_next(context) {
             return Poll::Ready(Some(Ok(event)));
         }
@@ -204,7 +204,7 @@ impl Stream for ReplyStream {
     }
 }
 
-/// Hands on a panic of the task that sent the message.
+/// Returns the result of the task that sent the message, and passes on its panic.
 fn joined(
     ended: Result<Result<Reply, RunError>, tokio::task::JoinError>,
 ) -> Result<Reply, RunError> {
@@ -212,19 +212,19 @@ fn joined(
         Ok(reply) => reply,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime shuts down: the message is kept, and nobody waits any more.
+            // The runtime shuts down: the message is kept, and no caller waits any more.
             Err(_) => Ok(Reply::without_answer(None)),
         },
     }
 }
 
-/// Watches the process that runs the chat, and tells listeners of it while a reply waits for it.
+/// Watches the process that runs the chat, and informs listeners while a reply waits for it.
 struct LaneWatch<'a> {
     agent: &'a Agent,
     chat: &'a ChatKey,
     listener: Listener,
     until: Instant,
-    /// What listeners were told: nothing, or whether the process is frozen.
+    /// The last information for listeners: none, or whether the process is frozen.
     told: Option<bool>,
 }
 
@@ -234,7 +234,7 @@ impl<'a> LaneWatch<'a> {
         Self { agent, chat, listener, until: Instant::now() + WAIT_UNTOLD, told: None }
     }
 
-    /// Waits for a run. One that tells anything has begun, and listeners know.
+    /// Waits for a run. A run that sends events has begun, so listeners need no information from here.
     async fn wait<T>(&mut self, running: impl Future<Output = T>) -> T {
         let mut running = std::pin::pin!(running);
         loop {
@@ -242,15 +242,15 @@ impl<'a> LaneWatch<'a> {
                 result = &mut running => return result,
                 Some(_) = self.listener.next() => self.told = self.told.or(Some(false)),
                 () = tokio::time::sleep_until(self.until), if self.told.is_none() => {
-                    // An error here is met again by the run itself.
+                    // The run itself meets the same error and returns it.
                     let _ = self.look(LaneWaiting::Lane).await;
                 }
             }
         }
     }
 
-    /// Looks at the process that has the lane and tells listeners what is new: `otherwise`, unless the process is
-    /// frozen. One that was frozen at the last look too is an error.
+    /// Checks the process that holds the lane, and informs listeners if something is new: that it is frozen, or
+    /// `otherwise`. Fails if the process was already frozen at the last check.
     async fn look(&mut self, otherwise: LaneWaiting) -> Result<(), RunError> {
         let holder = match self.agent.inner.store.open(self.chat).await? {
             Some(chat) => chat.lane_holder().await?,
