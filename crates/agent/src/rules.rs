@@ -4,6 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
+use ship_project::{ArchiveSettings, Settings, TokenBudget};
+
+/// A log of more lines is compacted. No setting has it: it bounds how long it takes to open a chat.
+const LOG_LINES_MAX: u64 = 20_000;
+
+/// A log of more bytes is compacted.
+const LOG_BYTES_MAX: u64 = 8_388_608;
 
 /// The limits and habits of runs; the names are those of ship.json.
 #[derive(Clone, Debug)]
@@ -51,28 +58,40 @@ pub struct Rules {
 }
 
 impl Default for Rules {
+    /// Returns the rules of a project that says nothing.
     fn default() -> Self {
+        Self::from(&Settings::default())
+    }
+}
+
+impl From<&Settings> for Rules {
+    fn from(settings: &Settings) -> Self {
+        let Settings { context, limits, llm, .. } = settings;
+        let run = &context.run;
         Self {
-            max_steps: 50,
-            run_deadline: Duration::from_millis(1_800_000),
-            tool_deadline: Duration::from_millis(120_000),
-            message_bytes: 8_388_608,
-            tool_output_chars: 12_000,
-            max_tokens: 8192,
-            retries: 4,
-            archive_on_compact: true,
-            keep_last_messages: 30,
-            window: None,
-            input_tokens_max: None,
-            log_lines_max: 20_000,
-            log_bytes_max: 8_388_608,
-            request_id_in_system: false,
-            chat_sends_max: 10,
-            chat_send_once: true,
-            contexts: ContextRules::default(),
-            operation_wait: Duration::from_millis(10_000),
-            approval: BTreeSet::new(),
-            client: BTreeSet::new(),
+            max_steps: size(run.max_steps),
+            run_deadline: Duration::from_millis(run.deadline_ms),
+            tool_deadline: Duration::from_millis(run.tool_deadline_ms),
+            message_bytes: size(limits.message_bytes),
+            tool_output_chars: size(limits.tool_output_chars),
+            max_tokens: llm.max_tokens,
+            retries: llm.retries,
+            archive_on_compact: context.history.archive_on_compact,
+            keep_last_messages: size(context.history.keep_last_messages),
+            window: llm.window,
+            input_tokens_max: match context.history.max_input_tokens_approx {
+                TokenBudget::Auto => None,
+                TokenBudget::Tokens(tokens) => Some(tokens),
+            },
+            log_lines_max: LOG_LINES_MAX,
+            log_bytes_max: LOG_BYTES_MAX,
+            request_id_in_system: llm.request_id_in_system,
+            chat_sends_max: size(context.chat_egress.chat_send_max_calls_per_run),
+            chat_send_once: context.chat_egress.chat_send_idempotency,
+            contexts: ContextRules::from(&context.contexts),
+            operation_wait: Duration::from_millis(settings.lock.wait_ms),
+            approval: settings.tools.approval.iter().cloned().collect(),
+            client: settings.tools.client.iter().cloned().collect(),
         }
     }
 }
@@ -88,15 +107,53 @@ pub struct ContextRules {
     pub snapshot: SnapshotLimits,
 }
 
-impl Default for ContextRules {
-    fn default() -> Self {
+impl From<&ArchiveSettings> for ContextRules {
+    fn from(settings: &ArchiveSettings) -> Self {
         Self {
-            enabled: true,
-            active: UtteranceLimits { turns_max: 80, chars_max: 24_000 },
+            enabled: settings.enabled,
+            active: UtteranceLimits {
+                turns_max: size(settings.active_max_messages),
+                chars_max: size(settings.active_max_chars),
+            },
             snapshot: SnapshotLimits {
-                turns: UtteranceLimits { turns_max: 120, chars_max: 48_000 },
-                search_text_chars_max: 12_000,
+                turns: UtteranceLimits {
+                    turns_max: size(settings.max_turns),
+                    chars_max: size(settings.max_chars),
+                },
+                search_text_chars_max: size(settings.search_text_max_chars),
             },
         }
+    }
+}
+
+/// Converts a setting to a number of things in memory.
+pub(crate) fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_that_says_nothing_has_the_rules_that_the_documents_tell() {
+        let rules = Rules::default();
+        assert_eq!((rules.max_steps, rules.retries, rules.max_tokens), (50, 4, 8192));
+        assert_eq!(
+            [rules.run_deadline, rules.tool_deadline, rules.operation_wait],
+            [1800, 120, 10].map(Duration::from_secs)
+        );
+        assert_eq!((rules.message_bytes, rules.tool_output_chars), (8_388_608, 12_000));
+        assert_eq!((rules.archive_on_compact, rules.keep_last_messages), (true, 30));
+        assert_eq!((rules.window, rules.input_tokens_max), (None, None));
+        assert_eq!((rules.log_lines_max, rules.log_bytes_max), (20_000, 8_388_608));
+        assert!(!rules.request_id_in_system);
+        assert_eq!((rules.chat_sends_max, rules.chat_send_once), (10, true));
+        assert!(rules.approval.is_empty() && rules.client.is_empty());
+        let ContextRules { enabled, active, snapshot } = rules.contexts;
+        assert!(enabled);
+        assert_eq!((active.turns_max, active.chars_max), (80, 24_000));
+        assert_eq!((snapshot.turns.turns_max, snapshot.turns.chars_max), (120, 48_000));
+        assert_eq!(snapshot.search_text_chars_max, 12_000);
     }
 }

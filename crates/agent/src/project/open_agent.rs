@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use ship_context::contexts::{SnapshotLimits, UtteranceLimits};
-use ship_project::{LogWriter, Project, TokenBudget};
+use ship_project::{LogWriter, Project};
 use ship_store::{Clock, FileStore, Store, StoreOptions, SystemClock};
 
 use super::error::OpenAgentError;
 use super::project_folder::{ProjectFolder, ProjectRunLog};
 use super::provider_choice::provider;
 use crate::engine::{Agent, AgentBuilder};
-use crate::rules::{ContextRules, Rules};
+use crate::rules::{Rules, size};
 
 impl Agent {
     /// Opens the agent of the project in a folder, as its `ship.json` and `.env` say; without either, everything
@@ -48,7 +46,7 @@ impl AgentBuilder {
             .store(open_store(project, Arc::clone(&clock))?)
             .shared_provider(provider(project)?)
             .project_source(Arc::new(ProjectFolder { project: project.clone() }))
-            .rules(rules(project))
+            .rules(Rules::from(project.settings()))
             .log(Arc::new(log))
             .clock(clock))
     }
@@ -75,58 +73,8 @@ pub fn open_store(
     Ok(Arc::new(FileStore::new(project.root(), options)?))
 }
 
-fn size(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
 /// Returns the maximal size of a stored message for a text of so many bytes. JSON may write a byte as six, an
 /// answer may quote the question, and the fields around a text do not count against the person.
 fn line_bytes_max(text_bytes: usize) -> usize {
     text_bytes.saturating_mul(8).saturating_add(65_536)
-}
-
-fn rules(project: &Project) -> Rules {
-    let settings = project.settings();
-    let run = &settings.context.run;
-    Rules {
-        max_steps: size(run.max_steps),
-        run_deadline: Duration::from_millis(run.deadline_ms),
-        tool_deadline: Duration::from_millis(run.tool_deadline_ms),
-        message_bytes: size(settings.limits.message_bytes),
-        tool_output_chars: size(settings.limits.tool_output_chars),
-        max_tokens: settings.llm.max_tokens,
-        retries: settings.llm.retries,
-        archive_on_compact: settings.context.history.archive_on_compact,
-        keep_last_messages: size(settings.context.history.keep_last_messages),
-        window: settings.llm.window,
-        input_tokens_max: match settings.context.history.max_input_tokens_approx {
-            TokenBudget::Auto => None,
-            TokenBudget::Tokens(tokens) => Some(tokens),
-        },
-        request_id_in_system: settings.llm.request_id_in_system,
-        chat_sends_max: size(settings.context.chat_egress.chat_send_max_calls_per_run),
-        chat_send_once: settings.context.chat_egress.chat_send_idempotency,
-        contexts: contexts(&settings.context.contexts),
-        operation_wait: Duration::from_millis(settings.lock.wait_ms),
-        approval: settings.tools.approval.iter().cloned().collect(),
-        client: settings.tools.client.iter().cloned().collect(),
-        ..Rules::default()
-    }
-}
-
-fn contexts(settings: &ship_project::ArchiveSettings) -> ContextRules {
-    ContextRules {
-        enabled: settings.enabled,
-        active: UtteranceLimits {
-            turns_max: size(settings.active_max_messages),
-            chars_max: size(settings.active_max_chars),
-        },
-        snapshot: SnapshotLimits {
-            turns: UtteranceLimits {
-                turns_max: size(settings.max_turns),
-                chars_max: size(settings.max_chars),
-            },
-            search_text_chars_max: size(settings.search_text_max_chars),
-        },
-    }
 }
