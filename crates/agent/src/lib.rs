@@ -81,7 +81,7 @@ pub use id_source::{IdSource, RandomIds};
 pub use inbound::{AcceptedMessage, CallAnswer, Inbound};
 pub use outbound::Outbound;
 pub use project::{OpenAgentError, chosen_model, open_store};
-pub use project_source::{NoProject, ProjectSource, SkillState, SkillText, Texts};
+pub use project_source::{NoProject, ProjectSource};
 pub use records::{
     RecordedRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
 };
@@ -89,6 +89,8 @@ pub use reply::{Outcome, Reply};
 pub use rules::{ContextRules, Rules};
 pub use run::{ReplyStream, STOPPED};
 pub use run_log::{NoLog, RunLog, RunLogEntry};
+// What a source of texts and skills gives.
+pub use ship_project::{Skill, SkillSource, SkillState, SystemTexts};
 pub use stop::Stop;
 pub use tokens::PieceTokens;
 pub use tool::{Tool, ToolContext, ToolFuture};

@@ -1,43 +1,7 @@
 //! The texts and skills of an agent's project, as the engine asks for them.
 
+use ship_project::{Skill, SystemTexts};
 use ship_store::ChatKey;
-
-/// A skill of the project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SkillText {
-    /// The name of the skill.
-    pub name: String,
-    /// The purpose of the skill.
-    pub description: String,
-    /// The tools that it may use; `None` if it does not say.
-    pub allowed_tools: Option<Vec<String>>,
-    /// The text of the skill, or the reason why it cannot be used.
-    pub state: SkillState,
-}
-
-/// Says whether a skill can be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SkillState {
-    /// The skill can be used; this is its text.
-    Usable(String),
-    /// The skill cannot be used, for this reason.
-    Unusable(String),
-}
-
-/// The texts of a project that become system blocks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Texts {
-    /// The text of `.ship/profile/Primary.md`.
-    pub profile_primary: Option<String>,
-    /// The text of `.ship/profile/other.md`.
-    pub profile_other: Option<String>,
-    /// The text of the chat's `memory/Primary.md`.
-    pub memory: Option<String>,
-    /// The text of `Agent.md`.
-    pub agent: Option<String>,
-    /// The reasons why existing texts are missing here, a sentence each.
-    pub problems: Vec<String>,
-}
 
 /// The source of an agent's texts and skills. Each run asks once.
 pub trait ProjectSource: Send + Sync {
@@ -45,10 +9,10 @@ pub trait ProjectSource: Send + Sync {
     fn project_root(&self) -> String;
 
     /// Returns the texts for a chat.
-    fn texts(&self, chat: &ChatKey) -> Texts;
+    fn texts(&self, chat: &ChatKey) -> SystemTexts;
 
     /// Returns the existing skills.
-    fn skills(&self) -> Vec<SkillText>;
+    fn skills(&self) -> Vec<Skill>;
 
     /// Returns the warnings from loading the project, a sentence each, for the log. The person
     /// has already seen them.
@@ -71,11 +35,11 @@ impl ProjectSource for NoProject {
         "(none)".to_owned()
     }
 
-    fn texts(&self, _chat: &ChatKey) -> Texts {
-        Texts::default()
+    fn texts(&self, _chat: &ChatKey) -> SystemTexts {
+        SystemTexts::default()
     }
 
-    fn skills(&self) -> Vec<SkillText> {
+    fn skills(&self) -> Vec<Skill> {
         Vec::new()
     }
 }

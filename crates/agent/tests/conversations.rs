@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use ship_agent::{
     Agent, CallAnswer, ConversationError, IdSource, Outcome, ProjectSource, Reply, Rules, RunEvent,
-    SkillState, SkillText, Stop, Texts, Tool,
+    Skill, SkillSource, SkillState, Stop, SystemTexts, Tool,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -37,16 +37,18 @@ impl ProjectSource for WithSkill {
         "/project".to_owned()
     }
 
-    fn texts(&self, _chat: &ChatKey) -> Texts {
-        Texts::default()
+    fn texts(&self, _chat: &ChatKey) -> SystemTexts {
+        SystemTexts::default()
     }
 
-    fn skills(&self) -> Vec<SkillText> {
-        let state = SkillState::Usable("Make slides with care.".to_owned());
-        vec![SkillText {
+    fn skills(&self) -> Vec<Skill> {
+        let state = SkillState::Usable { body: "Make slides with care.".to_owned() };
+        vec![Skill {
             name: "pptx".to_owned(),
             description: "Slides.".to_owned(),
             allowed_tools: None,
+            folder: "/project/.ship/skills/pptx".into(),
+            source: SkillSource::Ship,
             state,
         }]
     }

@@ -49,12 +49,7 @@ pub enum SkillState {
         /// The instructions for the agent.
         body: String,
     },
-    /// Another skill of the same name is used.
-    Shadowed {
-        /// The folder of the other skill.
-        by: PathBuf,
-    },
-    /// The skill cannot be loaded.
+    /// The skill cannot be loaded, or another of the same name is used.
     Unusable {
         /// The reason and the remedy.
         reason: String,

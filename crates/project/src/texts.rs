@@ -9,7 +9,7 @@ use crate::files::{FileBytes, FileError, Links, TEXT_BYTES_MAX, read_below};
 use crate::init::DEFAULT_ROLE;
 
 /// The texts that go into the system blocks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SystemTexts {
     /// The text of `.ship/profile/Primary.md`.
     pub profile_primary: Option<String>,
@@ -17,8 +17,8 @@ pub struct SystemTexts {
     pub profile_other: Option<String>,
     /// The text of the chat's `memory/Primary.md`.
     pub memory: Option<String>,
-    /// The text of `Agent.md`, or a role that suits any project.
-    pub role: String,
+    /// The text of `Agent.md`, or a role that suits any project; `None` without a project.
+    pub role: Option<String>,
     /// The reasons why existing texts are missing here.
     pub problems: Vec<FileError>,
 }
@@ -40,7 +40,7 @@ pub fn read_system_texts(root: &Path, chat: Option<&Path>) -> SystemTexts {
         profile_primary: read(&root.join(".ship/profile/Primary.md")),
         profile_other: read(&root.join(".ship/profile/other.md")),
         memory: chat.and_then(|chat| read(&chat.join("memory/Primary.md"))),
-        role: read(&root.join("Agent.md")).unwrap_or_else(|| DEFAULT_ROLE.trim().to_owned()),
+        role: read(&root.join("Agent.md")).or_else(|| Some(DEFAULT_ROLE.trim().to_owned())),
         problems,
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     fn without_any_file_there_is_the_default_role_and_nothing_else() {
         let folder = folder(&[]);
         let texts = read_system_texts(folder.path(), Some(&folder.path().join(".ship/chat/x")));
-        assert_eq!(texts.role, DEFAULT_ROLE.trim());
+        assert_eq!(texts.role.as_deref(), Some(DEFAULT_ROLE.trim()));
         assert_eq!((texts.profile_primary, texts.profile_other, texts.memory), (None, None, None));
         assert!(texts.problems.is_empty());
     }
@@ -102,7 +102,7 @@ mod tests {
         ]);
         let chat = folder.path().join(".ship/chat/terminal%3Amain");
         let texts = read_system_texts(folder.path(), Some(&chat));
-        assert_eq!(texts.role, "# Pirate");
+        assert_eq!(texts.role.as_deref(), Some("# Pirate"));
         assert_eq!(texts.profile_primary.as_deref(), Some("Anna, Rust"));
         assert_eq!(texts.profile_other, None);
         assert_eq!(texts.memory.as_deref(), Some("likes \u{FFFD} tea"));
@@ -119,7 +119,7 @@ mod tests {
         symlink("nowhere", folder.path().join(".ship/profile/other.md")).unwrap();
 
         let texts = read_system_texts(folder.path(), None);
-        assert_eq!(texts.role, "from docs");
+        assert_eq!(texts.role.as_deref(), Some("from docs"));
         assert_eq!((texts.profile_primary, texts.profile_other), (None, None));
         let [problem] = &texts.problems[..] else { panic!("{:?}", texts.problems) };
         assert!(problem.to_string().contains("leads out of the project"), "{problem}");
@@ -132,7 +132,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let texts = read_system_texts(folder.path(), None);
         assert_eq!(texts.problems.len(), 2);
-        assert_eq!(texts.role, DEFAULT_ROLE.trim());
+        assert_eq!(texts.role.as_deref(), Some(DEFAULT_ROLE.trim()));
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
         let mut long = b"x".to_vec();
         long.extend("密".repeat(400_000).bytes());
         let folder = folder(&[("Agent.md", &long)]);
-        let role = read_system_texts(folder.path(), None).role;
+        let role = read_system_texts(folder.path(), None).role.unwrap();
         assert!(role.len() < TEXT_BYTES_MAX as usize + 100 && !role.contains('\u{FFFD}'));
         assert!(role.ends_with("the rest is left out.]"));
     }

@@ -5,9 +5,8 @@
 
 use ship_context::{LoadedSkill, SkillLine};
 use ship_message::json::{Json, Object};
+use ship_project::{Skill, SkillState};
 use ship_store::{ContextBody, View};
-
-use crate::project_source::{SkillState, SkillText};
 
 pub(crate) const LOADED: &str = "skill_loaded";
 pub(crate) const UNLOADED: &str = "skill_unloaded";
@@ -36,30 +35,32 @@ pub(crate) fn carried<'a>(names: impl Iterator<Item = &'a str>) -> Object {
 }
 
 /// Returns the line of a skill in the overview.
-pub(crate) fn line(skill: &SkillText) -> SkillLine {
+pub(crate) fn line(skill: &Skill) -> SkillLine {
     match &skill.state {
-        SkillState::Usable(_) => SkillLine {
+        SkillState::Usable { .. } => SkillLine {
             name: skill.name.clone(),
             description: skill.description.clone(),
             usable: true,
         },
-        SkillState::Unusable(reason) => {
+        SkillState::Unusable { reason } => {
             SkillLine { name: skill.name.clone(), description: reason.clone(), usable: false }
         }
     }
 }
 
 /// Returns the skill with this name, a usable one if there is any.
-pub(crate) fn find<'a>(skills: &'a [SkillText], name: &str) -> Option<&'a SkillText> {
+pub(crate) fn find<'a>(skills: &'a [Skill], name: &str) -> Option<&'a Skill> {
     let named = || skills.iter().filter(|skill| skill.name == name);
-    named().find(|skill| matches!(skill.state, SkillState::Usable(_))).or_else(|| named().next())
+    named()
+        .find(|skill| matches!(skill.state, SkillState::Usable { .. }))
+        .or_else(|| named().next())
 }
 
 /// Returns the texts of the loaded skills. A skill that is gone gets a note, so that the model is not misled.
-pub(crate) fn loaded(names: &[String], skills: &[SkillText]) -> Vec<LoadedSkill> {
+pub(crate) fn loaded(names: &[String], skills: &[Skill]) -> Vec<LoadedSkill> {
     let text = |name: &String| match find(skills, name).map(|skill| &skill.state) {
-        Some(SkillState::Usable(text)) => text.clone(),
-        Some(SkillState::Unusable(reason)) => {
+        Some(SkillState::Usable { body }) => body.clone(),
+        Some(SkillState::Unusable { reason }) => {
             format!("(This skill cannot be used now: {reason})")
         }
         None => "(This skill is not there any more.)".to_owned(),
@@ -68,8 +69,8 @@ pub(crate) fn loaded(names: &[String], skills: &[SkillText]) -> Vec<LoadedSkill>
 }
 
 /// Returns the output of `skills_list`.
-pub(crate) fn to_json(skills: &[SkillText], loaded: &[String]) -> Json {
-    let entry = |skill: &SkillText| {
+pub(crate) fn to_json(skills: &[Skill], loaded: &[String]) -> Json {
+    let entry = |skill: &Skill| {
         let mut object = Object::from([("name", skill.name.as_str())]);
         object.set("description", skill.description.as_str());
         let tools = skill.allowed_tools.as_ref().map(|tools| {
@@ -77,8 +78,8 @@ pub(crate) fn to_json(skills: &[SkillText], loaded: &[String]) -> Json {
         });
         object.set_or_remove("allowedTools", tools);
         match &skill.state {
-            SkillState::Usable(_) => object.set("loaded", loaded.contains(&skill.name)),
-            SkillState::Unusable(reason) => {
+            SkillState::Usable { .. } => object.set("loaded", loaded.contains(&skill.name)),
+            SkillState::Unusable { reason } => {
                 object.set("loaded", false);
                 object.set("problem", reason.as_str());
             }

@@ -59,7 +59,7 @@ impl ActiveRun {
         let (engine, key) = (&locked.engine, locked.chat.key());
         let messages = place_said(engine.said.messages(key, view));
         let sources = SystemSources::read(engine, key, about, &messages);
-        engine.warn(key, sources.problems()).await;
+        engine.warn(key, &sources.problems()).await;
         let place = sources.place().clone();
         let log = RunState {
             position: view.position,

@@ -9,17 +9,17 @@ use std::sync::Arc;
 use ship_context::{BlockSources, OutputRules, SystemBlock, system_blocks};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
+use ship_project::{FileError, Skill, SystemTexts};
 use ship_store::{About, ChatKey};
 
 use super::Engine;
 use crate::chat::loaded_skills;
-use crate::project_source::{SkillText, Texts};
 
 /// The sources of the system blocks.
 pub(crate) struct SystemSources {
     place: ChatLocation,
-    texts: Texts,
-    pub(crate) skills: Vec<SkillText>,
+    texts: SystemTexts,
+    pub(crate) skills: Vec<Skill>,
 }
 
 /// The location of a chat, as far as it is known.
@@ -61,8 +61,8 @@ impl SystemSources {
     }
 
     /// Returns the problems with the texts.
-    pub(crate) fn problems(&self) -> &[String] {
-        &self.texts.problems
+    pub(crate) fn problems(&self) -> Vec<String> {
+        self.texts.problems.iter().map(FileError::told).collect()
     }
 
     /// Returns the blocks, with these skills loaded.
@@ -86,7 +86,7 @@ impl SystemSources {
             profile_primary: self.texts.profile_primary.clone(),
             profile_other: self.texts.profile_other.clone(),
             memory: self.texts.memory.clone(),
-            agent: self.texts.agent.clone(),
+            agent: self.texts.role.clone(),
             skills: self.skills.iter().map(loaded_skills::line).collect(),
             loaded: loaded_skills::loaded(loaded, &self.skills),
         })

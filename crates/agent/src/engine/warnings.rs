@@ -1,7 +1,7 @@
 //! Reports problems that do not stop an agent: once to the person, and to the log.
 
 use ship_message::json::Json;
-use ship_project::nearest_name;
+use ship_project::{FileError, nearest_name};
 use ship_store::ChatKey;
 
 use super::Engine;
@@ -14,7 +14,7 @@ impl Agent {
     pub fn warnings(&self, chat: &ChatKey) -> Vec<String> {
         let agent = &*self.inner;
         let mut warnings = agent.unknown_tools();
-        warnings.extend(agent.surroundings.texts(chat).problems);
+        warnings.extend(agent.surroundings.texts(chat).problems.iter().map(FileError::told));
         warnings.iter().map(|warning| agent.surroundings.mask(warning)).collect()
     }
 }

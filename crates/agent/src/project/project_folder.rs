@@ -1,15 +1,12 @@
 //! The folder of a project as the engine sees it: texts, skills and logs.
 
-use std::path::{Path, PathBuf};
-
 use ship_message::json::Json;
 use ship_project::{
-    FileError, Level, LogEntry, LogWriter, Project, SkillState as Found, read_system_texts,
-    scan_skills,
+    Level, LogEntry, LogWriter, Project, Skill, SystemTexts, read_system_texts, scan_skills,
 };
 use ship_store::{ChatKey, chat_folder};
 
-use crate::project_source::{ProjectSource, SkillState, SkillText, Texts};
+use crate::project_source::ProjectSource;
 use crate::run_log::{RunLog, RunLogEntry};
 
 /// The texts and skills of a project folder, read on each request of the engine.
@@ -22,39 +19,13 @@ impl ProjectSource for ProjectFolder {
         self.project.root().display().to_string()
     }
 
-    fn texts(&self, chat: &ChatKey) -> Texts {
-        let folder: PathBuf = self.project.root().join(chat_folder(chat));
-        let texts = read_system_texts(self.project.root(), Some(&folder));
-        Texts {
-            profile_primary: texts.profile_primary,
-            profile_other: texts.profile_other,
-            memory: texts.memory,
-            agent: Some(texts.role),
-            problems: texts.problems.iter().map(FileError::told).collect(),
-        }
+    fn texts(&self, chat: &ChatKey) -> SystemTexts {
+        let root = self.project.root();
+        read_system_texts(root, Some(&root.join(chat_folder(chat))))
     }
 
-    fn skills(&self) -> Vec<SkillText> {
-        let root = self.project.root();
-        let read = |skill: ship_project::Skill| {
-            let near =
-                |folder: &Path| folder.strip_prefix(root).unwrap_or(folder).display().to_string();
-            SkillText {
-                state: match skill.state {
-                    Found::Usable { body } => SkillState::Usable(body),
-                    Found::Unusable { reason } => SkillState::Unusable(reason),
-                    Found::Shadowed { by } => SkillState::Unusable(format!(
-                        "the one in {} is not used, because one of the same name is in {}; rename it to have both",
-                        near(&skill.folder),
-                        near(&by)
-                    )),
-                },
-                name: skill.name,
-                description: skill.description,
-                allowed_tools: skill.allowed_tools,
-            }
-        };
-        scan_skills(root, &self.project.settings().skills).into_iter().map(read).collect()
+    fn skills(&self) -> Vec<Skill> {
+        scan_skills(self.project.root(), &self.project.settings().skills)
     }
 
     fn warnings(&self) -> Vec<String> {

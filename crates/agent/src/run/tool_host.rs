@@ -1,6 +1,7 @@
 //! The operations on the chat of its run that a tool may ask for.
 
 use ship_message::json::{Json, Object};
+use ship_project::{Skill, SkillState};
 use ship_store::ContextEvent;
 
 use super::chat_send::send;
@@ -9,7 +10,6 @@ use crate::context_tool_input::ContextToolInput;
 use crate::contexts::answer_call;
 use crate::engine::ActiveRun;
 use crate::outbound::Outbound;
-use crate::project_source::SkillState;
 use crate::tool::{HostFuture, ToolHost};
 
 impl ToolHost for ActiveRun {
@@ -42,16 +42,16 @@ impl ToolHost for ActiveRun {
             };
             match (load, known.map(|skill| &skill.state)) {
                 (true, None) => return Err(no_skill(&name, &skills)),
-                (true, Some(SkillState::Unusable(reason))) => {
+                (true, Some(SkillState::Unusable { reason })) => {
                     return Err(format!("the skill `{name}` cannot be used: {reason}"));
                 }
-                (true, Some(SkillState::Usable(_))) if is_loaded => {
+                (true, Some(SkillState::Usable { .. })) if is_loaded => {
                     return answer("was loaded already");
                 }
                 (false, _) if !is_loaded => {
                     return Err(format!("the skill `{name}` is not loaded"));
                 }
-                (true, Some(SkillState::Usable(_))) | (false, _) => {}
+                (true, Some(SkillState::Usable { .. })) | (false, _) => {}
             }
             let event = ContextEvent {
                 id: format!("e_{:016x}", self.locked.engine.ids.next()),
@@ -77,7 +77,7 @@ impl ToolHost for ActiveRun {
     }
 }
 
-fn no_skill(name: &str, skills: &[crate::project_source::SkillText]) -> String {
+fn no_skill(name: &str, skills: &[Skill]) -> String {
     let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
     if names.is_empty() {
         format!("there is no skill `{name}`; this project has none")

@@ -23,13 +23,13 @@ pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
     for path in &settings.paths {
         scan.path(path);
     }
-    shadow(&mut scan.found);
+    shadow(root, &mut scan.found);
     scan.found
 }
 
 /// Leaves one usable skill of each name. People look for a skill in the folder of its name, so a skill that only
 /// claims the name must not take its place.
-fn shadow(skills: &mut [Skill]) {
+fn shadow(root: &Path, skills: &mut [Skill]) {
     let is_usable = |skill: &Skill| matches!(skill.state, SkillState::Usable { .. });
     let is_at_home = |skill: &Skill| skill.folder.file_name() == Some(skill.name.as_ref());
     let mut winners: HashMap<String, (PathBuf, bool)> = HashMap::new();
@@ -42,7 +42,14 @@ fn shadow(skills: &mut [Skill]) {
     }
     for skill in skills.iter_mut().filter(|skill| is_usable(skill)) {
         if let Some((by, _)) = winners.get(&skill.name).filter(|(by, _)| *by != skill.folder) {
-            skill.state = SkillState::Shadowed { by: by.clone() };
+            let near =
+                |folder: &Path| folder.strip_prefix(root).unwrap_or(folder).display().to_string();
+            let reason = format!(
+                "the one in {} is not used, because one of the same name is in {}; rename it to have both",
+                near(&skill.folder),
+                near(by)
+            );
+            skill.state = SkillState::Unusable { reason };
         }
     }
 }
@@ -182,10 +189,10 @@ mod tests {
         let line = |skill: Skill| {
             let state = match skill.state {
                 SkillState::Usable { body } => body,
-                SkillState::Shadowed { by } => {
-                    format!("shadowed by {}", by.strip_prefix(root).unwrap_or(&by).display())
+                SkillState::Unusable { reason } => {
+                    let end = "; rename it to have both";
+                    format!("unusable, {}", reason.strip_suffix(end).unwrap_or(&reason))
                 }
-                SkillState::Unusable { reason } => format!("unusable, {reason}"),
             };
             format!("{} ({}): {state}", skill.name, skill.source)
         };
@@ -209,8 +216,8 @@ mod tests {
             [
                 "a (.claude/skills): claude a",
                 "b (.claude/skills): claude b",
-                "a (.ship/skills): shadowed by .claude/skills/a",
-                "b (.ship/skills): shadowed by .claude/skills/b",
+                "a (.ship/skills): unusable, the one in .ship/skills/a is not used, because one of the same name is in .claude/skills/a",
+                "b (.ship/skills): unusable, the one in .ship/skills/other is not used, because one of the same name is in .claude/skills/b",
                 "one (tools): own",
                 "single (single): itself",
             ]
@@ -228,9 +235,9 @@ mod tests {
         assert_eq!(
             listed(project.path(), &[], false),
             [
-                "deploy (.claude/skills): shadowed by .claude/skills/deploy",
+                "deploy (.claude/skills): unusable, the one in .claude/skills/aaa is not used, because one of the same name is in .claude/skills/deploy",
                 "deploy (.claude/skills): deploys",
-                "deploy (.ship/skills): shadowed by .claude/skills/deploy",
+                "deploy (.ship/skills): unusable, the one in .ship/skills/deploy is not used, because one of the same name is in .claude/skills/deploy",
             ]
         );
     }
