@@ -38,7 +38,7 @@ use crate::id_source::IdSource;
 use crate::project_source::ProjectSource;
 use crate::records::RequestCache;
 use crate::rules::Rules;
-use crate::run_log::{RunLog, RunLogEntry};
+use crate::run_log::{RunLog, RunLogEntry, RunLogKind};
 use crate::tokens::TokenMeter;
 use crate::tool::Tool;
 use summary_drafts::SummaryDrafts;
@@ -89,7 +89,10 @@ impl Engine {
                 ("message", problem.message.as_str().into()),
                 ("remedy", problem.remedy.as_str().into()),
             ];
-            self.log.write(chat, RunLogEntry { kind: "repair", fields, ..RunLogEntry::default() });
+            self.log.write(
+                chat,
+                RunLogEntry { kind: RunLogKind::Repair, fields, ..RunLogEntry::default() },
+            );
         }
         self.repairs.lock().unwrap_or_else(PoisonError::into_inner).extend(problems);
     }

@@ -88,7 +88,7 @@ pub use records::{
 pub use reply::{Outcome, Reply};
 pub use rules::{ContextRules, Rules};
 pub use run::{ReplyStream, STOPPED};
-pub use run_log::{NoLog, RunLog, RunLogEntry};
+pub use run_log::{NoLog, RunLog, RunLogEntry, RunLogKind};
 // What a source of texts and skills gives.
 pub use ship_project::{Skill, SkillSource, SkillState, SystemTexts};
 pub use stop::Stop;

@@ -16,7 +16,7 @@ use crate::chat::{COMPACTED, PRUNED, SEALED_GENERATION, WARNED, carry_last_opera
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::notice;
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 impl CompactionPlan {
     /// Carries out the plan with the first method that is enough.
@@ -159,7 +159,7 @@ impl CompactionPlan {
         if work.locked.engine.warned.lock().await.insert(once) {
             let fields =
                 vec![("message", Json::from(work.locked.engine.surroundings.mask(warning)))];
-            work.note(RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
+            work.note(RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() });
         }
     }
 
@@ -247,5 +247,5 @@ fn log(work: &ActiveRun, compacted: &Compaction) {
         ("outputs", (compacted.outputs as u64).into()),
         ("purged", compacted.purged.into()),
     ];
-    work.note(RunLogEntry { kind: COMPACTED, fields, ..RunLogEntry::default() });
+    work.note(RunLogEntry { kind: RunLogKind::Compacted, fields, ..RunLogEntry::default() });
 }

@@ -14,7 +14,7 @@ use crate::chat::{COMPACTED, LogSize, SEALED_GENERATION, messages, sealed_by};
 use crate::engine::{ActiveRun, Agent, Engine, SummaryDraft};
 use crate::error::RunError;
 use crate::inbound::millis;
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The version that this program writes.
 const VERSION: u64 = 1;
@@ -51,7 +51,7 @@ pub(super) async fn write(work: &ActiveRun, view: &View, draft: Option<&SummaryD
         let reason =
             work.locked.engine.surroundings.mask(&format!("meta.json was not written: {error}"));
         let texts = vec![("reason", Json::from(reason))];
-        work.note(RunLogEntry { kind: "warning", texts, ..RunLogEntry::default() });
+        work.note(RunLogEntry { kind: RunLogKind::Warning, texts, ..RunLogEntry::default() });
     }
 }
 

@@ -16,7 +16,7 @@ use super::saved_draft;
 use super::summariser::{Summariser, SummaryFailure};
 use crate::chat::CompactionState;
 use crate::engine::{ActiveRun, SummaryCost, SummaryDraft, SummaryRange};
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The seconds for which a failed model is not asked: the first time, the second, and every further time.
 const COOL_DOWN_S: [i64; 3] = [60, 300, 900];
@@ -100,7 +100,12 @@ pub(super) async fn summarise(
                 let reason = work.locked.engine.surroundings.mask(&failed.to_string());
                 let texts = vec![("reason", Json::from(reason))];
                 let fields = vec![("failures", Json::from(failures))];
-                work.note(RunLogEntry { kind: "warning", fields, texts, ..RunLogEntry::default() });
+                work.note(RunLogEntry {
+                    kind: RunLogKind::Warning,
+                    fields,
+                    texts,
+                    ..RunLogEntry::default()
+                });
                 if prose.is_some() {
                     so_far = (prose, read.messages);
                 }

@@ -6,7 +6,7 @@ use ship_store::ChatKey;
 
 use super::Engine;
 use super::agent::Agent;
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 impl Agent {
     /// Returns the problems, a sentence each: texts that exist and cannot be read, and settings that name unknown
@@ -44,7 +44,10 @@ impl Engine {
         let message = self.surroundings.mask(&warning);
         if warned.insert(warning) {
             let fields = vec![("message", Json::from(message))];
-            self.log.write(chat, RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
+            self.log.write(
+                chat,
+                RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() },
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 
 use ship_message::json::Json;
 use ship_project::{
-    Level, LogEntry, LogWriter, Project, Skill, SystemTexts, read_system_texts, scan_skills,
+    LogEntry, LogWriter, Project, Skill, SystemTexts, read_system_texts, scan_skills,
 };
 use ship_store::{ChatKey, chat_folder};
 
@@ -44,12 +44,7 @@ pub(super) struct ProjectRunLog {
 
 impl RunLog for ProjectRunLog {
     fn write(&self, chat: &ChatKey, note: RunLogEntry) {
-        let level = match note.kind {
-            "error" => Level::Error,
-            "repair" | "overflow" | "warning" => Level::Warn,
-            _ => Level::Info,
-        };
-        let mut entry = LogEntry::new(level, note.kind).chat(chat);
+        let mut entry = LogEntry::new(note.kind.level(), note.kind.as_str()).chat(chat);
         if !note.request_id.is_empty() {
             entry = entry.request(note.request_id).run(note.run_id);
         }

@@ -4,7 +4,7 @@ use ship_context::SystemBlock;
 use ship_message::json::{Json, Object};
 
 use crate::digest::digest;
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// Returns the short digest of each block by its name, for a journal.
 pub(crate) fn journal_digests(blocks: &[SystemBlock]) -> Object {
@@ -16,7 +16,7 @@ pub(crate) fn journal_digests(blocks: &[SystemBlock]) -> Object {
 pub(crate) fn first_difference(before: &Object, now: &Object) -> Option<RunLogEntry> {
     let (block, change) = first_block(before, now)?;
     let fields = vec![("block", Json::from(block)), ("change", change.into())];
-    Some(RunLogEntry { kind: "system_changed", fields, ..RunLogEntry::default() })
+    Some(RunLogEntry { kind: RunLogKind::SystemChanged, fields, ..RunLogEntry::default() })
 }
 
 /// Returns the first block that differs, and how.

@@ -8,7 +8,7 @@ use ship_store::ReadError;
 use crate::digest::digest;
 use crate::engine::ActiveRun;
 use crate::records::{RECENT_LINES, RequestRecord, last_of_context, recorded};
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// Returns the last request for an answer in the chat, also one of another process.
 pub(crate) async fn last_request(
@@ -50,7 +50,7 @@ pub(crate) async fn keep_text(work: &ActiveRun, sha256: &str, text: &str, media_
 pub(crate) fn not_recorded(work: &ActiveRun, error: &dyn std::error::Error) {
     let told = work.locked.engine.surroundings.mask(&error.to_string());
     let fields = vec![("message", told.into())];
-    work.note(RunLogEntry { kind: "warning", fields, ..RunLogEntry::default() });
+    work.note(RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() });
 }
 
 /// Returns the run of the last answer. If another process ran the chat, it is not one of ours.

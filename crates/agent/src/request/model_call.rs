@@ -17,7 +17,7 @@ use crate::records::{
     OutgoingRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
     block_digests, parts_that_count,
 };
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// A model call that is recorded and about to be sent.
 pub(crate) struct ModelCall<'a> {
@@ -258,7 +258,7 @@ fn new_id(work: &ActiveRun) -> String {
 fn note(record: &RequestRecord, body: String) -> RunLogEntry {
     let difference = record.stable.difference.as_deref();
     RunLogEntry {
-        kind: "llm_request",
+        kind: RunLogKind::LlmRequest,
         fields: vec![
             ("record", record.id.as_str().into()),
             ("model", record.recipe.model.as_str().into()),

@@ -14,7 +14,7 @@ use crate::error::RunError;
 use crate::inbound::{AcceptedMessage, CallAnswer, Inbound};
 use crate::inbox::NextInput;
 use crate::reply::Outcome;
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 use crate::stop::{Stop, lane_unless_stopped};
 
 impl Agent {
@@ -137,7 +137,7 @@ impl Engine {
                     vec![("message", Json::from(self.surroundings.mask(&error.to_string())))];
                 self.log.write(
                     chat.key(),
-                    RunLogEntry { kind: "error", fields, ..RunLogEntry::default() },
+                    RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() },
                 );
                 Ok(false)
             }

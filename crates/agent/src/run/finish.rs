@@ -14,7 +14,7 @@ use crate::events::RunEvent;
 use crate::inbound::millis;
 use crate::inbox::answer_key;
 use crate::reply::Outcome;
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// Ends a run. Its message goes into the log first and the answer into the ledger after that: after a crash between
 /// the two, the next run finds the message in the log and delivers it.
@@ -53,7 +53,7 @@ pub(crate) async fn finish(
         // The message is in the log, so the answer counts. The next run of the chat does the rest.
         let fields =
             vec![("message", Json::from(work.locked.engine.surroundings.mask(&error.to_string())))];
-        work.note(RunLogEntry { kind: "error", fields, ..RunLogEntry::default() });
+        work.note(RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() });
     }
     work.tell(&RunEvent::Chunk(Chunk::Finish {
         finish_reason: Some(finish_reason),

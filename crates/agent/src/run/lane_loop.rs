@@ -22,7 +22,7 @@ use crate::error::RunError;
 use crate::inbox::{MissedAnswers, NextInput, UnreadLedger, answer_key, missed};
 use crate::records::{first_difference, journal_digests};
 use crate::reply::Outcome;
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 use crate::stop::Stop;
 
 /// Works on a chat while its lane is held.
@@ -162,7 +162,7 @@ impl LaneLoop {
         let message = "the context lacks what the ledger says was answered; it goes on behind that";
         let fields = vec![("message", Json::from(message)), ("messages", count.into())];
         self.locked.lane.append(lines, view.position).await?;
-        let note = RunLogEntry { kind: "repair", fields, ..RunLogEntry::default() };
+        let note = RunLogEntry { kind: RunLogKind::Repair, fields, ..RunLogEntry::default() };
         self.locked.engine.log.write(self.locked.chat.key(), note);
         Ok(true)
     }

@@ -10,7 +10,7 @@ use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepared};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::request::{PreparedRequest, last_request, not_recorded};
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The number of overflow errors after which a run gives up if its message does not grow in between.
 const OVERFLOWS_MAX: usize = 2;
@@ -83,7 +83,7 @@ impl RequestFit {
         if let ProviderError::Overflow { observed, limit } = &error {
             let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
             let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
-            work.note(RunLogEntry { kind: "overflow", fields, ..RunLogEntry::default() });
+            work.note(RunLogEntry { kind: RunLogKind::Overflow, fields, ..RunLogEntry::default() });
             if let Some(limit) = limit {
                 work.locked.engine.scales.learn_limit(*limit);
             }

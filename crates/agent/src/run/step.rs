@@ -22,7 +22,7 @@ use crate::events::{RunEvent, notice};
 use crate::inbox::NextInput;
 use crate::reply::Outcome;
 use crate::request::ModelCall;
-use crate::run_log::RunLogEntry;
+use crate::run_log::{RunLogEntry, RunLogKind};
 use crate::stop::Stop;
 
 /// Works on a run until it ends or parks, from the place that its journal shows.
@@ -192,7 +192,7 @@ fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
     let remedy = error.remedy().map(|remedy| mask(&format!(" {remedy}"))).unwrap_or_default();
     let stop = if told.ends_with(['.', '!', '?']) { "" } else { "." };
     work.note(RunLogEntry {
-        kind: "error",
+        kind: RunLogKind::Error,
         fields: vec![("code", error.code().into())],
         // A provider's error may quote messages, so it counts as text and is subject to `llm.logMessages`.
         texts: vec![("error", Json::from(told.as_str()))],
@@ -237,7 +237,7 @@ fn note_response(
         fields.push(("outputTokens", usage.output.into()));
     }
     work.note(RunLogEntry {
-        kind: "llm_response",
+        kind: RunLogKind::LlmResponse,
         fields,
         texts: vec![("parts", new)],
         ..RunLogEntry::default()

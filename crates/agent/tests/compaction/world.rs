@@ -38,7 +38,7 @@ pub(crate) struct Kept(Mutex<Vec<(&'static str, String)>>);
 impl RunLog for Kept {
     fn write(&self, chat: &ChatKey, note: RunLogEntry) {
         let about = format!("{chat} {} {:?}", note.request_id, note.fields);
-        self.0.lock().unwrap().push((note.kind, about));
+        self.0.lock().unwrap().push((note.kind.as_str(), about));
     }
 }
 

@@ -70,7 +70,7 @@ impl KeptLog {
             let fields = note.fields.iter().chain(&note.texts);
             fields.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
         };
-        notes.iter().filter(|note| note.kind == kind).map(line).collect()
+        notes.iter().filter(|note| note.kind.as_str() == kind).map(line).collect()
     }
 }
 
