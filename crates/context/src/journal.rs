@@ -16,7 +16,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
 use ship_record::{LedgerSeq, Timestamp};
 
-pub use settled_work::{SETTLED, SettledWork, joined};
+pub use settled_work::{SETTLED, SettledWork, is_later_message, joined};
 pub(crate) use settled_work::{after_switch, settled_count, settled_parts};
 
 /// The first line of a journal.

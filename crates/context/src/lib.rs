@@ -33,7 +33,7 @@ mod tokens;
 pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks};
 pub use budget::input_budget;
 pub use close::close_message;
-pub use journal::{Journal, JournalLine, RunStart, SETTLED, SettledWork, joined};
+pub use journal::{Journal, JournalLine, RunStart, SETTLED, SettledWork, is_later_message, joined};
 pub use open_request::open_request;
 pub use recover::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
 pub use shown::{ShownLimits, shown_to_model};

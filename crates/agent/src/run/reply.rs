@@ -4,8 +4,8 @@
 
 use std::collections::HashSet;
 
-use ship_context::SETTLED;
 use ship_context::contexts::{MOVED, is_reference};
+use ship_context::{SETTLED, is_later_message};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_provider::Usage;
@@ -90,7 +90,11 @@ async fn find_earlier(
     to: &AcceptedMessage,
     answer: &UiMessage,
 ) -> Result<Vec<UiMessage>, RunError> {
-    let Some(run_id) = field(answer, "runId") else { return Ok(Vec::new()) };
+    // Most runs write one message, and the logs that were left may be long.
+    let (Some(run_id), true) = (field(answer, "runId"), answer.id().is_some_and(is_later_message))
+    else {
+        return Ok(Vec::new());
+    };
     let is_earlier = |message: &UiMessage| {
         message.role() == Role::Assistant
             && field(message, "runId") == Some(run_id)

@@ -127,6 +127,12 @@ fn next_id(start: &RunStart) -> String {
     format!("{first}-{}", start.earlier.messages + 2)
 }
 
+/// Whether a message is not the first of its run, as its id tells.
+pub fn is_later_message(id: &str) -> bool {
+    let number = id.rsplit_once('-').map(|(_, number)| number.parse::<u64>());
+    matches!(number, Some(Ok(2..)))
+}
+
 /// Returns the journal of a run that has switched to the context of the view, if that journal was not begun yet.
 pub(crate) fn after_switch(view: Option<&View>, journal: &Journal) -> Option<Journal> {
     let settled = view?.head.carry.get(SETTLED)?;
@@ -219,5 +225,14 @@ mod tests {
         assert!(last.message.parts().is_empty());
         assert_eq!(last.start.earlier.said, "first\nsecond");
         assert_eq!((last.start.earlier.steps, last.start.earlier.messages), (2, 2));
+    }
+
+    #[test]
+    fn the_id_of_a_message_tells_whether_its_run_wrote_one_before() {
+        let next = journal().after_settling(3);
+        assert!(is_later_message(&next.start.message_id) && !is_later_message("a"));
+        let third = Journal { message: journal().message, ..next }.after_settling(1);
+        assert!(is_later_message(&third.start.message_id));
+        assert!(!is_later_message("a-1") && !is_later_message("a-b") && !is_later_message(""));
     }
 }
