@@ -142,6 +142,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
         Some(Json::Object(blobs)) => Some(blobs),
         Some(_) => return None,
     };
+    // The lines of a view are kept for long, and half of their fields are gone now.
+    body.shrink_to_fit();
     Some(RawLine { seq, kind, rev, inbox, batch, blobs, crc, body })
 }
 

@@ -79,6 +79,11 @@ impl Object {
         Some(self.0.remove(at).1)
     }
 
+    /// Frees the memory of entries that were removed.
+    pub fn shrink_to_fit(&mut self) {
+        self.0.shrink_to_fit();
+    }
+
     /// Keeps only the entries that `keep` accepts.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &Json) -> bool) {
         self.0.retain(|(key, value)| keep(key, value));

@@ -22,17 +22,20 @@ impl JsonError {
     }
 }
 
-/// A container that is not closed yet.
+/// A container that is not closed yet: the place of its first value on the stack of values.
 enum OpenContainer {
-    Array(Vec<Json>),
-    /// The entries so far, and the key of the next value.
-    Object(Vec<(ObjectKey, Json)>, ObjectKey),
+    Array(usize),
+    /// The place of its first entry on the stack of entries, and the key of the next value.
+    Object(usize, ObjectKey),
 }
 
 pub(super) fn parse(text: &str) -> Result<Json, JsonError> {
     let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0 };
     // A stack of our own instead of recursion, so that deep nesting cannot overflow the thread's.
     let mut stack: Vec<OpenContainer> = Vec::new();
+    // A container is made when it closes, in the size that it needs: messages are kept in memory for long.
+    let mut values: Vec<Json> = Vec::new();
+    let mut entries: Vec<(ObjectKey, Json)> = Vec::new();
     loop {
         reader.skip_white();
         let mut value = match reader.peek() {
@@ -43,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<Json, JsonError> {
                     Json::Object(Object::new())
                 } else {
                     let key = reader.key()?;
-                    stack.push(OpenContainer::Object(Vec::new(), key));
+                    stack.push(OpenContainer::Object(entries.len(), key));
                     continue;
                 }
             }
@@ -53,7 +56,7 @@ pub(super) fn parse(text: &str) -> Result<Json, JsonError> {
                 if reader.eat(b']') {
                     Json::Array(Array::default())
                 } else {
-                    stack.push(OpenContainer::Array(Vec::new()));
+                    stack.push(OpenContainer::Array(values.len()));
                     continue;
                 }
             }
@@ -70,15 +73,15 @@ pub(super) fn parse(text: &str) -> Result<Json, JsonError> {
                         Err(reader.error("expected the end of the text"))
                     };
                 }
-                Some(OpenContainer::Array(values)) => {
+                Some(OpenContainer::Array(start)) => {
                     values.push(value);
                     if reader.eat(b',') {
                         break;
                     }
                     reader.expect(b']', "expected `,` or `]`")?;
-                    value = Json::Array(Array(std::mem::take(values)));
+                    value = Json::Array(Array(values.drain(*start..).collect()));
                 }
-                Some(OpenContainer::Object(entries, key)) => {
+                Some(OpenContainer::Object(start, key)) => {
                     entries.push((std::mem::take(key), value));
                     if reader.eat(b',') {
                         reader.skip_white();
@@ -86,7 +89,7 @@ pub(super) fn parse(text: &str) -> Result<Json, JsonError> {
                         break;
                     }
                     reader.expect(b'}', "expected `,` or `}`")?;
-                    let mut object = Object(std::mem::take(entries));
+                    let mut object = Object(entries.drain(*start..).collect());
                     object.merge_equal_keys();
                     value = Json::Object(object);
                 }

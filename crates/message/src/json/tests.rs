@@ -55,6 +55,16 @@ fn keys_keep_their_order_and_the_last_of_two_equal_ones_wins() {
 }
 
 #[test]
+fn what_is_read_takes_no_more_room_than_it_needs() {
+    let Ok(Json::Object(object)) = Json::parse(r#"{"a":[1,2,3],"b":{"c":4},"d":5}"#) else {
+        panic!("an object")
+    };
+    assert_eq!(object.0.capacity(), 3);
+    let Some(Json::Array(array)) = object.get("a") else { panic!("a list") };
+    assert_eq!(array.0.capacity(), 3);
+}
+
+#[test]
 fn stringify_puts_array_indexes_first_as_javascript_does() {
     let value = Json::parse(
         r#"{"b":{"1":0,"0":1},"10":1,"01":2,"9":3,"-1":4,"4294967295":5,"4294967294":6}"#,
