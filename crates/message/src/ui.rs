@@ -13,6 +13,8 @@ pub use part::{
 };
 pub use tool::{INTERRUPTED_CALL, ToolPart, ToolState};
 
+use std::sync::Arc;
+
 use crate::json::{Json, Object};
 
 /// The author of a message.
@@ -67,8 +69,15 @@ pub struct NotAMessage;
 /// assert_eq!(message.to_string(), text);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// A copy shares its content with the original until one of them is changed.
 #[derive(Clone, PartialEq)]
 pub struct UiMessage {
+    content: Arc<MessageContent>,
+}
+
+#[derive(Clone, PartialEq)]
+struct MessageContent {
     /// All fields in order. While the parts are in `parts`, a null holds their place here.
     fields: Object,
     /// The parts, if the message has a list of them.
@@ -83,7 +92,7 @@ impl UiMessage {
             ("role", role.name().map_or(Json::Null, Json::from)),
             ("parts", Json::Null),
         ]);
-        Self { fields, parts: Some(parts) }
+        Self::of(MessageContent { fields, parts: Some(parts) })
     }
 
     /// Reads a message from its JSON text.
@@ -100,23 +109,42 @@ impl UiMessage {
     /// # Errors
     /// Fails if the value is not an object.
     pub fn from_json(json: Json) -> Result<Self, NotAMessage> {
-        let Json::Object(mut fields) = json else { return Err(NotAMessage) };
+        let Json::Object(fields) = json else { return Err(NotAMessage) };
+        Ok(Self::from_object(fields))
+    }
+
+    /// Reads a message from an object. The fields are not checked.
+    pub fn from_object(mut fields: Object) -> Self {
         let mut parts = None;
         if let Some(slot @ Json::Array(_)) = fields.get_mut("parts")
             && let Json::Array(array) = std::mem::take(slot)
         {
             parts = Some(array.into_vec().into_iter().map(UiPart::from_json).collect());
         }
-        Ok(Self { fields, parts })
+        Self::of(MessageContent { fields, parts })
     }
 
-    /// Returns the message as JSON, without copying.
-    pub fn into_json(mut self) -> Json {
-        if let Some(parts) = self.parts {
+    fn of(content: MessageContent) -> Self {
+        Self { content: Arc::new(content) }
+    }
+
+    fn content_mut(&mut self) -> &mut MessageContent {
+        Arc::make_mut(&mut self.content)
+    }
+
+    /// Returns the message as JSON, without copying what no other copy of the message shares.
+    pub fn into_json(self) -> Json {
+        Json::Object(self.into_object())
+    }
+
+    /// Returns the message as an object, like [`UiMessage::into_json`].
+    pub fn into_object(self) -> Object {
+        let MessageContent { mut fields, parts } = Arc::unwrap_or_clone(self.content);
+        if let Some(parts) = parts {
             let parts: Vec<Json> = parts.into_iter().map(UiPart::into_json).collect();
-            self.fields.set("parts", parts);
+            fields.set("parts", parts);
         }
-        Json::Object(self.fields)
+        fields
     }
 
     /// Returns a copy of the message as JSON.
@@ -126,70 +154,71 @@ impl UiMessage {
 
     /// Returns the id, if it is a string.
     pub fn id(&self) -> Option<&str> {
-        self.fields.str("id")
+        self.content.fields.str("id")
     }
 
     /// Replaces the id of the message.
     pub fn set_id(&mut self, id: impl Into<String>) {
-        self.fields.set("id", id.into());
+        self.content_mut().fields.set("id", id.into());
     }
 
     /// Returns the author of the message.
     pub fn role(&self) -> Role {
-        self.fields.str("role").map_or(Role::Unknown, Role::named)
+        self.content.fields.str("role").map_or(Role::Unknown, Role::named)
     }
 
     /// Returns the metadata, unless it is absent or null.
     pub fn metadata(&self) -> Option<&Json> {
-        self.fields.get("metadata").filter(|metadata| !metadata.is_null())
+        self.content.fields.get("metadata").filter(|metadata| !metadata.is_null())
     }
 
     /// Returns the metadata for changes, unless it is absent or null.
     pub(crate) fn metadata_mut(&mut self) -> Option<&mut Json> {
-        self.fields.get_mut("metadata").filter(|metadata| !metadata.is_null())
+        self.content_mut().fields.get_mut("metadata").filter(|metadata| !metadata.is_null())
     }
 
     /// Replaces the metadata of the message.
     pub fn set_metadata(&mut self, metadata: Json) {
-        self.fields.set("metadata", metadata);
+        self.content_mut().fields.set("metadata", metadata);
     }
 
     /// Sets the metadata, or removes it if there is none.
     pub(crate) fn set_metadata_or_remove(&mut self, metadata: Option<Json>) {
-        self.fields.set_or_remove("metadata", metadata);
+        self.content_mut().fields.set_or_remove("metadata", metadata);
     }
 
     /// Returns the parts; none if the message has no list of them.
     pub fn parts(&self) -> &[UiPart] {
-        self.parts.as_deref().unwrap_or_default()
+        self.content.parts.as_deref().unwrap_or_default()
     }
 
     /// Returns the parts for changes. A message without a list of parts gets an empty one.
     pub fn parts_mut(&mut self) -> &mut Vec<UiPart> {
-        if self.parts.is_none() {
-            self.fields.set("parts", Json::Null);
+        let MessageContent { fields, parts } = self.content_mut();
+        if parts.is_none() {
+            fields.set("parts", Json::Null);
         }
-        self.parts.get_or_insert_default()
+        parts.get_or_insert_default()
     }
 
     /// Whether the message has a list of parts, even an empty one.
     pub fn has_parts(&self) -> bool {
-        self.parts.is_some()
+        self.content.parts.is_some()
     }
 
     /// Returns any field except `parts`, as it was read.
     pub fn field(&self, key: &str) -> Option<&Json> {
-        self.fields.get(key)
+        self.content.fields.get(key)
     }
 
     /// Returns all fields in order; `parts` is null here if it is a list.
     pub fn fields(&self) -> &Object {
-        &self.fields
+        &self.content.fields
     }
 
     /// Keeps only the fields that `keep` accepts.
     pub(crate) fn retain_fields(&mut self, keep: impl Fn(&str) -> bool) {
-        self.fields.retain(|key, _| keep(key));
+        self.content_mut().fields.retain(|key, _| keep(key));
     }
 
     /// Returns the texts of the text parts, joined by newlines: what a person would read.

@@ -317,3 +317,15 @@ fn a_tool_input_that_comes_in_a_hundred_thousand_pieces_is_read_once() {
     let UiPart::Tool(tool) = &message.parts()[0] else { panic!("the part is the call") };
     assert_eq!(tool.input().and_then(Json::as_array).unwrap().len(), 100_000);
 }
+
+#[test]
+fn a_copy_that_is_changed_leaves_the_original_as_it_was() {
+    let text = r#"{"id":"m1","role":"user","parts":[{"type":"text","text":"hi"}],"x":1}"#;
+    let original = UiMessage::parse(text).unwrap();
+    let mut copy = original.clone();
+    copy.set_id("m2");
+    copy.parts_mut().push(UiPart::text("there"));
+    assert_eq!(original.to_string(), text);
+    assert_eq!((copy.id(), copy.text().as_str()), (Some("m2"), "hi\nthere"));
+    assert_eq!(original.clone().into_json().to_string(), text, "it is shared");
+}

@@ -181,6 +181,21 @@ impl DataPart {
 }
 
 impl UiPart {
+    /// Returns the object of the part; `None` if the type is unknown.
+    pub fn object(&self) -> Option<&Object> {
+        Some(match self {
+            Self::Text(part) => part.object(),
+            Self::Reasoning(part) => part.object(),
+            Self::File(part) => part.object(),
+            Self::SourceUrl(part) => part.object(),
+            Self::SourceDocument(part) => part.object(),
+            Self::StepStart(part) => part.object(),
+            Self::Data(part) => part.object(),
+            Self::Tool(part) => part.object(),
+            Self::Unknown(_) => return None,
+        })
+    }
+
     /// Makes a text part, the most frequent one.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextPart::new(text))
