@@ -135,3 +135,35 @@ fn lines_that_were_seen_before_are_shared_and_not_read_again() {
         assert_eq!((before.lines.len(), after.lines.len()), (1, 2));
     });
 }
+
+#[test]
+fn a_log_that_is_read_in_blocks_is_seen_whole() {
+    block_on(async {
+        let mut a = Followed::new().await;
+        let text = "ahoy ".repeat(4_000);
+        for nth in 0..60 {
+            // Some of these batches stand across the border of two blocks.
+            let batch = (0..3).map(|at| message(&format!("m{nth}-{at}"), &text).into());
+            a.append(batch.collect()).await;
+        }
+        let long = a.same("a long log").await;
+        let said = (0..180).map(|nth| format!("m{}-{}", nth / 3, nth % 3));
+        assert!(long.messages().map(ship_testkit::chat::id).eq(said) && long.problems.is_empty());
+        let mut bytes = fs::read(a.log()).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(a.log(), &bytes).unwrap();
+        let damaged = a.same("damage in a later block").await;
+        assert_eq!((damaged.lines.len(), damaged.problems.len()), (179, 1));
+        bytes[middle] ^= 1;
+        fs::write(a.log(), &bytes).unwrap();
+        a.same("the damage is undone").await;
+        a.begun.compact("s", long.lines[170].seq).await;
+        let sealed = a.begun.chat.log().sealed().await.unwrap().remove(0);
+        let whole = a.begun.chat.log().sealed_view(&sealed.name).await.unwrap();
+        assert_eq!(whole.lines, long.lines);
+        let kept = a.same("a rotation").await;
+        let messages = |view: &View| view.messages().cloned().collect::<Vec<_>>();
+        assert_eq!(messages(&kept)[1..], messages(&long)[170..]);
+    });
+}

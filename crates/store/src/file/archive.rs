@@ -8,6 +8,7 @@ use std::path::Path;
 use ship_message::json::Json;
 
 use super::chat::ChatFiles;
+use super::kept::KeptView;
 use super::rotate::sealed_path;
 use super::{purge, view};
 use crate::line::LineKind;
@@ -112,7 +113,7 @@ impl ChatFiles {
 
     pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
         let path = sealed_path(&self.paths.archive, name);
-        let view = match view::view(&self.env, &path) {
+        let view = match KeptView::default().read(&self.env, &path) {
             // Nothing of it can be read, and a repair cannot change that.
             Ok(None) | Err(StorageError::Damaged { .. }) => return Err(self.no_sealed_log(name)),
             Ok(Some(view)) => view,

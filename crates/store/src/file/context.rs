@@ -17,15 +17,16 @@ use crate::{
 pub(crate) struct ContextFold {
     generation: u64,
     inbox: Option<u64>,
-    /// The newest revision of each id, with the number of its first line.
-    places: HashMap<MessageId, LinePosition>,
+    /// The newest revision of each id, with the number of its first line. Lines without an id share one place.
+    places: HashMap<String, LinePosition>,
 }
 
+/// The place of a line's newest revision, and the number of its first line.
 #[derive(Clone, Copy)]
-struct LinePosition {
-    seq: u64,
+pub(crate) struct LinePosition {
+    pub(crate) seq: u64,
     rev: u64,
-    span: Span,
+    pub(crate) span: Span,
 }
 
 impl ContextFold {
@@ -35,6 +36,13 @@ impl ContextFold {
 
     pub(crate) fn inbox(&self) -> Option<LedgerSeq> {
         self.inbox.map(LedgerSeq::new)
+    }
+
+    /// Returns the places of the lines in their order, each id once.
+    pub(crate) fn lines(&self) -> Vec<LinePosition> {
+        let mut lines: Vec<LinePosition> = self.places.values().copied().collect();
+        lines.sort_unstable_by_key(|line| line.seq);
+        lines
     }
 }
 
@@ -46,9 +54,10 @@ impl Fold for ContextFold {
             let head = data.and_then(Head::from_data);
             self.generation = head.as_ref().map_or(0, |head| head.generation.get());
             self.inbox = self.inbox.max(head.and_then(|head| head.inbox).map(LedgerSeq::get));
-        } else if let Some(id) = line.body.str("id").and_then(MessageId::new) {
+        } else {
+            let id = line.body.str("id").unwrap_or_default();
             let place = LinePosition { seq: line.seq, rev: line.rev, span };
-            let known = self.places.entry(id).or_insert(place);
+            let known = self.places.entry(id.to_owned()).or_insert(place);
             if line.rev > known.rev {
                 *known = LinePosition { seq: known.seq, ..place };
             }
@@ -148,7 +157,7 @@ fn on_disk(
     writing: &Writing<'_, ContextFold>,
     id: &MessageId,
 ) -> Result<Option<(u64, UnnumberedLine)>, StorageError> {
-    let known = writing.known().and_then(|known| known.fold.places.get(id)).copied();
+    let known = writing.known().and_then(|known| known.fold.places.get(id.as_str())).copied();
     let Some(place) = known else { return Ok(None) };
     let line = decode(&writing.read(place.span)?);
     Ok(line.map(|line| (place.seq, line.into_draft())))

@@ -1,20 +1,25 @@
 //! Caches the view of the live log: if the log has only grown, only the new lines are parsed.
 //!
-//! The bytes are read whole each time and their checksum is compared, which is cheap beside parsing them. So the
-//! cache never shows what is not on disk now. Anything but added lines, such as another file, damage, a replaced
-//! message or a missing blob, makes it read the log from the beginning.
+//! All bytes are read each time and their checksum is compared, which is cheap beside parsing them. So the cache
+//! never shows what is not on disk now. Anything but added lines, such as another file, damage, a replaced message or
+//! a missing blob, makes it read the log from the beginning. A long log is read in blocks, so that its bytes are never
+//! in memory all at once.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::env::Env;
+use super::env::{Env, read_from};
 use super::prepare;
 use super::view::{to_line, view_of};
-use crate::disk::FileLook;
+use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::RawLine;
 use crate::scan::scan;
 use crate::{ContextBody, ContextLine, LedgerSeq, Seq, StorageError, View};
+
+/// The size of the blocks in which a long log is read.
+const BLOCK_BYTES: u64 = 1024 * 1024;
 
 /// The cached view of a log.
 #[derive(Default)]
@@ -25,7 +30,7 @@ pub(crate) struct KeptView {
 struct CachedView {
     file: (u64, u64),
     /// The number of bytes that were read, and their checksum.
-    len: usize,
+    len: u64,
     crc: u32,
     view: View,
     /// The ids of the lines in the view.
@@ -35,16 +40,24 @@ struct CachedView {
 impl KeptView {
     /// Reads a log as a view; `None` if there is no file.
     pub(crate) fn read(&self, env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
-        let Some((look, bytes)) = env.read(path)? else {
+        let Some(file) = env.open(path, OpenMode::Read)? else {
             self.forget();
             return Ok(None);
         };
+        let failed = |error| StorageError::io("read", path, error);
+        let look = file.look_when_opened().map_err(failed)?;
+        let log = OpenLog { env, path, file: &*file, look };
         let mut state = self.lock();
-        if let Some(mut kept) = state.take()
-            && kept.follow(env, look, &bytes).is_some()
+        let kept = match state.take() {
+            Some(kept) if kept.is_in(&log).map_err(failed)? => Some(kept),
+            Some(_) | None => log.first_block()?,
+        };
+        if let Some(mut kept) = kept
+            && kept.follow(&log).map_err(failed)?
         {
             return Ok(Some(state.insert(kept).view.clone()));
         }
+        let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
         let seen = view_of(env, path, &bytes)?;
         if seen.whole {
             *state = Some(CachedView::new(look, &bytes, seen.view.clone()));
@@ -62,31 +75,89 @@ impl KeptView {
     }
 }
 
+/// A log that is being read.
+struct OpenLog<'a> {
+    env: &'a Env,
+    path: &'a Path,
+    file: &'a dyn DiskFile,
+    look: FileLook,
+}
+
+impl OpenLog<'_> {
+    /// Reads the block that begins at a place, up to the end of its last line.
+    fn block(&self, from: u64) -> io::Result<Vec<u8>> {
+        let end = (from + BLOCK_BYTES).min(self.look.len);
+        let mut bytes = read_from(self.file, from, end)?;
+        if end < self.look.len {
+            bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1));
+        }
+        Ok(bytes)
+    }
+
+    /// Reads the first block of a long log as a view. Returns `None` for a short log, and for a beginning that is not
+    /// whole.
+    fn first_block(&self) -> Result<Option<CachedView>, StorageError> {
+        if self.look.len <= BLOCK_BYTES {
+            return Ok(None);
+        }
+        let failed = |error| StorageError::io("read", self.path, error);
+        let mut bytes = self.block(0).map_err(failed)?;
+        bytes.truncate(scan(&bytes, None).good_len);
+        // The reading of the whole log reports what is wrong with it.
+        let seen = view_of(self.env, self.path, &bytes).ok().filter(|seen| seen.whole);
+        Ok(seen.map(|seen| CachedView::new(self.look, &bytes, seen.view)))
+    }
+}
+
 impl CachedView {
     fn new(look: FileLook, bytes: &[u8], view: View) -> Self {
         let ids = view.lines.iter().map(|line| id(line).to_owned()).collect();
-        Self { file: look.file, len: bytes.len(), crc: crc32c::crc32c(bytes), view, ids }
+        Self { file: look.file, len: bytes.len() as u64, crc: crc32c::crc32c(bytes), view, ids }
     }
 
-    /// Adds the new lines to the view. Returns `None` if the bytes do not continue the known ones, or if a line
-    /// does more than add to the view. Then the cached view must be dropped, because it may be half changed.
-    fn follow(&mut self, env: &Env, look: FileLook, bytes: &[u8]) -> Option<()> {
-        let (known, new) = bytes.split_at_checked(self.len)?;
-        if look.file != self.file || crc32c::crc32c(known) != self.crc {
-            return None;
+    /// Tells whether the log begins with the bytes that the view was made of.
+    fn is_in(&self, log: &OpenLog<'_>) -> io::Result<bool> {
+        if log.look.file != self.file || log.look.len < self.len {
+            return Ok(false);
         }
-        let found = scan(new, Some(self.view.position.seq.get() + 1));
-        if !found.is_whole(new) {
-            return None;
+        let (mut at, mut crc) = (0, 0);
+        while at < self.len {
+            let block = read_from(log.file, at, (at + BLOCK_BYTES).min(self.len))?;
+            if block.is_empty() {
+                return Ok(false);
+            }
+            crc = crc32c::crc32c_append(crc, &block);
+            at += block.len() as u64;
         }
-        for found in found.lines {
-            self.add(env, found.line)?;
-        }
-        self.len = bytes.len();
-        self.crc = crc32c::crc32c_append(self.crc, new);
-        Some(())
+        Ok(crc == self.crc)
     }
 
+    /// Adds the new lines to the view. Returns `false` if there is anything but whole lines, or if a line does more
+    /// than add to the view. Then the cached view must be dropped, because it may be half changed.
+    fn follow(&mut self, log: &OpenLog<'_>) -> io::Result<bool> {
+        while self.len < log.look.len {
+            let mut bytes = log.block(self.len)?;
+            let is_last = self.len + bytes.len() as u64 == log.look.len;
+            let found = scan(&bytes, Some(self.view.position.seq.get() + 1));
+            if !is_last {
+                // A batch that goes on in the next block is read with that.
+                bytes.truncate(found.good_len);
+            }
+            if bytes.is_empty() || !found.is_whole(&bytes) {
+                return Ok(false);
+            }
+            for found in found.lines {
+                if self.add(log.env, found.line).is_none() {
+                    return Ok(false);
+                }
+            }
+            self.len += bytes.len() as u64;
+            self.crc = crc32c::crc32c_append(self.crc, &bytes);
+        }
+        Ok(true)
+    }
+
+    /// Adds a line to the view. Returns `None` if it does more than that.
     fn add(&mut self, env: &Env, mut raw: RawLine) -> Option<()> {
         if raw.rev > 0 || raw.event() == Some("head") {
             return None;

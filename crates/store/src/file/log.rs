@@ -42,6 +42,13 @@ pub(crate) struct Span {
     pub(crate) len: u64,
 }
 
+impl Span {
+    /// Whether this line begins directly after another one and its newline.
+    pub(crate) fn follows(self, other: Self) -> bool {
+        self.offset == other.offset + other.len + 1
+    }
+}
+
 /// A log and its last known state.
 pub(crate) struct LogFile<F> {
     pub(crate) env: Arc<Env>,

@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::context::{ContextFold, head_line};
+use super::context::{ContextFold, LinePosition, head_line};
 use super::elsewhere::Elsewhere;
 use super::env::Env;
-use super::log::{LogTail, Writing};
+use super::log::{LogTail, Span, Writing};
 use super::prepare::{self, PrepareError, PreparedLine};
 use super::view::{collapse, recovered_head, view};
-use crate::line::{RawLine, UnnumberedLine};
+use crate::line::{RawLine, UnnumberedLine, decode};
 use crate::scan::scan;
 use crate::{
     ChatKey, Gen, Head, LedgerSeq, LogPiece, Position, RefusedInput, RotateError, Rotated,
@@ -202,9 +202,7 @@ fn body(
     pieces: Vec<ReadyPiece>,
     inbox: Option<LedgerSeq>,
 ) -> Result<Vec<UnnumberedLine>, RotateError> {
-    let bytes = writing.read_all()?;
-    let lines = scan(&bytes, None).lines.into_iter().skip(1).map(|found| found.line);
-    let old = collapse(lines);
+    let old = writing.known().map(|known| known.fold.lines()).unwrap_or_default();
     let mut body = NewLog::default();
     for piece in pieces {
         match piece {
@@ -215,7 +213,11 @@ fn body(
                 let from = old.partition_point(|line| line.seq < first.get());
                 let kept = old[from..].iter();
                 let kept = kept.take_while(|line| last.is_none_or(|last| line.seq <= last.get()));
-                kept.for_each(|line| body.copy(line.clone()));
+                let kept: Vec<LinePosition> = kept.copied().collect();
+                // Lines that follow one another are read at once.
+                for lines in kept.chunk_by(|line, next| next.span.follows(line.span)) {
+                    read_lines(writing, lines)?.into_iter().for_each(|line| body.copy(line));
+                }
             }
             ReadyPiece::Copied(lines) => {
                 for mut line in lines {
@@ -227,6 +229,22 @@ fn body(
         }
     }
     Ok(body.drafts)
+}
+
+/// Reads lines of the live log that follow one another.
+fn read_lines(
+    writing: &Writing<'_, ContextFold>,
+    lines: &[LinePosition],
+) -> Result<Vec<RawLine>, StorageError> {
+    let ([first, ..], [.., last]) = (lines, lines) else { return Ok(Vec::new()) };
+    let (start, end) = (first.span.offset, last.span.offset + last.span.len);
+    let bytes = writing.read(Span { offset: start, len: end - start })?;
+    // A line that was damaged since the log was read costs itself alone; the sealed log keeps its bytes.
+    let line = |place: &LinePosition| {
+        let from = (place.span.offset - start) as usize;
+        decode(bytes.get(from..from + place.span.len as usize)?)
+    };
+    Ok(lines.iter().filter_map(line).collect())
 }
 
 /// A new log, in which each id stands once.
