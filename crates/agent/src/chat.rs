@@ -11,10 +11,10 @@ mod last_operation;
 mod ledger;
 pub(crate) mod loaded_skills;
 mod log_size;
-mod message_cache;
 mod message_ids;
 mod open_request;
 mod pending_switch;
+mod said_messages;
 mod shown_messages;
 
 pub use activation::Activation;
@@ -35,8 +35,8 @@ pub(crate) use last_operation::{
 };
 pub(crate) use ledger::{LEDGER_PAGE, entries, is_message, lines_up_to, questions};
 pub(crate) use log_size::LogSize;
-pub(crate) use message_cache::{MessageCache, messages, place_said};
 pub(crate) use message_ids::{LedgerMessageIds, MessageIds, SALT, question_in};
 pub(crate) use open_request::{OpenRequest, current_ids, has_anything, left_messages};
 pub(crate) use pending_switch::{last_step, switching_call};
+pub(crate) use said_messages::{messages, place_said};
 pub(crate) use shown_messages::shown;

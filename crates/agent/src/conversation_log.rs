@@ -143,11 +143,6 @@ impl ConversationContext {
         let mut head = Head::new(self.id.clone());
         head.generation = self.generation;
         head.carry = loaded_skills::carried(active);
-        let messages =
-            self.messages().into_iter().filter_map(|message| match message.into_json() {
-                Json::Object(message) => Some(message),
-                _ => None,
-            });
         let line = |(seq, message)| ContextLine {
             seq: Seq::new(seq),
             rev: 0,
@@ -159,7 +154,7 @@ impl ConversationContext {
             position: self.position(),
             crc: 0,
             inbox: self.inbox,
-            lines: (1..).zip(messages).map(line).map(Arc::new).collect(),
+            lines: (1..).zip(self.messages()).map(line).map(Arc::new).collect(),
             problems: Vec::new(),
         }
     }

@@ -32,7 +32,7 @@ pub(crate) use locked_chat::LockedChat;
 pub(crate) use summary_drafts::{SummaryCost, SummaryDraft, SummaryRange};
 pub(crate) use system_sources::{ChatLocation, SystemSources, last_of};
 
-use crate::chat::{MessageCache, MessageIds};
+use crate::chat::MessageIds;
 use crate::events::EventHub;
 use crate::id_source::IdSource;
 use crate::project_source::ProjectSource;
@@ -55,7 +55,6 @@ pub(crate) struct Engine {
     pub(crate) log: Arc<dyn RunLog>,
     pub(crate) names: Arc<dyn MessageIds>,
     pub(crate) hub: Arc<EventHub>,
-    pub(crate) said: Arc<MessageCache>,
     pub(crate) scales: Arc<TokenMeter>,
     /// The summaries that are not published yet.
     pub(crate) drafts: Arc<SummaryDrafts>,

@@ -8,7 +8,6 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use ship_agent::{Agent, CompactionUndo, Outcome, Rules, Stop};
-use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::{FileStore, Store};
 use ship_testkit::llm::{Answer, faults};
@@ -153,7 +152,6 @@ async fn people(store: &FileStore, talk: &Talk) -> Result<Vec<String>, String> {
     let chat = chat.ok_or("the chat is gone")?;
     let view = chat.log().view().await.map_err(|error| error.to_string())?;
     let view = view.ok_or("the context is gone")?;
-    let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).ok();
-    let of_people = |message: &UiMessage| message.role() == Role::User;
-    Ok(view.messages().filter_map(read).filter(of_people).map(|it| it.text()).collect())
+    let of_people = |message: &&UiMessage| message.role() == Role::User;
+    Ok(view.messages().filter(of_people).map(|it| it.text()).collect())
 }

@@ -6,7 +6,6 @@ use std::io;
 use std::sync::Arc;
 
 use ship_agent::{Agent, Inbound, Stop};
-use ship_message::json::{Json, Object};
 use ship_store::{About, Chat, ChatKey, ContextBody, FileStore, LedgerSeq, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
@@ -85,7 +84,7 @@ async fn said(
     let mut take = |view: &View| {
         for line in &view.lines {
             if let (Some(seq), ContextBody::Message(message)) = (line.inbox, &line.body) {
-                asked.insert(seq, text(message));
+                asked.insert(seq, message.text());
             }
         }
     };
@@ -96,10 +95,4 @@ async fn said(
     let lines = chat.ledger().after(None, usize::MAX).await?;
     let answers = (lines.len() - asked.len()) as u64;
     Ok((asked, answers))
-}
-
-fn text(message: &Object) -> String {
-    let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
-    let text = parts.first().and_then(|part| part.get("text")?.as_str());
-    text.unwrap_or_default().to_owned()
 }

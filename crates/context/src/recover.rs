@@ -4,10 +4,10 @@
 //! is no other memory of unfinished work.
 
 use ship_message::json::Json;
-use ship_message::{INTERRUPTED_CALL, ToolState, UiMessage, UiPart};
+use ship_message::{INTERRUPTED_CALL, Role, ToolState, UiMessage, UiPart};
 use ship_record::{LedgerBody, LedgerLine, View};
 
-use crate::contexts::{MOVED, is_reference_line};
+use crate::contexts::{MOVED, is_reference};
 use crate::journal::{after_switch, settled_count, settled_parts};
 use crate::{Journal, RunStart};
 
@@ -96,11 +96,11 @@ pub fn is_question(line: &LedgerLine) -> bool {
 pub fn ends_with_a_question(view: Option<&View>) -> bool {
     let Some(view) = view else { return false };
     // A reference was fetched for a question, and does not answer it.
-    let Some(last) = view.messages().rfind(|message| !is_reference_line(message)) else {
+    let Some(last) = view.messages().rfind(|message| !is_reference(message)) else {
         return false;
     };
     let answered = view.head.carry.str("answered");
-    let asks = last.str("role") == Some("user") && last.str("id") != answered;
+    let asks = last.role() == Role::User && last.id() != answered;
     asks || settled_count(last).is_some()
 }
 
@@ -110,16 +110,15 @@ fn is_switching(view: Option<&View>, journal: &Journal) -> bool {
     let Some(mut messages) = view.map(View::messages) else { return false };
     let id = journal.start.message_id.as_str();
     messages.any(|message| {
-        message.str("id") == Some(id)
-            && message.get("metadata").is_some_and(|metadata| metadata.get(MOVED).is_some())
+        message.id() == Some(id)
+            && message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some())
     })
 }
 
 /// Returns the message that the run has put into the log, if it has.
 fn final_message(view: Option<&View>, journal: &Journal) -> Option<UiMessage> {
     let mut messages = view?.messages();
-    let found = messages.find(|message| message.str("id") == Some(&journal.start.message_id))?;
-    UiMessage::from_json(Json::Object(found.clone())).ok()
+    messages.find(|message| message.id() == Some(&journal.start.message_id)).cloned()
 }
 
 /// Whether a run is parked, because a call waits for an answer from outside.
@@ -176,7 +175,7 @@ mod tests {
             seq: Seq::new(i as u64 + 2),
             rev: 0,
             inbox: None,
-            body: ContextBody::Message(Object::from([("id", *id), ("role", *role)])),
+            body: ContextBody::Message(UiMessage::new(*id, Role::named(role), Vec::new())),
         };
         View {
             head: Head::new(ContextId::new(Timestamp::from_millis(0), 1)),
@@ -293,8 +292,8 @@ mod tests {
     #[test]
     fn a_run_cut_off_while_it_was_settled_goes_on_with_what_was_left() {
         let mut view = view(&[("u1", "user"), ("a1", "assistant")]);
-        let mut settled = Object::from([("id", "a1"), ("role", "assistant")]);
-        settled.set("metadata", Object::from([("settled", 1u64)]));
+        let mut settled = UiMessage::new("a1", Role::Assistant, Vec::new());
+        settled.set_metadata(Object::from([("settled", 1u64)]).into());
         let line = ContextLine { body: ContextBody::Message(settled), ..(*view.lines[1]).clone() };
         view.lines[1] = Arc::new(line);
         let running = journal("danger", "output-available", true);

@@ -1,5 +1,6 @@
 //! The lines of a context log, as they are appended and as they are read.
 
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 
 use crate::{LedgerSeq, MessageId, Seq, Timestamp};
@@ -75,8 +76,8 @@ pub struct ContextLine {
 /// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ContextBody {
-    /// A UIMessage, with its blobs resolved and without line fields.
-    Message(Object),
+    /// A message, with its blobs resolved and without line fields.
+    Message(UiMessage),
     /// An event about the context or one of its messages.
     Event(ContextEvent),
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_message::json::Object;
+use ship_message::UiMessage;
 
 use crate::{ContextBody, ContextLine, Head, LedgerSeq, MessageId, Position, Seq, StorageProblem};
 
@@ -26,7 +26,7 @@ pub struct View {
 
 impl View {
     /// Returns the messages in order.
-    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &Object> {
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &UiMessage> {
         self.lines.iter().filter_map(|line| match &line.body {
             ContextBody::Message(message) => Some(message),
             ContextBody::Event(_) => None,
@@ -36,7 +36,7 @@ impl View {
     /// Returns the line of a message; `None` if the view has no message with this id.
     pub fn line_of(&self, id: &MessageId) -> Option<Seq> {
         let is_it = |line: &&Arc<ContextLine>| match &line.body {
-            ContextBody::Message(message) => message.str("id") == Some(id.as_str()),
+            ContextBody::Message(message) => message.id() == Some(id.as_str()),
             ContextBody::Event(_) => false,
         };
         self.lines.iter().find(is_it).map(|line| line.seq)

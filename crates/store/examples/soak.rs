@@ -160,7 +160,7 @@ impl Writer {
             }
         }
         let view = chat.log().view().await?.ok_or("the context is gone")?;
-        let known = view.messages().any(|known| known.str("id") == Some(id));
+        let known = view.messages().any(|known| known.id() == Some(id));
         let end = match rotates && !known {
             true => lane.rotate(rotation(&view, message.clone())).await?.position,
             false => lane.append(vec![message.clone().into()], end).await?,
@@ -290,9 +290,9 @@ async fn verify_chat(chat: &dyn Chat) -> Result<(), Failure> {
             say(&format!("ERR {key} {} at {}: {}", problem.file, problem.offset, problem.message));
         }
         for message in view.messages() {
-            let id = message.str("id").unwrap_or_default();
+            let id = message.id().unwrap_or_default();
             if seen.insert(id.to_owned()) {
-                say(&format!("HAVE {key} {id} {}", digest(message)));
+                say(&format!("HAVE {key} {id} {}", digest(&message.clone().into_object())));
             }
         }
     }

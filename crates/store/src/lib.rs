@@ -8,7 +8,8 @@
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
-//! use ship_message::json::{Json, Object};
+//! use ship_message::UiMessage;
+//! use ship_message::json::Json;
 //! use ship_store::{About, ContextId, FileStore, Head, Rotation, Store, StoreOptions, Timestamp};
 //!
 //! let store = FileStore::in_memory(StoreOptions::default());
@@ -23,7 +24,7 @@
 //! lane.append(vec![hello.clone().into()], begun.position).await?;
 //!
 //! let view = chat.log().view().await?.expect("a context has begun");
-//! assert_eq!(view.messages().collect::<Vec<&Object>>(), [&hello]);
+//! assert_eq!(view.messages().next(), Some(&UiMessage::from_object(hello)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```

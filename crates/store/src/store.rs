@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use ship_message::json::Object;
+use ship_message::UiMessage;
 
 use crate::{
     About, BlobError, Chat, ChatKey, Durability, Head, LedgerLine, ListError, OpenError, ReadError,
@@ -70,7 +70,7 @@ pub struct ChatContent {
     /// How many messages the active context has.
     pub messages: usize,
     /// The last of them.
-    pub last_message: Option<Object>,
+    pub last_message: Option<UiMessage>,
     /// The lines of the ledger behind the context's inbox cursor.
     pub new_lines: Vec<LedgerLine>,
 }

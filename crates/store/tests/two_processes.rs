@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ship_message::json::Object;
 use ship_store::disk::{Disk, MemoryDisk, OpenMode};
 use ship_store::{Chat, FileStore, Seq, StorageProblemKind, Store, Synced};
-use ship_testkit::chat::{Begun, compaction, entry, id, ids, ledger_keys, message, options};
+use ship_testkit::chat::{Begun, compaction, entry, ids, ledger_keys, message, options};
 use ship_testkit::power;
 use ship_testkit::sim::{SimDisk, Window};
 use ship_testkit::sweep::block_on;
@@ -68,6 +68,7 @@ impl Process {
     }
 
     async fn read(&self, write: Write) -> Vec<String> {
+        let id = |object: &Object| object.str("id").unwrap_or_default().to_owned();
         let named = |objects: Vec<Object>| objects.iter().map(id).collect();
         match write {
             Write::Entry => ledger_keys(&*self.chat).await,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
 use ship_store::{
     About, Chat, ContextId, Head, Lane, LedgerBody, LedgerEntry, LogPiece, NewLine, Position,
@@ -30,9 +31,8 @@ pub fn message(id: &str, text: &str) -> Object {
 }
 
 /// Returns the text of a message made by [`message`].
-pub fn text(message: &Object) -> String {
-    let part = message.get("parts").and_then(Json::as_array).and_then(|parts| parts.first());
-    part.and_then(|part| part.get("text")?.as_str()).unwrap_or_default().to_owned()
+pub fn text(message: &UiMessage) -> String {
+    message.text()
 }
 
 /// Returns a ledger entry.
@@ -96,7 +96,7 @@ pub async fn ids(chat: &dyn Chat) -> Vec<String> {
 }
 
 /// Returns every message of the chat once, sealed ones first, in the order in which it was first said.
-pub async fn everything(chat: &dyn Chat) -> Result<Vec<Object>, ship_store::ReadError> {
+pub async fn everything(chat: &dyn Chat) -> Result<Vec<UiMessage>, ship_store::ReadError> {
     // The live log first: if it is sealed meanwhile, it is among the sealed ones.
     let live = chat.log().view().await?;
     let mut logs = Vec::new();
@@ -121,6 +121,6 @@ pub async fn ledger_keys(chat: &dyn Chat) -> Vec<String> {
 }
 
 /// Returns the id of a message.
-pub fn id(message: &Object) -> String {
-    message.str("id").unwrap_or_default().to_owned()
+pub fn id(message: &UiMessage) -> String {
+    message.id().unwrap_or_default().to_owned()
 }

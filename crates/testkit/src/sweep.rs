@@ -12,6 +12,7 @@ use std::future::Future;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, MemoryDisk};
 use ship_store::{About, Chat, FileStore, Lane, Position, StorageProblemKind, Store, Synced, View};
@@ -253,7 +254,7 @@ async fn end(chat: &dyn Chat, lane: &dyn Lane) -> Result<Position, Refused> {
 }
 
 fn was_said(view: &View, id: &str) -> bool {
-    view.messages().any(|message| message.str("id") == Some(id))
+    view.messages().any(|message| message.id() == Some(id))
 }
 
 /// The first attempt was published, and only its acknowledgement was lost. A rewrite of nothing confirms it.
@@ -311,7 +312,7 @@ async fn read(disk: &MemoryDisk) -> Result<Found, String> {
 }
 
 /// The id of a message that says what was said under it.
-fn as_said(message: &Object) -> Result<String, String> {
+fn as_said(message: &UiMessage) -> Result<String, String> {
     let id = id(message);
     let expected = [said(&id, false), said(&id, true)];
     match expected.contains(&text(message)) {
@@ -371,7 +372,7 @@ async fn go_on(disk: &MemoryDisk, record: &Record) -> Result<(), String> {
     let again = record.tried.iter().find(|tried| matches!(&tried.thing, Thing::Message(_)));
     if let Some(Tried { thing: Thing::Message(id), .. }) = again {
         let there = everything(&*chat).await.map_err(|error| tell(error.into()))?;
-        if !there.iter().any(|message| message.str("id") == Some(id)) {
+        if !there.iter().any(|message| message.id() == Some(id)) {
             writer.step(&Step::Say(vec![id.clone()])).await.map_err(tell)?;
         }
     }

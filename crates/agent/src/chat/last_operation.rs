@@ -3,7 +3,7 @@
 //! An operation that stays in its context is a line of the log. A compaction does not keep such lines, so the head
 //! that it writes carries the last operation.
 
-use ship_context::contexts::is_reference_line;
+use ship_context::contexts::is_reference;
 use ship_message::json::{Json, Object};
 use ship_store::{
     Checkpoint, ContextBody, ContextEvent, ContextLine, Head, MessageId, SealedName, Seq, View,
@@ -129,13 +129,13 @@ pub(crate) fn is_switch(line: &ContextLine) -> bool {
 /// Whether a line is a reference that a person asked for, and not one by the model or of a group's talk.
 fn is_shown(line: &ContextLine) -> bool {
     let ContextBody::Message(message) = &line.body else { return false };
-    let run = message.get("metadata").and_then(|metadata| metadata.get("runId"));
-    is_reference_line(message) && run.is_none() && line.inbox.is_some()
+    let run = message.metadata().and_then(|metadata| metadata.get("runId"));
+    is_reference(message) && run.is_none() && line.inbox.is_some()
 }
 
 pub(crate) fn id_of(line: &ContextLine) -> &str {
     match &line.body {
-        ContextBody::Message(message) => message.str("id").unwrap_or_default(),
+        ContextBody::Message(message) => message.id().unwrap_or_default(),
         ContextBody::Event(event) => &event.id,
     }
 }

@@ -4,6 +4,7 @@
 //! or so much was pruned, that no request needs it.
 
 use ship_message::json::{Json, Object};
+use ship_message::{UiMessage, UiPart};
 use ship_store::{ContextBody, ContextLine, View};
 
 use crate::rules::Rules;
@@ -25,10 +26,10 @@ impl LogSize {
     }
 
     /// Returns the size of messages as lines that a rotation keeps.
-    pub(crate) fn of_messages<'m>(messages: impl Iterator<Item = &'m Object>) -> Self {
+    pub(crate) fn of_messages<'m>(messages: impl Iterator<Item = &'m UiMessage>) -> Self {
         messages.fold(Self::default(), |size, message| Self {
             lines: size.lines + 1,
-            bytes: size.bytes + object_bytes(message),
+            bytes: size.bytes + message_bytes(message),
         })
     }
 
@@ -50,14 +51,23 @@ const PREVIEW_BYTES: usize = 1_200;
 
 fn line_bytes(line: &ContextLine) -> u64 {
     match &line.body {
-        ContextBody::Message(message) => object_bytes(message),
+        ContextBody::Message(message) => message_bytes(message),
         ContextBody::Event(event) => LINE_BYTES + json_bytes(&event.data),
     }
 }
 
-fn object_bytes(object: &Object) -> u64 {
+fn message_bytes(message: &UiMessage) -> u64 {
+    let part = |part: &UiPart| match part {
+        UiPart::Unknown(json) => json_bytes(json),
+        part => part.object().map_or(0, fields_bytes) + 2,
+    };
+    // The fields have a null in the place of the parts, which counts as much as a list.
+    LINE_BYTES + fields_bytes(message.fields()) + message.parts().iter().map(part).sum::<u64>()
+}
+
+fn fields_bytes(object: &Object) -> u64 {
     let field = |(key, value): (&str, &Json)| key.len() as u64 + 4 + json_bytes(value);
-    LINE_BYTES + object.iter().map(field).sum::<u64>()
+    object.iter().map(field).sum()
 }
 
 fn json_bytes(json: &Json) -> u64 {
@@ -75,6 +85,8 @@ fn json_bytes(json: &Json) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use ship_message::Role;
+
     use super::*;
 
     #[test]
@@ -83,7 +95,7 @@ mod tests {
             r#"{{"id":"m1","role":"user","parts":[{{"type":"text","text":"{}"}},{{"type":"step-start"}}],"metadata":{{"v":1,"ts":1770286500123}}}}"#,
             "ahoy ".repeat(200)
         );
-        let Ok(Json::Object(message)) = Json::parse(&text) else { panic!("{text}") };
+        let message = UiMessage::parse(&text).unwrap();
         let size = LogSize::of_messages([&message].into_iter());
         let written = text.len() as u64;
         assert!(size.bytes.abs_diff(written) * 10 < written, "{size:?} for {written}");
@@ -91,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_a_blob_and_counts_as_its_preview() {
-        let message = Object::from([("id", "m1"), ("text", &"x".repeat(1_000_000))]);
+        let message = UiMessage::new("m1", Role::User, vec![UiPart::text("x".repeat(1_000_000))]);
         assert!(LogSize::of_messages([&message].into_iter()).bytes < 2_000);
     }
 }

@@ -190,7 +190,7 @@ async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Resul
 fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece> {
     let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| said[*at].id()).collect();
     let stays = |body: &ContextBody| match body {
-        ContextBody::Message(message) => ids.contains(&message.str("id")),
+        ContextBody::Message(message) => ids.contains(&message.id()),
         ContextBody::Event(_) => false,
     };
     let mut pieces: Vec<LogPiece> = Vec::new();

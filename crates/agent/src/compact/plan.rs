@@ -7,7 +7,6 @@ use ship_context::compact::{
     prunable,
 };
 use ship_context::open_request;
-use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
 use ship_store::View;
 
@@ -241,8 +240,7 @@ impl CompactionPlan {
     }
 
     pub(super) fn size_of(&self, kept: &[usize]) -> LogSize {
-        let messages: Vec<Json> = kept.iter().map(|at| self.said[*at].to_json()).collect();
-        LogSize::of_messages(messages.iter().filter_map(Json::as_object))
+        LogSize::of_messages(kept.iter().map(|at| &*self.said[*at]))
     }
 
     /// Whether a cut makes the request smaller: a single summary is not summarised again, unless

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ship_context::compact::{PrunedOutputs, is_summary_line};
+use ship_context::compact::{self, PrunedOutputs};
 use ship_store::{
     ChatKey, ContextBody, ContextEvent, ContextLine, Head, LogPiece, NewLine, NewMessage,
     ReadError, Rotation, Seq, View,
@@ -131,7 +131,7 @@ async fn publish(
 
 fn id(line: &ContextLine) -> &str {
     match &line.body {
-        ContextBody::Message(message) => message.str("id").unwrap_or_default(),
+        ContextBody::Message(message) => message.id().unwrap_or_default(),
         ContextBody::Event(event) => &event.id,
     }
 }
@@ -139,12 +139,13 @@ fn id(line: &ContextLine) -> &str {
 fn entry(line: &ContextLine) -> NewLine {
     match &line.body {
         ContextBody::Message(message) => {
-            NewMessage { message: message.clone(), rev: line.rev, inbox: line.inbox }.into()
+            let message = message.clone().into_object();
+            NewMessage { message, rev: line.rev, inbox: line.inbox }.into()
         }
         ContextBody::Event(event) => event.clone().into(),
     }
 }
 
 fn is_summary(line: &ContextLine) -> bool {
-    matches!(&line.body, ContextBody::Message(message) if is_summary_line(message))
+    matches!(&line.body, ContextBody::Message(message) if compact::is_summary(message))
 }

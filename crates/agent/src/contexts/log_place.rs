@@ -1,6 +1,6 @@
 //! Finds a checkpoint or a message: in the live log, or in a sealed log of a compaction or another operation.
 
-use ship_context::compact::is_summary_line;
+use ship_context::compact;
 use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
 
 use crate::chat::{folded, predecessor};
@@ -83,5 +83,5 @@ impl LogPlace {
 }
 
 fn is_summary(line: &ContextLine) -> bool {
-    matches!(&line.body, ContextBody::Message(message) if is_summary_line(message))
+    matches!(&line.body, ContextBody::Message(message) if compact::is_summary(message))
 }

@@ -134,7 +134,7 @@ pub(super) fn left_out_sentence(places: usize) -> String {
 fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
     let is_one = |line: &&Arc<ContextLine>| match &line.body {
         ContextBody::Message(message) => {
-            message.str("id").is_some_and(|id| ids.iter().any(|known| known == id))
+            message.id().is_some_and(|id| ids.iter().any(|known| known == id))
         }
         ContextBody::Event(_) => false,
     };

@@ -1,6 +1,7 @@
 //! Operations that stay in the context: renaming it, and naming a place in it.
 
 use ship_context::contexts::clean_title;
+use ship_message::UiMessage;
 use ship_message::json::Object;
 use ship_store::MessageId;
 
@@ -26,7 +27,7 @@ impl OperationInProgress<'_> {
     pub(super) async fn checkpoint(&self, name: &str) -> Result<OperationOutcome, RunError> {
         let name = name.trim();
         let last = self.view.messages().next_back();
-        let last = last.and_then(|message| message.str("id")).and_then(MessageId::new);
+        let last = last.and_then(UiMessage::id).and_then(MessageId::new);
         if name.is_empty() || name.chars().any(char::is_control) {
             let line = "A checkpoint needs a name, on one line.";
             return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));

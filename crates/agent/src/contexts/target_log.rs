@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ship_context::contexts::{clean_title, is_reference_line};
+use ship_context::contexts::{clean_title, is_reference};
+use ship_message::Role;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextId, ContextLine, Head, LogPiece, SealedName, Seq, View};
 
@@ -117,7 +118,7 @@ impl OperationInProgress<'_> {
         let own = left_messages(&view, &self.moving.current);
         let stays = |line: &ContextLine| match &line.body {
             ContextBody::Event(_) => true,
-            ContextBody::Message(message) => own.iter().any(|own| own.id() == message.str("id")),
+            ContextBody::Message(message) => own.iter().any(|own| own.id() == message.id()),
         };
         let mut head = folded_in(&view, &log);
         head.carry.set(CONTINUES, log.as_str());
@@ -165,7 +166,7 @@ impl OperationInProgress<'_> {
         let moves = |line: &ContextLine| match &line.body {
             ContextBody::Event(_) => true,
             ContextBody::Message(message) => {
-                let id = message.str("id");
+                let id = message.id();
                 let is_current = |id| self.moving.current.iter().any(|current| current == id);
                 !id.is_some_and(|id| left == Some(id) || is_current(id))
             }
@@ -199,8 +200,8 @@ impl OperationInProgress<'_> {
 
     /// Returns the question at the end of a log, if it is not part of the open request.
     fn question(&self, view: &View) -> Option<Json> {
-        let last = view.messages().rfind(|message| !is_reference_line(message))?;
-        let id = last.str("id").filter(|_| last.str("role") == Some("user"))?;
+        let last = view.messages().rfind(|message| !is_reference(message))?;
+        let id = last.id().filter(|_| last.role() == Role::User)?;
         let waits = self.moving.current.iter().any(|current| current == id);
         (!waits).then(|| Json::from(id))
     }

@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use super::locked_chat::LockedChat;
 use super::system_sources::{ChatLocation, SystemSources};
-use crate::chat::{LogSize, loaded_skills, place_said, pruned, switching_call};
+use crate::chat::{LogSize, loaded_skills, messages, place_said, pruned, switching_call};
 use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::inbound::millis;
@@ -57,7 +57,7 @@ impl ActiveRun {
         journal: &Journal,
     ) -> Self {
         let (engine, key) = (&locked.engine, locked.chat.key());
-        let messages = place_said(engine.said.messages(key, view));
+        let messages = place_said(messages(view));
         let sources = SystemSources::read(engine, key, about, &messages);
         engine.warn(key, &sources.problems()).await;
         let place = sources.place().clone();
@@ -116,7 +116,7 @@ impl ActiveRun {
         let mut log = self.log.lock().await;
         log.position = view.position;
         log.inbox = view.inbox;
-        log.messages = place_said(self.locked.engine.said.messages(self.locked.chat.key(), &view));
+        log.messages = place_said(messages(&view));
         log.pruned = pruned(&view);
         log.size = LogSize::of(&view);
         Ok(())

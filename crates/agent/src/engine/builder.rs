@@ -143,7 +143,6 @@ impl AgentBuilder {
             log: self.log,
             names: Arc::new(LedgerMessageIds),
             hub: Arc::default(),
-            said: Arc::default(),
             drafts: Arc::default(),
             recorded: Arc::default(),
             repaired: Arc::default(),

@@ -35,8 +35,9 @@ impl SummaryRange {
         let revisions: HashMap<&str, u64> = view
             .lines
             .iter()
+            .filter(|line| line.rev > 0)
             .filter_map(|line| match &line.body {
-                ContextBody::Message(message) => Some((message.str("id")?, line.rev)),
+                ContextBody::Message(message) => Some((message.id()?, line.rev)),
                 ContextBody::Event(_) => None,
             })
             .collect();

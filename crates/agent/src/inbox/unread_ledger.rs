@@ -121,15 +121,15 @@ fn has_answer(view: &View, line: &LedgerLine) -> bool {
         metadata.get("runId").and_then(Json::as_str) == Some(run)
             && metadata.get("settled").is_none()
     };
-    view.messages().any(|message| message.get("metadata").is_some_and(is_its_end))
+    view.messages().any(|message| message.metadata().is_some_and(is_its_end))
 }
 
 /// Returns the request and the ledger position of the person's last message in a context.
 fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
     let question = |line: &ContextLine| {
         let ContextBody::Message(message) = &line.body else { return None };
-        let request = message.get("metadata")?.get("requestId")?.as_str()?;
-        (message.str("role") == Some("user")).then(|| Some((request.to_owned(), line.inbox?)))?
+        let request = message.metadata()?.get("requestId")?.as_str()?;
+        (message.role() == Role::User).then(|| Some((request.to_owned(), line.inbox?)))?
     };
     view.lines.iter().rev().find_map(|line| question(line))
 }
@@ -147,9 +147,8 @@ fn history(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage>
         _ => questions(&*agent.names, &view.head, [line].into_iter()).pop(),
     };
     // A message whose id already exists would be a conflict and not a repair.
-    let is_there = |new: &NewMessage| {
-        view.messages().any(|message| message.str("id") == new.message.str("id"))
-    };
+    let is_there =
+        |new: &NewMessage| view.messages().any(|message| message.id() == new.message.str("id"));
     let lines = &lines[lines.len() - fits..];
     lines.iter().filter_map(message).filter(|message| !is_there(message)).collect()
 }

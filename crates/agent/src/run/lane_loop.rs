@@ -302,7 +302,7 @@ impl LaneLoop {
 
     fn start_run(&self, view: &View) -> RunStart {
         let id = self.locked.engine.ids.next();
-        let metadata = view.messages().next_back().and_then(|message| message.get("metadata"));
+        let metadata = view.messages().next_back().and_then(UiMessage::metadata);
         let request_id =
             metadata.and_then(|metadata| metadata.get("requestId")).and_then(Json::as_str);
         RunStart {

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use ship_context::contexts::{MOVED, is_reference};
 use ship_context::{SETTLED, is_later_message};
-use ship_message::json::{Json, Object};
+use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
 use ship_provider::Usage;
 use ship_store::{Chat, ContextBody, ContextId, View};
@@ -95,7 +95,7 @@ async fn find_earlier(
     else {
         return Ok(Vec::new());
     };
-    let is_earlier = |message: &UiMessage| {
+    let is_earlier = |message: &&UiMessage| {
         message.role() == Role::Assistant
             && field(message, "runId") == Some(run_id)
             && message.id() != answer.id()
@@ -106,11 +106,11 @@ async fn find_earlier(
     if live.head.inbox >= Some(to.seq) {
         for log in chat.log().sealed_logs(None, LOGS_SEARCHED).await?.iter().rev() {
             if let Some(view) = chat.log().sealed_view_if_left(&log.name).await? {
-                earlier.extend(view.messages().filter_map(read).filter(is_earlier));
+                earlier.extend(view.messages().filter(is_earlier).cloned());
             }
         }
     }
-    earlier.extend(live.messages().filter_map(read).filter(is_earlier));
+    earlier.extend(live.messages().filter(is_earlier).cloned());
     let mut ids = HashSet::new();
     earlier.retain(|message| ids.insert(message.id().map(str::to_owned)));
     Ok(earlier)
@@ -120,19 +120,18 @@ async fn find_earlier(
 fn place_in(view: &View, to: &AcceptedMessage) -> Option<usize> {
     view.lines.iter().position(|line| {
         let ContextBody::Message(message) = &line.body else { return false };
-        let request = message.get("metadata").and_then(|it| it.get("requestId")?.as_str());
         line.inbox.is_none_or(|seq| seq == to.seq)
-            && message.str("role") == Some("user")
-            && request == Some(&to.request_id)
+            && message.role() == Role::User
+            && field(message, "requestId") == Some(&to.request_id)
     })
 }
 
 fn answer_behind(view: &View, at: usize) -> Option<UiMessage> {
     let messages = view.lines[at + 1..].iter().filter_map(|line| match &line.body {
-        ContextBody::Message(message) => read(message),
+        ContextBody::Message(message) => Some(message),
         ContextBody::Event(_) => None,
     });
-    messages.into_iter().find(is_answer)
+    messages.into_iter().find(|message| is_answer(message)).cloned()
 }
 
 /// Whether a message is the answer of a run. A reference is not, and neither is a message that the run settled or
@@ -140,8 +139,4 @@ fn answer_behind(view: &View, at: usize) -> Option<UiMessage> {
 fn is_answer(message: &UiMessage) -> bool {
     let has = |key| message.metadata().and_then(|metadata| metadata.get(key)).is_some();
     message.role() == Role::Assistant && !is_reference(message) && !has(MOVED) && !has(SETTLED)
-}
-
-fn read(message: &Object) -> Option<UiMessage> {
-    UiMessage::from_json(Json::Object(message.clone())).ok()
 }

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{Agent, Inbound, Outcome, Rules, RunError, Stop};
-use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, TextChunk, UiMessage};
 use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request};
 use ship_store::disk::Disk;
@@ -165,8 +164,7 @@ impl Local {
     }
 
     pub(crate) async fn messages(&self) -> Vec<UiMessage> {
-        let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
-        self.view().await.messages().map(read).collect()
+        self.view().await.messages().cloned().collect()
     }
 
     pub(crate) async fn ids(&self) -> Vec<String> {

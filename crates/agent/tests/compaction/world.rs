@@ -107,8 +107,7 @@ impl World {
     pub(crate) async fn messages(&self) -> Vec<UiMessage> {
         let chat = self.store.open(&chat()).await.unwrap().unwrap();
         let view = chat.log().view().await.unwrap().unwrap();
-        let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
-        view.messages().map(read).collect()
+        view.messages().cloned().collect()
     }
 
     /// Everything that people ever said, wherever it is now.
@@ -120,7 +119,6 @@ impl World {
             views.push(chat.log().sealed_view(&sealed.name).await.unwrap());
         }
         for message in views.iter().flat_map(|view| view.messages()) {
-            let message = UiMessage::from_json(Json::Object(message.clone())).unwrap();
             if message.role() == ship_message::Role::User {
                 texts.insert(message.text());
             }
@@ -137,7 +135,6 @@ impl World {
         }
         let mut outputs = std::collections::BTreeSet::new();
         for message in views.iter().flat_map(|view| view.messages()) {
-            let message = UiMessage::from_json(Json::Object(message.clone())).unwrap();
             for part in message.parts() {
                 if let UiPart::Tool(tool) = part {
                     outputs.insert(tool.output().unwrap().to_string());

@@ -98,7 +98,7 @@ async fn a_model_that_loads_a_damaged_context_gets_what_is_readable_and_a_note()
     assert_eq!(context[..2], ["user: plan the trip", "user: which boat?"], "{context:?}");
     let view = place.view().await;
     let answer = view.messages().next_back().unwrap();
-    let told = ship_message::json::Json::Object(answer.clone()).to_string();
+    let told = answer.to_string();
     assert!(told.contains("One place in its log cannot be read"), "{told}");
 }
 
@@ -117,7 +117,7 @@ async fn a_model_that_forks_a_damaged_context_gets_a_note() {
     assert_eq!(place.say("try it in a copy").await, Some(Outcome::Done));
     let view = place.view().await;
     let answer = view.messages().next_back().unwrap();
-    let told = ship_message::json::Json::Object(answer.clone()).to_string();
+    let told = answer.to_string();
     assert!(told.contains("One place in its log cannot be read"), "{told}");
 }
 

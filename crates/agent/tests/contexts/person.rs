@@ -182,7 +182,7 @@ async fn a_copy_in_another_chat_has_messages_of_its_own() {
     let copy = place.store.open(&there).await.unwrap().unwrap();
     let view = copy.log().view().await.unwrap().unwrap();
     let ids: std::collections::HashSet<&str> =
-        view.messages().filter_map(|message| message.str("id")).collect();
+        view.messages().filter_map(|message| message.id()).collect();
     assert_eq!(ids.len(), 8, "a message of the copy has the name of none that was copied: {ids:?}");
     assert_eq!(place.context().await.len(), 2, "this chat stays as it is");
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use ship_agent::{
     Agent, ContextOperation, IdSource, Inbound, OperationOutcome, Outcome, Rules, RunError, Stop,
 };
-use ship_message::json::{Json, Object};
+use ship_message::json::Json;
 use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
 use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request};
 use ship_store::disk::{Disk, OpenMode};
@@ -273,18 +273,15 @@ impl Place {
     /// The active context, a line a message.
     pub(crate) async fn context(&self) -> Vec<String> {
         let view = self.view().await;
-        let read = |message: &Object| UiMessage::from_json(Json::Object(message.clone())).unwrap();
-        view.messages().map(|message| line(&read(message))).collect()
+        view.messages().map(line).collect()
     }
 
     /// The id of what a person said, from its first words on.
     pub(crate) async fn id_of(&self, text: &str) -> String {
         let all = ship_testkit::chat::everything(&*self.chat().await).await.unwrap();
-        let is_it = |message: &&Object| {
-            message.str("role") == Some("user")
-                && ship_testkit::chat::text(message).starts_with(text)
-        };
-        all.iter().find(is_it).unwrap().str("id").unwrap().to_owned()
+        let is_it =
+            |message: &&UiMessage| message.role() == Role::User && message.text().starts_with(text);
+        all.iter().find(is_it).unwrap().id().unwrap().to_owned()
     }
 
     /// The names of files on the disk that have this in them.

@@ -241,8 +241,7 @@ impl Life {
         let message = |nth: usize| async move {
             let chat = self.place.store.open(&chat()).await.ok()??;
             let all = ship_testkit::chat::everything(&*chat).await.ok()?;
-            let said: Vec<&Object> = all.iter().collect();
-            said.get(nth % said.len().max(1))?.str("id").map(str::to_owned)
+            all.get(nth % all.len().max(1))?.id().map(str::to_owned)
         };
         let archived = |nth: usize| async move {
             let contexts = self.place.agent.contexts(&chat()).await.ok()??;
@@ -368,7 +367,7 @@ fn messages(view: &View) -> Vec<UiMessage> {
     ship_context::contexts::view_messages(view)
 }
 
-fn said_in(view: &View) -> Vec<Object> {
+fn said_in(view: &View) -> Vec<UiMessage> {
     view.messages().cloned().collect()
 }
 

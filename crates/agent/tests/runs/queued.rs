@@ -67,8 +67,6 @@ async fn asked(test: &TestAgent) -> Vec<String> {
     let mut texts = std::collections::BTreeMap::new();
     for line in lines.filter(|line| line.inbox.is_some()) {
         let ship_store::ContextBody::Message(message) = &line.body else { continue };
-        let message = ship_message::json::Json::Object(message.clone());
-        let message = ship_message::UiMessage::from_json(message).unwrap();
         if message.role() == Role::User {
             texts.insert(line.inbox, message.text());
         }

@@ -169,7 +169,7 @@ impl TestAgent {
     pub(crate) async fn messages(&self) -> Vec<UiMessage> {
         let chat = self.store.open(&self.chat).await.unwrap().unwrap();
         let Some(view) = chat.log().view().await.unwrap() else { return Vec::new() };
-        view.messages().map(|m| UiMessage::from_json(Json::Object(m.clone())).unwrap()).collect()
+        view.messages().cloned().collect()
     }
 
     /// The context, a line a message: its text and its calls.

@@ -8,7 +8,7 @@ use std::borrow::Borrow;
 
 use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
-use ship_record::{ContextBody, ContextId, SealedName, Timestamp, View};
+use ship_record::{ContextId, SealedName, Timestamp, View};
 
 use super::story::Story;
 use super::text::{preview, without_marks};
@@ -78,12 +78,7 @@ pub struct Snapshot {
 
 /// Returns the messages of a view.
 pub fn view_messages(view: &View) -> Vec<UiMessage> {
-    let message = |object: &Object| UiMessage::from_json(Json::Object(object.clone())).ok();
-    let lines = view.lines.iter().filter_map(|line| match &line.body {
-        ContextBody::Message(object) => message(object),
-        ContextBody::Event(_) => None,
-    });
-    lines.collect()
+    view.messages().cloned().collect()
 }
 
 impl Snapshot {

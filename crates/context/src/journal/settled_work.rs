@@ -143,13 +143,13 @@ pub(crate) fn after_switch(view: Option<&View>, journal: &Journal) -> Option<Jou
 /// Returns the number of this journal's parts that the log has as a settled message, if there is one.
 pub(crate) fn settled_parts(view: Option<&View>, journal: &Journal) -> Option<usize> {
     let mut messages = view?.messages();
-    let found = messages.find(|message| message.str("id") == Some(&journal.start.message_id))?;
+    let found = messages.find(|message| message.id() == Some(&journal.start.message_id))?;
     settled_count(found)
 }
 
 /// Returns the number of parts that a message settles, if it is a settled one.
-pub(crate) fn settled_count(message: &Object) -> Option<usize> {
-    let count = message.get("metadata")?.get(SETTLED)?.as_u64()?;
+pub(crate) fn settled_count(message: &UiMessage) -> Option<usize> {
+    let count = message.metadata()?.get(SETTLED)?.as_u64()?;
     usize::try_from(count).ok()
 }
 

@@ -91,7 +91,7 @@ fn row(key: &ChatKey, content: &ChatContent) -> Object {
     row.set("messageCount", content.messages as u64);
     row.set("queued", content.new_lines.iter().filter(|line| waits(line)).count() as u64);
     let last = content.last_message.as_ref();
-    let updated = last.and_then(|message| message.get("metadata")?.get("ts").cloned());
+    let updated = last.and_then(|message| message.metadata()?.get("ts").cloned());
     row.set("updatedAt", updated.unwrap_or_default());
     row
 }

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use ship_agent::question_id;
 use ship_context::SentTexts;
-use ship_context::compact::is_summary_line;
-use ship_context::contexts::{MOVED, is_reference_line};
+use ship_context::compact::is_summary;
+use ship_context::contexts::{MOVED, is_reference};
 use ship_message::UiPart;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolState, UiMessage};
@@ -39,11 +39,12 @@ pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<
     // Waiting messages are read first: one that is answered meanwhile is then found twice, and shown once.
     let waiting = waiting(&*chat).await?;
     let mut said = History::find(&*chat, last).await?;
-    let waiting: Vec<Object> = waiting.into_iter().filter(|new| !said.has(id(new))).collect();
+    let is_new = |new: &UiMessage| !said.has(new.id().unwrap_or_default());
+    let waiting: Vec<UiMessage> = waiting.into_iter().filter(is_new).collect();
     let all = said.len() + waiting.len();
     let first = all.saturating_sub(last);
-    let print = |message: Object| match session.json {
-        true => output::json(&Json::Object(message)),
+    let print = |message: UiMessage| match session.json {
+        true => output::json(&message.into_json()),
         false => print_message(message, Style::of_stdout(), session.project.settings()),
     };
     for nth in first..said.len() {
@@ -136,7 +137,7 @@ impl<'a> History<'a> {
     }
 
     /// Reads a message; `None` if its log was purged meanwhile.
-    async fn message(&mut self, nth: usize) -> Result<Option<Object>, Failure> {
+    async fn message(&mut self, nth: usize) -> Result<Option<UiMessage>, Failure> {
         let TimedMessages { log, seq, .. } = self.order[nth];
         let view = match (log.checked_sub(1), &self.live) {
             (None, live) => live.as_ref(),
@@ -172,14 +173,14 @@ impl Found {
         for line in &view.lines {
             let ContextBody::Message(message) = &line.body else { continue };
             // A summary or a reference was never said; the messages it covers are in a sealed log.
-            if is_summary_line(message) || is_reference_line(message) {
+            if is_summary(message) || is_reference(message) {
                 continue;
             }
             // The order within a log counts: a message sent during an answer stands after it, even if a later log
             // has only one of the two.
             let entry = line.inbox.map_or(0, LedgerSeq::get);
             place = HistoryPlace { entry: entry.max(place.entry), is_behind: entry <= place.entry };
-            match self.places.entry(id(message).to_owned()) {
+            match self.places.entry(message.id().unwrap_or_default().to_owned()) {
                 Entry::Vacant(known) => {
                     known.insert(TimedMessages { place, log, seq: line.seq });
                 }
@@ -195,12 +196,8 @@ impl Found {
     }
 }
 
-fn id(message: &Object) -> &str {
-    message.str("id").unwrap_or_default()
-}
-
 /// Returns the accepted messages that are in no context yet, marked as queued.
-async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
+async fn waiting(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
     let view = chat.log().view().await?;
     let inbox = view.as_ref().and_then(|view| view.inbox);
     let message = |line: LedgerLine| {
@@ -211,20 +208,17 @@ async fn waiting(chat: &dyn Chat) -> Result<Vec<Object>, Failure> {
         let text = metadata.remove("text").unwrap_or_default();
         metadata.set("queued", true);
         let part = Object::from([("type", Json::from("text")), ("text", text)]);
+        let part = UiPart::from_json(part.into());
         let first = || format!("u_{}", line.seq);
         let id = view.as_ref().map_or_else(first, |view| question_id(view, line.seq));
-        Some(Object::from([
-            ("id", Json::from(id)),
-            ("role", "user".into()),
-            ("parts", vec![Json::Object(part)].into()),
-            ("metadata", metadata.into()),
-        ]))
+        let mut message = UiMessage::new(id, Role::User, vec![part]);
+        message.set_metadata(metadata.into());
+        Some(message)
     };
     Ok(super::chats::unread(chat, inbox).await?.into_iter().filter_map(message).collect())
 }
 
-fn print_message(message: Object, style: Style, settings: &Settings) -> Result<(), Failure> {
-    let Ok(message) = UiMessage::from_json(Json::Object(message)) else { return Ok(()) };
+fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Result<(), Failure> {
     let was_left = message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some());
     if was_left && told::told(&message, settings).is_empty() {
         // The message has only the switching call, with which the answer in the other context begins.
@@ -327,7 +321,7 @@ mod tests {
         Clock, ContextId, FileStore, Head, LogPiece, MessageId, NewMessage, Position, Rotation,
         StoreOptions, Timestamp,
     };
-    use ship_testkit::chat::{Begun, entry, message, options};
+    use ship_testkit::chat::{Begun, entry, id, message, options};
     use ship_testkit::clock::ManualClock;
 
     use super::*;
@@ -396,7 +390,7 @@ mod tests {
             let mut said = History::find(&*chat, last).await.unwrap();
             let mut ids = Vec::new();
             for nth in said.len().saturating_sub(last)..said.len() {
-                ids.push(id(&said.message(nth).await.unwrap().unwrap()).to_owned());
+                ids.push(id(&said.message(nth).await.unwrap().unwrap()));
             }
             ids
         }
@@ -437,7 +431,7 @@ mod tests {
         chatter.begun.lane.purge(&log, "compact").await.unwrap();
         let mut shown = Vec::new();
         for nth in 0..said.len() {
-            shown.extend(said.message(nth).await.unwrap().map(|message| id(&message).to_owned()));
+            shown.extend(said.message(nth).await.unwrap().map(|message| id(&message)));
         }
         assert_eq!(shown, ["soup", "soup!"]);
     }

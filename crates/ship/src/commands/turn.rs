@@ -90,15 +90,11 @@ pub(crate) fn tell_waiting(session: &Session, waiting: &LaneWaiting) {
     }
 }
 
-fn read(message: &Object) -> Option<UiMessage> {
-    UiMessage::from_json(Json::Object(message.clone())).ok()
-}
-
 /// Returns the messages of a chat's active context.
 pub(crate) async fn messages(store: &dyn Store, key: &ChatKey) -> Result<Vec<UiMessage>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
     let Some(view) = chat.log().view().await? else { return Ok(Vec::new()) };
-    Ok(view.messages().filter_map(read).collect())
+    Ok(view.messages().cloned().collect())
 }
 
 /// Returns the calls in a message that wait for a result.

@@ -180,7 +180,7 @@ impl CachedView {
 /// Returns the id of a line, or an empty text.
 fn id(line: &ContextLine) -> &str {
     match &line.body {
-        ContextBody::Message(message) => message.str("id").unwrap_or_default(),
+        ContextBody::Message(message) => message.id().unwrap_or_default(),
         ContextBody::Event(event) => &event.id,
     }
 }

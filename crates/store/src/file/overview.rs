@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 
 use super::chat::Paths;
@@ -37,7 +38,7 @@ struct Log {
     head: Head,
     inbox: Option<u64>,
     messages: usize,
-    last_message: Option<Object>,
+    last_message: Option<UiMessage>,
 }
 
 impl Log {
@@ -66,7 +67,10 @@ impl Log {
         // A last batch that lacks lines does not count.
         batch.is_none_or(|(_, last)| last == seq).then_some(())?;
         let last_message = match last {
-            Some(bytes) => Some(decode(bytes).filter(|line| line.blobs.is_none())?.body),
+            Some(bytes) => {
+                let line = decode(bytes).filter(|line| line.blobs.is_none())?;
+                Some(UiMessage::from_object(line.body))
+            }
             None => None,
         };
         Some(Self { head, inbox, messages, last_message })

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ship_message::UiMessage;
+
 use super::env::Env;
 use super::log::{check_head, problems};
 use super::prepare;
@@ -127,7 +129,7 @@ pub(crate) fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head,
 /// Converts a line into the form of a view; `None` if it is an event that lacks a field.
 pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
     let body = match raw.kind {
-        LineKind::Message => ContextBody::Message(raw.body),
+        LineKind::Message => ContextBody::Message(UiMessage::from_object(raw.body)),
         LineKind::Event => ContextBody::Event(prepare::event(&raw.body)?),
     };
     let (seq, inbox) = (Seq::new(raw.seq), raw.inbox.map(LedgerSeq::new));

@@ -1,5 +1,6 @@
 //! Promises about what a context log holds.
 
+use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
     AcceptError, AppendError, ContextBody, ContextEvent, LedgerBody, NewLine, NewMessage,
@@ -35,7 +36,7 @@ pub async fn what_is_appended_is_read_back_in_order(store: &dyn Store) {
         .collect();
     assert_eq!(told, ["2 m1", "3 checkpoint", "4 m2"]);
     assert_eq!(view.position, begun.position);
-    assert_eq!(view.messages().next(), Some(&message("m1", "m1")));
+    assert_eq!(view.messages().next(), Some(&UiMessage::from_object(message("m1", "m1"))));
 }
 
 pub async fn a_batch_is_all_or_nothing(store: &dyn Store) {
@@ -111,7 +112,7 @@ pub async fn reserved_fields_are_refused(store: &dyn Store) {
     innocent.set("metadata", Object::from([("blobs", Json::from("x"))]));
     begun.lane.append(vec![innocent.clone().into()], begun.position).await.unwrap();
     let view = begun.chat.log().view().await.unwrap().unwrap();
-    assert_eq!(view.messages().next(), Some(&innocent));
+    assert_eq!(view.messages().next(), Some(&UiMessage::from_object(innocent)));
 }
 
 pub async fn what_is_no_message_is_refused(store: &dyn Store) {
@@ -158,7 +159,7 @@ pub async fn long_strings_come_back_whole(store: &dyn Store) {
     assert_eq!(again, begun.position);
     begun.compact("s1", Seq::new(2)).await;
     let view = begun.chat.log().view().await.unwrap().unwrap();
-    assert_eq!(view.messages().last(), Some(&said));
+    assert_eq!(view.messages().last(), Some(&UiMessage::from_object(said)));
     begun.chat.ledger().accept(entry("k1", &long)).await.unwrap();
     let lines = begun.chat.ledger().before(None, 1).await.unwrap();
     let LedgerBody::Entry(kept) = &lines[0].body else { panic!("{lines:?}") };

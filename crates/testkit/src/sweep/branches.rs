@@ -31,7 +31,7 @@ pub(super) async fn purge(chat: &dyn Chat, lane: &dyn Lane, by: &str) -> Result<
     }
     let newest = logs.iter().find(|log| log.purged.is_none()).ok_or("nothing is sealed")?;
     let (sealed, live) = (chat.log().sealed_view(&newest.name).await?, live(chat).await?);
-    let mut ids = sealed.messages().filter_map(|message| message.str("id"));
+    let mut ids = sealed.messages().filter_map(|message| message.id());
     if !ids.all(|id| was_said(&live, id)) {
         return Err("what is in it is nowhere else".into());
     }
