@@ -24,7 +24,7 @@ pub use extract::extract;
 pub use goal::{CompactionGoal, FloorTooBig, SUMMARY_TOKENS_MIN, TokenLimits};
 pub use prune::{PrunedOutputs, prunable};
 pub use summary::{
-    Summary, SummaryRejection, accept, instructions, is_summary, is_summary_line,
+    Summary, SummaryRejection, accept, apart_from_summary, instructions, is_summary,
     open_request_text, previous_summary, summary_message, unbroken,
 };
 pub use transcript::{TranscriptChunks, chunks, transcript};

@@ -34,7 +34,7 @@ pub use history::{
     before_the_first, from_history,
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing};
-pub use place::{is_reference, is_reference_line, is_referenced, place_references};
+pub use place::{is_reference, is_referenced, place_references};
 pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recalled};
 pub use rules::{
     SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, anything_said, calls_in_order, may_switch, switch_of,
@@ -43,6 +43,6 @@ pub use snapshot::{
     ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,
 };
 pub use switch::{MOVED, message_left_behind, own_messages};
-pub use title::{clean_title, title_of};
+pub use title::{clean_title, made_title, title_of};
 pub use told::{switch_line, switch_output};
 pub use turn::{Speaker, Utterance, UtteranceLimits, newest, turns};

@@ -5,7 +5,7 @@
 //! error as its result, because no provider takes a call without one. Output that is too long is cut in the middle;
 //! the log keeps all of it.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
 use ship_message::json::Json;
 use ship_message::{INTERRUPTED_CALL, Role, ToolPart, ToolState, UiMessage, UiPart};
@@ -32,6 +32,8 @@ fn shown(mut message: UiMessage, limits: ShownLimits) -> UiMessage {
                 message.parts_mut().insert(0, UiPart::text(speaker));
             }
         }
+        // A message that is shown as it is shares its content with the log.
+        Role::Assistant if message.parts().iter().all(|part| is_shown_whole(part, limits)) => {}
         Role::Assistant => {
             for part in message.parts_mut() {
                 if let UiPart::Tool(tool) = part {
@@ -63,31 +65,46 @@ fn speaker(message: &UiMessage) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Gives an error to a call without a result.
-fn complete(tool: &mut ToolPart) {
-    let open = match tool.state() {
+fn is_shown_whole(part: &UiPart, limits: ShownLimits) -> bool {
+    let UiPart::Tool(tool) = part else { return true };
+    !is_open(tool) && shortened(tool, limits.tool_output_chars).is_none()
+}
+
+/// Whether a call has no result.
+fn is_open(tool: &ToolPart) -> bool {
+    match tool.state() {
         ToolState::OutputAvailable | ToolState::OutputError | ToolState::OutputDenied => false,
         ToolState::InputStreaming
         | ToolState::InputAvailable
         | ToolState::ApprovalRequested
         | ToolState::ApprovalResponded
         | ToolState::Unknown => true,
-    };
-    if open {
+    }
+}
+
+/// Gives an error to a call without a result.
+fn complete(tool: &mut ToolPart) {
+    if is_open(tool) {
         tool.set_error(INTERRUPTED_CALL);
     }
 }
 
 /// Cuts an output in the middle if it is too long, and says so.
 fn shorten(tool: &mut ToolPart, chars_max: usize) {
-    let Some(output) = tool.output() else { return };
-    let text = match output.as_str() {
-        Some(text) => text.to_owned(),
-        None => output.to_string(),
-    };
-    if tool.state() == ToolState::OutputAvailable && text.chars().count() > chars_max {
-        tool.set_output(Json::from(cut_middle(&text, chars_max, CutMark::Counted)));
+    if let Some(text) = shortened(tool, chars_max) {
+        tool.set_output(Json::from(text));
     }
+}
+
+/// Returns the shown output of a call whose output is too long.
+fn shortened(tool: &ToolPart, chars_max: usize) -> Option<String> {
+    let output = tool.output().filter(|_| tool.state() == ToolState::OutputAvailable)?;
+    let text = match output.as_str() {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(output.to_string()),
+    };
+    let is_too_long = text.chars().count() > chars_max;
+    is_too_long.then(|| cut_middle(&text, chars_max, CutMark::Counted))
 }
 
 #[cfg(test)]

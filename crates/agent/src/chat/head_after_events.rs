@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ship_context::contexts::{title_of, turns, view_messages};
+use ship_context::contexts::view_messages;
 use ship_message::json::Json;
 use ship_store::{Checkpoint, ContextBody, Head, SealedName, Timestamp, View};
 
@@ -85,8 +85,7 @@ pub(crate) fn title_in(head: &Head) -> Option<&str> {
 /// Makes a title from messages; `None` if there are none.
 fn made_title(view: &View) -> Option<String> {
     let began = Activation::of(&view.head).since.unwrap_or(Timestamp::from_millis(0));
-    let turns = turns(&view_messages(view), began);
-    (!turns.is_empty()).then(|| title_of(&turns, began))
+    ship_context::contexts::made_title(&view_messages(view), began)
 }
 
 /// Does the same for a sealed log, whose checkpoints are in it.

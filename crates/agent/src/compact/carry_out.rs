@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{CompactionMethod, Cut, Summary, open_request_text, summary_message};
+use ship_context::compact::{
+    CompactionMethod, Cut, Summary, apart_from_summary, open_request_text, summary_message,
+    transcript,
+};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
@@ -83,7 +86,9 @@ impl CompactionPlan {
         let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
         let open = self.said.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
         let open = open_request_text(open.map(|(message, _)| &**message));
-        let summary = Summary::new(summed.prose, &summed.source, summed.previous.as_deref(), open);
+        let (previous, others) = apart_from_summary(&older);
+        let source = others.iter().map(|message| transcript(message));
+        let summary = Summary::new(summed.prose, source, previous.as_deref(), open);
         let text = summary.text(self.goal.summary_room(), &count);
         let now = work.locked.engine.clock.now();
         let id = format!("s_{:016x}", work.locked.engine.ids.next());

@@ -5,8 +5,8 @@
 //! asked for a while, longer each time, and that survives a restart.
 
 use ship_context::compact::{
-    CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SummaryRejection, extract,
-    previous_summary, transcript,
+    CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SummaryRejection, apart_from_summary,
+    extract, transcript,
 };
 use ship_message::UiMessage;
 use ship_message::json::Json;
@@ -25,9 +25,6 @@ const COOL_DOWN_S: [i64; 3] = [60, 300, 900];
 pub(super) struct SummaryResult {
     pub(super) prose: String,
     pub(super) rung: CompactionMethod,
-    /// The texts that it was made from.
-    pub(super) source: Vec<String>,
-    pub(super) previous: Option<String>,
     pub(super) failures: u64,
     pub(super) cool_until: Option<Timestamp>,
     pub(super) cost: SummaryCost,
@@ -51,43 +48,35 @@ pub(super) async fn summarise(
 ) -> SummaryResult {
     let scales = &work.locked.engine.scales;
     let count = |text: &str| scales.count(text);
-    let previous = previous_summary(older.messages);
-    let rest: Vec<&UiMessage> = older
-        .messages
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| previous.as_ref().is_none_or(|(summary, _)| at != summary))
-        .map(|(_, message)| *message)
-        .collect();
-    let previous = previous.map(|(_, text)| text);
-    let source = transcript(rest.iter().copied());
+    let (previous, rest) = apart_from_summary(older.messages);
+    let source = || rest.iter().map(|message| transcript(message));
     let room = goal.summary_room();
     let range = SummaryRange::of(older.view, older.messages, older.wishes);
     if let Some(draft) = saved_draft::find(work, &range).await.filter(|it| count(&it.prose) <= room)
     {
         let SummaryDraft { prose, rung, cost, .. } = draft;
         let (failures, cool_until) = (0, None);
-        return SummaryResult { prose, rung, source, previous, failures, cool_until, cost };
+        return SummaryResult { prose, rung, failures, cool_until, cost };
     }
     let mut cost = SummaryCost::default();
     let now = work.locked.engine.clock.now();
     let may_ask = carried.cool_until.is_none_or(|until| cooldown_is_over(until, now));
     let (mut failures, mut cool_until) = (carried.failures, carried.cool_until);
-    let size = tokens_up_to(previous.iter().chain(&source), room, &count);
+    let size = tokens_up_to(previous.iter().cloned().chain(source()), room, &count);
     // Four headings alone take more than a few short messages.
     let is_worth_a_call = goal.has_room_for_summary() && size >= SUMMARY_TOKENS_MIN;
-    let has_source = source.iter().any(|piece| !piece.is_empty());
+    let has_source = source().any(|piece| !piece.is_empty());
     let mut so_far = (previous.clone(), 0);
     if may_ask && work.locked.engine.provider.can_summarise() && has_source && is_worth_a_call {
         let asked = Summariser { work, goal, wishes: older.wishes, count: &count };
-        let read = asked.all(&rest, &source, previous.as_deref(), &mut cost).await;
+        let read = asked.all(&rest, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
             (None, Some(prose)) => {
                 let rung = read.rung;
                 let draft = SummaryDraft { range, prose: prose.clone(), rung, cost };
                 saved_draft::keep(work, older.view, draft).await;
                 let (failures, cool_until) = (0, None);
-                return SummaryResult { prose, rung, source, previous, failures, cool_until, cost };
+                return SummaryResult { prose, rung, failures, cool_until, cost };
             }
             (failed, prose) => {
                 let failed = failed.unwrap_or(SummaryFailure::Rejected(SummaryRejection::Empty));
@@ -114,15 +103,7 @@ pub(super) async fn summarise(
     }
     let (so_far, read) = so_far;
     let prose = extract(so_far.as_deref(), &rest[read..], room, &count);
-    SummaryResult {
-        prose,
-        rung: CompactionMethod::Extract,
-        source,
-        previous,
-        failures,
-        cool_until,
-        cost,
-    }
+    SummaryResult { prose, rung: CompactionMethod::Extract, failures, cool_until, cost }
 }
 
 /// Whether a model may be asked again. If the wait ends later than the longest one could, the clock was set back
@@ -133,14 +114,14 @@ fn cooldown_is_over(until: Timestamp, now: Timestamp) -> bool {
 }
 
 /// Returns the tokens of texts, or `enough` if they take more.
-fn tokens_up_to<'t>(
-    texts: impl Iterator<Item = &'t String>,
+fn tokens_up_to(
+    texts: impl Iterator<Item = String>,
     enough: u64,
     count: &dyn Fn(&str) -> u64,
 ) -> u64 {
     let mut tokens = 0;
     for text in texts.filter(|text| !text.is_empty()) {
-        tokens += count(text);
+        tokens += count(&text);
         if tokens >= enough {
             return enough;
         }

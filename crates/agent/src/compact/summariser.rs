@@ -5,7 +5,7 @@ use std::time::Duration;
 use ship_context::SystemBlock;
 use ship_context::compact::{
     CompactionGoal, CompactionMethod, SummaryRejection, TranscriptChunks, accept, chunks, extract,
-    instructions, unbroken,
+    instructions, transcript, unbroken,
 };
 use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::ProviderError;
@@ -70,7 +70,6 @@ impl Summariser<'_> {
     pub(super) async fn all(
         &self,
         messages: &[&UiMessage],
-        source: &[String],
         previous: Option<&str>,
         cost: &mut SummaryCost,
     ) -> SummaryProgress {
@@ -86,8 +85,9 @@ impl Summariser<'_> {
         let (mut calls, mut overflows) = (0, 0);
         'parted: loop {
             let from = read.messages;
+            let source = messages[from..].iter().map(|message| transcript(message));
             let TranscriptChunks { texts, starts, unread } =
-                chunks(&source[from..], room, CALLS_MAX - calls, self.count);
+                chunks(source, room, CALLS_MAX - calls, self.count);
             if texts.len() > 1 || unread > 0 || from > 0 || overflows > 0 {
                 read.rung = CompactionMethod::Chunks;
             }
@@ -109,7 +109,7 @@ impl Summariser<'_> {
                     Ok(prose) => {
                         so_far = Some(prose.clone());
                         read.prose = Some(prose);
-                        read.messages = starts.get(nth + 1).map_or(source.len(), |at| from + at);
+                        read.messages = starts.get(nth + 1).map_or(messages.len(), |at| from + at);
                     }
                     Err(SummaryFailure::Provider(ProviderError::Overflow { limit, .. }))
                         if overflows < OVERFLOWS_MAX

@@ -104,7 +104,7 @@ fn thin(lines: &mut Vec<ExtractLine>, room: u64, count: &dyn Fn(&str) -> u64) {
         // Repeated lines add nothing to the sample.
         let mut texts = HashSet::new();
         places.retain(|at| texts.insert(lines[*at].text.as_str()) && !keeps[*at]);
-        places.sort_by_key(|at| digest(&lines[*at].text));
+        places.sort_by_cached_key(|at| digest(&lines[*at].text));
         take(lines, &places, left, &mut keeps, count);
         break;
     }
@@ -152,8 +152,11 @@ fn told(message: &UiMessage) -> Option<String> {
         Role::Assistant => "The assistant",
         Role::System | Role::Unknown => return None,
     };
-    let text = message.text();
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let texts = message
+        .parts()
+        .iter()
+        .filter_map(|part| if let UiPart::Text(text) = part { Some(text.text()) } else { None });
+    let first = texts.flat_map(str::lines).map(str::trim).find(|line| !line.is_empty());
     match first {
         Some(first) => Some(format!("- {who} said: {}", shortened(first, LINE_CHARS_MAX))),
         None => Some(format!("- {who} called {}", calls(message)?)),

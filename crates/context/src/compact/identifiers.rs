@@ -33,15 +33,21 @@ pub(super) fn identifiers(text: &str) -> Vec<String> {
 
 /// Returns stretches of identifier characters. Letters of scripts without spaces also end a stretch.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_part =
-        |c: char| c.is_ascii_graphic() && !"\"'`<>()[]{}|,;*".contains(c) || "€£°元".contains(c);
+    let is_part = |c: char| match c {
+        '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | ',' | ';'
+        | '*' => false,
+        '€' | '£' | '°' | '元' => true,
+        c => c.is_ascii_graphic(),
+    };
     text.split(move |c| !is_part(c))
         .map(|word| word.trim_matches(|c| ".:!?".contains(c)))
         .filter(|word| !word.is_empty())
 }
 
 fn is_identifier(word: &str) -> bool {
-    if word.len() < 3 || word.len() > 200 {
+    // Most words are nothing but letters, and those are none.
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if is_plain || word.len() < 3 || word.len() > 200 {
         return false;
     }
     let digits = word.bytes().filter(u8::is_ascii_digit).count();

@@ -143,13 +143,13 @@ impl Summary {
     /// prose does not name itself.
     pub fn new(
         prose: String,
-        source: &[String],
+        source: impl DoubleEndedIterator<Item = String>,
         previous: Option<&str>,
         open: Option<String>,
     ) -> Self {
         let mut all: Vec<String> = Vec::new();
-        let texts = source.iter().rev().map(String::as_str).chain(previous);
-        for identifier in texts.flat_map(identifiers) {
+        let known = previous.into_iter().flat_map(identifiers);
+        for identifier in source.rev().flat_map(|text| identifiers(&text)).chain(known) {
             if !prose.contains(&identifier) && !all.contains(&identifier) {
                 all.push(identifier);
             }
@@ -191,16 +191,17 @@ const IDENTIFIERS_MAX: usize = 200;
 
 /// Whether a message is a summary of others.
 pub fn is_summary(message: &UiMessage) -> bool {
-    is_summary_metadata(message.metadata())
+    let kind = message.metadata().and_then(|metadata| metadata.get("kind")?.as_str());
+    kind == Some("summary")
 }
 
-/// Whether a message of a log is a summary of others.
-pub fn is_summary_line(message: &Object) -> bool {
-    is_summary_metadata(message.get("metadata"))
-}
-
-fn is_summary_metadata(metadata: Option<&Json>) -> bool {
-    metadata.and_then(|metadata| metadata.get("kind")?.as_str()) == Some("summary")
+/// Returns the prose of the summary among messages, if there is one, and all other messages.
+pub fn apart_from_summary<'m>(messages: &[&'m UiMessage]) -> (Option<String>, Vec<&'m UiMessage>) {
+    let previous = previous_summary(messages);
+    let is_other = |at: usize| previous.as_ref().is_none_or(|(summary, _)| at != *summary);
+    let others = messages.iter().enumerate().filter(|(at, _)| is_other(*at));
+    let others = others.map(|(_, message)| *message).collect();
+    (previous.map(|(_, prose)| prose), others)
 }
 
 /// Returns the index and the prose of the summary at the beginning of a context, if there is one.

@@ -12,12 +12,8 @@ use crate::cut_text::{CUT, CutMark, cut_middle};
 const TEXT_CHARS_MAX: usize = 4_000;
 const TOOL_CHARS_MAX: usize = 600;
 
-/// Returns the text of each message as one piece; an empty one for a message without content.
-pub fn transcript<'m>(messages: impl Iterator<Item = &'m UiMessage>) -> Vec<String> {
-    messages.map(told).collect()
-}
-
-fn told(message: &UiMessage) -> String {
+/// Returns the text of a message as one piece; an empty one for a message without content.
+pub fn transcript(message: &UiMessage) -> String {
     let who = match message.role() {
         Role::User => person(message),
         Role::Assistant => "Assistant".to_owned(),
@@ -91,16 +87,16 @@ pub struct TranscriptChunks {
 }
 
 /// Combines the newest pieces into as few texts as possible, of at most `tokens_max` tokens each, and at most
-/// `texts_max` of them. Older pieces are not counted, so a long history costs no more than a short one.
+/// `texts_max` of them. Older pieces are not asked for, so a long history costs no more than a short one.
 pub fn chunks(
-    pieces: &[String],
+    pieces: impl DoubleEndedIterator<Item = String> + ExactSizeIterator,
     tokens_max: u64,
     texts_max: usize,
     count: &dyn Fn(&str) -> u64,
 ) -> TranscriptChunks {
     // Both go from the end: the newest text first, and in each the newest piece.
     let mut chunks: Vec<Gathered> = Vec::new();
-    for (at, piece) in pieces.iter().enumerate().rev() {
+    for (at, piece) in pieces.enumerate().rev() {
         for (piece, tokens) in split(piece, tokens_max, count).into_iter().rev() {
             let is_last = chunks.len() >= texts_max;
             match chunks.last_mut() {
@@ -135,13 +131,13 @@ fn whole(chunks: Vec<Gathered>, unread: usize) -> TranscriptChunks {
 }
 
 /// Returns a piece with its tokens; one that is too long is divided between its lines.
-fn split(piece: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(String, u64)> {
+fn split(piece: String, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(String, u64)> {
     if piece.is_empty() {
         return Vec::new();
     }
-    let tokens = count(piece);
+    let tokens = count(&piece);
     if tokens <= tokens_max {
-        return vec![(piece.to_owned(), tokens)];
+        return vec![(piece, tokens)];
     }
     let mut parts: Vec<(String, u64)> = Vec::new();
     for line in piece.lines() {
@@ -192,12 +188,10 @@ mod tests {
             Json::parse(r#"{"text":"There is a ship."}"#).unwrap(),
         );
         let parts = vec![UiPart::text("Let me look."), UiPart::Tool(look), UiPart::Tool(send)];
-        let pieces = transcript([UiMessage::new("a", Role::Assistant, parts)].iter());
+        let piece = transcript(&UiMessage::new("a", Role::Assistant, parts));
         assert_eq!(
-            pieces,
-            [
-                "Assistant: Let me look.\nAssistant called look({\"at\":\"sea\"}) -> a ship\nAssistant (sent): There is a ship."
-            ]
+            piece,
+            "Assistant: Let me look.\nAssistant called look({\"at\":\"sea\"}) -> a ship\nAssistant (sent): There is a ship."
         );
     }
 
@@ -205,15 +199,15 @@ mod tests {
         text.len() as u64
     }
 
-    fn pieces<const N: usize>(texts: [&str; N]) -> Vec<String> {
-        texts.map(str::to_owned).to_vec()
+    fn pieces<const N: usize>(texts: [&str; N]) -> std::array::IntoIter<String, N> {
+        texts.map(str::to_owned).into_iter()
     }
 
     #[test]
     fn chunks_are_few_and_none_is_too_long() {
         let long = "c".repeat(40);
         let pieces = pieces(["aaaa", "bbbb", &long, "", "d"]);
-        let found = chunks(&pieces, 20, 8, &length);
+        let found = chunks(pieces, 20, 8, &length);
         assert!(found.texts.iter().all(|chunk| chunk.len() <= 20), "{found:?}");
         assert_eq!(found.texts[0], "aaaa\n\nbbbb");
         assert!(found.texts.last().is_some_and(|last| last.ends_with('d')));
@@ -224,7 +218,7 @@ mod tests {
     fn what_is_older_than_the_readings_can_take_is_told_and_not_even_counted() {
         let pieces = pieces(["first", "second", "third", "fourth", "fifth"]);
         let counted = std::cell::RefCell::new(Vec::new());
-        let found = chunks(&pieces, 8, 2, &|text| {
+        let found = chunks(pieces, 8, 2, &|text| {
             counted.borrow_mut().push(text.to_owned());
             length(text)
         });
@@ -236,11 +230,11 @@ mod tests {
     #[test]
     fn a_long_message_is_parted_between_its_lines_and_counts_as_unread_until_it_is_read_whole() {
         let pieces = pieces(["before", "one one\ntwo two\nsix six"]);
-        let found = chunks(&pieces, 16, 2, &length);
+        let found = chunks(pieces.clone(), 16, 2, &length);
         assert_eq!(found.texts, ["one one\ntwo two", "six six"]);
         assert_eq!(found.starts, [1, 1]);
         assert_eq!(found.unread, 1, "there is no place for the one before it");
-        let found = chunks(&pieces, 16, 1, &length);
+        let found = chunks(pieces, 16, 1, &length);
         assert_eq!((&*found.texts, found.unread), (&["six six".to_owned()][..], 2));
     }
 }

@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 
 use ship_message::UiMessage;
-use ship_message::json::{Json, Object};
+use ship_message::json::Json;
 use ship_record::ContextId;
 
 use super::reference::RecallMode;
@@ -16,12 +16,6 @@ use super::turn::meta;
 /// Whether a message is a reference.
 pub fn is_reference(message: &UiMessage) -> bool {
     text(message, "kind") == Some("reference")
-}
-
-/// Whether the message of a line is a reference.
-pub fn is_reference_line(message: &Object) -> bool {
-    let kind = message.get("metadata").and_then(|metadata| metadata.get("kind"));
-    kind.and_then(Json::as_str) == Some("reference")
 }
 
 /// Whether the run already has this reference.

@@ -1,9 +1,12 @@
 //! Makes the title of a context: a few words on one line.
 
+use std::borrow::Borrow;
+
+use ship_message::UiMessage;
 use ship_record::Timestamp;
 
 use super::text::{is_cjk, without_marks};
-use super::turn::{Speaker, Utterance};
+use super::turn::{Speaker, Utterance, said, utterances};
 
 /// The maximal width of a title; a Chinese character takes two columns.
 const COLUMNS_MAX: usize = 60;
@@ -43,17 +46,28 @@ pub fn clean_title(given: &str) -> Option<String> {
 
 /// Makes a title from messages: the person's first question, or else the first message, or else the day.
 pub fn title_of(turns: &[Utterance], began: Timestamp) -> String {
-    let asked = || turns.iter().filter(|turn| turn.speaker == Speaker::User);
-    let all = |turns: &mut dyn Iterator<Item = &Utterance>, only_meaningful: bool| {
+    title(turns.iter(), began)
+}
+
+/// Makes a title from messages; `None` if nobody said anything. Only as many are read as it takes.
+pub fn made_title<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Option<String> {
+    let said = said(messages);
+    let turns = utterances(&said, began);
+    turns.clone().next().map(|_| title(turns, began))
+}
+
+fn title<T: Borrow<Utterance>>(turns: impl Iterator<Item = T> + Clone, began: Timestamp) -> String {
+    let asked = || turns.clone().filter(|turn| turn.borrow().speaker == Speaker::User);
+    let all = |turns: &mut dyn Iterator<Item = T>, only_meaningful: bool| {
         turns
-            .flat_map(|turn| lines(&turn.text))
+            .flat_map(|turn| lines(&turn.borrow().text).collect::<Vec<_>>())
             .find(|line| !only_meaningful || is_meaningful(line))
             .map(|line| narrowed(first_sentence(&line)))
             .filter(|title| !title.is_empty())
     };
     all(&mut asked(), true)
         .or_else(|| all(&mut asked(), false))
-        .or_else(|| all(&mut turns.iter(), false))
+        .or_else(|| all(&mut turns.clone(), false))
         .unwrap_or_else(|| {
             let day: String = began.to_string().chars().take(10).collect();
             format!("Context of {day}")

@@ -100,20 +100,24 @@ pub(super) fn said<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
 /// Returns the utterances of a context, the oldest first. A message without a time gets that of the message before
 /// it, and the first that of the context's beginning.
 pub fn turns<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Vec<Utterance> {
+    utterances(&said(messages), began).collect()
+}
+
+/// Makes the turns of messages one by one, as they are asked for.
+pub(super) fn utterances<'m>(
+    said: &'m [&UiMessage],
+    began: Timestamp,
+) -> impl Iterator<Item = Utterance> + Clone + 'm {
     let mut last = began;
-    let mut turns = Vec::new();
-    for message in said(messages) {
+    said.iter().filter_map(move |message| {
         last = said_at(message).unwrap_or(last);
         let (speaker, text) = match message.role() {
             Role::User => (Speaker::User, asked(message)),
             Role::Assistant => (Speaker::Assistant, answered(message)),
-            Role::System | Role::Unknown => continue,
+            Role::System | Role::Unknown => return None,
         };
-        if !text.trim().is_empty() {
-            turns.push(Utterance { ts: last, speaker, text });
-        }
-    }
-    turns
+        (!text.trim().is_empty()).then_some(Utterance { ts: last, speaker, text })
+    })
 }
 
 /// Returns a person's message: the text, and the names of the files.
