@@ -106,6 +106,10 @@ impl OutgoingRequest<'_> {
         if begins.is_some_and(|begins| short_digest(begins) == *sha256) {
             return self.stable(before, self.tokens_of(bytes), None);
         }
+        if let Some(difference) = self.replaced_long_log(chat, before).await {
+            let RequestTokens { system, tools, .. } = *self.tokens;
+            return self.stable(before, system + tools, Some(difference.to_owned()));
+        }
         let rebuilt = rebuild(store, chat, before).await;
         let Some(body) = rebuilt.body.as_ref().filter(|_| rebuilt.is_equal) else {
             let RequestTokens { system, tools, .. } = *self.tokens;
@@ -117,6 +121,21 @@ impl OutgoingRequest<'_> {
             Err(_) => UNKNOWN.to_owned(),
         };
         self.stable(before, self.tokens_of(common), Some(difference))
+    }
+
+    /// Describes how the log of the request before was replaced, if it is so long that nobody would read it again for
+    /// a comparison.
+    async fn replaced_long_log(
+        &self,
+        chat: &dyn Chat,
+        before: &RequestRecord,
+    ) -> Option<&'static str> {
+        let RequestMessages::Context { position, .. } = &before.shown else { return None };
+        let newest = chat.log().sealed_logs(None, 1).await.ok()?.pop()?;
+        let (first, last) = newest.name.range();
+        let is_it = newest.head.generation == position.generation;
+        (is_it && last.get() - first.get() > COMPARED_LINES_MAX).then_some(())?;
+        Some(replaced_by(&chat.log().view().await.ok()??))
     }
 
     /// Finds a difference before the messages, by digests.
@@ -171,6 +190,9 @@ impl OutgoingRequest<'_> {
         Ok(format!("message {} {change}", old.id().unwrap_or("without an id")))
     }
 }
+
+/// A log of more lines was not written by this program, which compacts earlier.
+const COMPARED_LINES_MAX: u64 = 20_000;
 
 /// The difference if the request before cannot be rebuilt. `ship inspect` gives the reason for that request.
 const UNKNOWN: &str = "unknown";

@@ -7,7 +7,8 @@ use ship_message::{UiMessage, UiPart};
 /// character of other scripts.
 pub(crate) fn rough(text: &str) -> u64 {
     let ascii = text.bytes().filter(u8::is_ascii).count();
-    let others = text.chars().filter(|c| !c.is_ascii()).count();
+    // Every other character begins with one byte of this kind.
+    let others = text.bytes().filter(|byte| *byte >= 0xc0).count();
     (ascii / 4 + others + 1) as u64
 }
 
