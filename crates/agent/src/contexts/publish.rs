@@ -70,7 +70,8 @@ impl OperationInProgress<'_> {
             ContextName { context: active.context().clone(), title: active.title().to_owned() };
         let mut line = told(wanted, is_kept.then_some(&left), &active.title);
         if left_out > 0 {
-            line.push_str(&format!(" {}", left_out_sentence(left_out)));
+            // In front: the line ends with the command that leads back.
+            line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
         }
         Ok(OperationOutcome::Done(ContextChange {
             operation: wanted.name().to_owned(),
@@ -122,10 +123,10 @@ impl OperationInProgress<'_> {
 /// Returns the sentence about places of a log that cannot be read.
 pub(super) fn left_out_sentence(places: usize) -> String {
     match places {
-        1 => "One place in its log cannot be read and is left out; `ship verify` names it."
+        1 => "One place of the log cannot be read and is left out; `ship verify` names it."
             .to_owned(),
         places => format!(
-            "{places} places in its log cannot be read and are left out; `ship verify` names them."
+            "{places} places of the log cannot be read and are left out; `ship verify` names them."
         ),
     }
 }

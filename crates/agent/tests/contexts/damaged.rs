@@ -74,7 +74,9 @@ async fn a_damaged_context_is_loaded_as_far_as_it_can_be_read_and_the_person_is_
     place.operate(new()).await;
     flip(&place, ARCHIVE, "Aye: plan the trip");
     let line = place.done(ContextOperation::Load { which: "last".to_owned() }).await;
-    assert!(line.contains("One place in its log cannot be read and is left out"), "{line}");
+    assert!(line.contains("One place of the log cannot be read and is left out"), "{line}");
+    // The end of the line is what a command for the shell is made of, so the note stands before it.
+    assert!(line.ends_with("Now in “plan the trip”."), "{line}");
     assert_eq!(
         place.context().await,
         ["user: plan the trip", "user: which boat?", "assistant: Aye: which boat?"]
@@ -99,7 +101,7 @@ async fn a_model_that_loads_a_damaged_context_gets_what_is_readable_and_a_note()
     let view = place.view().await;
     let answer = view.messages().next_back().unwrap();
     let told = answer.to_string();
-    assert!(told.contains("One place in its log cannot be read"), "{told}");
+    assert!(told.contains("One place of the log cannot be read"), "{told}");
 }
 
 #[tokio::test]
@@ -118,7 +120,7 @@ async fn a_model_that_forks_a_damaged_context_gets_a_note() {
     let view = place.view().await;
     let answer = view.messages().next_back().unwrap();
     let told = answer.to_string();
-    assert!(told.contains("One place in its log cannot be read"), "{told}");
+    assert!(told.contains("One place of the log cannot be read"), "{told}");
 }
 
 #[tokio::test]
