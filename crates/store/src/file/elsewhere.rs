@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::archive::missing_end;
 use super::chat::ChatFiles;
-use super::log::{check_head, problems};
+use super::log_reading::{check_head, problems};
 use super::rotate::sealed_path;
 use super::view::collapse;
 use super::{purge, quarantine};

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use ship_message::json::Json;
 
 use super::env::Env;
-use super::log::line_at;
+use super::log_reading::line_at;
 use crate::line::{LineKind, RawLine};
 use crate::scan::scan;
 use crate::{LedgerSeq, StorageError, Timestamp};

@@ -5,8 +5,10 @@
 
 use super::env::read_from;
 use super::keys::{Keys, digest, entry_key, ledger_path};
-use super::ledger::{LedgerFold, LedgerReader, live, sealed_before};
-use super::log::{LogTail, Span, first_line, is_same_log};
+use super::ledger::{LedgerFold, live, sealed_before};
+use super::ledger_reader::LedgerReader;
+use super::log::{LogTail, Span, is_same_log};
+use super::log_reading::first_line;
 use crate::disk::{DiskFile, OpenMode};
 use crate::line::{RawLine, decode};
 use crate::scan::scan;

@@ -7,7 +7,7 @@ use ship_message::json::{Json, Object};
 
 use super::chat::Paths;
 use super::env::Env;
-use super::ledger::LedgerReader;
+use super::ledger_reader::LedgerReader;
 use crate::line::{LineKind, decode, outline};
 use crate::name::folder_name;
 use crate::{About, ChatContent, ChatKey, FORMAT_VERSION, Head, LedgerSeq};

@@ -12,7 +12,7 @@ use ship_message::json::{Json, Object};
 use super::chat::ChatFiles;
 use super::context::head_line;
 use super::env::Env;
-use super::log::{bytes_at, check_head, line_at};
+use super::log_reading::{bytes_at, check_head, line_at};
 use super::rotate::sealed_path;
 use super::{prepare, view};
 use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};

@@ -9,7 +9,7 @@ use ship_message::json::{Json, Object};
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
 use super::env::Env;
-use super::log::first_line;
+use super::log_reading::first_line;
 use super::open::OpenChats;
 use super::overview;
 use super::right::{Attempt, HeldRight};

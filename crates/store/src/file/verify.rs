@@ -9,7 +9,7 @@ use super::archive::missing_end;
 use super::chat::{ChatFiles, derived_state};
 use super::env::UNFINISHED;
 use super::keys::{Keys, ledger_path};
-use super::log::{check_head, problems};
+use super::log_reading::{check_head, problems};
 use super::rotate::sealed_path;
 use super::{blobs, journal, ledger};
 use crate::disk::NodeKind;

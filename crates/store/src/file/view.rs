@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ship_message::UiMessage;
 
 use super::env::Env;
-use super::log::{check_head, problems};
+use super::log_reading::{check_head, problems};
 use super::prepare;
 use super::rotate::sealed_path;
 use crate::line::{LineKind, RawLine};
@@ -138,7 +138,7 @@ pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
 
 /// Reads the head of a log, from its first line alone.
 pub(crate) fn read_head(env: &Env, path: &Path) -> Result<Option<Head>, StorageError> {
-    let line = super::log::first_line(env, path)?;
+    let line = super::log_reading::first_line(env, path)?;
     let head = line.filter(|line| line.event() == Some("head"));
     Ok(head.and_then(|line| Head::from_data(line.body.get("data")?.as_object()?)))
 }

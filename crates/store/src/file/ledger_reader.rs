@@ -1,0 +1,285 @@
+//! Reading the ledger: from its end, from a place, and back through the archives as if they were one file.
+
+use std::path::{Path, PathBuf};
+
+use super::env::{Env, read_from};
+use super::keys::ledger_path;
+use super::ledger::{LedgerFold, OpenDelivery, live, sealed_before};
+use super::log::{Fold, Span};
+use super::log_reading::first_line;
+use super::prepare;
+use super::recent::Start;
+use super::seek::lines_behind;
+use crate::disk::{DiskFile, OpenMode};
+use crate::line::{LineKind, RawLine, claimed_seq};
+use crate::scan::{LogScan, ScannedLine, scan};
+use crate::{Delivery, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, StorageError};
+
+/// The number of bytes at the end of a file that are read first.
+const TAIL_BYTES: u64 = 16 * 1024;
+
+/// Reads the ledger and its archives. It keeps nothing in memory and changes nothing.
+pub(crate) struct LedgerReader<'a> {
+    pub(crate) env: &'a Env,
+    pub(crate) folder: &'a Path,
+}
+
+impl LedgerReader<'_> {
+    /// Returns the last lines of one file without its head: as many as are `enough`, or all. A turn looks at the
+    /// end of the ledger several times, and its cost must not grow with the ledger.
+    fn last_lines(
+        &self,
+        path: &Path,
+        enough: impl Fn(&[RawLine]) -> bool,
+    ) -> Result<Vec<RawLine>, StorageError> {
+        let failed = |error| StorageError::io("read", path, error);
+        let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
+        let len = file.look().map_err(failed)?.len;
+        let mut block = TAIL_BYTES;
+        loop {
+            let from = len.saturating_sub(block);
+            let found = scan_from(&*file, from, len).map_err(failed)?;
+            let certain = from == 0 || tells_end(&found);
+            // The meaning of a damaged line depends on the lines before it, wherever they are.
+            let damaged = !found.damage.is_empty();
+            let lines: Vec<RawLine> = contents(found).collect();
+            if from == 0 || (certain && !damaged && !lines.is_empty() && enough(&lines)) {
+                return Ok(lines);
+            }
+            block = if damaged { len } else { block.saturating_mul(4) };
+        }
+    }
+
+    /// Returns all files of the ledger, the newest first.
+    fn files(&self) -> Result<Vec<PathBuf>, StorageError> {
+        let sealed = sealed_before(self.env, self.folder)?;
+        let sealed = sealed.into_iter().map(|number| ledger_path(self.folder, number));
+        Ok(std::iter::once(live(self.folder)).chain(sealed).collect())
+    }
+
+    /// Folds the live ledger or, if its head is lost, the ledgers back to one with a head.
+    pub(crate) fn fold(&self) -> Result<LedgerFold, StorageError> {
+        let mut files = Vec::new();
+        for path in self.files()? {
+            let head = first_line(self.env, &path)?;
+            files.push(path);
+            if head.is_some_and(|line| line.event() == Some("head")) {
+                break;
+            }
+        }
+        let mut fold = LedgerFold::default();
+        for path in files.iter().rev() {
+            let Some((_, bytes)) = self.env.read(path)? else { continue };
+            let lines = scan(&bytes, None).lines;
+            // The places are not used: callers need only the open deliveries of this fold.
+            lines.iter().for_each(|found| fold.apply(&found.line, Span { offset: 0, len: 0 }));
+        }
+        Ok(fold)
+    }
+
+    pub(crate) fn before(
+        &self,
+        before: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Result<Vec<LedgerLine>, StorageError> {
+        let mut newest_first = Vec::new();
+        for path in self.files()? {
+            if newest_first.len() >= limit {
+                break;
+            }
+            let is_wanted = |line: &RawLine| before.is_none_or(|seq| line.seq < seq.get());
+            let left = limit - newest_first.len();
+            let enough =
+                |lines: &[RawLine]| lines.iter().filter(|line| is_wanted(line)).count() >= left;
+            let lines = self.last_lines(&path, enough)?.into_iter().rev();
+            newest_first.extend(lines.filter(is_wanted).take(left));
+        }
+        newest_first.reverse();
+        self.resolve(newest_first)
+    }
+
+    /// Reads the lines after one with a known place. Returns `None` if anything there is unexpected; then the
+    /// caller reads more of the file.
+    pub(crate) fn after_known(
+        &self,
+        start: Start,
+        after: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Result<Option<Vec<LedgerLine>>, StorageError> {
+        let path = live(self.folder);
+        let failed = |error| StorageError::io("read", &path, error);
+        let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
+        let look = file.look().map_err(failed)?;
+        if look.file != start.file || look.len < start.offset {
+            return Ok(None);
+        }
+        let bytes = read_from(&*file, start.offset, look.len).map_err(failed)?;
+        let found = scan(&bytes, Some(start.seq));
+        if !found.is_whole(&bytes) {
+            return Ok(None);
+        }
+        let lines = found.lines.into_iter().map(|found| found.line);
+        // Another process may have written lines that were neither known nor asked for.
+        let is_behind = |line: &RawLine| after.is_none_or(|after| line.seq > after.get());
+        let lines = lines.filter(|line| is_behind(line) && is_content(line));
+        self.resolve(lines.take(limit).collect()).map(Some)
+    }
+
+    pub(crate) fn after(
+        &self,
+        after: Option<LedgerSeq>,
+        limit: usize,
+    ) -> Result<Vec<LedgerLine>, StorageError> {
+        let after = after.map_or(0, LedgerSeq::get);
+        // New lines are nearly always at the end of the live ledger.
+        if let Some(found) = self.end_behind(&live(self.folder), after, limit)? {
+            return self.resolve(found);
+        }
+        let mut files = Vec::new();
+        for path in self.files()? {
+            // A ledger without a head may begin at any number.
+            let first = first_line(self.env, &path)?.map_or(u64::MAX, |line| line.seq);
+            files.push(path);
+            if first <= after.saturating_add(1) {
+                break;
+            }
+        }
+        let mut found: Vec<RawLine> = Vec::new();
+        for path in files.into_iter().rev() {
+            found.extend(self.lines_behind(&path, after, limit - found.len())?);
+            if found.len() >= limit {
+                break;
+            }
+        }
+        self.resolve(found)
+    }
+
+    /// Reads the first lines of one file after `after`. Lines near its end are read at once.
+    fn lines_behind(
+        &self,
+        path: &Path,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RawLine>, StorageError> {
+        if let Some(found) = self.end_behind(path, after, limit)? {
+            return Ok(found);
+        }
+        let failed = |error| StorageError::io("read", path, error);
+        let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
+        let len = file.look().map_err(failed)?.len;
+        lines_behind(&*file, len, after, limit, is_content).map_err(failed)
+    }
+
+    /// Reads the first lines of one file after `after` if they are all in its last block; otherwise returns `None`.
+    fn end_behind(
+        &self,
+        path: &Path,
+        after: u64,
+        limit: usize,
+    ) -> Result<Option<Vec<RawLine>>, StorageError> {
+        let failed = |error| StorageError::io("read", path, error);
+        let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(None) };
+        let len = file.look_when_opened().map_err(failed)?.len;
+        let from = len.saturating_sub(TAIL_BYTES);
+        let bytes = read_from(&*file, from, len).map_err(failed)?;
+        let tail = scan(&bytes[begin_behind(&bytes, from > 0, after)..], None);
+        let reaches = |found: &ScannedLine| found.line.seq <= after.saturating_add(1);
+        if !tells_end(&tail) || !tail.damage.is_empty() || !tail.lines.first().is_some_and(reaches)
+        {
+            return Ok(None);
+        }
+        Ok(Some(contents(tail).filter(|line| line.seq > after).take(limit).collect()))
+    }
+
+    pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, StorageError> {
+        let whole = |open: OpenDelivery| {
+            if open.blobs.is_empty() {
+                return Ok(Some(open.delivery));
+            }
+            let (kind, body) = (LineKind::Event, open.delivery.to_body());
+            let blobs = Some(open.blobs.into_iter().collect());
+            // `resolve` needs a line around the body; its numbers are not used.
+            let (seq, rev, crc, inbox, batch) = (0, 0, 0, None, None);
+            let mut line = RawLine { seq, kind, rev, inbox, batch, blobs, crc, body };
+            prepare::resolve(self.env, &mut line, "", &mut Vec::new())?;
+            Ok(Delivery::from_body(&line.body))
+        };
+        let open = self.fold()?.open.into_values();
+        open.filter_map(|open| whole(open).transpose()).collect()
+    }
+
+    fn resolve(&self, lines: Vec<RawLine>) -> Result<Vec<LedgerLine>, StorageError> {
+        let mut resolved = Vec::with_capacity(lines.len());
+        for mut line in lines {
+            // A text without its blob stays a preview; verification reports it.
+            prepare::resolve(self.env, &mut line, "", &mut Vec::new())?;
+            resolved.extend(to_line(line));
+        }
+        Ok(resolved)
+    }
+}
+
+/// Whether a block at the end of a log reads the same without the bytes before it. The start of the last batch must
+/// be in it, because the batch may be torn, and a line before the last one, because the last may repeat a number.
+fn tells_end(block: &LogScan) -> bool {
+    let Some((first, last)) = block.lines.first().zip(block.lines.last()) else { return false };
+    let begins = |batch: (u64, u64)| first.line.seq == batch.0 || first.line.batch != Some(batch);
+    first.line.seq < last.line.seq && last.line.batch.is_none_or(begins)
+}
+
+/// Returns where the lines needed for everything after `after` begin in a block: one line before the last line that
+/// is not after it. The scan decides whether they can be read.
+fn begin_behind(block: &[u8], is_cut: bool, after: u64) -> usize {
+    let first = match is_cut {
+        true => block.iter().position(|&byte| byte == b'\n').map_or(block.len(), |at| at + 1),
+        false => 0,
+    };
+    let mut end = match block.ends_with(b"\n") {
+        true => block.len() - 1,
+        false => return first,
+    };
+    let mut is_reached = false;
+    while end > first {
+        let newline = block[first..end].iter().rposition(|&byte| byte == b'\n');
+        let begin = newline.map_or(first, |at| first + at + 1);
+        if is_reached || newline.is_none() {
+            return begin;
+        }
+        // The scan checks whether the line really has this number.
+        let Some(seq) = claimed_seq(&block[begin..end]) else { return first };
+        is_reached = seq <= after;
+        end = begin - 1;
+    }
+    first
+}
+
+/// Scans a file from an offset that may be inside a line.
+fn scan_from(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<LogScan> {
+    let mut bytes = read_from(file, from, len)?;
+    if from > 0 {
+        let newline = bytes.iter().position(|&byte| byte == b'\n');
+        bytes.drain(..newline.map_or(bytes.len(), |at| at + 1));
+    }
+    Ok(scan(&bytes, None))
+}
+
+/// Returns the lines other than heads and voids.
+fn contents(found: LogScan) -> impl Iterator<Item = RawLine> {
+    found.lines.into_iter().map(|found| found.line).filter(is_content)
+}
+
+/// Whether a line is neither a head nor a void.
+fn is_content(line: &RawLine) -> bool {
+    !matches!(line.event(), Some("head" | "void"))
+}
+
+fn to_line(mut line: RawLine) -> Option<LedgerLine> {
+    let body = match line.kind {
+        LineKind::Message => {
+            let key = line.body.remove("key")?.as_str()?.to_owned();
+            LedgerBody::Entry(LedgerEntry { key, entry: line.body })
+        }
+        LineKind::Event => LedgerBody::Delivery(Delivery::from_body(&line.body)?),
+    };
+    Some(LedgerLine { seq: LedgerSeq::new(line.seq), body })
+}
