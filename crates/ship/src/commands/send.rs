@@ -4,7 +4,7 @@ use std::io::Read;
 use std::pin::pin;
 use std::process::ExitCode;
 
-use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent};
+use ship_agent::{Agent, Listener, Outcome, Reply, RunEvent, STOPPED};
 use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
 use ship_store::ContextId;
@@ -16,7 +16,7 @@ use super::turn::{AcceptResult, MessageExchange, Notice, notice, tell_waiting};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
-use crate::told::{self, End, told};
+use crate::told::{self, told};
 
 pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failure> {
     let text = if text == "-" { read_stdin(session)? } else { text.to_owned() };
@@ -74,21 +74,26 @@ pub(super) fn not_known_to_be_kept() -> Failure {
 /// must not pass for a whole one.
 pub(super) fn print(session: &Session, reply: &Reply) -> Result<(), Failure> {
     let Some(answer) = reply.answer() else { return Ok(()) };
-    let end = End::of(answer);
-    if session.json && end == End::Whole {
+    if session.json && reply.outcome == Outcome::Done {
         return output::json(&answer.to_json());
     }
+    // The message itself ends with these words; the failure below has them.
+    let ending = match &reply.outcome {
+        Outcome::Done | Outcome::Parked => None,
+        Outcome::Stopped => Some(STOPPED),
+        Outcome::Failed(sentence) => Some(sentence.as_str()),
+    };
     let settings = session.project.settings();
     let mut said: Vec<String> =
         reply.messages.iter().flat_map(|message| told(message, settings)).collect();
-    said.retain(|text| Some(text.as_str()) != end.words());
+    said.retain(|text| Some(text.as_str()) != ending);
     if !session.json {
         said.iter().try_for_each(|text| output::line(&told::shown(text)))?;
     }
-    match end {
-        End::Whole => Ok(()),
-        End::Stopped => Err(stopped(session, said.is_empty(), reply.left_context.as_ref())),
-        End::Failed(sentence) => Err(failed(answer, sentence)),
+    match &reply.outcome {
+        Outcome::Done | Outcome::Parked => Ok(()),
+        Outcome::Stopped => Err(stopped(session, said.is_empty(), reply.left_context.as_ref())),
+        Outcome::Failed(sentence) => Err(failed(answer, sentence)),
     }
 }
 
