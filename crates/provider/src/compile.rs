@@ -16,12 +16,12 @@
 //! request begins with the bytes of the one before it, and the provider's cache is hit. Each exception is
 //! explained where it occurs.
 
-mod calls;
+mod alternation;
+mod exchanges;
 mod files;
 mod names;
 mod parts;
-mod readable;
-mod turns;
+mod unreadable_notes;
 
 use std::collections::HashSet;
 
@@ -63,7 +63,7 @@ pub struct CompileTarget<'a> {
 /// Never fails for the result of the earlier stages; the last stage has errors because the AI SDK's has.
 pub fn compile(request: &Request<'_>, target: &CompileTarget<'_>) -> Result<String, WireError> {
     let names = ToolNames::of(request.tools);
-    let view = readable::readable(request.view);
+    let view = unreadable_notes::readable(request.view);
     let mut messages = system(request.system, target.format);
     messages.extend(sendable(&view, target, &names));
     let mut seen = HashSet::new();
@@ -94,8 +94,8 @@ fn sendable<'a>(
     names: &ToolNames,
 ) -> Vec<ModelMessage<'a>> {
     let converted = converted(view);
-    let exchanges = calls::exchanges(converted, target, names);
-    let mut messages = turns::turns(exchanges);
+    let exchanges = exchanges::exchanges(converted, target, names);
+    let mut messages = alternation::turns(exchanges);
     files::settle(&mut messages, target);
     messages
 }

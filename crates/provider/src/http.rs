@@ -14,19 +14,19 @@
 //!
 //! Memory is bounded: an event has at most 16 MB, an answer 64 MB and 1024 calls, and the body of an error 64 KB.
 
+mod answer_draft;
+mod answer_fault;
 mod anthropic;
 mod api;
+mod attempt_failure;
 mod connection;
-mod draft;
-mod failure;
-mod fault;
-mod intake;
 mod openai;
-mod quote;
+mod quoted_error;
 mod replay;
 mod retry;
 mod settings;
 mod sse;
+mod stream_reader;
 
 #[cfg(test)]
 mod tests;
@@ -45,13 +45,13 @@ use std::time::Duration;
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 
+use self::answer_draft::Origin;
+use self::answer_fault::ProviderErrorText;
 use self::api::Api;
+use self::attempt_failure::{AttemptFailure, RequestParty, RetryAdvice};
 use self::connection::Connection;
-use self::draft::Origin;
-use self::failure::{AttemptFailure, RequestParty, RetryAdvice};
-use self::fault::ProviderErrorText;
-use self::intake::Intake;
 use self::retry::{Attempts, Hints, RetryDecision};
+use self::stream_reader::Intake;
 use crate::wire::{Format, MaxTokensField};
 use crate::{
     AnswerEnd, AnswerFuture, ChunkSink, Provider, ProviderError, Recipe, Request, ResentSink,

@@ -14,25 +14,25 @@
 pub mod overflow;
 pub mod wire;
 
+mod cached_sequence;
 mod compile;
 mod error;
 mod http;
-mod models;
+mod model_windows;
 mod offline;
 mod recipe;
 mod request;
-mod sequence;
 
+pub use cached_sequence::{CachedSequence, Section};
 pub use compile::{CompileTarget, SendFiles, ToolNames, compile};
 pub use error::{Deadline, ProviderError};
 #[doc(hidden)]
 pub use http::read_answer;
 pub use http::{ApiKey, HttpProvider, HttpSettings, Pace, SystemPace};
-pub use models::window_tokens;
+pub use model_windows::window_tokens;
 pub use offline::Offline;
 pub use recipe::Recipe;
 pub use request::{Request, ToolSpec};
-pub use sequence::{CachedSequence, Section};
 
 use std::future::Future;
 use std::pin::Pin;

@@ -14,11 +14,11 @@
 //!
 //! Text of people is never examined: quoted texts are left out, and so are fields that repeat the request.
 
-mod said;
+mod error_text;
+mod phrases;
 mod sizes;
-mod words;
 
-use self::said::ErrorText;
+use self::error_text::ErrorText;
 
 /// The place where a provider reported an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub fn overflow(status: Option<u16>, body: &str, place: OverflowPlace) -> Option
         false
     } else {
         may_be(status, &said)
-            && !said.holds_any(words::OTHER)
+            && !said.holds_any(phrases::OTHER)
             && (is_told(status, &said) || is_silent(status, body))
     };
     found.then(|| sizes::of(&said))
@@ -88,8 +88,9 @@ fn may_be(status: Option<u16>, said: &ErrorText) -> bool {
 }
 
 fn is_told(status: Option<u16>, said: &ErrorText) -> bool {
-    let too_large = status == Some(413) && said.texts.iter().any(|text| words::is_too_large(text));
-    too_large || said.texts.iter().any(|text| words::is_sentence(text) || words::is_hint(text))
+    let too_large =
+        status == Some(413) && said.texts.iter().any(|text| phrases::is_too_large(text));
+    too_large || said.texts.iter().any(|text| phrases::is_sentence(text) || phrases::is_hint(text))
 }
 
 /// Cerebras refuses without a message, and some clients record that.

@@ -14,12 +14,12 @@
 //! `docs/wire.md` lists on one page what is sent for what.
 
 mod anthropic;
-mod data;
 mod error;
+mod file_content;
+mod json_text;
 mod openai;
 mod prompt;
 mod sdk_compat;
-mod text;
 
 pub use error::WireError;
 pub use sdk_compat::files::{Files, addresses};

@@ -29,7 +29,10 @@ const CRATES: &[(&str, &str)] = &[
     ),
     ("message", "assemble data_url prune serde convert partial chunk model validate ui json"),
     ("project", "logs root skills texts init project load provider files settings secrets"),
-    ("provider", "http offline sequence models overflow recipe compile error wire request"),
+    (
+        "provider",
+        "http offline cached_sequence model_windows overflow recipe compile error wire request",
+    ),
     (
         "record",
         "clock durability ledger sealed_log view context_line head storage_problem sealed_name ids \

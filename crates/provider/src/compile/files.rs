@@ -5,14 +5,14 @@
 //! which every model reads. If there is not room for all, the newest files have precedence; only then does an older
 //! part of a request change.
 
-mod look;
+mod file_source;
 
 use ship_message::json::{Json, Object};
 use ship_message::{ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue};
 
 use url::Url;
 
-use self::look::{FileSource, Image};
+use self::file_source::{FileSource, Image};
 use super::parts::text;
 use super::{CompileTarget, SendFiles};
 use crate::wire::Format;

@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use ship_message::json::{JsString, Json, Object};
 use ship_message::{Chunk, FinishReason};
 
-use super::draft::{AnswerDraft, CALLS_MAX, Call, Origin, Part, ProseKind};
-use super::fault::{AnswerFault, ProviderErrorText};
-use super::intake::StreamReader;
+use super::answer_draft::{AnswerDraft, CALLS_MAX, Call, Origin, Part, ProseKind};
+use super::answer_fault::{AnswerFault, ProviderErrorText};
 use super::sse::Event;
+use super::stream_reader::StreamReader;
 use crate::{AnswerEnd, Usage};
 
 /// The key of Anthropic's own metadata in the metadata of a part.

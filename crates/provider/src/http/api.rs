@@ -3,11 +3,11 @@
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
+use super::answer_draft::Origin;
 use super::anthropic::AnthropicReader;
-use super::draft::Origin;
-use super::intake::StreamReader;
 use super::openai::OpenAiReader;
 use super::settings::ApiKey;
+use super::stream_reader::StreamReader;
 use crate::ProviderError;
 
 /// The API that a host offers.

@@ -4,18 +4,18 @@
 //! refusal, pieces of calls. The answer has ended properly when a `finish_reason` has come; the token counts may
 //! come before, with or after it. The presence of calls decides whether tools are called, not the reason.
 
-mod calls;
+mod streamed_calls;
 #[cfg(test)]
 mod tests;
 
 use ship_message::json::{JsString, Json};
 use ship_message::{Chunk, FinishReason};
 
-use self::calls::StreamedCalls;
-use super::draft::{AnswerDraft, Origin, Part, ProseKind};
-use super::fault::{AnswerFault, ProviderErrorText};
-use super::intake::StreamReader;
+use self::streamed_calls::StreamedCalls;
+use super::answer_draft::{AnswerDraft, Origin, Part, ProseKind};
+use super::answer_fault::{AnswerFault, ProviderErrorText};
 use super::sse::Event;
+use super::stream_reader::StreamReader;
 use crate::{AnswerEnd, Usage};
 
 /// A chat completion that is being read.

@@ -2,9 +2,9 @@
 
 use ship_message::Chunk;
 
+use super::answer_draft::Origin;
 use super::api::Api;
-use super::draft::Origin;
-use super::intake::Intake;
+use super::stream_reader::Intake;
 use crate::wire::Format;
 
 /// Returns the chunks of an answer that comes in pieces of `size` bytes; `None` if it does not end properly.

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use ship_message::json::Json;
 use ship_message::{Assembler, Chunk, TextChunk};
 
+use super::answer_draft::Origin;
+use super::answer_fault::AnswerFault;
 use super::api::Api;
-use super::draft::Origin;
-use super::fault::AnswerFault;
-use super::intake::{ANSWER_BYTES_MAX, Intake};
+use super::stream_reader::{ANSWER_BYTES_MAX, Intake};
 use crate::AnswerEnd;
 
 /// Feeds bytes in pieces of `size`, then ends or breaks the connection.

@@ -5,7 +5,7 @@
 //! what is still missing.
 
 use super::Overflow;
-use super::said::ErrorText;
+use super::error_text::ErrorText;
 
 const FORMS: &[&str] = &[
     // Anthropic

@@ -7,7 +7,7 @@
 pub(super) mod assistant;
 pub(super) mod block;
 mod cache;
-mod model;
+mod model_limits;
 mod system;
 mod user;
 
@@ -16,9 +16,9 @@ use ship_message::json::Json;
 use self::block::{Block, Cache};
 use self::cache::CacheControl;
 use super::error::WireError;
+use super::json_text::ObjectText;
 use super::prompt::Message;
 use super::sdk_compat::callers;
-use super::text::ObjectText;
 use super::{AnthropicRequest, Parameters, description};
 use crate::ToolSpec;
 
@@ -129,7 +129,7 @@ fn body(
     tools: &[ToolSpec],
     parameters: &Parameters<'_>,
 ) -> String {
-    let model = model::limits(parameters.model);
+    let model = model_limits::limits(parameters.model);
     let mut out = String::new();
     let mut body = ObjectText::open(&mut out);
     body.str("model", parameters.model);

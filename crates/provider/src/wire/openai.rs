@@ -6,11 +6,11 @@
 
 use ship_message::json::{Json, Object};
 
-use super::data::FileContent;
 use super::error::WireError;
+use super::file_content::FileContent;
+use super::json_text::{ObjectText, as_string, is_true, string};
 use super::prompt::{AssistantPart, Message, Output, PromptToolPart, ToolCall, UserBody, UserPart};
 use super::sdk_compat::options::ProviderOptions;
-use super::text::{ObjectText, as_string, is_true, string};
 use super::{Parameters, description};
 use crate::ToolSpec;
 

@@ -13,8 +13,8 @@ use ship_message::json::Json;
 
 use self::parts::converted;
 use super::Format;
-use super::data::FileContent;
 use super::error::WireError;
+use super::file_content::FileContent;
 use super::sdk_compat::files::{FetchedFiles, Files};
 use super::sdk_compat::options::ProviderOptions;
 use super::sdk_compat::{approvals, check};

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
+use super::super::json_text::{parse_safely, trimmed};
 use super::super::prompt::{AssistantPart, Message, ToolCall};
 use super::super::sdk_compat::options::ProviderOptions;
 use super::super::sdk_compat::{callers, provider_tools};
-use super::super::text::{parse_safely, trimmed};
 use super::block::{Block, BlockBody, Cache, ToolUseBlock};
 use super::cache::CacheControl;
 use super::{ANTHROPIC, AnthropicMessage, AnthropicMessages};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ship_message::json::{Json, Object};
 
-use super::super::text::ObjectText;
+use super::super::json_text::ObjectText;
 
 /// A block of a message.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 
 use ship_message::json::Json;
 
-use super::super::text::is_true;
+use super::super::json_text::is_true;
 use super::block::{Block, Cache};
 use super::{ANTHROPIC, AnthropicMessages};
 

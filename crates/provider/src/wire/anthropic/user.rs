@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ship_message::json::Json;
 
-use super::super::data::FileContent;
 use super::super::error::WireError;
+use super::super::file_content::FileContent;
 use super::super::prompt::{self, Message, Output, PromptToolPart, UserBody, UserPart};
 use super::super::sdk_compat::options::ProviderOptions;
 use super::block::{

@@ -7,11 +7,11 @@ use ship_message::{
     ModelContent, ModelMessage, ModelPart, ModelRole, ModelValue, ToolOutput, ToolResultModelPart,
 };
 
-use super::super::data::{self, FileContent};
 use super::super::error::WireError;
+use super::super::file_content::{self, FileContent};
+use super::super::json_text::{is_true, json_of, text_of};
 use super::super::sdk_compat::files::FetchedFiles;
 use super::super::sdk_compat::options::ProviderOptions;
-use super::super::text::{is_true, json_of, text_of};
 use super::{
     AssistantPart, Message, Output, PromptToolPart, PromptToolResult, ToolCall, UserBody, UserPart,
 };
@@ -98,7 +98,7 @@ fn file<'m>(
     fetched: &FetchedFiles<'m>,
 ) -> Result<(FileContent<'m>, Option<Cow<'m, str>>), WireError> {
     let (data, in_url) = match text(value) {
-        Cow::Borrowed(text) => data::read(text)?,
+        Cow::Borrowed(text) => file_content::read(text)?,
         // Only a value outside of messages is owned, and files are in messages.
         Cow::Owned(text) => (FileContent::Base64(text.into()), None),
     };
@@ -131,7 +131,7 @@ fn assistant_part<'m>(
             Some(AssistantPart::Reasoning { text: text(part.text()), options })
         }
         ModelPart::File(part) => {
-            data::read(&text(part.data()))?;
+            file_content::read(&text(part.data()))?;
             Some(AssistantPart::File { options: ProviderOptions::new(part.provider_options()) })
         }
         ModelPart::ToolCall(part) => Some(AssistantPart::Call(ToolCall {
@@ -214,11 +214,12 @@ fn content_item<'m>(item: &'m Json, fetched: &FetchedFiles<'_>) -> Cow<'m, Json>
         }
         _ => return Cow::Borrowed(item),
     };
-    let Some(file) = data::address(text("url")).and_then(|address| fetched.get(&address)) else {
+    let Some(file) = file_content::address(text("url")).and_then(|address| fetched.get(&address))
+    else {
         return Cow::Borrowed(item);
     };
     let media_type = file.media_type.as_deref().unwrap_or(otherwise);
-    let data = data::encode(&file.bytes);
+    let data = file_content::encode(&file.bytes);
     let mut object =
         Object::from([("type", kind), ("data", data.as_str()), ("mediaType", media_type)]);
     object.set_or_remove("providerOptions", item.get("providerOptions").cloned());

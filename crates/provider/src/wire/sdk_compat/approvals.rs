@@ -14,8 +14,8 @@ use ship_message::{
 };
 
 use super::super::error::WireError;
+use super::super::json_text::text_of;
 use super::super::prompt::{Output, PromptToolResult};
-use super::super::text::text_of;
 use super::options::ProviderOptions;
 
 /// Returns the results of calls that will not run, denied ones first.

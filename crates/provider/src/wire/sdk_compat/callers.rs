@@ -15,7 +15,7 @@ use super::options::ProviderOptions;
 /// Returns the caller that options name.
 pub(in crate::wire) fn of<'p>(options: &'p ProviderOptions<'_>) -> Option<Caller<'p>> {
     let caller = options.get(ANTHROPIC, "caller")?;
-    let id = caller.get("toolId").filter(|id| super::super::text::is_true(id));
+    let id = caller.get("toolId").filter(|id| super::super::json_text::is_true(id));
     match (caller.get("type").and_then(Json::as_str)?, id) {
         (kind @ ("code_execution_20250825" | "code_execution_20260120"), Some(id)) => {
             Some(Caller::Code { kind, id })

@@ -5,8 +5,8 @@
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
+use super::super::json_text::parse_safely;
 use super::super::prompt::{Output, PromptToolResult};
-use super::super::text::parse_safely;
 
 /// The rule for a field.
 #[derive(Clone, Copy)]

@@ -10,9 +10,9 @@ use ship_message::json::Json;
 use ship_message::{ModelMessage, ModelPart, ModelRole, ToolOutput};
 
 use super::super::Format;
-use super::super::data::{self, FileContent};
 use super::super::error::WireError;
-use super::super::text::text_of;
+use super::super::file_content::{self, FileContent};
+use super::super::json_text::text_of;
 use super::{approvals, check};
 
 /// The fetched files, by address.
@@ -115,7 +115,7 @@ fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>,
     }
     let mut addresses = Vec::new();
     for file in given {
-        if let (FileContent::Url(address), _) = data::read(&file.data)?
+        if let (FileContent::Url(address), _) = file_content::read(&file.data)?
             && !is_taken(&address, file.media_type.as_deref(), format)
         {
             addresses.push(address);
@@ -132,7 +132,8 @@ fn in_result(item: &Json) -> Result<Option<GivenFile<'_>>, WireError> {
         Some("file-url") => text("mediaType"),
         _ => return Ok(None),
     };
-    let address = data::address(text("url").unwrap_or_default()).ok_or(WireError::InvalidUrl)?;
+    let address =
+        file_content::address(text("url").unwrap_or_default()).ok_or(WireError::InvalidUrl)?;
     Ok(Some(GivenFile { data: address.into(), media_type: media_type.map(Cow::Borrowed) }))
 }
 

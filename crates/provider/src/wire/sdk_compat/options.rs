@@ -15,7 +15,7 @@ pub(in crate::wire) struct ProviderOptions<'a>(Option<Cow<'a, Json>>);
 
 impl<'a> ProviderOptions<'a> {
     pub(in crate::wire) fn new(value: Option<ModelValue<'a>>) -> Self {
-        Self(value.map(super::super::text::json_of))
+        Self(value.map(super::super::json_text::json_of))
     }
 
     pub(in crate::wire) fn is_some(&self) -> bool {

@@ -7,7 +7,7 @@
 
 use ship_message::{ModelContent, ModelMessage, ModelParts, ModelRole};
 
-use super::calls::Exchange;
+use super::exchanges::Exchange;
 use super::parts::text;
 
 /// The text before an assistant's message without a question: a summary, or the rest of an older chat.

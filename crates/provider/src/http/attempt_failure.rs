@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use super::answer_fault::{AnswerFault, ProviderErrorText, Verdict};
 use super::api::Api;
 use super::connection::Trouble;
-use super::fault::{AnswerFault, ProviderErrorText, Verdict};
-use super::quote::quote;
+use super::quoted_error::quote;
 use super::retry::Hints;
 use crate::ProviderError;
 use crate::overflow::Overflow;

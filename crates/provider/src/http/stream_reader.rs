@@ -7,7 +7,7 @@
 use ship_message::Chunk;
 use ship_message::json::Json;
 
-use super::fault::AnswerFault;
+use super::answer_fault::AnswerFault;
 use super::sse::{EVENT_BYTES_MAX, Event, Events};
 use crate::AnswerEnd;
 

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use ship_message::json::{JsString, Json, Object};
 
-use crate::http::draft::{CALLS_MAX, Call};
-use crate::http::fault::AnswerFault;
+use crate::http::answer_draft::{CALLS_MAX, Call};
+use crate::http::answer_fault::AnswerFault;
 
 /// The calls of an answer so far.
 #[derive(Debug, Default)]

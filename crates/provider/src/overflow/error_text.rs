@@ -5,7 +5,7 @@
 
 use ship_message::json::{Json, Object};
 
-use super::words;
+use super::phrases;
 
 /// The depth to which JSON inside strings inside JSON is followed.
 const NESTED_MAX: usize = 8;
@@ -74,11 +74,11 @@ impl ErrorText {
 
     /// Whether the texts contain a code that has only this meaning.
     pub(super) fn names_a_code(&self) -> bool {
-        self.codes.iter().any(|code| words::CODES.contains(&code.as_str()))
+        self.codes.iter().any(|code| phrases::CODES.contains(&code.as_str()))
     }
 
     pub(super) fn holds_any(&self, words: &[&str]) -> bool {
-        self.texts.iter().any(|text| words.iter().any(|word| words::holds_word(text, word)))
+        self.texts.iter().any(|text| words.iter().any(|word| phrases::holds_word(text, word)))
     }
 
     /// Takes a text, or the JSON that it is, or both if it contains an object.
