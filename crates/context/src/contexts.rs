@@ -12,37 +12,37 @@
 //! - [`message_left_behind`] is the message that a run leaves when it switches, [`may_switch`] limits the switches
 //!   of a run, and [`calls_in_order`] makes switching calls the last of their step.
 
-mod find;
+mod context_search;
 mod frame;
 mod history;
 mod index;
-mod place;
+mod moved_messages;
+mod placed_references;
+mod plain_text;
 mod reference;
-mod rules;
 mod snapshot;
 mod story;
-mod switch;
-mod text;
+mod switch_output;
+mod switch_rules;
 mod title;
-mod told;
-mod turn;
+mod utterance;
 
-pub use find::{Candidate, ContextMatch, find};
+pub use context_search::{Candidate, ContextMatch, find};
 pub use frame::{ReferenceBudget, ReferenceTooLarge};
 pub use history::{
     HistoryPosition, HistoryQuery, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, NotLoaded, VisibleEntries,
     before_the_first, from_history,
 };
 pub use index::{Index, IndexItem, LISTED_MAX, listing};
-pub use place::{is_reference, is_referenced, place_references};
+pub use moved_messages::{MOVED, message_left_behind, own_messages};
+pub use placed_references::{is_reference, is_referenced, place_references};
 pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recalled};
-pub use rules::{
-    SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, anything_said, calls_in_order, may_switch, switch_of,
-};
 pub use snapshot::{
     ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,
 };
-pub use switch::{MOVED, message_left_behind, own_messages};
+pub use switch_output::{switch_line, switch_output};
+pub use switch_rules::{
+    SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, anything_said, calls_in_order, may_switch, switch_of,
+};
 pub use title::{clean_title, made_title, title_of};
-pub use told::{switch_line, switch_output};
-pub use turn::{Speaker, Utterance, UtteranceLimits, newest, turns};
+pub use utterance::{Speaker, Utterance, UtteranceLimits, newest, turns};

@@ -17,25 +17,27 @@
 // A new kind of part or chunk must stop the build wherever it matters.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod blocks;
 mod budget;
-mod close;
+mod closed_message;
 pub mod compact;
 pub mod contexts;
 mod cut_text;
 mod journal;
 mod open_request;
-mod recover;
-mod shown;
+mod recovery;
+mod shown_messages;
+mod system_blocks;
 mod text_for_user;
 mod tokens;
 
-pub use blocks::{BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks};
 pub use budget::input_budget;
-pub use close::close_message;
+pub use closed_message::close_message;
 pub use journal::{Journal, JournalLine, RunStart, SETTLED, SettledWork, is_later_message, joined};
 pub use open_request::open_request;
-pub use recover::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
-pub use shown::{ShownLimits, shown_to_model};
+pub use recovery::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
+pub use shown_messages::{ShownLimits, shown_to_model};
+pub use system_blocks::{
+    BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks,
+};
 pub use text_for_user::{SentText, SentTexts, texts_for_user};
 pub use tokens::{Calibration, TokenCache, Tokenizer, file_tokens_at_most, surely_fits};

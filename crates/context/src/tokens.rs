@@ -15,7 +15,7 @@ mod family;
 mod file;
 mod message;
 mod pieces;
-mod rare;
+mod rare_chars;
 mod tokenizer;
 
 pub use cache::TokenCache;

@@ -25,7 +25,8 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "context",
-        "budget open_request recover shown tokens contexts journal blocks close compact text_for_user cut_text",
+        "budget open_request recovery shown_messages tokens contexts journal system_blocks \
+         closed_message compact text_for_user cut_text",
     ),
     ("message", "assemble data_url prune serde convert partial chunk model validate ui json"),
     ("project", "logs root skills texts init project load provider files settings secrets"),

@@ -5,7 +5,7 @@
 //! cannot look like another speaker's message. If there is not room for all, the newest part is kept, and a line
 //! says how much is left out.
 
-use super::text::within;
+use super::plain_text::within;
 
 /// The part of a request that a reference may take.
 #[derive(Clone, Copy)]

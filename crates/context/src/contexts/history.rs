@@ -10,12 +10,12 @@ use ship_message::json::{Array, Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_record::{LedgerBody, LedgerLine, LedgerSeq, Timestamp};
 
-use super::find::folded;
+use super::context_search::folded;
 use super::frame::{FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, framed, line};
-use super::place::is_reference;
+use super::placed_references::is_reference;
+use super::plain_text::within;
 use super::reference::Reference;
-use super::text::within;
-use super::turn::{meta, moment};
+use super::utterance::{meta, moment};
 
 /// The number of messages that `chat_load_history` returns at most.
 pub const LOADED_AT_ONCE_MAX: usize = 200;
@@ -208,7 +208,9 @@ impl<'a> LedgerMessage<'a> {
         let who = match (self.role, self.username) {
             (LedgerSpeaker::Assistant, _) => "assistant".to_owned(),
             // A name may contain anything, so it is shortened to one line.
-            (LedgerSpeaker::User, Some(name)) => format!("user {}", super::text::preview(name, 40)),
+            (LedgerSpeaker::User, Some(name)) => {
+                format!("user {}", super::plain_text::preview(name, 40))
+            }
             (LedgerSpeaker::User, None) => "user".to_owned(),
         };
         FramePiece {

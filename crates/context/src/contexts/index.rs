@@ -6,7 +6,7 @@ use ship_message::json::{Array, Json, Object};
 use ship_record::{ContextId, Timestamp};
 
 use super::snapshot::Snapshot;
-use super::turn::{millis, moment};
+use super::utterance::{millis, moment};
 
 /// The number of contexts that are listed by default.
 const LISTED: usize = 20;

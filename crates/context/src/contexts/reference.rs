@@ -8,7 +8,7 @@ use ship_record::Timestamp;
 
 use super::frame::{FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, framed, line};
 use super::snapshot::Snapshot;
-use super::turn::{Utterance, UtteranceLimits, millis, newest};
+use super::utterance::{Utterance, UtteranceLimits, millis, newest};
 
 /// How deep somebody looks into an archived context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

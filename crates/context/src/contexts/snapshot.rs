@@ -10,9 +10,9 @@ use ship_message::UiMessage;
 use ship_message::json::{Array, Json, Object};
 use ship_record::{ContextId, SealedName, Timestamp, View};
 
+use super::plain_text::{preview, without_marks};
 use super::story::Story;
-use super::text::{preview, without_marks};
-use super::turn::{Utterance, UtteranceLimits, millis, moment, newest};
+use super::utterance::{Utterance, UtteranceLimits, millis, moment, newest};
 
 /// The maximal length of a preview.
 pub(super) const PREVIEW_CHARS_MAX: usize = 240;

@@ -6,10 +6,10 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_record::Timestamp;
 
+use super::plain_text::{preview, within};
 use super::snapshot::{CheckpointMessage, ContextFacts, PREVIEW_CHARS_MAX};
-use super::text::{preview, within};
 use super::title::{clean_title, title_of};
-use super::turn::{Speaker, Utterance, answered, meta, said, said_at, turns};
+use super::utterance::{Speaker, Utterance, answered, meta, said, said_at, turns};
 use crate::compact::previous_summary;
 
 /// The content of a snapshot before it is cut to size.

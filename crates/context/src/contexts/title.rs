@@ -5,8 +5,8 @@ use std::borrow::Borrow;
 use ship_message::UiMessage;
 use ship_record::Timestamp;
 
-use super::text::{is_cjk, without_marks};
-use super::turn::{Speaker, Utterance, said, utterances};
+use super::plain_text::{is_cjk, without_marks};
+use super::utterance::{Speaker, Utterance, said, utterances};
 
 /// The maximal width of a title; a Chinese character takes two columns.
 const COLUMNS_MAX: usize = 60;

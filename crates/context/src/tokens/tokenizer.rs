@@ -6,7 +6,7 @@ use ship_message::json::Json;
 
 use super::family::Family;
 use super::pieces::{TextPiece, for_each_piece};
-use super::rare::CharTokens;
+use super::rare_chars::CharTokens;
 
 /// The tokens between one block or message and the next.
 pub(super) const MESSAGE_TOKENS: u64 = 4;

@@ -6,8 +6,8 @@
 
 use ship_record::ContextId;
 
+use super::plain_text::is_cjk;
 use super::snapshot::Snapshot;
-use super::text::is_cjk;
 
 /// The number of contexts that are offered if the query is not clear.
 const OFFERED: usize = 5;

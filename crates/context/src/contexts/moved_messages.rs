@@ -10,9 +10,9 @@ use std::collections::HashSet;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 
-use super::place::is_reference;
-use super::turn::meta;
-use crate::close::close_message;
+use super::placed_references::is_reference;
+use super::utterance::meta;
+use crate::closed_message::close_message;
 
 /// The metadata field of a message that a switch ended: the ids of the messages that were taken along.
 pub const MOVED: &str = "moved";

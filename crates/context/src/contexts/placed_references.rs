@@ -11,7 +11,7 @@ use ship_message::json::Json;
 use ship_record::ContextId;
 
 use super::reference::RecallMode;
-use super::turn::meta;
+use super::utterance::meta;
 
 /// Whether a message is a reference.
 pub fn is_reference(message: &UiMessage) -> bool {

@@ -9,9 +9,9 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_record::Timestamp;
 
-use super::place::is_reference;
-use super::switch::own_messages;
-use super::text::within;
+use super::moved_messages::own_messages;
+use super::placed_references::is_reference;
+use super::plain_text::within;
 use crate::compact::is_summary;
 use crate::{OutputRules, SentTexts};
 
