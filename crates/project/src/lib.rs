@@ -9,19 +9,19 @@
 //! The crate never reads the process environment, the home folder or the clock by itself. They are arguments, so
 //! that two projects can live in one process and a test controls everything it sees.
 
-mod files;
+mod file_reader;
 mod init;
 mod load;
 mod logs;
 mod project;
-mod provider;
-mod root;
+mod project_root;
+mod provider_choice;
 mod secrets;
 mod settings;
 mod skills;
-mod texts;
+mod system_texts;
 
-pub use files::FileError;
+pub use file_reader::FileError;
 pub use init::{CreatedFile, CreatedKind, InitError, init};
 pub use load::{
     DotEnvProblem, LoadProjectError, ProjectProblem, ProjectProblemKind, SettingSource, Warning,
@@ -29,8 +29,8 @@ pub use load::{
 };
 pub use logs::{Level, LogEntry, LogOptions, LogReader, LogWriter};
 pub use project::{Effective, Project};
-pub use provider::{ProviderChoice, ProviderKey, choose_provider};
-pub use root::find_root;
+pub use project_root::find_root;
+pub use provider_choice::{ProviderChoice, ProviderKey, choose_provider};
 pub use secrets::{Secret, Secrets};
 pub use settings::{
     AdapterSettings, Address, ArchiveSettings, ChatEgressSettings, ChatQueueSettings,
@@ -39,4 +39,4 @@ pub use settings::{
     StartSettings, StorageSettings, TelegramMode, TelegramSettings, TokenBudget, ToolSettings,
 };
 pub use skills::{Skill, SkillSource, SkillState, scan_skills};
-pub use texts::{SystemTexts, read_system_texts};
+pub use system_texts::{SystemTexts, read_system_texts};

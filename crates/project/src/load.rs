@@ -3,19 +3,19 @@
 //! All mistakes are found in one pass and reported together, each with file, line, key and remedy. An unknown key
 //! is only a warning, so that an older program can read a newer file.
 
+mod did_you_mean;
 mod document;
 mod dotenv;
 mod expand;
-mod nearest;
 mod problem;
-mod read;
+mod settings_reader;
 mod source;
 mod variables;
 
+pub use did_you_mean::nearest_name;
 pub use dotenv::DotEnvProblem;
 pub(crate) use dotenv::parse as parse_dotenv;
-pub use nearest::nearest_name;
 pub use problem::{LoadProjectError, ProjectProblem, ProjectProblemKind, Warning, WarningKind};
-pub(crate) use read::{Loaded, Sources, load};
+pub(crate) use settings_reader::{Loaded, Sources, load};
 pub use source::SettingSource;
 pub(crate) use variables::Variables;

@@ -5,12 +5,12 @@
 //! leaves all of it out. No operation fails because it could not be logged.
 
 mod entry;
-mod read;
-mod write;
+mod log_reader;
+mod log_writer;
 
 pub use entry::{Level, LogEntry};
-pub use read::LogReader;
-pub use write::{LogOptions, LogWriter};
+pub use log_reader::LogReader;
+pub use log_writer::{LogOptions, LogWriter};
 
 /// The folder of the logs in a project.
 const FOLDER: [&str; 2] = [".ship", "logs"];

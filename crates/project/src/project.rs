@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ship_message::json::Json;
 
 use crate::load::{self, Loaded, Variables};
-use crate::provider::{ProviderChoice, choose_provider};
+use crate::provider_choice::{ProviderChoice, choose_provider};
 use crate::settings::{Settings, keys};
 use crate::{LoadProjectError, Secrets, SettingSource, Warning};
 

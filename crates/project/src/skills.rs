@@ -4,9 +4,9 @@
 //! one fail, and never follows a link out of the project. An unusable skill is listed with the reason.
 
 mod front_matter;
+mod hidden_chars;
 mod parse;
 mod scan;
-mod visible;
 
 use std::fmt;
 use std::path::PathBuf;

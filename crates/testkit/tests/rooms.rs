@@ -29,7 +29,11 @@ const CRATES: &[(&str, &str)] = &[
          closed_message compact text_for_user cut_text",
     ),
     ("message", "assemble data_url prune serde convert partial chunk model validate ui json"),
-    ("project", "logs root skills texts init project load provider files settings secrets"),
+    (
+        "project",
+        "logs project_root skills system_texts init project load provider_choice file_reader settings \
+         secrets",
+    ),
     (
         "provider",
         "http offline cached_sequence model_windows overflow recipe compile error wire request",

@@ -1,7 +1,7 @@
 //! Parses the text of a `SKILL.md`.
 
 use super::front_matter::{FrontMatterError, FrontMatterField, fields, separated, split};
-use super::visible::visible;
+use super::hidden_chars::visible;
 
 /// The maximal length of a name, from the Agent Skills convention; the model must write the name exactly.
 const NAME_CHARS_MAX: usize = 64;

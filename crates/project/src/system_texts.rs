@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::files::{FileBytes, FileError, Links, TEXT_BYTES_MAX, read_below};
+use crate::file_reader::{FileBytes, FileError, Links, TEXT_BYTES_MAX, read_below};
 use crate::init::DEFAULT_ROLE;
 
 /// The texts that go into the system blocks.

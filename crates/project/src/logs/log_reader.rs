@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ship_message::json::{Json, Object};
 
 use super::{FOLDER, SUFFIX};
-use crate::files::is_missing;
+use crate::file_reader::is_missing;
 
 /// The approximate size of a batch, so that a year of logs is never in memory at once.
 const BATCH_BYTES: u64 = 1024 * 1024;

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::Json;
 
+use super::did_you_mean::nearest;
 use super::document::{self, DocumentValue, LocatedValue};
 use super::expand::{ExpandError, expand};
-use super::nearest::nearest;
 use super::{
     LoadProjectError, ProjectProblem, ProjectProblemKind, SettingSource, Variables, Warning,
     WarningKind, parse_dotenv,
 };
 use crate::Secrets;
-use crate::files::{FileBytes, is_missing, read_beginning};
+use crate::file_reader::{FileBytes, is_missing, read_beginning};
 use crate::settings::{Address, SettingKey, Settings, TokenBudget, is_group, key, keys};
 
 /// The number of characters that are shown of a wrong value.
