@@ -9,7 +9,7 @@ mod process;
 mod session;
 mod style;
 mod table;
-mod told;
+mod text_for_user;
 
 use std::process::ExitCode;
 

@@ -43,7 +43,10 @@ const CRATES: &[(&str, &str)] = &[
         "clock durability ledger sealed_log view context_line head storage_problem sealed_name ids \
          timestamp",
     ),
-    ("ship", "commands process session told arguments markdown output failure style table"),
+    (
+        "ship",
+        "commands process session text_for_user arguments markdown output failure style table",
+    ),
     (
         "store",
         "conversation file disk name scan store chat context_log derived ledger run_records \

@@ -1,6 +1,6 @@
 //! `ship chat`: a person types a message, the message is on disk, the agent answers.
 
-mod complete;
+mod completions;
 mod input;
 mod question;
 mod screen;
@@ -13,17 +13,17 @@ use std::time::Duration;
 use ship_agent::{Agent, CallAnswer, ContextOperation, OperationOutcome, Outcome, RunError};
 
 use super::context::{self, ContextRequest};
-use super::frozen::{FrozenHolder, not_done};
+use super::context_news::News;
+use super::frozen_holder::{FrozenHolder, not_done};
 use super::interrupt::{Interrupt, unless_left};
-use super::news::News;
-use super::turn::{AcceptResult, MessageExchange};
+use super::message_exchange::{AcceptResult, MessageExchange};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
-use crate::told::{self, told};
-use complete::Completions;
+use crate::text_for_user::{self, told};
+use completions::Completions;
 use input::{LineSource, Typed};
 use question::{Question, QuestionReply};
 use screen::Screen;
@@ -303,7 +303,7 @@ impl ChatScreen<'_> {
                 self.tell_news().await?;
                 for message in &reply.messages {
                     for text in told(message, self.session.project.settings()) {
-                        output::line(&told::shown(&text))?;
+                        output::line(&text_for_user::shown(&text))?;
                     }
                 }
             }

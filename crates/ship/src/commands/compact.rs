@@ -8,8 +8,8 @@ use ship_agent::{CompactionPreview, CompactionUndo, Listener, RunEvent};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 
-use super::frozen::or_frozen;
-use super::turn::{Notice, notice};
+use super::frozen_holder::or_frozen;
+use super::message_exchange::{Notice, notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;

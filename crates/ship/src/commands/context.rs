@@ -1,8 +1,8 @@
 //! `ship context …`, `checkpoint`, `fork`, `rewind` and `undo`, and the same in `ship chat`: performs a request
 //! about the contexts of a chat and prints the result.
 
-mod hints;
 mod list;
+mod shell_hints;
 mod show;
 
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use ship_agent::{
 use ship_context::contexts::{LoadMode, RecallMode};
 use ship_message::json::{Json, Object};
 
-use super::frozen::{FrozenHolder, not_done};
+use super::frozen_holder::{FrozenHolder, not_done};
 use crate::arguments::{ContextCommand, DEFAULT_CHAT};
 use crate::failure::Failure;
 use crate::output;
@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-pub(super) use hints::in_shell;
+pub(super) use shell_hints::in_shell;
 
 /// A request about the contexts of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]

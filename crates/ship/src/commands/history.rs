@@ -21,7 +21,7 @@ use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
-use crate::told;
+use crate::text_for_user;
 
 pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<ExitCode, Failure> {
     let Some(chat) = session.store()?.open(&session.chat).await? else {
@@ -220,7 +220,7 @@ async fn waiting(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
 
 fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Result<(), Failure> {
     let was_left = message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some());
-    if was_left && told::told(&message, settings).is_empty() {
+    if was_left && text_for_user::told(&message, settings).is_empty() {
         // The message has only the switching call, with which the answer in the other context begins.
         return Ok(());
     }
@@ -236,7 +236,7 @@ fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Resul
     output::line(&format!("{} {}", style.bold(&who), style.dim(&when)))?;
     // A person's text is shown as it was typed; an agent's text is Markdown.
     let shown = |text: &str| match message.role() {
-        Role::Assistant => told::shown(text),
+        Role::Assistant => text_for_user::shown(text),
         _ => table::wrapped_lines(&output::visible(text)),
     };
     let mut sent = SentTexts::new(settings.context.chat_egress.chat_send_idempotency);

@@ -1,6 +1,6 @@
 //! `ship inspect`: shows the next or an earlier request, with the tokens of each piece.
 
-mod past;
+mod past_requests;
 mod pieces;
 
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::output;
 use crate::session::Session;
 use crate::table;
 
-pub(crate) use self::past::{list, raw_of_nothing, run as run_past};
+pub(crate) use self::past_requests::{list, raw_of_nothing, run as run_past};
 
 /// Shows the next request.
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {

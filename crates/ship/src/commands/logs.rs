@@ -11,7 +11,7 @@ use ship_message::json::{Json, Object};
 use ship_project::LogReader;
 use ship_store::Timestamp;
 
-use super::turn::messages;
+use super::message_exchange::messages;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;

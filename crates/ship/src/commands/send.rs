@@ -10,13 +10,13 @@ use ship_message::{Chunk, UiMessage};
 use ship_store::ContextId;
 
 use super::context::in_shell;
+use super::context_news::News;
 use super::interrupt::{Interrupt, break_line};
-use super::news::News;
-use super::turn::{AcceptResult, MessageExchange, Notice, notice, tell_waiting};
+use super::message_exchange::{AcceptResult, MessageExchange, Notice, notice, tell_waiting};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
-use crate::told::{self, told};
+use crate::text_for_user::{self, told};
 
 pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failure> {
     let text = if text == "-" { read_stdin(session)? } else { text.to_owned() };
@@ -88,7 +88,7 @@ pub(super) fn print(session: &Session, reply: &Reply) -> Result<(), Failure> {
         reply.messages.iter().flat_map(|message| told(message, settings)).collect();
     said.retain(|text| Some(text.as_str()) != ending);
     if !session.json {
-        said.iter().try_for_each(|text| output::line(&told::shown(text)))?;
+        said.iter().try_for_each(|text| output::line(&text_for_user::shown(text)))?;
     }
     match &reply.outcome {
         Outcome::Done | Outcome::Parked => Ok(()),

@@ -8,7 +8,7 @@ use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor, ExternalPrinter};
 
-use super::complete::Completions;
+use super::completions::Completions;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;

@@ -5,7 +5,7 @@ use ship_message::json::Json;
 
 use super::input::{LineSource, Typed};
 use super::slash::{self, Meant, Slash};
-use crate::commands::turn::waits_for;
+use crate::commands::message_exchange::waits_for;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;

@@ -8,13 +8,13 @@ use ship_message::Chunk;
 
 use crate::commands::context::dim_line;
 use crate::commands::interrupt::Interrupt;
-use crate::commands::turn::{Notice, notice, tell_waiting};
+use crate::commands::message_exchange::{Notice, notice, tell_waiting};
 use crate::failure::Failure;
 use crate::markdown::Markdown;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
-use crate::told;
+use crate::text_for_user;
 
 /// Shows the events of one run.
 pub(super) struct Screen<'a> {
@@ -112,7 +112,7 @@ impl<'a> Screen<'a> {
             },
             RunEvent::Sent(text) => {
                 self.new_line()?;
-                output::line(&told::shown(text))
+                output::line(&text_for_user::shown(text))
             }
             RunEvent::Waiting(waiting) => {
                 tell_waiting(self.session, waiting);

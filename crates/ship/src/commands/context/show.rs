@@ -11,7 +11,7 @@ use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
-use crate::told;
+use crate::text_for_user;
 
 pub(super) async fn run(
     session: &Session,
@@ -117,7 +117,7 @@ fn print_summary(snapshot: &Snapshot) -> Result<(), Failure> {
         "" => Ok(()),
         summary => {
             let title = Style::of_stdout().bold("Summary");
-            output::line(&format!("\n{title}\n{}", told::shown(summary)))
+            output::line(&format!("\n{title}\n{}", text_for_user::shown(summary)))
         }
     }
 }
@@ -134,7 +134,7 @@ fn print_turns(turns: &[Utterance], left_out: u64) -> Result<(), Failure> {
         // A person's text is shown as it was typed; an agent's text is Markdown.
         output::line(&match turn.speaker {
             Speaker::User => table::wrapped_lines(&output::visible(&turn.text)),
-            Speaker::Assistant => told::shown(&turn.text),
+            Speaker::Assistant => text_for_user::shown(&turn.text),
         })?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
 use ship_store::{ChatKey, Store};
 
-use super::frozen::{FrozenHolder, not_accepted, not_answered};
+use super::frozen_holder::{FrozenHolder, not_accepted, not_answered};
 use super::interrupt::{Interrupt, break_line};
 use crate::failure::Failure;
 use crate::output;

@@ -8,7 +8,7 @@ use ship_message::Chunk;
 use ship_message::json::Json;
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq};
 
-use super::turn::{Notice, notice};
+use super::message_exchange::{Notice, notice};
 use crate::failure::Failure;
 use crate::session::Session;
 
