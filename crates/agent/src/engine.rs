@@ -1,6 +1,7 @@
 //! The engine, which all rooms above it share.
 //!
-//! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it.
+//! `agent` is the handle for programs, `locked_chat` a chat whose lane is held, and `active_run` a run in it. `heartbeat`
+//! shows other processes that the holder of a lane is at work.
 //! `system_sources` makes the system blocks, `budget` limits the size of requests, `warnings` reports configuration
 //! problems, and `summary_drafts` keeps summaries that are not published yet.
 
@@ -8,6 +9,7 @@ mod active_run;
 mod agent;
 mod budget;
 mod builder;
+mod heartbeat;
 mod locked_chat;
 mod summary_drafts;
 mod system_sources;

@@ -6,6 +6,7 @@
 //!   unfinished message, `request_fit` makes the next request fit, and `answer_end` interprets the end of an answer.
 //! - `tool_calls` runs tools, `tool_host` serves their requests to the chat, `chat_send` delivers.
 //! - `settle` continues a run in a new message, `finish` ends a run, `deadline` limits its working time.
+//! - `send` waits for a reply, and `lane_watch` watches the process that it waits for.
 //! - `switch_context` performs an operation on contexts in the middle of a run, `switch_loop` ends a run that only
 //!   tries to switch, and `agent_operate` takes a person's operation.
 
@@ -16,6 +17,7 @@ mod chat_send;
 mod deadline;
 mod finish;
 mod lane_loop;
+mod lane_watch;
 mod next_action;
 mod repair;
 mod reply;

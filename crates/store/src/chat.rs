@@ -102,6 +102,11 @@ pub trait Lane: Send + Sync {
 
     /// Records a model call. The record is not synced, because it only explains and no decision depends on it.
     fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError>;
+
+    /// Shows other processes that the holder is alive, although it has nothing to write. Nothing is synced.
+    fn touch(&self) -> StoreFuture<'_, (), StorageError> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// The time at which lines of a journal are on disk.

@@ -591,3 +591,22 @@ fn a_list_of_chats_shows_what_their_logs_hold() {
         assert_eq!(listed, [(3, 0), (0, 2), (1, 0), (1, 0)]);
     });
 }
+
+#[test]
+fn a_holder_that_touches_its_lane_has_moved_now_and_holds_it_since_then() {
+    let project = Project::new();
+    block_on(async {
+        let begun = Begun::new(&project.store(), "a").await;
+        let year_1970 = std::time::SystemTime::UNIX_EPOCH;
+        for name in ["lane", "messages/history.jsonl"] {
+            let file = fs::File::options().write(true).open(project.path(name)).unwrap();
+            file.set_modified(year_1970).unwrap();
+        }
+        let before = begun.chat.lane_holder().await.unwrap().unwrap();
+        assert_eq!(before.last_write.unwrap().millis(), 0);
+        begun.lane.touch().await.unwrap();
+        let after = begun.chat.lane_holder().await.unwrap().unwrap();
+        assert!(after.last_write > before.last_write, "{after:?}");
+        assert_eq!(after.holder, before.holder);
+    });
+}

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ship_store::disk::{Disk, DiskFile, FileLook, MemoryDisk, OpenMode};
+use ship_store::{Clock, Timestamp};
 
 /// What shall go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,15 @@ pub struct SimDisk {
     disk: MemoryDisk,
     /// The changes that all processes made.
     ops: Arc<Mutex<Vec<Op>>>,
+    times: Arc<Mutex<WriteTimes>>,
     state: Arc<Mutex<State>>,
+}
+
+/// The times of the last writes, on a disk that keeps them.
+#[derive(Default)]
+struct WriteTimes {
+    clock: Option<Arc<dyn Clock>>,
+    last: BTreeMap<u64, Timestamp>,
 }
 
 /// Calls that would change the disk and fail, one after the other.
@@ -114,13 +123,23 @@ struct State {
 impl SimDisk {
     /// Makes an empty disk on which nothing goes wrong.
     pub fn new() -> Self {
-        Self { disk: MemoryDisk::new(), ops: Arc::default(), state: Arc::default() }
+        Self {
+            disk: MemoryDisk::new(),
+            ops: Arc::default(),
+            times: Arc::default(),
+            state: Arc::default(),
+        }
     }
 
     /// Returns the disk as another process has it, for which nothing goes wrong. Both note their changes in one list.
     #[must_use]
     pub fn other_process(&self) -> Self {
         Self { state: Arc::default(), ..self.clone() }
+    }
+
+    /// Keeps the times of writes by this clock, from now on.
+    pub fn keep_times(&self, clock: Arc<dyn Clock>) {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner).clock = Some(clock);
     }
 
     /// Fails calls that change the disk, from now on.
@@ -226,6 +245,11 @@ impl SimDisk {
     }
 
     fn note(&self, op: Option<Op>) {
+        if let Some(Op::Write(number, ..)) = op {
+            let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = times.clock.as_ref().map(|clock| clock.now());
+            times.last.extend(now.map(|now| (number, now)));
+        }
         self.ops.lock().unwrap_or_else(PoisonError::into_inner).extend(op);
     }
 
@@ -391,6 +415,12 @@ impl Disk for SimDisk {
 
     fn look(&self, path: &Path) -> io::Result<FileLook> {
         self.call(|| self.disk.look(path), no_op)
+    }
+
+    fn modified(&self, path: &Path) -> io::Result<Option<Timestamp>> {
+        let number = self.disk.look(path)?.file.1;
+        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(times.last.get(&number).copied())
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {

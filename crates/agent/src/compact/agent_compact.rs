@@ -94,7 +94,8 @@ impl Agent {
         let Some((work, so_far)) = self.work_at_rest(chat).await? else { return Ok(None) };
         let request = prepared(&work, so_far.as_ref()).await;
         let why = CompactionReason::Person { wishes };
-        match make_room(&work, so_far.as_ref(), request, &why).await?.0 {
+        let making_room = Box::pin(make_room(&work, so_far.as_ref(), request, &why));
+        match work.locked.with_heartbeat(making_room).await?.0 {
             CompactionOutcome::Made(compacted) => Ok(Some(compacted)),
             CompactionOutcome::Enough(_) | CompactionOutcome::Settle(_) => Ok(None),
             CompactionOutcome::None(sentence) => Err(RunError::NoRoom(sentence)),

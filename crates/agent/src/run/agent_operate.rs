@@ -60,7 +60,10 @@ impl Agent {
                     let locked = LockedChat { engine, chat, lane };
                     let repaired = agent.repair_once(&*locked.chat, &*locked.lane).await;
                     let done = match repaired {
-                        Ok(()) => LaneLoop::new(locked.clone()).do_operations().await,
+                        Ok(()) => {
+                            let held = LaneLoop::new(locked.clone());
+                            locked.with_heartbeat(Box::pin(held.do_operations())).await
+                        }
                         Err(error) => Err(error),
                     };
                     if let Err(error) = done {

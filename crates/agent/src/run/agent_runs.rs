@@ -82,10 +82,11 @@ impl Agent {
             };
             self.inner.repair_once(&*chat, &*lane).await?;
             let engine = Arc::clone(&self.inner);
-            let held = LaneLoop::new(LockedChat { engine, chat: Arc::clone(&chat), lane });
-            let done = held.do_all(stop).await?;
+            let locked = LockedChat { engine, chat: Arc::clone(&chat), lane };
+            let held = LaneLoop::new(locked.clone());
+            let done = locked.with_heartbeat(Box::pin(held.do_all(stop))).await?;
             outcome = done.outcome.or(outcome);
-            drop(held);
+            drop((held, locked));
             // A message that arrived between the last look and the release of the lane would have no run.
             if outcome == Some(Outcome::Parked)
                 || !self.inner.is_waiting(&*chat, done.inbox, outcome.as_ref()).await?

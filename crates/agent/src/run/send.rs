@@ -8,8 +8,8 @@ use futures_core::Stream;
 use ship_context::Journal;
 use ship_store::ChatKey;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
+use super::lane_watch::LaneWatch;
 use super::reply::find_reply;
 use crate::engine::Agent;
 use crate::error::RunError;
@@ -20,9 +20,6 @@ use crate::stop::Stop;
 
 /// The interval at which a chat is checked while another process runs it.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
-
-/// The time after which listeners are told that a run has not begun and waits for another process.
-const WAIT_UNTOLD: Duration = Duration::from_secs(1);
 
 impl Agent {
     /// Sends a message to a chat and waits for the reply.
@@ -215,59 +212,5 @@ fn joined(
             // The runtime shuts down: the message is kept, and no caller waits any more.
             Err(_) => Ok(Reply::without_answer(None)),
         },
-    }
-}
-
-/// Watches the process that runs the chat, and informs listeners while a reply waits for it.
-struct LaneWatch<'a> {
-    agent: &'a Agent,
-    chat: &'a ChatKey,
-    listener: Listener,
-    until: Instant,
-    /// The last information for listeners: none, or whether the process is frozen.
-    told: Option<bool>,
-}
-
-impl<'a> LaneWatch<'a> {
-    fn new(agent: &'a Agent, chat: &'a ChatKey) -> Self {
-        let listener = agent.listen(chat);
-        Self { agent, chat, listener, until: Instant::now() + WAIT_UNTOLD, told: None }
-    }
-
-    /// Waits for a run. A run that sends events has begun, so listeners need no information from here.
-    async fn wait<T>(&mut self, running: impl Future<Output = T>) -> T {
-        let mut running = std::pin::pin!(running);
-        loop {
-            tokio::select! {
-                result = &mut running => return result,
-                Some(_) = self.listener.next() => self.told = self.told.or(Some(false)),
-                () = tokio::time::sleep_until(self.until), if self.told.is_none() => {
-                    // The run itself meets the same error and returns it.
-                    let _ = self.look(LaneWaiting::Lane).await;
-                }
-            }
-        }
-    }
-
-    /// Checks the process that holds the lane, and informs listeners if something is new: that it is frozen, or
-    /// `otherwise`. Fails if the process was already frozen at the last check.
-    async fn look(&mut self, otherwise: LaneWaiting) -> Result<(), RunError> {
-        let holder = match self.agent.inner.store.open(self.chat).await? {
-            Some(chat) => chat.lane_holder().await?,
-            None => None,
-        };
-        let inner = &self.agent.inner;
-        let deadline_ms = inner.rules.tool_deadline.as_millis() as u64;
-        let now = inner.clock.now();
-        let frozen = holder.filter(|holder| holder.is_frozen(now, deadline_ms)).map(Box::new);
-        let tell = |waiting| inner.hub.tell(self.chat, &RunEvent::Waiting(waiting));
-        match (&frozen, self.told) {
-            (Some(holder), Some(true)) => return Err(RunError::Frozen(holder.clone())),
-            (Some(holder), _) => tell(LaneWaiting::FrozenProcess(holder.clone())),
-            (None, None) => tell(otherwise),
-            (None, Some(_)) => {}
-        }
-        self.told = Some(frozen.is_some());
-        Ok(())
     }
 }

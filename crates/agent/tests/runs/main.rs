@@ -5,6 +5,7 @@
 mod answers;
 mod blocks;
 mod endings;
+mod frozen;
 mod full_disk;
 mod inspected;
 mod killed;

@@ -249,7 +249,7 @@ impl ChatScreen<'_> {
             }
             // Lines typed here are accepted all the same.
             Some(Err(error)) if error.is_elsewhere() => {
-                match FrozenHolder::of(self.session).await? {
+                match FrozenHolder::of(self.session, self.agent).await? {
                     Some(frozen) => self.tell(frozen.failure("what you say is kept"))?,
                     None => self.note(
                         "Another ship is at work in this chat; what you say is kept and answered.",

@@ -40,7 +40,7 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
     let agent = session.agent()?;
     let listener = agent.listen(&session.chat);
     let compacted = told(listener, agent.compact(&session.chat, wishes));
-    let compacted = or_frozen(session, compacted).await?;
+    let compacted = or_frozen(session, &agent, compacted).await?;
     if session.json {
         let compacted = compacted.map_or(Json::Null, |compacted| compacted.to_object().into());
         return output::json(&Object::from([("compacted", compacted)]).into());
@@ -97,7 +97,7 @@ async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T 
 async fn plan(session: &Session) -> Result<(), Failure> {
     let agent = session.agent()?;
     let planned = agent.plan_compaction(&session.chat);
-    let Some(planned) = or_frozen(session, planned).await? else {
+    let Some(planned) = or_frozen(session, &agent, planned).await? else {
         if session.json {
             return output::json(&Object::from([("planned", Json::Null)]).into());
         }
@@ -156,7 +156,7 @@ fn when_last(last: &Json) -> Option<String> {
 
 async fn undo(session: &Session) -> Result<(), Failure> {
     let agent = session.agent()?;
-    let undone = or_frozen(session, agent.undo_compaction(&session.chat)).await?;
+    let undone = or_frozen(session, &agent, agent.undo_compaction(&session.chat)).await?;
     if undone == CompactionUndo::Purged {
         let sentence = "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
         return Err(Failure::new("purged", sentence)

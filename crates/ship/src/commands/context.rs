@@ -113,11 +113,15 @@ async fn contexts(session: &Session, agent: &Agent) -> Result<Option<ContextList
 }
 
 /// Fails if an operation waits for a frozen process.
-async fn refuse_frozen(session: &Session, operated: &OperationOutcome) -> Result<(), Failure> {
+async fn refuse_frozen(
+    session: &Session,
+    agent: &Agent,
+    operated: &OperationOutcome,
+) -> Result<(), Failure> {
     if !matches!(operated, OperationOutcome::Queued) {
         return Ok(());
     }
-    match FrozenHolder::of(session).await? {
+    match FrozenHolder::of(session, agent).await? {
         Some(frozen) => Err(frozen.failure("what you asked for is kept, and not done yet")),
         None => Ok(()),
     }
@@ -130,7 +134,7 @@ pub(super) async fn tell(
     operation: &ContextOperation,
     operated: OperationOutcome,
 ) -> Result<(), Failure> {
-    refuse_frozen(session, &operated).await?;
+    refuse_frozen(session, agent, &operated).await?;
     match operated {
         OperationOutcome::NotDone(not_done) => Err(failure(session, not_done)),
         OperationOutcome::Queued if session.json => output::json(&Json::Object(Object::from([
@@ -162,7 +166,7 @@ pub(super) async fn tell_in_chat(
     operation: &ContextOperation,
     operated: OperationOutcome,
 ) -> Result<(), Failure> {
-    refuse_frozen(session, &operated).await?;
+    refuse_frozen(session, agent, &operated).await?;
     let note = |line: &str| output::line(&dim_line(line));
     match operated {
         OperationOutcome::Queued => note(QUEUED),

@@ -1,6 +1,6 @@
 //! Detects a process that holds a chat and will not release it by itself.
 
-use ship_agent::RunError;
+use ship_agent::{Agent, RunError};
 use ship_store::{Busy, Holder, LaneHolder, StorageError, Timestamp};
 
 use crate::failure::Failure;
@@ -15,12 +15,9 @@ pub(crate) struct FrozenHolder {
 
 impl FrozenHolder {
     /// Returns the holder of the chat's lane if it is frozen.
-    pub(crate) async fn of(session: &Session) -> Result<Option<Self>, Failure> {
-        let Some(chat) = session.store()?.open(&session.chat).await? else { return Ok(None) };
-        let Some(found) = chat.lane_holder().await? else { return Ok(None) };
-        let deadline_ms = session.project.settings().context.run.tool_deadline_ms;
-        let now = session.now();
-        Ok(found.is_frozen(now, deadline_ms).then(|| Self::new(&found, now)))
+    pub(crate) async fn of(session: &Session, agent: &Agent) -> Result<Option<Self>, Failure> {
+        let found = agent.frozen_holder(&session.chat).await?;
+        Ok(found.map(|found| Self::new(&found, session.now())))
     }
 
     pub(crate) fn new(found: &LaneHolder, now: Timestamp) -> Self {
@@ -112,10 +109,11 @@ fn busy(error: &RunError) -> Option<&Busy> {
 /// Waits for work that needs the lane. A frozen holder is named in the failure.
 pub(crate) async fn or_frozen<T>(
     session: &Session,
+    agent: &Agent,
     running: impl Future<Output = Result<T, RunError>>,
 ) -> Result<T, Failure> {
     match running.await {
-        Err(error) if error.is_elsewhere() => match FrozenHolder::of(session).await? {
+        Err(error) if error.is_elsewhere() => match FrozenHolder::of(session, agent).await? {
             Some(frozen) => Err(frozen.failure("nothing was done")),
             None => Err(error.into()),
         },

@@ -1,7 +1,9 @@
 //! Several programs on one chat.
 
 use std::fs::File;
+use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
+use std::time::SystemTime;
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -220,16 +222,36 @@ fn no_command_waits_for_ever_behind_a_stopped_process() {
     chat.finish();
 }
 
+/// Holds the lane of a chat, as a process that hangs: nothing of the chat has moved for years.
+fn hang(ship: &TestShip) -> File {
+    let chat = ship.root().join(".ship/chat/terminal%3Amain");
+    let open = |name| File::options().read(true).write(true).open(chat.join(name)).expect("a file");
+    let mut lane = open("lane");
+    flock(&lane, FlockOperation::LockExclusive).expect("a free lane");
+    let pid = std::process::id();
+    let note = format!(r#"{{"pid":{pid},"since":"2026-01-01T00:00:00.000Z","for":"run"}}"#);
+    writeln!(lane, "{note:<255}").expect("a note");
+    for name in ["messages/history.jsonl", "messages/run.jsonl", "messages/requests.jsonl"] {
+        open(name).set_modified(SystemTime::UNIX_EPOCH).expect("a time");
+    }
+    lane.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
+    lane
+}
+
 #[test]
-fn a_send_behind_a_process_that_has_written_nothing_for_too_long_keeps_the_message() {
-    let settings =
-        "{ \"lock\": { \"waitMs\": 20 }, \"context\": { \"run\": { \"toolDeadlineMs\": 1 } } }";
-    let ship = TestShip::with_settings(settings);
-    let mut chat = at_work(&ship);
+fn a_send_behind_a_process_that_has_shown_no_life_for_too_long_keeps_the_message() {
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 20 } }");
+    let _ = ship.run(&["send", "before"]).text();
+    let lane = hang(&ship);
     let error = ship.run(&["send", "--json", "beside"]).error_with(3);
     let message = text(&error, "message");
+    let holder = format!("process {} has held this chat since ", std::process::id());
+    assert!(message.starts_with(&holder), "{message}");
     assert!(message.contains("has written nothing for "), "{message}");
+    assert!(message.contains("your message is kept"), "{message}");
+    let error = ship.run(&["compact", "--json"]).error_with(3);
+    assert!(text(&error, "message").contains("has written nothing for "), "{error}");
 
-    chat.until(&echo("beside"));
-    chat.finish();
+    drop(lane);
+    assert!(ship.run(&["send", "after"]).text().contains("You said"), "the chat goes on");
 }

@@ -154,6 +154,16 @@ impl RightFile {
     }
 }
 
+impl HeldRight {
+    /// Writes the note once more as it is, so that the time of the last write to its file is now.
+    pub(crate) fn touch(&self) -> Result<(), StorageError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let note = read_from(&**file, 0, 4 * NOTE_LEN as u64);
+        let touched = note.and_then(|note| file.write_note(&note));
+        touched.map_err(|error| StorageError::io("write", &self.source.path, error))
+    }
+}
+
 impl Drop for HeldRight {
     fn drop(&mut self) {
         // The lock is released first, or the woken thread would find it still taken.

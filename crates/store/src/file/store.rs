@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ship_message::json::{Json, Object};
+use tokio::time::Instant;
 
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
@@ -503,5 +504,10 @@ impl Lane for FileLane {
 
     fn record_request(&self, request: Object) -> StoreFuture<'_, (), StorageError> {
         self.run(move |chat| chat.record_request(request))
+    }
+
+    fn touch(&self) -> StoreFuture<'_, (), StorageError> {
+        let held = Arc::clone(&self.held);
+        blocking(move || held.touch())
     }
 }

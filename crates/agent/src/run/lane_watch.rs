@@ -1,0 +1,75 @@
+//! Watches the process that runs a chat, for callers that wait for it.
+
+use std::time::Duration;
+
+use ship_store::{ChatKey, LaneHolder};
+use tokio::time::Instant;
+
+use crate::engine::Agent;
+use crate::error::RunError;
+use crate::events::{LaneWaiting, Listener, RunEvent};
+
+/// The time after which listeners are told that a run has not begun and waits for another process.
+const WAIT_UNTOLD: Duration = Duration::from_secs(1);
+
+impl Agent {
+    /// Returns the process that holds the lane of a chat if it is frozen: its process is stopped, or it has not
+    /// touched the chat for longer than `context.run.toolDeadlineMs`. Waiting for it is useless.
+    ///
+    /// # Errors
+    /// Fails if the chat cannot be read.
+    pub async fn frozen_holder(&self, chat: &ChatKey) -> Result<Option<LaneHolder>, RunError> {
+        let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
+        let deadline = self.inner.rules.tool_deadline.as_millis();
+        let deadline_ms = u64::try_from(deadline).unwrap_or(u64::MAX);
+        let now = self.inner.clock.now();
+        Ok(chat.lane_holder().await?.filter(|holder| holder.is_frozen(now, deadline_ms)))
+    }
+}
+
+/// Watches the process that runs the chat, and informs listeners while a reply waits for it.
+pub(super) struct LaneWatch<'a> {
+    agent: &'a Agent,
+    chat: &'a ChatKey,
+    listener: Listener,
+    until: Instant,
+    /// The last information for listeners: none, or whether the process is frozen.
+    told: Option<bool>,
+}
+
+impl<'a> LaneWatch<'a> {
+    pub(super) fn new(agent: &'a Agent, chat: &'a ChatKey) -> Self {
+        let listener = agent.listen(chat);
+        Self { agent, chat, listener, until: Instant::now() + WAIT_UNTOLD, told: None }
+    }
+
+    /// Waits for a run. A run that sends events has begun, so listeners need no information from here.
+    pub(super) async fn wait<T>(&mut self, running: impl Future<Output = T>) -> T {
+        let mut running = std::pin::pin!(running);
+        loop {
+            tokio::select! {
+                result = &mut running => return result,
+                Some(_) = self.listener.next() => self.told = self.told.or(Some(false)),
+                () = tokio::time::sleep_until(self.until), if self.told.is_none() => {
+                    // The run itself meets the same error and returns it.
+                    let _ = self.look(LaneWaiting::Lane).await;
+                }
+            }
+        }
+    }
+
+    /// Checks the process that holds the lane, and informs listeners if something is new: that it is frozen, or
+    /// `otherwise`. Fails if the process was already frozen at the last check.
+    pub(super) async fn look(&mut self, otherwise: LaneWaiting) -> Result<(), RunError> {
+        let frozen = self.agent.frozen_holder(self.chat).await?.map(Box::new);
+        let tell = |waiting| self.agent.inner.hub.tell(self.chat, &RunEvent::Waiting(waiting));
+        match (&frozen, self.told) {
+            (Some(holder), Some(true)) => return Err(RunError::Frozen(holder.clone())),
+            (Some(holder), _) => tell(LaneWaiting::FrozenProcess(holder.clone())),
+            (None, None) => tell(otherwise),
+            (None, Some(_)) => {}
+        }
+        self.told = Some(frozen.is_some());
+        Ok(())
+    }
+}

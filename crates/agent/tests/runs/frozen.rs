@@ -1,0 +1,80 @@
+//! A message behind a process that runs the chat: a busy one is followed, and a silent one is given up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ship_agent::{AcceptedMessage, RunError, Stop};
+
+use crate::scripted::{End, Says, step};
+use crate::test_agent::{Setup, TestAgent, inbound};
+
+/// A chat whose model begins an answer and does not end it for a minute, with a disk that keeps times.
+fn endless_answer() -> Setup {
+    let mut setup = Setup::scripted(&[step(&[Says::Half("Let me")], End::Hangs)]);
+    setup.many_runs = true;
+    setup.rules.tool_deadline = Duration::from_secs(4);
+    setup.rules.run_deadline = Duration::from_secs(60);
+    setup.disk.keep_times(Arc::new(setup.clock.clone()));
+    setup
+}
+
+/// Moves the clock of a setup with the time of the runtime.
+async fn keep_clock(setup: &Setup) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        setup.clock.advance(50);
+    }
+}
+
+/// Waits until the model was asked.
+async fn until_asked(test: &TestAgent) {
+    while test.model.requests.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn accept(test: &TestAgent, text: &str) -> AcceptedMessage {
+    test.agent.accept(&test.chat, inbound(text)).await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_behind_a_long_answer_of_a_process_at_work_is_answered_by_that_process() {
+    let setup = endless_answer();
+    let (holder, other) = (setup.agent(), setup.agent());
+    let first = accept(&holder, "first").await;
+    let beside = async {
+        until_asked(&holder).await;
+        let second = accept(&other, "second").await;
+        other.agent.reply_to(&other.chat, &second, &Stop::default()).await
+    };
+    let stop = Stop::default();
+    let (answered, followed) = tokio::select! {
+        both = async { tokio::join!(holder.agent.reply_to(&holder.chat, &first, &stop), beside) } => both,
+        () = keep_clock(&setup) => unreachable!("a clock does not end"),
+    };
+    assert!(answered.unwrap().text().contains("I could not answer"));
+    let followed = followed.map(|reply| (reply.is_from_here, reply.messages.len()));
+    assert_eq!(followed.map_err(|error| error.to_string()), Ok((false, 1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_behind_a_process_that_shows_no_life_is_kept_and_given_up() {
+    let setup = endless_answer();
+    let (holder, other) = (setup.agent(), setup.agent());
+    let first = accept(&holder, "first").await;
+    let stop = Stop::default();
+    let mut running = std::pin::pin!(holder.agent.reply_to(&holder.chat, &first, &stop));
+    tokio::select! {
+        _ = &mut running => unreachable!("the model does not answer"),
+        () = until_asked(&holder) => {}
+    }
+    // From here on it keeps the lane and does nothing, as a process that hangs.
+    let second = accept(&other, "second").await;
+    let refused = tokio::select! {
+        refused = other.agent.reply_to(&other.chat, &second, &stop) => refused,
+        () = keep_clock(&setup) => unreachable!("a clock does not end"),
+    };
+    let Err(RunError::Frozen(frozen)) = refused else { panic!("{refused:?}") };
+    assert!(!frozen.is_stopped);
+    assert_eq!(other.ledger().await, ["user: first", "user: second"]);
+}
