@@ -4,43 +4,91 @@
 //! process that continues the run counts from there. So a kill does not reset the time, and a night before the next
 //! start or a person's pause before an approval uses none of it. The work since the last line of the journal is
 //! unknown after a kill, and does not count.
+//!
+//! A process that is stopped (Ctrl-Z, a machine asleep) does not work either, but its clock may go on. So the time is
+//! the sum of short intervals between looks at the clock. An interval that is far too long is one in which the process
+//! did not run.
 
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ship_context::Journal;
 use ship_provider::ProviderError;
 use tokio::time::Instant;
 
-use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
 
-/// The time that a run has worked.
-#[derive(Clone, Copy, Debug)]
+/// The interval between two looks at the clock while a process works.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The longest interval that a busy machine explains. In a longer one, the process did not run.
+const INTERVAL_MAX: Duration = Duration::from_secs(10);
+
+/// The time that a run has worked, and the time that it may work. Clones share it.
+#[derive(Clone, Debug)]
 pub(crate) struct WorkingTime {
-    /// The time in other processes, or before the run was parked.
-    before: Duration,
-    since: Instant,
+    sum: Arc<Mutex<IntervalSum>>,
+    allowed: Duration,
 }
 
 impl WorkingTime {
     /// Continues from the working time in a journal.
-    pub(crate) fn go_on(journal: &Journal) -> Self {
-        Self { before: Duration::from_millis(journal.worked_ms), since: Instant::now() }
+    pub(crate) fn go_on(journal: &Journal, allowed: Duration) -> Self {
+        let worked = Duration::from_millis(journal.worked_ms);
+        Self { sum: Arc::new(Mutex::new(IntervalSum { worked, last: Instant::now() })), allowed }
     }
 
     pub(crate) fn millis(&self) -> u64 {
-        let worked = self.before + self.since.elapsed();
-        u64::try_from(worked.as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.worked().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the moment at which a run must end if it may work for `allowed`.
-    pub(crate) fn end_of(&self, allowed: Duration) -> Instant {
-        self.since + allowed.saturating_sub(self.before)
+    /// Whether the run has worked for as long as it may.
+    pub(crate) fn is_over(&self) -> bool {
+        self.worked() >= self.allowed
+    }
+
+    /// Waits until the time is over.
+    pub(crate) async fn end(&self) {
+        // After a time in which the process was stopped, the sleep ends too early.
+        while !self.is_over() {
+            tokio::time::sleep(self.allowed - self.worked().min(self.allowed)).await;
+        }
+    }
+
+    /// Looks at the clock again and again, beside the work.
+    pub(super) async fn keep(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            self.worked();
+        }
+    }
+
+    fn worked(&self) -> Duration {
+        self.lock().look(Instant::now())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, IntervalSum> {
+        // Each change is one step, so a panic leaves the sum valid.
+        self.sum.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub(crate) fn is_over(progress: &RunProgress) -> bool {
-    Instant::now() >= progress.deadline
+/// The sum of the intervals between looks at the clock in which a process worked.
+#[derive(Debug)]
+struct IntervalSum {
+    worked: Duration,
+    last: Instant,
+}
+
+impl IntervalSum {
+    /// Adds the interval since the last look, and returns the sum.
+    fn look(&mut self, now: Instant) -> Duration {
+        let interval = now.saturating_duration_since(self.last);
+        self.last = now;
+        self.worked += if interval > INTERVAL_MAX { LOOK_EVERY } else { interval };
+        self.worked
+    }
 }
 
 /// Makes the error with which a run ends when its time is over.
@@ -53,3 +101,20 @@ pub(crate) fn exceeded(work: &ActiveRun) -> ProviderError {
 
 /// The reason that the model and the person read when the time is over.
 pub(crate) const EXCEEDED: &str = "the run took longer than `context.run.deadlineMs` allows";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_in_which_nothing_ran_counts_as_one_look_and_a_slow_machine_in_full() {
+        let mut last = Instant::now();
+        let mut sum = IntervalSum { worked: Duration::from_millis(500), last };
+        for (interval_ms, worked_ms) in
+            [(1_000, 1_500), (10_000, 11_500), (10_001, 12_500), (3_600_000, 13_500), (0, 13_500)]
+        {
+            last += Duration::from_millis(interval_ms);
+            assert_eq!(sum.look(last), Duration::from_millis(worked_ms), "{interval_ms}");
+        }
+    }
+}

@@ -4,7 +4,6 @@ use ship_context::{Journal, JournalLine};
 use ship_message::json::Object;
 use ship_message::{Assembler, Chunk, FinishReason, Role, ToolPart, UiPart};
 use ship_store::Synced;
-use tokio::time::Instant;
 
 use super::answer_end::is_odd;
 use super::deadline::WorkingTime;
@@ -25,7 +24,6 @@ pub(crate) struct RunProgress {
     /// Makes the next request fit.
     pub(super) fit: RequestFit,
     pub(crate) start: ship_context::RunStart,
-    pub(crate) deadline: Instant,
     pub(crate) time: WorkingTime,
     /// The reason for the end of the last answer, until it is handled.
     pub(crate) finish_reason: Option<FinishReason>,
@@ -42,10 +40,8 @@ async fn seen_before(work: &ActiveRun) -> usize {
 impl RunProgress {
     /// Restores a run from its journal.
     pub(crate) async fn new(work: &ActiveRun, journal: Journal) -> Self {
-        let time = WorkingTime::go_on(&journal);
         Self {
-            deadline: time.end_of(work.locked.engine.rules.run_deadline),
-            time,
+            time: WorkingTime::go_on(&journal, work.locked.engine.rules.run_deadline),
             journaled: journal.message.parts().len(),
             assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
             logged: seen_before(work).await,
@@ -106,9 +102,9 @@ impl RunProgress {
     }
 
     fn new_lines(&mut self) -> Vec<Object> {
-        let time = self.time;
+        let worked_ms = self.time.millis();
         let parts = self.assembler.message().parts();
-        let lines = (self.journaled..parts.len()).map(|at| line(parts, at, time)).collect();
+        let lines = (self.journaled..parts.len()).map(|at| line(parts, at, worked_ms)).collect();
         self.journaled = parts.len();
         lines
     }
@@ -132,14 +128,14 @@ impl RunProgress {
         at: usize,
         when: Synced,
     ) -> Result<(), RunError> {
-        let time = self.time;
-        let line = line(self.assembler.message().parts(), at, time);
+        let worked_ms = self.time.millis();
+        let line = line(self.assembler.message().parts(), at, worked_ms);
         Ok(work.locked.lane.journal(vec![line], when).await?)
     }
 }
 
-fn line(parts: &[UiPart], at: usize, time: WorkingTime) -> Object {
-    JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object_after(time.millis())
+fn line(parts: &[UiPart], at: usize, worked_ms: u64) -> Object {
+    JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object_after(worked_ms)
 }
 
 /// Adds a chunk to a message. A chunk that does not fit is the provider's mistake, and leaves the message unchanged.

@@ -31,7 +31,20 @@ pub(crate) async fn run(
     journal: Journal,
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
-    let mut progress = RunProgress::new(work, journal).await;
+    let progress = RunProgress::new(work, journal).await;
+    let time = progress.time.clone();
+    tokio::select! {
+        biased;
+        outcome = Box::pin(run_steps(work, progress, stop)) => outcome,
+        never = time.keep() => match never {},
+    }
+}
+
+async fn run_steps(
+    work: &Arc<ActiveRun>,
+    mut progress: RunProgress,
+    stop: &Stop,
+) -> Result<Outcome, RunError> {
     work.tell(&RunEvent::Chunk(Chunk::Start {
         message_id: Some(progress.start.message_id.clone()),
         message_metadata: None,
@@ -72,7 +85,7 @@ pub(crate) async fn run(
                     "I stopped after {count} without coming to an end (`context.run.maxSteps`). Tell me to go on if I should."
                 ));
             }
-            NextAction::Ask if deadline::is_over(&progress) => {
+            NextAction::Ask if progress.time.is_over() => {
                 break failed(work, &deadline::exceeded(work));
             }
             NextAction::Ask => {
@@ -154,7 +167,7 @@ async fn ask(
             answered = answering => answered,
             () = stop.stopped() => return Ok(Some(Outcome::Stopped)),
             () = stopped_by_somebody(work) => return Ok(Some(Outcome::Stopped)),
-            () = tokio::time::sleep_until(progress.deadline) => Err(deadline::exceeded(work)),
+            () = progress.time.end() => Err(deadline::exceeded(work)),
         }
     };
     match answered {

@@ -118,7 +118,7 @@ async fn run_one(
         let error_text = format!("there is no tool `{name}`; there are: {}", names.join(", "));
         return Ok(Some(Chunk::ToolOutputError { tool: chunk, error_text }));
     };
-    if deadline::is_over(progress) {
+    if progress.time.is_over() {
         let error_text = deadline::EXCEEDED.to_owned();
         return Ok(Some(Chunk::ToolOutputError { tool: chunk, error_text }));
     }
@@ -154,7 +154,7 @@ async fn run_one(
             task.abort();
             Err(format!("the tool did not answer within {} ms (`context.run.toolDeadlineMs`)", limit.as_millis()))
         }
-        () = tokio::time::sleep_until(progress.deadline) => {
+        () = progress.time.end() => {
             task.abort();
             Err(deadline::EXCEEDED.to_owned())
         }

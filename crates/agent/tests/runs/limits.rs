@@ -106,6 +106,27 @@ async fn a_run_that_was_killed_has_the_time_left_that_it_has_not_worked() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_time_in_which_the_process_was_stopped_does_not_count() {
+    let hang = calls(&[Says::Call("1", "look", r#"{"do":"hang"}"#)]);
+    let setup = Setup::scripted(&[hang, text("Here I am.")]);
+    let test = setup.agent();
+    assert!(test.accept("hi").await);
+    let stop_for_a_day = async {
+        while test.looks() == 0 {
+            tokio::task::yield_now().await;
+        }
+        // When a stopped process goes on, the clock has moved and every timer is due.
+        tokio::time::advance(Duration::from_secs(24 * 3600)).await;
+        std::future::pending().await
+    };
+    let outcome = tokio::select! {
+        outcome = test.run() => outcome,
+        () = stop_for_a_day => None,
+    };
+    assert_eq!(outcome, Some(Outcome::Done));
+}
+
 #[tokio::test]
 async fn the_time_that_a_run_waits_for_a_person_does_not_count() {
     let setup = asks_twice(10);
