@@ -13,6 +13,8 @@ pub struct StorageProblem {
     pub message: String,
     /// A sentence that tells the person what to do.
     pub remedy: String,
+    /// The digest of the blob that is at fault, if it is one.
+    pub blob: Option<String>,
     /// The effect of a repair on this problem.
     pub repair: RepairEffect,
     /// Whether an earlier repair has shown this place to a person.
@@ -33,6 +35,7 @@ impl StorageProblem {
             kind,
             message: message.into(),
             remedy: remedy.into(),
+            blob: None,
             repair: kind.repair(),
             known: false,
         }
@@ -42,6 +45,12 @@ impl StorageProblem {
     #[must_use]
     pub fn at(self, offset: u64) -> Self {
         Self { offset, ..self }
+    }
+
+    /// Names the blob that is at fault by its digest.
+    #[must_use]
+    pub fn of_blob(self, sha256: impl Into<String>) -> Self {
+        Self { blob: Some(sha256.into()), ..self }
     }
 
     /// Marks the problem as one that a repair heals.

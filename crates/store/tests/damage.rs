@@ -165,3 +165,37 @@ fn a_hole_in_what_was_never_synced_is_no_problem_and_a_flipped_bit_is_one() {
         assert_eq!(opened(&flipped).await.verify().await.unwrap().len(), 1);
     });
 }
+
+/// Flips a bit in the blob that holds `text`.
+fn damage_blob(disk: &MemoryDisk, text: &str) {
+    let holds = |content: &Option<Vec<u8>>| {
+        content
+            .as_ref()
+            .is_some_and(|bytes| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
+    };
+    let contents = disk.contents();
+    let mut blobs = contents.iter().filter(|(path, _)| path.starts_with(".ship/blobs"));
+    let (path, _) = blobs.find(|(_, content)| holds(content)).expect("a blob with this text");
+    damage(disk, path.to_str().unwrap(), text);
+}
+
+#[test]
+fn a_damaged_blob_that_a_person_has_seen_is_known_wherever_its_message_goes() {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        begun.say("m1").await;
+        let large = message("m2", &format!("large {}", "x".repeat(500_000)));
+        begun.position = begun.lane.append(vec![large.into()], begun.position).await.unwrap();
+        damage_blob(&disk, "large");
+        let problems = begun.chat.verify().await.unwrap();
+        assert_eq!(known(&problems), [false]);
+        begun.chat.acknowledge(problems).await.unwrap();
+        assert_eq!(known(&begun.chat.verify().await.unwrap()), [true]);
+
+        begun.compact("s1", begun.position.seq).await;
+        assert_eq!(known(&begun.chat.verify().await.unwrap()), [true, true], "kept and sealed");
+        damage_blob(&disk, "xxx");
+        assert_eq!(known(&begun.chat.verify().await.unwrap()), [false, false], "another injury");
+    });
+}

@@ -107,18 +107,19 @@ pub(crate) fn leftovers(env: &Env) -> Result<Vec<PathBuf>, StorageError> {
 
 /// Returns the bytes with this digest.
 pub(crate) fn get(env: &Env, sha256: &str) -> Result<Vec<u8>, BlobError> {
-    if sha256.len() != 64
-        || !sha256.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-    {
-        return Err(BlobError::Missing(sha256.to_owned()));
-    }
-    let Some((_, bytes)) = env.read(&blob_path(sha256))? else {
-        return Err(BlobError::Missing(sha256.to_owned()));
-    };
+    let missing = || BlobError::Missing(sha256.to_owned());
+    let path = path_of(sha256).ok_or_else(missing)?;
+    let (_, bytes) = env.read(&path)?.ok_or_else(missing)?;
     match hex(&Sha256::digest(&bytes)) == sha256 {
         true => Ok(bytes),
         false => Err(BlobError::Damaged(sha256.to_owned())),
     }
+}
+
+/// Returns the path of the blob with a digest; `None` if it is not a digest.
+pub(crate) fn path_of(sha256: &str) -> Option<PathBuf> {
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    (sha256.len() == 64 && sha256.bytes().all(is_hex)).then(|| blob_path(sha256))
 }
 
 fn blob_path(sha256: &str) -> PathBuf {

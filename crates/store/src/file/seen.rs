@@ -1,22 +1,24 @@
 //! Remembers which unrepairable problems a person has seen, in `quarantine/seen.jsonl`.
 //!
-//! A problem is identified by a file, an offset and the checksum of the line there. New damage is at another place
-//! or leaves other bytes, so it is not among them.
+//! A problem is identified by a file, an offset and the checksum of the line there, or by a blob and the checksum of
+//! its bytes, because many lines can refer to one blob. New damage is at another place or leaves other bytes, so it is
+//! not among them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use ship_message::json::{Json, Object};
 
+use super::blobs;
 use super::chat::ChatFiles;
 use super::env::read_from;
 use crate::disk::OpenMode;
-use crate::{RepairEffect, StorageError, StorageProblem, StorageProblemKind};
+use crate::{RepairEffect, StorageError, StorageProblem};
 
 /// The place of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct SeenPlace {
-    /// The path relative to the folder of the chat.
+    /// The path relative to the folder of the chat; that of a blob is relative to the project.
     file: String,
     offset: u64,
     crc: u32,
@@ -112,20 +114,16 @@ impl ChatFiles {
     }
 
     fn place(&self, problem: &StorageProblem) -> Result<SeenPlace, StorageError> {
+        let kind = problem.kind.as_str().to_owned();
+        if let Some(blob) = problem.blob.as_deref().and_then(blobs::path_of) {
+            let bytes = self.env.read(&blob)?.map(|(_, bytes)| bytes).unwrap_or_default();
+            let (file, crc) = (blob.display().to_string(), crc32c::crc32c(&bytes));
+            return Ok(SeenPlace { file, offset: 0, crc, kind });
+        }
         let path = Path::new(&problem.file);
         let crc = self.line_checksum(path, problem.offset)?;
-        // The line itself does not change when its blob is damaged, so the message tells the cases apart.
-        let crc = match problem.kind {
-            StorageProblemKind::Blob => crc32c::crc32c_append(crc, problem.message.as_bytes()),
-            _ => crc,
-        };
-        let file = path.strip_prefix(&self.paths.chat).unwrap_or(path);
-        Ok(SeenPlace {
-            file: file.display().to_string(),
-            offset: problem.offset,
-            crc,
-            kind: problem.kind.as_str().to_owned(),
-        })
+        let file = path.strip_prefix(&self.paths.chat).unwrap_or(path).display().to_string();
+        Ok(SeenPlace { file, offset: problem.offset, crc, kind })
     }
 
     /// Returns the checksum from an offset to the end of the line; 0 if there is no such file.

@@ -245,7 +245,7 @@ fn log(
                 let remedy = "restore `.ship/blobs` from a copy; the line shows a preview";
                 let message = format!("line {}: {error}", line.line.seq);
                 let told = problem(path, StorageProblemKind::Blob, &message, remedy);
-                found.push(told.at(line.offset as u64));
+                found.push(told.at(line.offset as u64).of_blob(sha256));
             }
         }
     }
