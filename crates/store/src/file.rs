@@ -6,6 +6,7 @@
 //! and beside them `archive` and `purge` for sealed logs. `chat` and `store` implement the traits.
 
 mod archive;
+mod blob_check;
 mod blobs;
 mod chat;
 mod context;

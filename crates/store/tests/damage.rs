@@ -199,3 +199,34 @@ fn a_damaged_blob_that_a_person_has_seen_is_known_wherever_its_message_goes() {
         assert_eq!(known(&begun.chat.verify().await.unwrap()), [false, false], "another injury");
     });
 }
+
+#[test]
+fn a_damaged_text_of_a_recorded_request_is_named_once_and_one_that_was_never_stored_is_not() {
+    for (text, named) in [("the role", 1), ("some tools", 1), ("\"system\"", 1), ("nothing", 0)] {
+        let disk = MemoryDisk::new();
+        block_on(async {
+            let store = on(&disk);
+            let begun = Begun::new(&store, "a").await;
+            let put = async |text: &str| {
+                store.put_blob(text.as_bytes().to_vec(), "text/plain").await.unwrap().sha256
+            };
+            let (role, tools) = (put("the role").await, put("some tools").await);
+            let frame = format!(
+                r#"{{"system":[{{"name":"Agent.md","sha256":"{role}"}}],"tools":"{tools}"}}"#
+            );
+            let frame = put(&frame).await;
+            let never_stored = "0".repeat(64);
+            for id in ["q_1", "q_2"] {
+                let mut request = Object::from([("id", id)]);
+                request.set("frame", frame.as_str());
+                request.set("summary", never_stored.as_str());
+                begun.lane.record_request(request).await.unwrap();
+            }
+            put("nothing").await;
+            damage_blob(&disk, text);
+            let problems = begun.chat.verify().await.unwrap();
+            assert_eq!(problems.len(), named, "{text}: {problems:?}");
+            assert!(problems.iter().all(|it| it.file.ends_with("requests.jsonl")), "{problems:?}");
+        });
+    }
+}

@@ -11,7 +11,7 @@ use super::env::UNFINISHED;
 use super::keys::{Keys, ledger_path};
 use super::log_reading::{check_head, problems};
 use super::rotate::sealed_path;
-use super::{blobs, journal, ledger};
+use super::{blob_check, blobs, journal, ledger};
 use crate::disk::NodeKind;
 use crate::scan::{LogScan, scan};
 use crate::{
@@ -229,7 +229,8 @@ fn log(
         });
     }
     let told = problems(path, &bytes, &scan, 0).into_iter();
-    let told = told.filter(|told| !(is_never_synced(path) && is_hole(&bytes, &scan, told.offset)));
+    // These are not synced.
+    let told = told.filter(|told| !(is_of_requests(path) && is_hole(&bytes, &scan, told.offset)));
     found.extend(told.map(|told| match (told.kind, state) {
         // No process writes a sealed log any more, so none will cut it.
         (StorageProblemKind::TornTail, Sealed) => {
@@ -238,22 +239,15 @@ fn log(
         }
         _ => told,
     }));
-    for line in &scan.lines {
-        for (_, blob) in line.line.blobs.iter().flat_map(|blobs| blobs.iter()) {
-            let sha256 = blob.get("sha256").and_then(Json::as_str).unwrap_or_default();
-            if let Err(error) = blobs::get(&chat.env, sha256) {
-                let remedy = "restore `.ship/blobs` from a copy; the line shows a preview";
-                let message = format!("line {}: {error}", line.line.seq);
-                let told = problem(path, StorageProblemKind::Blob, &message, remedy);
-                found.push(told.at(line.offset as u64).of_blob(sha256));
-            }
-        }
+    found.extend(blob_check::text_problems(&chat.env, path, &scan));
+    if is_of_requests(path) {
+        found.extend(blob_check::request_problems(&chat.env, path, &scan));
     }
     Ok(())
 }
 
 /// Whether a log is one of the records of requests, which are not synced.
-fn is_never_synced(path: &Path) -> bool {
+fn is_of_requests(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"requests"))
 }
 
