@@ -181,3 +181,34 @@ fn a_sealed_log_of_which_nothing_is_left_is_told_as_gone_and_no_repair_is_named(
         });
     }
 }
+
+#[test]
+fn a_repair_says_whether_a_log_was_missing_or_empty_or_had_lost_its_head() {
+    let garbled = b"garbled\n";
+    for (remains, told) in [
+        (None, "the log was missing; "),
+        (Some(&b""[..]), "the log was empty; "),
+        (Some(garbled), "the log had lost its head; "),
+    ] {
+        for path in [LIVE, LEDGER] {
+            let disk = MemoryDisk::new();
+            block_on(async {
+                let mut begun = Begun::new(&on(&disk), "a").await;
+                begun.chat.ledger().accept(entry("k1", "x")).await.unwrap();
+                begun.say("m1").await;
+                begun.compact("s1", begun.position.seq).await;
+                let promoted = NewMessage {
+                    message: message("m2", "x"),
+                    rev: 0,
+                    inbox: Some(LedgerSeq::new(2)),
+                };
+                begun.lane.append(vec![promoted.into()], begun.position).await.unwrap();
+                drop(begun);
+                leave(&disk, path, remains);
+                let repaired = opened(&disk).await.repair().await.unwrap();
+                let messages: Vec<&str> = repaired.iter().map(|it| it.message.as_str()).collect();
+                assert!(messages.iter().any(|it| it.starts_with(told)), "{path}: {messages:?}");
+            });
+        }
+    }
+}

@@ -23,9 +23,10 @@ impl ChatFiles {
         self.link_active();
         self.repair_ledger(&right)?;
         for log in [&self.run, &self.requests] {
+            let loss = self.loss_of(&log.path)?;
             if is_unreadable(log.writing(&right))? {
                 journal::mend(log, &right, &self.paths.quarantine)?;
-                self.note_new_head(&log.path);
+                self.note_new_log(&log.path, loss);
             }
         }
         let removed = [verify::unreadable_derived(self)?, verify::leftovers(self)?];
@@ -80,6 +81,7 @@ impl ChatFiles {
     /// Gives the context log a new head or, if nothing of it can be read, the lines of the newest sealed log.
     fn repair_context(&self, right: &HeldRight) -> Result<(), StorageError> {
         let (live, archive) = (&self.paths.live, &self.paths.archive);
+        let loss = self.loss_of(live)?;
         let sealed = match self.env.look(live)?.is_none() {
             true => self.sealed_names()?,
             false if !is_unreadable(self.context.writing(right))? => return Ok(()),
@@ -89,7 +91,7 @@ impl ChatFiles {
         if is_read {
             let writing = self.context.replacing(right)?;
             rotate::mend(&self.env, writing, &self.key, live, archive)?;
-            self.note_new_head(live);
+            self.note_new_log(live, loss);
             return Ok(());
         }
         let Some(name) = self.readable_sealed(&sealed) else {
@@ -102,7 +104,7 @@ impl ChatFiles {
         };
         let (writing, aside) = (self.context.replacing(right)?, &self.paths.quarantine);
         rotate::begin_again(&self.env, writing, &self.key, archive, name, aside)?;
-        self.note_new_head(live);
+        self.note_new_log(live, loss);
         Ok(())
     }
 
@@ -115,6 +117,8 @@ impl ChatFiles {
 
     /// Seals a ledger that has lost its head, or begins a new one if the ledger is gone.
     fn repair_ledger(&self, right: &HeldRight) -> Result<(), StorageError> {
+        let ledger = self.paths.conversations.join("history.jsonl");
+        let loss = self.loss_of(&ledger)?;
         if !self.ledger_lost()? && !is_unreadable(self.ledger.writing(right))? {
             return Ok(());
         }
@@ -123,7 +127,7 @@ impl ChatFiles {
         let (chat, cursor) = (&self.key, || self.cursor());
         let mut adding = Adding { env, chat, folder, writing, cursor: &cursor };
         adding.mend(&self.paths.quarantine)?;
-        self.note_new_head(&self.paths.conversations.join("history.jsonl"));
+        self.note_new_log(&ledger, loss);
         Ok(())
     }
 
@@ -131,10 +135,39 @@ impl ChatFiles {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
     }
 
-    fn note_new_head(&self, log: &Path) {
-        let message = "the log had lost its head; a new one goes on where it ended";
-        self.note(told(log, message, "nothing to do: the damaged log is kept as it was"));
+    /// Returns what is wrong with a log that cannot be written.
+    fn loss_of(&self, log: &Path) -> Result<LogLoss, StorageError> {
+        Ok(match self.env.look(log)?.map(|look| look.len) {
+            None => LogLoss::Missing,
+            Some(0) => LogLoss::Empty,
+            Some(_) => LogLoss::Head,
+        })
     }
+
+    fn note_new_log(&self, log: &Path, loss: LogLoss) {
+        let rest = "the chat goes on with what its other files hold";
+        let (message, remedy) = match loss {
+            LogLoss::Missing => (format!("the log was missing; {rest}"), NO_COPY),
+            LogLoss::Empty => (format!("the log was empty; {rest}"), NO_COPY),
+            LogLoss::Head => (
+                "the log had lost its head; a new one goes on where it ended".to_owned(),
+                "nothing to do: the damaged log is kept as it was",
+            ),
+        };
+        self.note(told(log, &message, remedy));
+    }
+}
+
+/// The remedy for a log of which nothing is left.
+const NO_COPY: &str = "nothing to do, unless you have a copy of it to compare with";
+
+/// The reason why a log was begun again.
+#[derive(Clone, Copy)]
+enum LogLoss {
+    Missing,
+    Empty,
+    /// The file does not begin with a head.
+    Head,
 }
 
 fn told(file: &Path, message: &str, remedy: &str) -> StorageProblem {
