@@ -27,20 +27,35 @@ pub(crate) fn cut_middle(text: &str, chars_max: usize, mark: CutMark) -> String 
         CutMark::Counted | CutMark::Short => (half, half),
         CutMark::ShortWithin => {
             let Some(left) = room_beside_mark(chars_max) else {
-                return text.chars().take(chars_max).collect();
+                return beginning(text, chars_max).to_owned();
             };
             (left - left / 2, left / 2)
         }
     };
-    let mut cut: String = text.chars().take(head).collect();
+    let mut cut = beginning(text, head).to_owned();
     match mark {
         CutMark::Counted => {
             cut.push_str(&format!("\n[… {} characters left out …]\n", chars - head - tail));
         }
         CutMark::Short | CutMark::ShortWithin => cut.push_str(CUT),
     }
-    cut.extend(text.chars().skip(chars - tail));
+    cut.push_str(ending(text, tail));
     cut
+}
+
+/// Returns the first characters of a text.
+fn beginning(text: &str, chars: usize) -> &str {
+    text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Returns the last characters of a text.
+fn ending(text: &str, chars: usize) -> &str {
+    match chars.checked_sub(1) {
+        Some(before) => {
+            text.char_indices().nth_back(before).map_or(text, |(start, _)| &text[start..])
+        }
+        None => "",
+    }
 }
 
 /// Returns the number of characters beside the mark; `None` if they are too few for a mark.

@@ -6,6 +6,9 @@ use ship_message::{UiMessage, UiPart};
 /// Returns an approximate count: one token for four letters of English, and one for each
 /// character of other scripts.
 pub(crate) fn rough(text: &str) -> u64 {
+    if text.is_ascii() {
+        return (text.len() / 4 + 1) as u64;
+    }
     let ascii = text.bytes().filter(u8::is_ascii).count();
     // Every other character begins with one byte of this kind.
     let others = text.bytes().filter(|byte| *byte >= 0xc0).count();

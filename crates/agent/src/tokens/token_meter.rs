@@ -94,8 +94,7 @@ impl TokenMeter {
 
     /// Returns the provider's expected count for pieces that we have counted.
     pub(crate) fn estimated(&self, counted: &PieceTokens) -> PieceTokens {
-        let each =
-            |counted: &[u64]| counted.iter().map(|counted| self.estimate(*counted)).collect();
+        let each = |counted: &[u64]| lock(&self.calibration).shares(&self.model, counted);
         PieceTokens {
             system: each(&counted.system),
             messages: each(&counted.messages),

@@ -16,30 +16,45 @@ const UNITS: [&str; 44] = [
 pub(super) fn identifiers(text: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
-    let words: Vec<&str> = words(text).collect();
-    for (at, word) in words.iter().enumerate() {
-        let next = words.get(at + 1).copied().unwrap_or_default();
+    let mut rest = text;
+    // Most text is ordinary words, so the search goes from sign to sign and looks at nothing between.
+    while let Some(sign) = rest.bytes().position(is_sign) {
+        let start =
+            rest[..sign].rfind(|c| !is_part(c)).map_or(0, |at| rest.ceil_char_boundary(at + 1));
+        let mut words = words(&rest[start..]);
+        let (word, next) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let identifier = if is_number(word) && is_unit(next) {
             Some(format!("{word} {next}"))
         } else {
-            is_identifier(word).then(|| (*word).to_owned())
+            is_identifier(word).then(|| word.to_owned())
         };
         if let Some(identifier) = identifier.filter(|identifier| seen.insert(identifier.clone())) {
             found.push(identifier);
         }
+        let end = rest[sign..].find(|c| !is_part(c)).map_or(rest.len(), |at| sign + at);
+        rest = &rest[end..];
     }
     found
 }
 
-/// Returns stretches of identifier characters. Letters of scripts without spaces also end a stretch.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_part = |c: char| match c {
+/// Whether a byte is one that every identifier has.
+fn is_sign(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'/' | b'\\' | b'.' | b'@')
+}
+
+/// Whether a character can be part of an identifier.
+fn is_part(c: char) -> bool {
+    match c {
         '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | ',' | ';'
         | '*' => false,
         '€' | '£' | '°' | '元' => true,
         c => c.is_ascii_graphic(),
-    };
-    text.split(move |c| !is_part(c))
+    }
+}
+
+/// Returns stretches of identifier characters. Letters of scripts without spaces also end a stretch.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_part(c))
         .map(|word| word.trim_matches(|c| ".:!?".contains(c)))
         .filter(|word| !word.is_empty())
 }
@@ -95,7 +110,29 @@ fn is_unit(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn no_word_is_skipped_that_is_an_identifier(text in "([a-c0-3/\\\\.:@%,€元é ]|km| v1\\.2 | /a/bc )*") {
+            let mut one_by_one: Vec<String> = Vec::new();
+            let words: Vec<&str> = words(&text).collect();
+            for (at, word) in words.iter().enumerate() {
+                let next = words.get(at + 1).copied().unwrap_or_default();
+                let found = match is_number(word) && is_unit(next) {
+                    true => format!("{word} {next}"),
+                    false if is_identifier(word) => (*word).to_owned(),
+                    false => continue,
+                };
+                if !one_by_one.contains(&found) {
+                    one_by_one.push(found);
+                }
+            }
+            prop_assert_eq!(identifiers(&text), one_by_one);
+        }
+    }
 
     #[test]
     fn what_must_stay_exact_is_found_and_ordinary_words_are_not() {

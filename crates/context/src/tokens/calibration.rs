@@ -111,6 +111,12 @@ impl Calibration {
         (counted as f64 * self.rate(model)).round() as u64
     }
 
+    /// Returns the tokens of many pieces, like [`Calibration::share`]. The rate is looked up once.
+    pub fn shares(&self, model: &str, counted: &[u64]) -> Vec<u64> {
+        let rate = self.rate(model);
+        counted.iter().map(|&counted| (counted as f64 * rate).round() as u64).collect()
+    }
+
     /// Returns how many tokens the provider counts for one of ours: from the last request, or from those before if
     /// it was too short.
     pub fn rate(&self, model: &str) -> f64 {
