@@ -177,7 +177,7 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
     let mut items = Vec::new();
     let mut offset = 0;
     while offset < bytes.len() {
-        let newline = bytes[offset..].iter().position(|&byte| byte == b'\n');
+        let newline = memchr::memchr(b'\n', &bytes[offset..]);
         let end = newline.map_or(bytes.len(), |at| offset + at);
         match decode(&bytes[offset..end]) {
             // A whole line counts even without its newline, because the checksum covers its whole content.

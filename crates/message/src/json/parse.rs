@@ -264,7 +264,13 @@ impl JsonReader<'_> {
 
 /// Returns the number of bytes before the next quote, backslash or control character.
 fn plain_run(bytes: &[u8]) -> usize {
-    bytes.iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20).unwrap_or(bytes.len())
+    let run = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+    // Control characters are rare. A loop without an exit looks at many bytes at once.
+    let has_control = bytes[..run].iter().fold(false, |found, &byte| found | (byte < 0x20));
+    match has_control {
+        true => bytes.iter().position(|&byte| byte < 0x20).unwrap_or(run),
+        false => run,
+    }
 }
 
 fn hex(digits: &[u8]) -> Option<u16> {
