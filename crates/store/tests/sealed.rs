@@ -316,7 +316,6 @@ impl Seen {
     fn take_opened(seen: &Mutex<Self>) -> Vec<PathBuf> {
         let mut opened = std::mem::take(&mut seen.lock().unwrap().opened);
         opened.retain(|path| path.starts_with(ARCHIVE));
-        opened.dedup();
         opened
     }
 

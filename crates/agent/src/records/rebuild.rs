@@ -12,7 +12,7 @@ use ship_context::{Journal, ShownLimits, SystemBlock};
 use ship_message::json::Json;
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{Request, ToolSpec};
-use ship_store::{Chat, ContextBody, Position, ReadError, Store, View};
+use ship_store::{Chat, ContextBody, Gen, Position, ReadError, SealedLog, Store, View};
 
 use super::request_record::{RequestMessages, RequestRecord};
 use crate::chat::{COMPACTED, messages, pruned, shown};
@@ -98,7 +98,7 @@ impl RebuiltRequest {
         parts: usize,
         limits: ShownLimits,
     ) -> Result<(), ReadError> {
-        let logs = ChatLogs::of(chat).await?;
+        let logs = ChatLogs::since(chat, position.generation).await?;
         let so_far = logs.message(chat, position, message_id, parts).await?;
         if so_far.as_ref().map_or(0, parts_that_count) < parts {
             self.missing.push(format!("message {message_id} is in no log any more"));
@@ -176,17 +176,31 @@ fn following_id(id: &str) -> String {
     }
 }
 
-/// The logs of a chat, each read when it is needed.
+/// The number of sealed logs that are listed at once: a request is rarely older than the last few.
+const PAGE: usize = 4;
+
+/// The logs of a chat, the newest first. The sealed ones are read when they are needed.
 struct ChatLogs {
     live: Option<View>,
-    sealed: Vec<ship_store::SealedLog>,
+    sealed: Vec<SealedLog>,
 }
 
 impl ChatLogs {
-    /// Reads the live log first: if it is sealed meanwhile, it is in both, and none is missed.
-    async fn of(chat: &dyn Chat) -> Result<Self, ReadError> {
+    /// Lists the logs back to a generation. Reads the live log first: if it is sealed meanwhile, it is in both, and none is missed.
+    async fn since(chat: &dyn Chat, generation: Gen) -> Result<Self, ReadError> {
         let live = chat.log().view().await?;
-        Ok(Self { live, sealed: chat.log().sealed().await? })
+        let is_live = live.as_ref().is_some_and(|live| live.position.generation == generation);
+        let mut sealed: Vec<SealedLog> = Vec::new();
+        loop {
+            let before = sealed.last().map(|log| log.name.clone());
+            let page = chat.log().sealed_logs(before, PAGE).await?;
+            let is_found = page.iter().any(|log| log.head.generation == generation);
+            let is_last = page.len() < PAGE;
+            sealed.extend(page);
+            if is_live || is_found || is_last {
+                return Ok(Self { live, sealed });
+            }
+        }
     }
 
     /// Returns the log of a position, in its present or final state.

@@ -9,6 +9,7 @@ use ship_message::json::Json;
 
 use super::chat::ChatFiles;
 use super::kept::KeptView;
+use super::log_reading::first_two;
 use super::rotate::sealed_path;
 use super::{purge, view};
 use crate::line::LineKind;
@@ -54,8 +55,15 @@ impl ChatFiles {
     /// Returns a sealed log with its head; `None` if it is missing or cannot be read.
     fn sealed_log(&self, name: &SealedName) -> Result<Option<SealedLog>, StorageError> {
         let path = sealed_path(&self.paths.archive, name);
-        let Some(head) = self.sealed_head(&path)? else { return Ok(None) };
-        let purged = purge::read(&self.env, &path)?;
+        let [first, second] = first_two(&self.env, &path)?;
+        let head = match first.as_ref().and_then(view::head_in) {
+            Some(head) => head,
+            None => match self.scanned_head(&path)? {
+                Some(head) => head,
+                None => return Ok(None),
+            },
+        };
+        let purged = purge::read(&self.env, &path, second.as_ref())?;
         Ok(Some(SealedLog { name: name.clone(), head, purged }))
     }
 
@@ -78,6 +86,11 @@ impl ChatFiles {
         if let Some(head) = view::read_head(&self.env, path)? {
             return Ok(Some(head));
         }
+        self.scanned_head(path)
+    }
+
+    /// Returns the head of a sealed log from all that is left of the log.
+    fn scanned_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
         match view::view(&self.env, path) {
             Ok(view) => Ok(view.map(|view| view.head)),
             Err(StorageError::Damaged { .. }) => Ok(None),

@@ -135,15 +135,8 @@ impl LedgerReader<'_> {
         if let Some(found) = self.end_behind(&live(self.folder), after, limit)? {
             return self.resolve(found);
         }
-        let mut files = Vec::new();
-        for path in self.files()? {
-            // A ledger without a head may begin at any number.
-            let first = first_line(self.env, &path)?.map_or(u64::MAX, |line| line.seq);
-            files.push(path);
-            if first <= after.saturating_add(1) {
-                break;
-            }
-        }
+        let mut files = self.files()?;
+        files.truncate(self.files_behind(&files, after)?);
         let mut found: Vec<RawLine> = Vec::new();
         for path in files.into_iter().rev() {
             found.extend(self.lines_behind(&path, after, limit - found.len())?);
@@ -152,6 +145,22 @@ impl LedgerReader<'_> {
             }
         }
         self.resolve(found)
+    }
+
+    /// Returns how many of the files, the newest first, may have lines after `after`. The numbers of a ledger increase
+    /// from file to file, so a few heads are read, however many files there are.
+    fn files_behind(&self, files: &[PathBuf], after: u64) -> Result<usize, StorageError> {
+        let (mut newer, mut older) = (0, files.len());
+        while newer < older {
+            let middle = newer + (older - newer) / 2;
+            match first_line(self.env, &files[middle])?.map(|head| head.seq) {
+                Some(first) if first <= after.saturating_add(1) => older = middle,
+                Some(_) => newer = middle + 1,
+                // A ledger without a head may begin at any number.
+                None => return Ok(files.len()),
+            }
+        }
+        Ok((newer + 1).min(files.len()))
     }
 
     /// Reads the first lines of one file after `after`. Lines near its end are read at once.

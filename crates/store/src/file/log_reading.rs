@@ -77,27 +77,45 @@ pub(crate) fn line_at(
     path: &Path,
     offset: u64,
 ) -> Result<Option<RawLine>, StorageError> {
-    Ok(bytes_at(env, path, offset)?.and_then(|bytes| crate::line::decode(&bytes)))
+    let line = lines_at(env, path, offset, 1)?.pop();
+    Ok(line.and_then(|bytes| crate::line::decode(&bytes)))
 }
 
-/// Reads the bytes of the line that begins at `offset`, without its newline; `None` if the file or
-/// the newline is missing.
-pub(crate) fn bytes_at(
+/// Reads the first two lines of a log: its head, and the line that tells whether the log was purged.
+pub(crate) fn first_two(env: &Env, path: &Path) -> Result<[Option<RawLine>; 2], StorageError> {
+    let mut lines = lines_at(env, path, 0, 2)?.into_iter();
+    let mut next = || lines.next().and_then(|bytes| crate::line::decode(&bytes));
+    Ok([next(), next()])
+}
+
+/// Reads the bytes of the lines from `offset` on, at most `count` and without their newlines. A line that lacks its
+/// newline does not count.
+fn lines_at(
     env: &Env,
     path: &Path,
     offset: u64,
-) -> Result<Option<Vec<u8>>, StorageError> {
-    const BLOCK: u64 = 16 * 1024;
-    let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(None) };
-    let mut bytes: Vec<u8> = Vec::new();
-    loop {
-        let from = offset + bytes.len() as u64;
-        let block = read_from(&*file, from, from + BLOCK)
+    count: usize,
+) -> Result<Vec<Vec<u8>>, StorageError> {
+    // The heads of all sealed logs are read in some commands, and most fit in the first block.
+    let mut block_len = 4 * 1024;
+    let mut lines = Vec::new();
+    let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(lines) };
+    let (mut from, mut line) = (offset, Vec::new());
+    while lines.len() < count {
+        let block = read_from(&*file, from, from + block_len)
             .map_err(|error| StorageError::io("read", path, error))?;
-        let newline = block.iter().position(|&byte| byte == b'\n');
-        bytes.extend_from_slice(&block[..newline.unwrap_or(block.len())]);
-        if newline.is_some() || block.is_empty() {
-            return Ok(newline.map(|_| bytes));
+        if block.is_empty() {
+            break;
         }
+        for piece in block.split_inclusive(|&byte| byte == b'\n') {
+            line.extend_from_slice(piece);
+            if line.pop_if(|byte| *byte == b'\n').is_some() {
+                lines.push(std::mem::take(&mut line));
+            }
+        }
+        from += block.len() as u64;
+        block_len = 16 * 1024;
     }
+    lines.truncate(count);
+    Ok(lines)
 }

@@ -12,18 +12,21 @@ use ship_message::json::{Json, Object};
 use super::chat::ChatFiles;
 use super::context::head_line;
 use super::env::Env;
-use super::log_reading::{bytes_at, check_head, line_at};
+use super::log_reading::check_head;
 use super::rotate::sealed_path;
 use super::{prepare, view};
 use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
 use crate::scan::{LogScan, scan};
 use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
 
-/// Reads the purge from a tombstone; `None` if the log is not one. Usually its first two lines suffice.
-pub(crate) fn read(env: &Env, path: &Path) -> Result<Option<Purged>, StorageError> {
-    let Some(head) = bytes_at(env, path, 0)? else { return Ok(None) };
-    match line_at(env, path, head.len() as u64 + 1)? {
-        Some(second) if second.event() != Some("head") => Ok(in_line(&second)),
+/// Reads the purge from a tombstone with this second line; `None` if the log is not one. Usually that line suffices.
+pub(crate) fn read(
+    env: &Env,
+    path: &Path,
+    second: Option<&RawLine>,
+) -> Result<Option<Purged>, StorageError> {
+    match second {
+        Some(second) if second.event() != Some("head") => Ok(in_line(second)),
         // The head may be doubled, for example; then the lines after it decide.
         _ => Ok(env.read(path)?.and_then(|(_, bytes)| in_scan(&scan(&bytes, None)))),
     }

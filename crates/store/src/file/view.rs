@@ -138,7 +138,11 @@ pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
 
 /// Reads the head of a log, from its first line alone.
 pub(crate) fn read_head(env: &Env, path: &Path) -> Result<Option<Head>, StorageError> {
-    let line = super::log_reading::first_line(env, path)?;
-    let head = line.filter(|line| line.event() == Some("head"));
-    Ok(head.and_then(|line| Head::from_data(line.body.get("data")?.as_object()?)))
+    Ok(super::log_reading::first_line(env, path)?.as_ref().and_then(head_in))
+}
+
+/// Returns the head in the first line of a log.
+pub(crate) fn head_in(first: &RawLine) -> Option<Head> {
+    let head = Some(first).filter(|line| line.event() == Some("head"))?;
+    Head::from_data(head.body.get("data")?.as_object()?)
 }
