@@ -25,6 +25,7 @@ mod log;
 mod log_reading;
 mod lookup;
 mod open;
+mod outlines;
 mod overview;
 mod prepare;
 mod purge;

@@ -6,7 +6,7 @@ use ship_message::json::{Json, Object};
 
 use super::log::{Fold, Span, Writing};
 use super::prepare::PreparedLine;
-use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
+use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
 use crate::{
     AppendError, ChatKey, Gen, Head, LedgerSeq, MessageId, Position, RefusedInput, Seq,
     StorageError,
@@ -47,6 +47,8 @@ impl ContextFold {
 }
 
 impl Fold for ContextFold {
+    const READS_OUTLINES: bool = true;
+
     fn apply(&mut self, line: &RawLine, span: Span) {
         self.inbox = self.inbox.max(line.inbox);
         if line.event() == Some("head") {
@@ -56,11 +58,21 @@ impl Fold for ContextFold {
             self.inbox = self.inbox.max(head.and_then(|head| head.inbox).map(LedgerSeq::get));
         } else {
             let id = line.body.str("id").unwrap_or_default();
-            let place = LinePosition { seq: line.seq, rev: line.rev, span };
-            let known = self.places.entry(id.to_owned()).or_insert(place);
-            if line.rev > known.rev {
-                *known = LinePosition { seq: known.seq, ..place };
-            }
+            self.place(id, LinePosition { seq: line.seq, rev: line.rev, span });
+        }
+    }
+
+    fn apply_outline(&mut self, message: &LineOutline<'_>, span: Span) {
+        self.inbox = self.inbox.max(message.inbox);
+        self.place(message.id, LinePosition { seq: message.seq, rev: 0, span });
+    }
+}
+
+impl ContextFold {
+    fn place(&mut self, id: &str, place: LinePosition) {
+        let known = self.places.entry(id.to_owned()).or_insert(place);
+        if place.rev > known.rev {
+            *known = LinePosition { seq: known.seq, ..place };
         }
     }
 }
