@@ -28,15 +28,16 @@ pub(crate) use compaction_state::{
 pub(crate) use head_after_events::{
     CHECKPOINT, MADE_TITLE, OF, RENAMED, folded, folded_in, predecessor, title_in,
 };
-pub(crate) use head_carry::{ANSWERED, CONTINUES, OPERATION, SETTLED};
+pub(crate) use head_carry::{ANSWERED, CONTINUES, SETTLED};
 pub(crate) use last_operation::{
-    AT, CheckpointChange, LastOperation, OPERATED, Places, SWITCHED, UNDO, UNSHOWN, WAS,
+    AT, CheckpointChange, LastOperation, OPERATED, Places, UNDO, UNSHOWN, WAS,
     carry_last_operation, id_of, is_just_compacted, is_switch, last_operation, place_to_json,
 };
 pub(crate) use ledger::{LEDGER_PAGE, entries, is_message, lines_up_to, questions};
 pub(crate) use log_size::LogSize;
-pub(crate) use message_ids::{LedgerMessageIds, MessageIds, SALT, question_in};
+pub(crate) use message_ids::{LedgerMessageIds, MessageIds, question_in};
 pub(crate) use open_request::{OpenRequest, current_ids, has_anything, left_messages};
 pub(crate) use pending_switch::{last_step, switching_call};
 pub(crate) use said_messages::{messages, place_said};
+pub(crate) use ship_store::carry::{ENTERED, OPERATION, SALT, SWITCHED, entered};
 pub(crate) use shown_messages::shown;

@@ -19,6 +19,7 @@
 //! # Ok::<(), ship_record::ChatKeyError>(())
 //! ```
 
+pub mod carry;
 mod clock;
 mod context_line;
 mod durability;

@@ -31,6 +31,7 @@ mod prepare;
 mod purge;
 mod quarantine;
 mod recent;
+mod recovered_head;
 mod repair;
 mod right;
 mod rotate;

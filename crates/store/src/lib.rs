@@ -59,6 +59,7 @@ pub use ledger::Ledger;
 pub use name::chat_folder;
 pub use rotation::{LogPiece, Rotated, Rotation};
 pub use run_records::RunRecords;
+pub use ship_record::carry;
 pub use ship_record::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError,
     Checkpoint, Clock, ContextBody, ContextEvent, ContextId, ContextIdError, ContextLine, Delivery,

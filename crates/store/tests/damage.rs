@@ -8,9 +8,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ship_message::json::Object;
+use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, MemoryDisk, OpenMode};
-use ship_store::{Chat, FileStore, NewMessage, StorageProblem, Store};
+use ship_store::{
+    Chat, ContextEvent, FileStore, Head, LogPiece, NewMessage, Rotation, StorageProblem, Store,
+    Timestamp, carry,
+};
 use ship_testkit::chat::{Begun, ids, message, options, text};
 use ship_testkit::sweep::block_on;
 
@@ -229,4 +232,68 @@ fn a_damaged_text_of_a_recorded_request_is_named_once_and_one_that_was_never_sto
             assert!(problems.iter().all(|it| it.file.ends_with("requests.jsonl")), "{problems:?}");
         });
     }
+}
+
+/// Publishes a log with the event of a switch, as an engine does, and says something in it.
+async fn switch(begun: &mut Begun, entered: Option<&Head>) {
+    let mut data = Object::from([("op", "new")]);
+    data.set_or_remove("entered", entered.map(carry::entered).map(Json::from));
+    let event = ContextEvent {
+        id: "e_1".to_owned(),
+        ts: Timestamp::from_millis(1_770_286_500_123),
+        event: carry::SWITCHED.to_owned(),
+        data: data.into(),
+        ref_msg_id: None,
+        inbox: None,
+    };
+    let rotation = Rotation {
+        expected: Some(begun.position.generation),
+        head: entered.cloned().unwrap_or(Head::new("c_20260205_second".parse().unwrap())),
+        pieces: vec![LogPiece::New(event.into())],
+    };
+    begun.position = begun.lane.rotate(rotation).await.unwrap().position;
+    begun.say("m2").await;
+}
+
+#[test]
+fn a_log_without_its_head_takes_the_id_that_its_switch_tells() {
+    let disk = MemoryDisk::new();
+    let second =
+        Head { title: Some("Two".to_owned()), ..Head::new("c_20260205_second".parse().unwrap()) };
+    block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        begun.say("m1").await;
+        switch(&mut begun, Some(&second)).await;
+    });
+    damage(&disk, LIVE, "\"event\":\"head\"");
+    block_on(async {
+        let chat = opened(&disk).await;
+        let read = chat.log().view().await.unwrap().unwrap().head;
+        chat.repair().await.unwrap();
+        let repaired = chat.log().view().await.unwrap().unwrap().head;
+        for head in [read, repaired] {
+            assert_eq!((head.context, head.title), (second.context.clone(), second.title.clone()));
+        }
+    });
+}
+
+#[test]
+fn a_log_without_its_head_and_id_gets_a_new_id_and_never_that_of_the_context_before() {
+    let disk = MemoryDisk::new();
+    let first = block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        begun.say("m1").await;
+        let first = begun.chat.log().view().await.unwrap().unwrap().head.context;
+        switch(&mut begun, None).await;
+        first
+    });
+    damage(&disk, LIVE, "\"event\":\"head\"");
+    block_on(async {
+        let chat = opened(&disk).await;
+        let read = chat.log().view().await.unwrap().unwrap().head.context;
+        assert_ne!(read, first);
+        chat.repair().await.unwrap();
+        let repaired = chat.log().view().await.unwrap().unwrap().head.context;
+        assert_eq!(repaired, read, "every reader makes the same id");
+    });
 }

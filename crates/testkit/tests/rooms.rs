@@ -40,7 +40,7 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "record",
-        "clock durability ledger sealed_log view context_line head storage_problem sealed_name ids \
+        "carry clock durability ledger sealed_log view context_line head storage_problem sealed_name ids \
          timestamp",
     ),
     (

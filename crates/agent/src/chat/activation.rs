@@ -4,12 +4,10 @@
 //! operation that has made it active since.
 
 use ship_message::json::{Json, Object};
+use ship_store::carry::{BEGAN, OPERATION};
 use ship_store::{ContextId, Head, Timestamp};
 
-use super::head_carry::OPERATION;
 use crate::inbound::millis;
-
-const CARRY: &str = "began";
 
 /// The beginning of the active context, or its last activation.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +25,7 @@ pub struct Activation {
 impl Activation {
     /// Reads the beginning from the head of a log.
     pub(crate) fn of(head: &Head) -> Self {
-        let began = head.carry.get(CARRY);
+        let began = head.carry.get(BEGAN);
         let since = began.and_then(|began| began.get("ts")).and_then(Json::as_number);
         let by = began.and_then(|began| began.get("by")).and_then(Json::as_str);
         Self {
@@ -53,6 +51,6 @@ impl Activation {
 
     /// Writes the beginning into the head of a new log.
     pub(crate) fn carry(head: &mut Head, by: &str, now: Timestamp) {
-        head.carry.set(CARRY, Object::from([("by", Json::from(by)), ("ts", millis(now))]));
+        head.carry.set(BEGAN, Object::from([("by", Json::from(by)), ("ts", millis(now))]));
     }
 }

@@ -3,6 +3,7 @@
 
 use ship_context::compact::PrunedOutputs;
 use ship_message::json::{Json, Object};
+use ship_store::carry::TOKENS;
 use ship_store::{ContextBody, ContextEvent, Head, Timestamp, View};
 
 use super::loaded_skills;
@@ -22,7 +23,6 @@ pub(crate) fn is_undoable(event: &ContextEvent) -> bool {
 const CARRY: &str = "compaction";
 pub(crate) const PRUNED: &str = "pruned";
 pub(crate) const WARNED: &str = "warned";
-const TOKENS: &str = "tokens";
 
 /// The state that is carried from log to log.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use ship_message::json::Json;
 use ship_store::{Checkpoint, ContextBody, Head, SealedName, Timestamp, View};
 
 use super::activation::Activation;
-use super::head_carry::{CONTINUES, OPERATION};
+use super::head_carry::CONTINUES;
 use super::last_operation::{AT, WAS, place_from_json};
 
 pub(crate) const RENAMED: &str = "renamed";
@@ -53,13 +53,7 @@ pub(crate) fn folded(view: &View) -> Head {
     }
     // From now on the log that is sealed next holds the lines that this one continued.
     head.carry.remove(CONTINUES);
-    let sealed = view.head.sealed.as_ref().map(|name| Json::from(name.as_str()));
-    if let Some(operation) = head.carry.get_mut(OPERATION).and_then(Json::as_object_mut)
-        && !operation.has("sealed")
-    {
-        // An undo brings back the context that the operation has left, any number of logs later.
-        operation.set_or_remove("sealed", sealed);
-    }
+    head.note_left_log(view.head.sealed.as_ref());
     head
 }
 

@@ -1,7 +1,5 @@
 //! The keys of values that the head of a log carries on to the next log.
 
-/// The operation that published the context.
-pub(crate) const OPERATION: &str = "operation";
 /// The sealed log whose lines a loaded context continues.
 pub(crate) const CONTINUES: &str = "continues";
 /// The work that a run has left behind, until its next journal is begun.

@@ -5,6 +5,7 @@
 
 use ship_context::contexts::is_reference;
 use ship_message::json::{Json, Object};
+use ship_store::carry::SWITCHED;
 use ship_store::{
     Checkpoint, ContextBody, ContextEvent, ContextLine, Head, MessageId, SealedName, Seq, View,
 };
@@ -269,5 +270,3 @@ fn from_json(json: &Json) -> Option<LastOperation> {
 
 /// The event of an operation that has changed nothing in this context.
 pub(crate) const OPERATED: &str = "operated";
-/// The event of a switch to this context.
-pub(crate) const SWITCHED: &str = "switched";

@@ -1,10 +1,7 @@
 //! Gives ids to the messages of a context; the owner of the context decides on them.
 
+use ship_store::carry::SALT;
 use ship_store::{Head, LedgerSeq, View};
-
-/// The key in a head for the suffix of message ids, in a chat that began as a copy. It tells new messages from the
-/// copied ones, whose ids come from the ledger of another chat.
-pub(crate) const SALT: &str = "names";
 
 /// Gives ids to the messages of a context.
 pub(crate) trait MessageIds: Send + Sync {

@@ -12,7 +12,7 @@ use ship_store::{
 use super::archive::{ContextArchive, operation};
 use super::operate::OperationInProgress;
 use super::target_log::TargetLog;
-use crate::chat::{OPERATION, SETTLED, SWITCHED, has_anything, left_messages};
+use crate::chat::{ENTERED, OPERATION, SETTLED, SWITCHED, entered, has_anything, left_messages};
 use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
@@ -102,6 +102,7 @@ impl OperationInProgress<'_> {
         head.carry.set_or_remove(SETTLED, settled);
         let mut data = wanted.to_object();
         data.set("left", left.to_json());
+        data.set(ENTERED, entered(&head));
         pieces.push(LogPiece::New(self.event(SWITCHED, data, None).into()));
         pieces.extend(taken.into_iter().map(|seq| LogPiece::Keep(seq, seq)));
         let expected = Some(self.view.head.generation);

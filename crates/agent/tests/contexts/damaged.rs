@@ -8,7 +8,7 @@ use ship_store::disk::{Disk, OpenMode};
 use crate::place::{Place, calls, line, says, words};
 
 /// The only file whose path holds `part`.
-fn path(place: &Place, part: &str) -> PathBuf {
+pub(crate) fn path(place: &Place, part: &str) -> PathBuf {
     let disk = place.disk.memory();
     let mut found = disk
         .contents()
@@ -17,14 +17,14 @@ fn path(place: &Place, part: &str) -> PathBuf {
     found.next().expect("a file").0
 }
 
-fn replace(place: &Place, path: &Path, bytes: &[u8]) {
+pub(crate) fn replace(place: &Place, path: &Path, bytes: &[u8]) {
     let disk = place.disk.memory();
     disk.remove(path).unwrap();
     disk.open(path, OpenMode::Create).unwrap().write(bytes).unwrap();
 }
 
 /// Flips a bit in the line of a file that holds these words.
-fn flip(place: &Place, part: &str, words: &str) {
+pub(crate) fn flip(place: &Place, part: &str, words: &str) {
     let path = path(place, part);
     let mut bytes = place.disk.memory().contents().remove(&path).unwrap().unwrap();
     let at = bytes.windows(words.len()).position(|found| found == words.as_bytes()).unwrap();
@@ -32,8 +32,8 @@ fn flip(place: &Place, part: &str, words: &str) {
     replace(place, &path, &bytes);
 }
 
-const LIVE: &str = "messages/history.jsonl";
-const ARCHIVE: &str = "messages/archive/2";
+pub(crate) const LIVE: &str = "messages/history.jsonl";
+pub(crate) const ARCHIVE: &str = "messages/archive/2";
 
 /// A chat that has said two things.
 async fn begun() -> Place {
@@ -44,7 +44,7 @@ async fn begun() -> Place {
     place
 }
 
-fn new() -> ContextOperation {
+pub(crate) fn new() -> ContextOperation {
     ContextOperation::New { title: None, reason: None }
 }
 

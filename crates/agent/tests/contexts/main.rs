@@ -10,6 +10,7 @@ mod explained;
 mod files;
 mod first;
 mod killed;
+mod lost_heads;
 mod model;
 mod notes;
 mod person;

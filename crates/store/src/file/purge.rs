@@ -13,6 +13,7 @@ use super::chat::ChatFiles;
 use super::context::head_line;
 use super::env::Env;
 use super::log_reading::check_head;
+use super::recovered_head::recovered_head;
 use super::rotate::sealed_path;
 use super::{prepare, view};
 use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
@@ -115,7 +116,7 @@ impl ChatFiles {
             }
             Err(StorageError::Damaged { .. }) => {
                 let head = match scan.lines.is_empty() {
-                    true => view::recovered_head(&self.env, path, first.get())?,
+                    true => recovered_head(&self.env, path, first.get(), [].iter())?,
                     false => view::view_of(&self.env, path, bytes)?.view.head,
                 };
                 Ok(Some(head_line(&head, &self.key, first.get(), self.env.options.now())))

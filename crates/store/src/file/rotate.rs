@@ -11,7 +11,8 @@ use super::elsewhere::Elsewhere;
 use super::env::Env;
 use super::log::{LogTail, Span, Writing};
 use super::prepare::{self, PrepareError, PreparedLine};
-use super::view::{collapse, recovered_head, view};
+use super::recovered_head::recovered_head;
+use super::view::{collapse, view};
 use crate::line::{RawLine, UnnumberedLine, decode};
 use crate::scan::scan;
 use crate::{
@@ -162,12 +163,14 @@ pub(crate) fn begin_again(
     let path = sealed_path(archive, &name);
     let head = match view(env, &path) {
         Ok(Some(view)) => {
-            let generation = view.head.generation.next();
-            Head { generation, inbox: view.inbox, ..view.head }
+            let mut head = view.head;
+            let left = head.sealed.take();
+            head.note_left_log(left.as_ref());
+            Head { generation: head.generation.next(), inbox: view.inbox, ..head }
         }
         // Nothing of it can be read; only its name is known.
         Ok(None) | Err(StorageError::Damaged { .. }) => {
-            recovered_head(env, &path, name.range().0.get())?
+            recovered_head(env, &path, name.range().0.get(), [].iter())?
         }
         Err(error) => return Err(error),
     };

@@ -9,12 +9,12 @@ use ship_message::UiMessage;
 use super::env::Env;
 use super::log_reading::{check_head, problems};
 use super::prepare;
-use super::rotate::sealed_path;
+use super::recovered_head::recovered_head;
 use crate::line::{LineKind, RawLine};
 use crate::scan::{LogScan, scan};
 use crate::{
-    ContextBody, ContextId, ContextLine, Head, LedgerSeq, Position, SealedName, Seq, StorageError,
-    StorageProblem, StorageProblemKind, View,
+    ContextBody, ContextLine, Head, LedgerSeq, Position, Seq, StorageError, StorageProblem,
+    StorageProblemKind, View,
 };
 
 /// Returns the lines of a log, each id once: its newest revision at its first place. A later revision counts even
@@ -56,15 +56,19 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
     // While another process writes, the end of the file is unfinished and not torn.
     found.retain(|problem| problem.kind != StorageProblemKind::TornTail);
     let checked = check_head(path, &scan);
+    let recovered = |scan: &LogScan| {
+        let lines = scan.lines.iter().map(|found| &found.line);
+        recovered_head(env, path, scan.lines[0].line.seq, lines)
+    };
     let mut whole = checked.is_ok() && scan.is_whole(bytes);
     let (head, skip) = match checked {
         // The log of a newer program is read as far as we understand it.
         Ok(()) | Err(StorageError::Newer { .. }) => match known_head(&scan) {
             Some(head) => (head, 1),
-            None => (recovered_head(env, path, scan.lines[0].line.seq)?, 1),
+            None => (recovered(&scan)?, 1),
         },
-        // The lines are whole, and the logs before this one give most of what the head said.
-        Err(_) if !scan.lines.is_empty() => (recovered_head(env, path, scan.lines[0].line.seq)?, 0),
+        // The lines are whole, and with the log before them they give most of what the head said.
+        Err(_) if !scan.lines.is_empty() => (recovered(&scan)?, 0),
         Err(error) => return Err(error),
     };
     let last = scan.lines.last().expect("a log with a head has a line");
@@ -95,35 +99,6 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
 /// Returns the head of the log; `None` if it lacks a context id or a generation.
 fn known_head(scan: &LogScan) -> Option<Head> {
     Head::from_data(scan.lines[0].line.body.get("data")?.as_object()?)
-}
-
-/// Returns the head that a log must have had, from the newest sealed log before its line `first`.
-pub(crate) fn recovered_head(env: &Env, path: &Path, first: u64) -> Result<Head, StorageError> {
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let archive = match folder.ends_with("archive") {
-        true => folder.to_owned(),
-        false => folder.join("archive"),
-    };
-    let names = env.list(&archive)?;
-    let sealed = names.iter().filter_map(|name| SealedName::parse(name.strip_suffix(".jsonl")?));
-    let before = sealed.filter(|name| name.range().1.get() < first).max_by_key(SealedName::range);
-    let lost = ContextId::new(crate::Timestamp::from_millis(0), 0);
-    let Some(name) = before else { return Ok(Head::new(lost)) };
-    let old = match view(env, &sealed_path(&archive, &name)) {
-        Ok(Some(old)) => old,
-        // Only the name of that log is left.
-        Ok(None) | Err(StorageError::Damaged { .. }) => {
-            let generation = crate::Gen::new(0).next();
-            return Ok(Head { generation, sealed: Some(name), ..Head::new(lost) });
-        }
-        Err(error) => return Err(error),
-    };
-    Ok(Head {
-        generation: old.head.generation.next(),
-        sealed: Some(name),
-        inbox: old.inbox,
-        ..old.head
-    })
 }
 
 /// Converts a line into the form of a view; `None` if it is an event that lacks a field.

@@ -1,0 +1,74 @@
+//! Logs without their head, or gone: the context keeps its id, others keep theirs, and each can be loaded.
+
+use ship_agent::{ContextOperation, Rules};
+
+use crate::damaged::{LIVE, flip, new};
+use crate::place::{Place, says};
+
+/// A chat in a context “Two”, which has left the context “One”.
+async fn in_the_second_context() -> Place {
+    let place = Place::ruled(Rules { keep_last_messages: 2, ..Rules::default() });
+    place.minds(|_| says("Aye."));
+    place.say("one alpha").await;
+    place.done(ContextOperation::Rename { title: "One".to_owned() }).await;
+    place.done(ContextOperation::New { title: Some("Two".to_owned()), reason: None }).await;
+    place.say("two beta").await;
+    place
+}
+
+/// Opens the chat again, as a new process does.
+fn again(place: &Place) -> Place {
+    let place = place.again();
+    place.minds(|_| says("Aye."));
+    place
+}
+
+/// Damages the head of the live log.
+fn injured(place: &Place) -> Place {
+    flip(place, LIVE, "\"event\":\"head\"");
+    again(place)
+}
+
+fn load(which: &str) -> ContextOperation {
+    ContextOperation::Load { which: which.to_owned() }
+}
+
+/// Loads each context by its title, and returns what was said in it.
+async fn said_in(place: &Place, titles: &[&str]) -> Vec<Vec<String>> {
+    let mut said = Vec::new();
+    for title in titles {
+        place.done(load(title)).await;
+        said.push(place.context().await);
+    }
+    said
+}
+
+#[tokio::test]
+async fn a_context_without_its_head_keeps_its_id_and_no_other_context_is_lost() {
+    let place = in_the_second_context().await;
+    let before = place.view().await.head;
+    let place = injured(&place);
+    let read = place.view().await.head;
+    assert_eq!((&read.context, &read.title), (&before.context, &before.title), "read only");
+    place.done(ContextOperation::New { title: Some("Three".to_owned()), reason: None }).await;
+    let titles: Vec<String> = place.archived().await.into_iter().map(|(_, title)| title).collect();
+    assert_eq!(titles, ["Two", "One"]);
+    assert_eq!(
+        said_in(&place, &["One", "Two"]).await,
+        [["user: one alpha", "assistant: Aye."], ["user: two beta", "assistant: Aye."]]
+    );
+    assert_eq!(place.view().await.head.context, before.context);
+}
+
+#[tokio::test]
+async fn an_undo_after_a_lost_head_takes_back_the_operation_and_not_the_repair() {
+    for operation in [new(), load("One"), ContextOperation::Fork { at: None, to: None }] {
+        let place = in_the_second_context().await;
+        place.done(operation.clone()).await;
+        place.say("gamma").await;
+        let place = injured(&place);
+        let line = place.done(ContextOperation::Undo).await;
+        assert!(line.starts_with("Now in “Two”."), "{operation:?}: {line}");
+        assert_eq!(place.context().await, ["user: two beta", "assistant: Aye."], "{operation:?}");
+    }
+}
