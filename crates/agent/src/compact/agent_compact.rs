@@ -91,7 +91,8 @@ impl Agent {
         chat: &ChatKey,
         wishes: Option<String>,
     ) -> Result<Option<Compaction>, RunError> {
-        let Some((work, so_far)) = self.work_at_rest(chat).await? else { return Ok(None) };
+        let Some(locked) = self.lock_repaired(chat).await? else { return Ok(None) };
+        let Some((work, so_far)) = work_at_rest(locked).await? else { return Ok(None) };
         let request = prepared(&work, so_far.as_ref()).await;
         let why = CompactionReason::Person { wishes };
         let making_room = Box::pin(make_room(&work, so_far.as_ref(), request, &why));
@@ -110,7 +111,8 @@ impl Agent {
         &self,
         chat: &ChatKey,
     ) -> Result<Option<CompactionPreview>, RunError> {
-        let Some((work, so_far)) = self.work_at_rest(chat).await? else { return Ok(None) };
+        let Some(locked) = self.lock_at_rest(chat).await? else { return Ok(None) };
+        let Some((work, so_far)) = work_at_rest(locked).await? else { return Ok(None) };
         let request = prepared(&work, so_far.as_ref()).await;
         let why = CompactionReason::Person { wishes: None };
         let plan = match plan(&work, &request, &why).await? {
@@ -137,31 +139,42 @@ impl Agent {
         }))
     }
 
-    /// Locks a chat in which nothing runs, and returns the message of an unfinished run.
-    pub(super) async fn work_at_rest(
-        &self,
-        key: &ChatKey,
-    ) -> Result<Option<(Arc<ActiveRun>, Option<UiMessage>)>, RunError> {
+    /// Locks a chat in which nothing runs; `None` if there is none.
+    async fn lock_at_rest(&self, key: &ChatKey) -> Result<Option<LockedChat>, RunError> {
         let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
         let lane = chat.lane("compact").await?;
-        let Some(view) = chat.log().view().await? else { return Ok(None) };
-        let about = chat.about().await?;
-        let engine = Arc::clone(&self.inner);
-        let written = Journal::read(&chat.runs().journal().await?);
-        // The ledger matters only when a run begins.
-        let (journal, so_far) = match recover(Some(&view), &[], written, |_| false, &*engine) {
-            Recovery::Parked(journal)
-            | Recovery::Continue(journal)
-            | Recovery::Settled(journal) => {
-                let so_far = journal.message.clone();
-                (journal, Some(so_far))
-            }
-            Recovery::Idle | Recovery::Deliver(_) | Recovery::RunPending => {
-                (Journal::of(RunStart::default()), None)
-            }
-        };
-        let locked = LockedChat { engine, chat, lane };
-        let work = ActiveRun::begin(locked, about, &view, &journal).await;
-        Ok(Some((Arc::new(work), so_far)))
+        Ok(Some(LockedChat { engine: Arc::clone(&self.inner), chat, lane }))
     }
+
+    /// Does the same, and repairs the chat, because a log without a head cannot be replaced.
+    pub(super) async fn lock_repaired(
+        &self,
+        key: &ChatKey,
+    ) -> Result<Option<LockedChat>, RunError> {
+        let Some(locked) = self.lock_at_rest(key).await? else { return Ok(None) };
+        self.inner.note_repairs(key, locked.chat.repair().await?);
+        Ok(Some(locked))
+    }
+}
+
+/// Returns a run at rest in a locked chat, and the message of an unfinished run.
+pub(super) async fn work_at_rest(
+    locked: LockedChat,
+) -> Result<Option<(Arc<ActiveRun>, Option<UiMessage>)>, RunError> {
+    let LockedChat { engine, chat, .. } = &locked;
+    let Some(view) = chat.log().view().await? else { return Ok(None) };
+    let about = chat.about().await?;
+    let written = Journal::read(&chat.runs().journal().await?);
+    // The ledger matters only when a run begins.
+    let (journal, so_far) = match recover(Some(&view), &[], written, |_| false, &**engine) {
+        Recovery::Parked(journal) | Recovery::Continue(journal) | Recovery::Settled(journal) => {
+            let so_far = journal.message.clone();
+            (journal, Some(so_far))
+        }
+        Recovery::Idle | Recovery::Deliver(_) | Recovery::RunPending => {
+            (Journal::of(RunStart::default()), None)
+        }
+    };
+    let work = ActiveRun::begin(locked, about, &view, &journal).await;
+    Ok(Some((Arc::new(work), so_far)))
 }

@@ -10,6 +10,7 @@ use ship_store::{
     ReadError, Rotation, Seq, View,
 };
 
+use super::agent_compact::work_at_rest;
 use super::meta_file;
 use crate::chat::{COMPACTED, CompactionState, PRUNED, UNDO, folded, pruned_by_head, sealed_by};
 use crate::engine::{ActiveRun, Agent};
@@ -35,7 +36,10 @@ impl Agent {
     /// # Errors
     /// Fails if another process runs the chat, or if it cannot be read or written.
     pub async fn undo_compaction(&self, chat: &ChatKey) -> Result<CompactionUndo, RunError> {
-        let Some((work, _)) = self.work_at_rest(chat).await? else {
+        let Some(locked) = self.lock_repaired(chat).await? else {
+            return Ok(CompactionUndo::Nothing);
+        };
+        let Some((work, _)) = work_at_rest(locked).await? else {
             return Ok(CompactionUndo::Nothing);
         };
         let Some(view) = work.locked.chat.log().view().await? else {

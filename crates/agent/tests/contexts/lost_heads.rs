@@ -3,7 +3,7 @@
 use ship_agent::{ContextOperation, Rules};
 
 use crate::damaged::{LIVE, flip, new};
-use crate::place::{Place, says};
+use crate::place::{Place, chat, says};
 
 /// A chat in a context “Two”, which has left the context “One”.
 async fn in_the_second_context() -> Place {
@@ -71,4 +71,20 @@ async fn an_undo_after_a_lost_head_takes_back_the_operation_and_not_the_repair()
         assert!(line.starts_with("Now in “Two”."), "{operation:?}: {line}");
         assert_eq!(place.context().await, ["user: two beta", "assistant: Aye."], "{operation:?}");
     }
+}
+
+#[tokio::test]
+async fn a_compaction_and_its_undo_heal_a_lost_head_as_other_operations_do() {
+    let place = in_the_second_context().await;
+    for text in ["which boat?", "which port?"] {
+        place.say(&format!("{text} {}", "The tide is low and the wind is fair. ".repeat(40))).await;
+    }
+    let before = place.view().await.head.context;
+    let place = injured(&place);
+    let compacted = place.agent.compact(&chat(), None).await.unwrap();
+    assert!(compacted.is_some(), "something is left out");
+    let place = injured(&place);
+    let undone = place.agent.undo_compaction(&chat()).await.unwrap();
+    assert_eq!(undone, ship_agent::CompactionUndo::Messages(4));
+    assert_eq!(place.view().await.head.context, before);
 }
