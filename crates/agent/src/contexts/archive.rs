@@ -65,11 +65,11 @@ impl<'a> ContextArchive<'a> {
         let index = known
             .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))
             .and_then(|state| Index::read(&state.value));
-        match (index, newest) {
-            (Some(index), _) => Ok(Self { agent, chat, index }),
-            // No operation was ever published, so nothing was archived.
-            (None, None) => Ok(Self { agent, chat, index: Index::default() }),
-            (None, Some(_)) => Self::rebuild(agent, chat, view).await,
+        match index {
+            Some(index) => Ok(Self { agent, chat, index }),
+            // In the first log of a chat, no context was left.
+            None if view.head.sealed.is_none() => Ok(Self { agent, chat, index: Index::default() }),
+            None => Self::rebuild(agent, chat, view).await,
         }
     }
 
@@ -95,16 +95,20 @@ impl<'a> ContextArchive<'a> {
             }
             before = page.last().map(|log| log.name.clone());
         }
-        shelf.tidy().await?;
+        shelf.tidy(&view.head.context).await?;
         shelf.write(view.position, view.crc).await?;
         Ok(shelf)
     }
 
-    /// Removes the files of contexts that are not archived; a process that was killed may have left them.
-    async fn tidy(&self) -> Result<(), RunError> {
-        for context in self.chat.derived().archived_contexts().await? {
-            if !self.has(&context) {
-                self.chat.derived().remove(Derived::Context(context)).await?;
+    /// Removes the snapshot of the active context, which a process that was killed may have left. The snapshot of a
+    /// context that no log has is set aside.
+    async fn tidy(&self, active: &ContextId) -> Result<(), RunError> {
+        let derived = self.chat.derived();
+        for context in derived.archived_contexts().await? {
+            match self.has(&context) {
+                true => {}
+                false if context == *active => derived.remove(Derived::Context(context)).await?,
+                false => derived.set_aside(Derived::Context(context)).await?,
             }
         }
         Ok(())
@@ -193,10 +197,22 @@ impl<'a> ContextArchive<'a> {
         }
     }
 
-    /// Removes a context from the archive, because it is active now.
-    pub(super) async fn take(&mut self, context: &ContextId) -> Result<(), RunError> {
+    /// Removes a context from the archive, because it is active now. `source` is the end of the log that its lines come
+    /// from. A snapshot of a longer log tells what the log has lost, and is set aside.
+    pub(super) async fn take(
+        &mut self,
+        context: &ContextId,
+        source: Option<(Position, u32)>,
+    ) -> Result<(), RunError> {
         self.index.remove(context);
-        Ok(self.chat.derived().remove(Derived::Context(context.clone())).await?)
+        let (derived, which) = (self.chat.derived(), Derived::Context(context.clone()));
+        let snapshot = derived.read(which.clone()).await?;
+        let has_more = snapshot.is_some_and(|state| Some((state.position, state.crc)) != source);
+        match has_more {
+            true => derived.set_aside(which).await?,
+            false => derived.remove(which).await?,
+        }
+        Ok(())
     }
 
     /// Writes the index, which is complete up to this position.

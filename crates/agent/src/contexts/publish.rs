@@ -31,6 +31,7 @@ impl OperationInProgress<'_> {
         let (agent, chat) = (&**engine, &**chat);
         let (view, now) = (self.view, agent.clock.now());
         let mut shelf = ContextArchive::open(agent, chat, view).await?;
+        let source = target.source;
         let reason = match wanted {
             ContextOperation::New { reason, .. } => {
                 reason.as_deref().filter(|it| !it.trim().is_empty())
@@ -58,7 +59,7 @@ impl OperationInProgress<'_> {
         if let Some(sealed) = &rotated.sealed {
             snapshot = snapshot.sealed_as(sealed);
         }
-        shelf.take(&now_active.head.context).await?;
+        shelf.take(&now_active.head.context, source).await?;
         if is_kept {
             shelf.keep(&snapshot, view).await?;
         }

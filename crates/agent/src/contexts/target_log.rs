@@ -5,7 +5,9 @@ use std::sync::Arc;
 use ship_context::contexts::{clean_title, is_reference};
 use ship_message::Role;
 use ship_message::json::{Json, Object};
-use ship_store::{ContextBody, ContextId, ContextLine, Head, LogPiece, SealedName, Seq, View};
+use ship_store::{
+    ContextBody, ContextId, ContextLine, Head, LogPiece, Position, SealedName, Seq, View,
+};
 
 use super::archive::ContextArchive;
 use super::log_place::LogPlace;
@@ -23,6 +25,8 @@ pub(super) struct TargetLog {
     pub(super) pieces: Vec<LogPiece>,
     /// The number of messages in the pieces.
     pub(super) messages: u64,
+    /// The end of the log with these lines; `None` if something of it is missing or cannot be read.
+    pub(super) source: Option<(Position, u32)>,
     /// Whether the context that is left has nothing worth archiving.
     pub(super) drops_left: bool,
 }
@@ -43,7 +47,7 @@ impl TargetLog {
             None => LogPiece::Keep(first, last),
         };
         let pieces = spans(lines, &stays).into_iter().map(piece).collect();
-        Self { head, pieces, messages, drops_left: false }
+        Self { head, pieces, messages, source: None, drops_left: false }
     }
 }
 
@@ -91,7 +95,7 @@ impl OperationInProgress<'_> {
         head.carry = loaded_skills::carried(loaded.iter().map(String::as_str));
         self.carry_on(&mut head);
         Activation::carry(&mut head, by, self.locked.engine.clock.now());
-        Ok(TargetLog { head, pieces: Vec::new(), messages: 0, drops_left: false })
+        Ok(TargetLog { head, pieces: Vec::new(), messages: 0, source: None, drops_left: false })
     }
 
     /// Carries over the data that all contexts of the chat share: the calibration of token counts, and the salt
@@ -127,7 +131,8 @@ impl OperationInProgress<'_> {
             // The context keeps the title under which it was listed.
             head.carry.set(MADE_TITLE, snapshot.title());
         }
-        Ok(Ok(TargetLog::of(head, &view.lines, stays, Some(&log))))
+        let target = TargetLog::of(head, &view.lines, stays, Some(&log));
+        Ok(Ok(TargetLog { source: end_of(&view), ..target }))
     }
 
     /// Makes a copy of this context, or of its beginning up to a place, under a new id.
@@ -224,7 +229,8 @@ impl OperationInProgress<'_> {
         }
         self.carry_on(&mut head);
         let target = TargetLog::of(head, &before.lines, |_| true, Some(&log));
-        Ok(Ok(TargetLog { drops_left: self.is_untouched(operation), ..target }))
+        let drops_left = self.is_untouched(operation);
+        Ok(Ok(TargetLog { source: end_of(&before), drops_left, ..target }))
     }
 
     /// Whether an operation has made this context and nothing was said in it since.
@@ -237,6 +243,11 @@ impl OperationInProgress<'_> {
         let is_first = number("gen") == Some(self.view.head.generation.get());
         made && is_first && number("messages") == Some(self.view.messages().count() as u64)
     }
+}
+
+/// Returns the end of a log of which every line can be read.
+fn end_of(view: &View) -> Option<(Position, u32)> {
+    view.problems.is_empty().then_some((view.position, view.crc))
 }
 
 /// Joins the lines that stay into as few ranges as possible.

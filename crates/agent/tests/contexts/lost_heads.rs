@@ -1,8 +1,9 @@
 //! Logs without their head, or gone: the context keeps its id, others keep theirs, and each can be loaded.
 
 use ship_agent::{ContextOperation, Rules};
+use ship_store::disk::Disk;
 
-use crate::damaged::{LIVE, flip, new};
+use crate::damaged::{ARCHIVE, LIVE, flip, new, path, replace};
 use crate::place::{Place, chat, says};
 
 /// A chat in a context “Two”, which has left the context “One”.
@@ -87,4 +88,41 @@ async fn a_compaction_and_its_undo_heal_a_lost_head_as_other_operations_do() {
     let undone = place.agent.undo_compaction(&chat()).await.unwrap();
     assert_eq!(undone, ship_agent::CompactionUndo::Messages(4));
     assert_eq!(place.view().await.head.context, before);
+}
+
+#[tokio::test]
+async fn after_the_live_log_is_lost_every_context_with_a_sealed_log_can_be_loaded() {
+    let place = in_the_second_context().await;
+    place.done(load("One")).await;
+    place.disk.memory().remove(&path(&place, LIVE)).unwrap();
+    let place = again(&place);
+    place.say("three").await;
+    assert_eq!(place.view().await.head.title.as_deref(), Some("Two"), "the newest sealed log");
+    assert_eq!(said_in(&place, &["One"]).await, [["user: one alpha", "assistant: Aye."]]);
+    let archived = place.archived().await;
+    assert_eq!(archived.len(), 1, "{archived:?}");
+}
+
+#[tokio::test]
+async fn a_snapshot_that_tells_more_than_its_log_is_set_aside_and_not_removed() {
+    for operation in [load("One"), ContextOperation::Undo] {
+        let place = Place::new();
+        place.minds(|_| says("Aye."));
+        place.say("one alpha").await;
+        place.say("one omega").await;
+        place.done(ContextOperation::Rename { title: "One".to_owned() }).await;
+        place.done(new()).await;
+        let log = path(&place, ARCHIVE);
+        let bytes = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+        let omega = bytes.windows(9).position(|found| found == b"one omega").unwrap();
+        let cut = bytes[..omega].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        replace(&place, &log, &bytes[..cut]);
+        let place = again(&place);
+        place.done(operation.clone()).await;
+        assert_eq!(place.context().await, ["user: one alpha", "assistant: Aye."]);
+        let aside = path(&place, "quarantine/archive-c_");
+        let aside = place.disk.memory().contents().remove(&aside).unwrap().unwrap();
+        let aside = String::from_utf8(aside).unwrap();
+        assert!(aside.contains("one omega"), "{operation:?}: {aside}");
+    }
 }

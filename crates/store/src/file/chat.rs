@@ -66,7 +66,7 @@ impl Paths {
         }
     }
 
-    fn derived(&self, which: &Derived) -> PathBuf {
+    pub(super) fn derived(&self, which: &Derived) -> PathBuf {
         match which {
             Derived::Meta => self.messages.join("meta.json"),
             Derived::ContextIndex => self.chat.join("contexts/index.json"),
@@ -597,6 +597,14 @@ impl ChatFiles {
         let path = self.paths.derived(which);
         self.env.remove(&path)?;
         self.env.sync_folder(path.parent().unwrap_or(Path::new("")))
+    }
+
+    pub(crate) fn set_derived_aside(&self, which: &Derived) -> Result<(), StorageError> {
+        let path = self.paths.derived(which);
+        if let Some((_, bytes)) = self.env.read(&path)? {
+            quarantine::keep(&self.env, &self.paths.quarantine, &path, 0, &bytes)?;
+        }
+        self.remove_derived(which)
     }
 
     pub(crate) fn archived_contexts(&self) -> Result<Vec<ContextId>, ReadError> {

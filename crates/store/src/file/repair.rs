@@ -10,7 +10,7 @@ use super::right::HeldRight;
 use super::rotate::{self, sealed_path};
 use super::{journal, verify};
 use crate::scan::scan;
-use crate::{SealedName, StorageError, StorageProblem, StorageProblemKind};
+use crate::{Derived, SealedName, StorageError, StorageProblem, StorageProblemKind};
 
 impl ChatFiles {
     /// Brings every log up to date: cuts torn tails, recreates lost files, and removes leftovers.
@@ -104,6 +104,8 @@ impl ChatFiles {
         };
         let (writing, aside) = (self.context.replacing(right)?, &self.paths.quarantine);
         rotate::begin_again(&self.env, writing, &self.key, archive, name, aside)?;
+        // The list of contexts was made when another one was active.
+        self.env.remove(&self.paths.derived(&Derived::ContextIndex))?;
         self.note_new_log(live, loss);
         Ok(())
     }

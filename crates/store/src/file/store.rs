@@ -447,6 +447,10 @@ impl DerivedFiles for FileChat {
         self.run(move |chat| chat.remove_derived(&which))
     }
 
+    fn set_aside(&self, which: Derived) -> StoreFuture<'_, (), StorageError> {
+        self.run(move |chat| chat.set_derived_aside(&which))
+    }
+
     fn archived_contexts(&self) -> StoreFuture<'_, Vec<ContextId>, ReadError> {
         self.run(ChatFiles::archived_contexts)
     }
