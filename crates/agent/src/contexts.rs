@@ -10,6 +10,7 @@
 //! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
 //!   `undo_in_place` undoes operations that did not leave the context.
 //! - `tool_calls` answers a model's calls, `queued_operation` performs a person's operation in a chat at rest.
+//! - `restored_log` gives a log that was replaced by an older copy a context of its own.
 //! - `talk_before_first` is the beginning of a chat's first context.
 
 mod archive;
@@ -21,6 +22,7 @@ mod publish;
 mod queued_operation;
 mod recall;
 mod rename_and_checkpoint;
+mod restored_log;
 mod talk_before_first;
 mod target_log;
 mod tool_calls;
@@ -28,10 +30,10 @@ mod undo_in_place;
 
 pub use list::ContextList;
 
-pub(crate) use archive::ContextArchive;
 pub(crate) use list::began;
 pub(crate) use operate::{is_refused, operate, operate_asked};
 pub(crate) use queued_operation::{operate_at_rest, tell};
+pub(crate) use restored_log::separate_restored_log;
 pub(crate) use talk_before_first::said_before;
 pub(crate) use tool_calls::answer_call;
 pub(crate) use undo_in_place::undo_stays;

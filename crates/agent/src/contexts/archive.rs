@@ -234,6 +234,18 @@ impl<'a> ContextArchive<'a> {
         Ok(state.and_then(|state| Snapshot::read(state.value)))
     }
 
+    /// Returns the snapshot of the active context, if it is archived with lines that the live log does not have.
+    pub(super) async fn later_snapshot(&self, view: &View) -> Result<Option<Snapshot>, RunError> {
+        let context = &view.head.context;
+        if !self.has(context) {
+            return Ok(None);
+        }
+        let is_later = |snapshot: &Snapshot| {
+            snapshot.sealed().is_some_and(|log| log.range().1 >= view.position.seq)
+        };
+        Ok(self.read(context).await?.filter(is_later))
+    }
+
     /// Finds the context with this id or these words. Returns the possible ones if no single one matches.
     pub(crate) async fn find(
         &self,

@@ -3,7 +3,7 @@
 use ship_store::{Chat, Lane};
 
 use crate::compact::finish_purge;
-use crate::contexts::ContextArchive;
+use crate::contexts::separate_restored_log;
 use crate::engine::Engine;
 use crate::error::RunError;
 
@@ -20,9 +20,9 @@ impl Engine {
             return Ok(());
         }
         self.note_repairs(chat.key(), chat.repair().await?);
-        // Opening the archive writes missing files about archived contexts again.
+        // This opens the archive, which writes missing files about archived contexts again.
         if let Some(view) = chat.log().view().await? {
-            ContextArchive::open(self, chat, &view).await?;
+            separate_restored_log(self, chat, lane, &view).await?;
         }
         finish_purge(chat, lane).await
     }

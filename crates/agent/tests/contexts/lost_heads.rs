@@ -126,3 +126,25 @@ async fn a_snapshot_that_tells_more_than_its_log_is_set_aside_and_not_removed() 
         assert!(aside.contains("one omega"), "{operation:?}: {aside}");
     }
 }
+
+#[tokio::test]
+async fn an_older_copy_of_the_live_log_takes_nothing_from_the_context_that_was_left_later() {
+    let place = Place::new();
+    place.minds(|_| says("Aye."));
+    place.say("one alpha").await;
+    let log = path(&place, LIVE);
+    let older = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+    place.say("one omega").await;
+    let one = place.view().await.head.context;
+    place.done(new()).await;
+    place.say("two beta").await;
+    replace(&place, &log, &older);
+    let place = again(&place);
+    place.done(new()).await;
+    assert_eq!(place.archived().await.len(), 2);
+    place.done(load(one.as_str())).await;
+    assert_eq!(
+        place.context().await,
+        ["user: one alpha", "assistant: Aye.", "user: one omega", "assistant: Aye."]
+    );
+}

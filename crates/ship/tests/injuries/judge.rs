@@ -7,6 +7,7 @@ use ship_testkit::random::Random;
 
 use crate::chat::Base;
 use crate::injury::Injury;
+use crate::listed::Listed;
 use crate::project::{Project, Ran};
 use crate::readable::{self, CHAT, Messages};
 use crate::told::{Told, told};
@@ -67,20 +68,20 @@ pub(crate) fn judge(case: &Case<'_>, seed: u64) -> Vec<String> {
     let told = told(&project, &case.file, &case.injury, &before);
     let readable = readable::messages(&project);
     let history = history(&project);
+    let mut random = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(case.number));
+    let listed = Listed::look(&project, &case.file, &mut random);
     let mut judging = Judging {
         project,
         told,
         readable,
         history,
+        listed,
         wrong: Vec::new(),
         refused: Vec::new(),
         questions: 0,
         commands: Vec::new(),
     };
-    judging.before_repair(
-        &case.file,
-        &mut Random::new(seed.wrapping_mul(1_000_003).wrapping_add(case.number)),
-    );
+    judging.before_repair(&case.file, &mut random);
     judging.repair();
     judging.after_repair();
     if !judging.wrong.is_empty() {
@@ -95,6 +96,7 @@ struct Judging {
     /// What could be read right after the injury, and what was shown of it.
     readable: Messages,
     history: Option<BTreeSet<String>>,
+    listed: Option<Listed>,
     wrong: Vec<String>,
     /// Commands that were refused for the injury.
     refused: Vec<&'static [&'static str]>,
@@ -156,6 +158,8 @@ impl Judging {
                 self.wrong.push(format!("`ship history` does not show any more: {lost:?}"));
             }
         }
+        let listed = self.listed.as_ref().map(|listed| listed.check(&self.project));
+        self.wrong.extend(listed.unwrap_or_default());
     }
 
     /// Runs a command and says if it did not end as it should.

@@ -2,7 +2,7 @@
 //!
 //! A chat that has been through everything is made once. Each case copies it, injures one file and runs commands:
 //! each of them ends in time with an answer or a remedy that works, a new message gets its own answer, nothing that
-//! could be read is lost, and `ship verify` tells what is wrong until `ship repair` was run. `./check` takes a sample;
+//! could be read is lost, every context can be listed and loaded, and `ship verify` tells what is wrong until `ship repair` was run. `./check` takes a sample;
 //! `./soak` sets `INJURY_CASES` to 0, for all. `INJURY_SEED` gives other commands, and `INJURY_ONLY` takes the cases whose
 //! names contain it.
 
@@ -11,6 +11,7 @@
 mod chat;
 mod injury;
 mod judge;
+mod listed;
 mod project;
 mod readable;
 mod told;

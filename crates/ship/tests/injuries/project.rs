@@ -200,7 +200,7 @@ impl Refusal {
     pub(crate) fn is_ordinary(&self) -> bool {
         let names_a_file = ["damage", ".jsonl", ".json", "sealed", "cannot be read"];
         let names_none = !names_a_file.iter().any(|word| self.message.contains(word));
-        let is_gone = self.message.contains("restore it from a copy, or go on without it");
+        let is_gone = self.hint.contains("restore it from a copy, or go on without it");
         self.code == "purged" || (self.code == "not_done" && (names_none || is_gone))
     }
 }
