@@ -87,6 +87,11 @@ pub trait Lane: Send + Sync {
     /// Seals the context log and puts a new one in its place.
     fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError>;
 
+    /// Checks that the context log can be sealed, for callers that pay for what a rotation is made of. Changes nothing.
+    fn check_seal(&self) -> StoreFuture<'_, (), RotateError> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Removes the lines of a sealed log for good, on behalf of `by`. Its name, its head and a record of the purge
     /// stay, and so do blobs. A log that was purged before is not changed.
     fn purge(&self, log: &SealedName, by: &str) -> StoreFuture<'_, Purged, PurgeError>;

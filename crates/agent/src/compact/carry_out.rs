@@ -40,6 +40,8 @@ impl CompactionPlan {
                 false => self.prune(work, before).await,
             };
         }
+        // Without this, a summary would be paid again and again on a disk that takes no sealed log.
+        work.locked.lane.check_seal().await?;
         tell(work, &cut);
         let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
         let wishes = match why {

@@ -6,6 +6,7 @@ use ship_agent::{Outcome, Rules};
 use ship_testkit::sim::SimDisk;
 
 use crate::local::Setup;
+use crate::world::chat;
 
 const EPERM: i32 = 1;
 
@@ -27,6 +28,17 @@ async fn a_context_that_cannot_be_sealed_is_sent_whole_while_it_fits_the_window(
         assert_eq!(local.say("and then?").await, Some(Outcome::Done));
         assert_eq!(local.ids().await.len(), 20 + 4);
     }
+}
+
+#[tokio::test]
+async fn no_summary_is_paid_for_a_context_that_cannot_be_sealed() {
+    let setup = unsealable(None).await;
+    let local = setup.local();
+    for question in ["and now?", "and then?"] {
+        assert_eq!(local.say(question).await, Some(Outcome::Done));
+    }
+    assert!(local.agent.compact(&chat(), None).await.is_err());
+    assert_eq!(setup.model.summaries(), 0);
 }
 
 #[tokio::test]

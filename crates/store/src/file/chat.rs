@@ -28,8 +28,8 @@ use crate::name::folder_name;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
     FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
-    OpenError, Position, ReadError, RefusedInput, Right, RotateError, Rotated, Rotation, Seq,
-    StorageError, StorageProblem, Synced, View,
+    OpenError, Position, ReadError, RefusedInput, Right, RotateError, Rotated, Rotation,
+    SealedName, Seq, StorageError, StorageProblem, Synced, View,
 };
 
 /// The folders of a chat, below its own.
@@ -421,6 +421,16 @@ impl ChatFiles {
         self.seen.forget();
         self.link_active();
         Ok(Rotated { damage, ..rotated })
+    }
+
+    /// Checks that the context log can be sealed. Changes nothing.
+    pub(crate) fn check_seal(&self) -> Result<(), StorageError> {
+        let right = self.right("check_seal")?;
+        let writing = self.context.writing(&right)?;
+        let Some(known) = writing.known() else { return Ok(()) };
+        let range = (Seq::new(known.first_seq), Seq::new(known.last_seq));
+        let name = SealedName::new(self.env.options.now(), range.0, range.1);
+        writing.check_seal(&rotate::sealed_path(&self.paths.archive, &name))
     }
 
     /// For people and scripts; nothing of ours reads it. Fails where it is there already.

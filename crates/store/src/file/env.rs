@@ -151,7 +151,7 @@ impl Env {
 pub(crate) const UNFINISHED: &str = ".tmp";
 
 /// Returns the name under which a file is written before it gets its own.
-fn aside(path: &Path) -> PathBuf {
+pub(crate) fn aside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(UNFINISHED);
     name.into()

@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use super::env::{Env, UNFINISHED, read_from, write_all};
+use super::env::{Env, UNFINISHED, aside, read_from, write_all};
 use super::log_reading::{check_head, problems};
 use super::outlines::outlines;
 use super::quarantine;
@@ -520,12 +520,44 @@ impl<F: Fold> Writing<'_, F> {
         if !means_no_links(&error) {
             return Err(StorageError::io("seal as", sealed, error));
         }
-        self.copy(file, sealed).map_err(|copying| StorageError::CannotSeal {
+        self.copy(file, sealed).map_err(|copying| self.cannot_seal(sealed, &error, &copying))
+    }
+
+    fn cannot_seal(
+        &self,
+        sealed: &Path,
+        linking: &std::io::Error,
+        copying: &StorageError,
+    ) -> StorageError {
+        StorageError::CannotSeal {
             path: self.log.path.clone(),
             sealed: sealed.to_owned(),
-            linking: error.to_string(),
+            linking: linking.to_string(),
             copying: copying.to_string(),
-        })
+        }
+    }
+
+    /// Checks that the file can get a second name or a copy. The one that it gets for that ends like an unfinished
+    /// file and is removed again.
+    pub(crate) fn check_seal(&self, sealed: &Path) -> Result<(), StorageError> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let (env, trial) = (&self.log.env, aside(sealed));
+        env.remove(&trial)?;
+        match env.disk.link(&self.log.path, &trial) {
+            Ok(()) => {}
+            Err(error) if means_no_links(&error) => {
+                let bytes = self.whole(&**file)?;
+                let copied = env.write_aside(sealed, &bytes);
+                copied.map_err(|copying| self.cannot_seal(sealed, &error, &copying))?;
+            }
+            Err(error) => return Err(StorageError::io("seal as", sealed, error)),
+        }
+        env.remove(&trial)
+    }
+
+    fn whole(&self, file: &dyn DiskFile) -> Result<Vec<u8>, StorageError> {
+        let len = file.look().map_err(self.log.failed("look at"))?.len;
+        read_from(file, 0, len).map_err(self.log.failed("read"))
     }
 
     fn copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
@@ -535,9 +567,7 @@ impl<F: Fold> Writing<'_, F> {
             let exists = std::io::ErrorKind::AlreadyExists.into();
             return Err(StorageError::io("seal as", sealed, exists));
         }
-        let len = file.look().map_err(self.log.failed("look at"))?.len;
-        let bytes = read_from(file, 0, len).map_err(self.log.failed("read"))?;
-        env.replace(sealed, &bytes)?;
+        env.replace(sealed, &self.whole(file)?)?;
         self.put_away_earlier_copies(sealed)
     }
 

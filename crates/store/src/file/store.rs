@@ -489,6 +489,10 @@ impl Lane for FileLane {
         self.run(move |chat| chat.rotate(rotation, &|other| store.existing(other)))
     }
 
+    fn check_seal(&self) -> StoreFuture<'_, (), RotateError> {
+        self.run(|chat| Ok(chat.check_seal()?))
+    }
+
     fn purge(&self, log: &SealedName, by: &str) -> StoreFuture<'_, Purged, PurgeError> {
         let (log, by) = (log.clone(), by.to_owned());
         self.run(move |chat| chat.purge(&log, &by))

@@ -94,3 +94,31 @@ fn a_disk_that_takes_neither_links_nor_copies_refuses_a_rotation_before_anything
         assert_eq!(ids(&*begun.chat).await, ["m1", "m2"]);
     });
 }
+
+#[test]
+fn whether_a_log_can_be_sealed_is_known_before_and_nothing_changes() {
+    let refusals: [fn(&SimDisk); 3] = [
+        |_| {},
+        |disk| disk.refuse_links(EPERM),
+        |disk| {
+            disk.refuse_links(EPERM);
+            disk.close_folder(Path::new(ARCHIVE), EPERM);
+        },
+    ];
+    for (refuse, can_be_sealed) in refusals.into_iter().zip([true, true, false]) {
+        let disk = SimDisk::new();
+        block_on(async {
+            let mut begun = Begun::new(&store_on(disk.clone()), "a").await;
+            begun.say("m1").await;
+            refuse(&disk);
+            let before = disk.memory().contents();
+            let checked = begun.lane.check_seal().await;
+            let is_refused = |error: &RotateError| {
+                matches!(error, RotateError::Storage(StorageError::CannotSeal { .. }))
+            };
+            assert_eq!(checked.is_ok(), can_be_sealed, "{checked:?}");
+            assert!(checked.err().iter().all(is_refused));
+            assert!(disk.memory().contents() == before, "nothing is left behind");
+        });
+    }
+}
