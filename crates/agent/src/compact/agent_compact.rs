@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use ship_context::compact::{CompactionMethod, Cut};
+use ship_context::compact::CompactionMethod;
 use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
 use super::make_room::{CompactionOutcome, CompactionReason, make_room, prepared};
-use super::plan::{PlanResult, plan};
+use super::plan::{CompactionStep, PlanResult, plan};
 use crate::engine::{ActiveRun, Agent, CompactionTrigger, LockedChat};
 use crate::error::RunError;
 
@@ -121,21 +121,20 @@ impl Agent {
             PlanResult::No(sentence) => return Err(RunError::NoRoom(sentence)),
         };
         let is_full = work.log_is_full().await;
-        let prunes = !is_full && plan.is_pruning_enough();
-        let mut cut = plan.cut_for(&work.locked.engine.rules, is_full);
-        if !plan.is_worth(&cut) {
-            cut =
-                Cut { older: Vec::new(), kept: (0..plan.said.len()).collect(), is_smaller: false };
-        }
+        let (messages, outputs) = match plan.method(&work.locked.engine.rules, is_full, &why) {
+            CompactionStep::Nothing => (0, 0),
+            CompactionStep::Prune => (0, plan.pruned.len()),
+            CompactionStep::Summarise(cut) => (cut.older.len(), 0),
+        };
         Ok(Some(CompactionPreview {
             tokens_now: plan.load.total(),
             floor: plan.goal.floor,
             // A person that has undone a compaction has postponed the next one.
             trigger: work.locked.engine.trigger(plan.carried.raised, request.pieces()),
             target: plan.goal.target,
-            messages: if prunes { 0 } else { cut.older.len() },
-            kept: if prunes { plan.said.len() } else { cut.kept.len() },
-            outputs: if prunes { plan.pruned.len() } else { 0 },
+            messages,
+            kept: plan.said.len() - messages,
+            outputs,
         }))
     }
 

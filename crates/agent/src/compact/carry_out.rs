@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ship_context::compact::{
-    CompactionMethod, Cut, Summary, apart_from_summary, open_request_text, summary_message,
-    transcript,
+    CompactionMethod, Cut, Summary, apart_from_summary, extract, open_request_text,
+    summary_message, transcript,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -12,7 +12,7 @@ use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq,
 
 use super::agent_compact::Compaction;
 use super::make_room::{CompactionOutcome, CompactionReason};
-use super::plan::CompactionPlan;
+use super::plan::{CompactionPlan, CompactionStep, half_of};
 use super::summarise::{SummaryResult, SummarySource, summarise};
 use super::{meta_file, purge_originals};
 use crate::chat::{COMPACTED, PRUNED, SEALED_GENERATION, WARNED, carry_last_operation, folded};
@@ -30,20 +30,15 @@ impl CompactionPlan {
     ) -> Result<CompactionOutcome, RunError> {
         let before = self.load.total();
         let is_full = work.log_is_full().await;
-        if !is_full && self.is_pruning_enough() {
-            return self.prune(work, before).await;
-        }
-        let cut = self.cut_for(&work.locked.engine.rules, is_full);
-        if !self.is_worth(&cut) {
-            return match self.pruned.is_empty() {
-                true => Ok(CompactionOutcome::Enough(before)),
-                false => self.prune(work, before).await,
-            };
-        }
+        let cut = match self.method(&work.locked.engine.rules, is_full, why) {
+            CompactionStep::Nothing => return Ok(CompactionOutcome::Enough(before)),
+            CompactionStep::Prune => return self.prune(work, before).await,
+            CompactionStep::Summarise(cut) => cut,
+        };
         // Without this, a summary would be paid again and again on a disk that takes no sealed log.
         work.locked.lane.check_seal().await?;
         tell(work, &cut);
-        let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
+        let older = self.messages_at(&cut.older);
         let wishes = match why {
             CompactionReason::Person { wishes } => wishes.as_deref(),
             CompactionReason::Trigger | CompactionReason::Overflow { .. } => None,
@@ -84,36 +79,26 @@ impl CompactionPlan {
         is_asked: bool,
     ) -> Result<CompactionOutcome, RunError> {
         let scales = &work.locked.engine.scales;
-        let count = |text: &str| scales.count(text);
-        let older: Vec<&UiMessage> = cut.older.iter().map(|at| &*self.said[*at]).collect();
-        let open = self.said.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
-        let open = open_request_text(open.map(|(message, _)| &**message));
-        let (previous, others) = apart_from_summary(&older);
-        let source = others.iter().map(|message| transcript(message));
-        let summary = Summary::new(summed.prose, source, previous.as_deref(), open);
-        let text = summary.text(self.goal.summary_room(), &count);
-        let now = work.locked.engine.clock.now();
-        let id = format!("s_{:016x}", work.locked.engine.ids.next());
-        let message = summary_message(id, text, &older, now);
-        let kept: u64 = cut.kept.iter().map(|at| self.weights[*at]).sum();
-        // The load also has the run's own message, behind those of the context.
-        let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
-        let rung = match (summed.rung, cut.is_smaller) {
+        let mut message = self.summary(work, &cut, summed.prose, self.goal.summary_room());
+        let mut rung = match (summed.rung, cut.is_smaller) {
             (CompactionMethod::Summary, true) => CompactionMethod::SmallerTail,
             (rung, _) => rung,
         };
+        // The load also has the run's own message, behind those of the context.
+        let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
+        let others = self.load.fixed + so_far + self.tokens_of(&cut.kept);
+        if is_asked && others + scales.message(&message) >= before {
+            message = self.short_extract(work, &cut);
+            rung = CompactionMethod::Extract;
+        }
         let mut compacted = Compaction {
             rung,
             tokens_before: before,
-            tokens_after: self.load.fixed + so_far + kept + scales.message(&message),
-            messages: older.len(),
+            tokens_after: others + scales.message(&message),
+            messages: cut.older.len(),
             outputs: 0,
             purged: false,
         };
-        // A person that asks for room wants some: a few short messages take less than any summary of them.
-        if is_asked && compacted.tokens_after >= before {
-            return Ok(CompactionOutcome::Enough(before));
-        }
         let warned = self.warned_with(work);
         let mut carried = self.carried;
         carried.warned = warned;
@@ -154,6 +139,35 @@ impl CompactionPlan {
 }
 
 impl CompactionPlan {
+    /// Makes the message of a summary: its prose, and what else fits the room.
+    fn summary(&self, work: &ActiveRun, cut: &Cut, prose: String, room: u64) -> UiMessage {
+        let engine = &work.locked.engine;
+        let older = self.messages_at(&cut.older);
+        let open = self.said.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
+        let open = open_request_text(open.map(|(message, _)| &**message));
+        let (previous, others) = apart_from_summary(&older);
+        let source = others.iter().map(|message| transcript(message));
+        let summary = Summary::new(prose, source, previous.as_deref(), open);
+        let text = summary.text(room, &|text| engine.scales.count(text));
+        let id = format!("s_{:016x}", engine.ids.next());
+        summary_message(id, text, &older, engine.clock.now())
+    }
+
+    /// Makes an extract that takes half of the tokens of its messages. A person that asks for room gets some, as the
+    /// preview says, even if the summary is as long as the messages.
+    fn short_extract(&self, work: &ActiveRun, cut: &Cut) -> UiMessage {
+        let room = half_of(self.tokens_of(&cut.older)).min(self.goal.summary_room());
+        let older = self.messages_at(&cut.older);
+        let (previous, others) = apart_from_summary(&older);
+        let count = |text: &str| work.locked.engine.scales.count(text);
+        let prose = extract(previous.as_deref(), &others, room, &count);
+        self.summary(work, cut, prose, room)
+    }
+
+    fn messages_at(&self, places: &[usize]) -> Vec<&UiMessage> {
+        places.iter().map(|at| &*self.said[*at]).collect()
+    }
+
     /// Logs that the floor fills the budget: once for a chat until the settings change, as far as compactions
     /// and this process remember.
     pub(super) async fn warn_once(&self, work: &ActiveRun) {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ship_context::compact::{
-    CompactionGoal, Cut, FloorTooBig, PrunedOutputs, TokenLimits, WeighedMessage, cut, is_summary,
-    prunable,
+    CompactionGoal, Cut, FloorTooBig, PrunedOutputs, SUMMARY_TOKENS_MIN, TokenLimits,
+    WeighedMessage, cut, is_summary, prunable,
 };
 use ship_context::open_request;
 use ship_message::{UiMessage, UiPart};
@@ -34,6 +34,16 @@ pub(super) struct CompactionPlan {
     pub(super) weights: Vec<u64>,
     pub(super) carried: CompactionState,
     pub(super) view: View,
+}
+
+/// The method of a compaction.
+pub(super) enum CompactionStep {
+    /// There is nothing to leave out.
+    Nothing,
+    /// Old outputs of tools are left out.
+    Prune,
+    /// The older messages become a summary.
+    Summarise(Cut),
 }
 
 /// The result of planning.
@@ -223,13 +233,13 @@ impl CompactionPlan {
         cut(&weighed, keep_last, self.goal.room() - self.goal.summary_room())
     }
 
-    pub(super) fn is_pruning_enough(&self) -> bool {
+    fn is_pruning_enough(&self) -> bool {
         !self.pruned.is_empty() && self.after_pruning() <= self.goal.target
     }
 
     /// Chooses the messages that stay, by their number. In a full log fewer stay, until they are half of its limit;
     /// otherwise it would be full again at once.
-    pub(super) fn cut_for(&self, rules: &Rules, is_full: bool) -> Cut {
+    fn cut_for(&self, rules: &Rules, is_full: bool) -> Cut {
         let mut keep_last = rules.keep_last_messages;
         let mut cut = self.cut(keep_last);
         while is_full && keep_last > 0 && !self.size_of(&cut.kept).is_half_of(rules) {
@@ -243,11 +253,42 @@ impl CompactionPlan {
         LogSize::of_messages(kept.iter().map(|at| &*self.said[*at]))
     }
 
-    /// Whether a cut makes the request smaller: a single summary is not summarised again, unless
-    /// it exceeds the room.
-    pub(super) fn is_worth(&self, cut: &Cut) -> bool {
-        let is_new = |at: &usize| !is_summary(&self.said[*at]);
-        let tokens: u64 = cut.older.iter().map(|at| self.weights[*at]).sum();
-        cut.older.iter().any(is_new) || tokens > self.goal.summary_room() + SUMMARY_MARGIN
+    /// Chooses the first method that is enough. A preview and the compaction itself both ask here.
+    pub(super) fn method(
+        &self,
+        rules: &Rules,
+        is_full: bool,
+        why: &CompactionReason,
+    ) -> CompactionStep {
+        if !is_full && self.is_pruning_enough() {
+            return CompactionStep::Prune;
+        }
+        let cut = self.cut_for(rules, is_full);
+        match (self.is_worth(&cut, why), self.pruned.is_empty()) {
+            (true, _) => CompactionStep::Summarise(cut),
+            (false, false) => CompactionStep::Prune,
+            (false, true) => CompactionStep::Nothing,
+        }
     }
+
+    /// Whether a cut makes the request smaller: a single summary is not summarised again, unless
+    /// it exceeds the room. A person that asks for room wants some, and a few short messages take less than
+    /// any summary of them.
+    fn is_worth(&self, cut: &Cut, why: &CompactionReason) -> bool {
+        let is_new = |at: &usize| !is_summary(&self.said[*at]);
+        let tokens = self.tokens_of(&cut.older);
+        let is_asked = matches!(why, CompactionReason::Person { .. });
+        let is_enough = !is_asked || half_of(tokens) >= SUMMARY_TOKENS_MIN;
+        let is_large = tokens > self.goal.summary_room() + SUMMARY_MARGIN;
+        is_enough && (cut.older.iter().any(is_new) || is_large)
+    }
+
+    pub(super) fn tokens_of(&self, messages: &[usize]) -> u64 {
+        messages.iter().map(|at| self.weights[*at]).sum()
+    }
+}
+
+/// Returns the room for a summary that takes half of the tokens of its messages.
+pub(super) fn half_of(tokens: u64) -> u64 {
+    (tokens / 2).saturating_sub(SUMMARY_MARGIN)
 }

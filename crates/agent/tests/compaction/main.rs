@@ -14,6 +14,7 @@ mod little_room;
 mod local;
 mod long;
 mod overflow;
+mod previews;
 mod purged;
 mod restored;
 mod rungs;
