@@ -4,13 +4,13 @@
 //! provider, files that no provider takes. [`compile`] is one pure function over all of it. The log is never
 //! changed; content that cannot be sent is mended or replaced by a note in the copy that is sent:
 //!
-//! 1. messages and parts that cannot be read become notes ([`readable`]), and the rest is converted as the AI
+//! 1. messages and parts that cannot be read become notes ([`unreadable_notes`]), and the rest is converted as the AI
 //!    SDK converts it;
 //! 2. every call gets exactly one result, directly after it, under an id and a name that all providers take, with
-//!    an object for its input ([`calls`]);
+//!    an object for its input ([`exchanges`]);
 //! 3. empty parts are removed, reasoning stays only where its own model reads it again ([`parts`]), and files
 //!    stay only where they are taken ([`files`]);
-//! 4. the person speaks first and last, and no side speaks twice in a row ([`turns`]).
+//! 4. the person speaks first and last, and no side speaks twice in a row ([`alternation`]).
 //!
 //! Wherever possible, a rule depends only on the messages before it and never on those after it. So each
 //! request begins with the bytes of the one before it, and the provider's cache is hit. Each exception is
@@ -63,14 +63,14 @@ pub struct CompileTarget<'a> {
 /// Never fails for the result of the earlier stages; the last stage has errors because the AI SDK's has.
 pub fn compile(request: &Request<'_>, target: &CompileTarget<'_>) -> Result<String, WireError> {
     let names = ToolNames::of(request.tools);
-    let view = unreadable_notes::readable(request.view);
-    let mut messages = system(request.system, target.format);
-    messages.extend(sendable(&view, target, &names));
+    let view = unreadable_notes::replace_unreadable(request.view);
+    let mut messages = system_messages(request.system, target.format);
+    messages.extend(sendable_messages(&view, target, &names));
     let mut seen = HashSet::new();
     let tools: Vec<ToolSpec> = request
         .tools
         .iter()
-        .map(|tool| names.sendable(tool))
+        .map(|tool| names.sendable_tool(tool))
         .filter(|tool| seen.insert(tool.name.clone()))
         .take(TOOLS_MAX)
         .collect();
@@ -88,20 +88,20 @@ pub fn compile(request: &Request<'_>, target: &CompileTarget<'_>) -> Result<Stri
 const TOOLS_MAX: usize = 128;
 
 /// Returns the messages in a form that every provider takes, without the system blocks.
-fn sendable<'a>(
+fn sendable_messages<'a>(
     view: &'a [UiMessage],
     target: &CompileTarget<'_>,
     names: &ToolNames,
 ) -> Vec<ModelMessage<'a>> {
-    let converted = converted(view);
-    let exchanges = exchanges::exchanges(converted, target, names);
-    let mut messages = alternation::turns(exchanges);
-    files::settle(&mut messages, target);
+    let converted = convert_view(view);
+    let exchanges = exchanges::group_exchanges(converted, target, names);
+    let mut messages = alternation::alternate(exchanges);
+    files::replace_files(&mut messages, target);
     messages
 }
 
 /// Converts messages as the AI SDK does. A message that it could not convert was made readable before.
-pub(crate) fn converted(view: &[UiMessage]) -> Vec<ModelMessage<'_>> {
+pub(crate) fn convert_view(view: &[UiMessage]) -> Vec<ModelMessage<'_>> {
     let one = |message| {
         let one = std::slice::from_ref(message);
         convert_to_model_messages(one, &ConvertOptions::default()).unwrap_or_default()
@@ -111,7 +111,7 @@ pub(crate) fn converted(view: &[UiMessage]) -> Vec<ModelMessage<'_>> {
 
 /// Makes one message for each block where the format has blocks; otherwise one text, because many hosts take
 /// only one system message.
-fn system<'a>(blocks: &[String], format: Format) -> Vec<ModelMessage<'a>> {
+fn system_messages<'a>(blocks: &[String], format: Format) -> Vec<ModelMessage<'a>> {
     let said = |text: &String| !parts::is_blank(text);
     let blocks: Vec<&str> = blocks.iter().filter(|text| said(text)).map(String::as_str).collect();
     let message =
@@ -130,7 +130,7 @@ impl Request<'_> {
         let system: Array = self.system.iter().map(|text| Json::from(text.as_str())).collect();
         Json::from(system).write_to(&mut out);
         out.push_str(",\"messages\":[");
-        for (i, message) in converted(self.view).iter().enumerate() {
+        for (i, message) in convert_view(self.view).iter().enumerate() {
             if i > 0 {
                 out.push(',');
             }

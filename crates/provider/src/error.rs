@@ -21,25 +21,25 @@ pub enum ProviderError {
     },
 
     /// The key is missing, wrong, or lacks the permission.
-    #[error("{provider} refuses the key of `llm.apiKey` ({}): {said}", key_variable(.provider))]
+    #[error("{provider} refuses the key of `llm.apiKey` ({}): {message}", key_variable(.provider))]
     Key {
         /// The name of the provider.
         provider: String,
         /// The message of the provider.
-        said: String,
+        message: String,
     },
 
     /// The account has reached its spending limit.
-    #[error("the account at {provider} has no credit or quota left: {said}")]
+    #[error("the account at {provider} has no credit or quota left: {message}")]
     Quota {
         /// The name of the provider.
         provider: String,
         /// The message of the provider.
-        said: String,
+        message: String,
     },
 
     /// The model does not exist at that address.
-    #[error("{provider} at {host} (`llm.baseUrl`) has no model `{model}` (`llm.model`): {said}")]
+    #[error("{provider} at {host} (`llm.baseUrl`) has no model `{model}` (`llm.model`): {message}")]
     Model {
         /// The name of the provider.
         provider: String,
@@ -48,18 +48,18 @@ pub enum ProviderError {
         /// The name of the model.
         model: String,
         /// The message of the provider.
-        said: String,
+        message: String,
     },
 
     /// The provider refuses this request, and would refuse it again.
-    #[error("{provider} refuses the request: {said}")]
+    #[error("{provider} refuses the request: {message}")]
     Refused {
         /// The name of the provider.
         provider: String,
         /// The status of its answer, if it concerned the whole request.
         status: Option<u16>,
         /// The message of the provider.
-        said: String,
+        message: String,
     },
 
     /// The provider was not reached or could not answer, in any attempt.
@@ -74,20 +74,20 @@ pub enum ProviderError {
     },
 
     /// The provider asks for a longer wait than a run can give it.
-    #[error("{provider} asks to wait {} before the next try: {said}", Seconds(*.asked))]
+    #[error("{provider} asks to wait {} before the next try: {message}", Seconds(*.wait))]
     TooLongToWait {
         /// The name of the provider.
         provider: String,
         /// The wait that it asks for.
-        asked: Duration,
+        wait: Duration,
         /// The message of the provider.
-        said: String,
+        message: String,
     },
 
     /// A deadline has passed.
     #[error(
         "{provider} at {host} did not {} within {} (`{}`), after {}",
-        .deadline.what(), Seconds(*.after), .deadline.setting(), AttemptCount(*.attempts)
+        .deadline.description(), Seconds(*.after), .deadline.setting(), AttemptCount(*.attempts)
     )]
     TimedOut {
         /// The name of the provider.
@@ -113,14 +113,14 @@ pub enum ProviderError {
     },
 
     /// The response is not an answer of such a provider.
-    #[error("what came back from {host} (`llm.baseUrl`) is no answer of {provider}: {came}")]
+    #[error("what came back from {host} (`llm.baseUrl`) is no answer of {provider}: {received}")]
     Protocol {
         /// The name of the provider.
         provider: String,
         /// The host that was asked.
         host: String,
         /// A description of the response.
-        came: String,
+        received: String,
     },
 
     /// `llm.baseUrl` is not a usable address.
@@ -177,10 +177,10 @@ impl ProviderError {
             Self::Model { .. } => {
                 Some("Correct `llm.model`, or `llm.baseUrl` if it is the wrong host.".to_owned())
             }
-            Self::Refused { said, .. } if said.contains("max_tokens") => {
+            Self::Refused { message: said, .. } if said.contains("max_tokens") => {
                 Some("Lower `llm.maxTokens` to what the model can answer.".to_owned())
             }
-            Self::Refused { said, .. } if said.contains("temperature") => {
+            Self::Refused { message: said, .. } if said.contains("temperature") => {
                 Some("Leave `llm.temperature` out, or set it to what the model takes.".to_owned())
             }
             Self::Refused { .. } => {
@@ -189,7 +189,7 @@ impl ProviderError {
             Self::Unavailable { .. } => {
                 Some("Check the network and `llm.baseUrl`, or try again later.".to_owned())
             }
-            Self::TooLongToWait { asked, .. } => {
+            Self::TooLongToWait { wait: asked, .. } => {
                 Some(format!("Try again in {}.", Seconds(*asked)))
             }
             Self::TimedOut { deadline, .. } => Some(format!(
@@ -226,7 +226,7 @@ impl Deadline {
         }
     }
 
-    fn what(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
             Self::Connect => "take the connection",
             Self::FirstByte => "begin to answer",
@@ -285,7 +285,8 @@ mod tests {
     #[test]
     fn an_error_says_what_is_true_and_names_the_setting() {
         let provider = || "anthropic".to_owned();
-        let key = ProviderError::Key { provider: provider(), said: "invalid x-api-key".to_owned() };
+        let key =
+            ProviderError::Key { provider: provider(), message: "invalid x-api-key".to_owned() };
         assert_eq!(
             key.to_string(),
             "anthropic refuses the key of `llm.apiKey` (`ANTHROPIC_API_KEY`): invalid x-api-key"

@@ -4,9 +4,9 @@
 //! through a chain of small modules, of which only the first knows the network:
 //!
 //! - [`connection`] sends and receives, with a deadline for every wait;
-//! - [`sse`] makes events of bytes, and [`intake`] tells a stream from what is none;
-//! - [`openai`] and [`anthropic`] make chunks of events, writing to a [`draft`];
-//! - [`fault`] and [`failure`] tell what went wrong and whether another attempt may help, and [`retry`] when.
+//! - [`sse`] makes events of bytes, and [`stream_reader`] tells a stream from what is none;
+//! - [`openai`] and [`anthropic`] make chunks of events, writing to an [`answer_draft`];
+//! - [`answer_fault`] and [`attempt_failure`] tell what went wrong and whether another attempt may help, and [`retry`] when.
 //!
 //! Text and reasoning are passed on at once. From then on the request is not repeated, because the text would
 //! be said twice; a later failure is [`ProviderError::Cut`]. Calls of tools are passed on only when the
@@ -153,14 +153,16 @@ impl HttpProvider {
                 let provider = self.api.name().to_owned();
                 return Err(ProviderError::Cut { provider, reason: failure.reason });
             }
-            match failure.again {
-                RetryAdvice::No => return Err(failure.after(attempts.failed + 1)),
+            match failure.retry {
+                RetryAdvice::No => return Err(failure.into_error(attempts.failures + 1)),
                 RetryAdvice::MaxCompletionTokens => {
                     self.wants_max_completion_tokens.store(true, Ordering::Relaxed);
                     let Some(other) = recompile(&body)? else { return Err(failure.error) };
                     body = Cow::Owned(other);
                 }
-                RetryAdvice::After(asked) => self.wait(&mut attempts, asked, failure, sink).await?,
+                RetryAdvice::After(retry_after) => {
+                    self.wait(&mut attempts, retry_after, failure, sink).await?
+                }
             }
         }
     }
@@ -171,14 +173,16 @@ impl HttpProvider {
         body: &str,
         sink: &mut (dyn FnMut(Chunk) + Send),
     ) -> Result<AnswerEnd, AttemptFailure> {
-        let asked = self.asked();
-        let trouble = |trouble| asked.trouble(trouble);
+        let retry_after = self.request_party();
+        let trouble = |trouble| retry_after.connection_failure(trouble);
         let mut incoming = self.connection.post(body.to_owned()).await.map_err(trouble)?;
         if !incoming.status().is_success() {
             let status = incoming.status().as_u16();
             let hints = Hints::read(incoming.headers());
             let body = incoming.error_body().await;
-            return Err(asked.said(&ProviderErrorText::in_body(status, &body), hints));
+            return Err(
+                retry_after.reported_failure(&ProviderErrorText::from_body(status, &body), hints)
+            );
         }
         let mut intake = Intake::new(self.api.reader(self.origin()));
         let mut chunks = Vec::new();
@@ -186,14 +190,14 @@ impl HttpProvider {
             let taken = match incoming.next().await {
                 Ok(Some(piece)) => intake.push(piece.as_ref(), &mut chunks),
                 Ok(None) => intake.end(&mut chunks).map(Some),
-                Err(cause) => match intake.broke(&mut chunks) {
+                Err(cause) => match intake.end_broken(&mut chunks) {
                     Some(answered) => Ok(Some(answered)),
                     None => return Err(trouble(cause)),
                 },
             };
             // The chunks before a fault were part of the answer too.
             chunks.drain(..).for_each(&mut *sink);
-            if let Some(answered) = taken.map_err(|fault| asked.fault(fault))? {
+            if let Some(answered) = taken.map_err(|fault| retry_after.answer_failure(fault))? {
                 return Ok(answered);
             }
         }
@@ -203,19 +207,23 @@ impl HttpProvider {
     async fn wait(
         &self,
         attempts: &mut Attempts<'_>,
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
         failure: AttemptFailure,
         sink: &mut (dyn FnMut(Chunk) + Send),
     ) -> Result<(), ProviderError> {
-        match attempts.after_failure(asked) {
-            RetryDecision::GiveUp => Err(failure.after(attempts.failed)),
-            RetryDecision::TooLong(asked) => {
+        match attempts.after_failure(retry_after) {
+            RetryDecision::GiveUp => Err(failure.into_error(attempts.failures)),
+            RetryDecision::TooLong(retry_after) => {
                 let provider = self.api.name().to_owned();
-                Err(ProviderError::TooLongToWait { provider, asked, said: failure.reason })
+                Err(ProviderError::TooLongToWait {
+                    provider,
+                    wait: retry_after,
+                    message: failure.reason,
+                })
             }
             RetryDecision::Wait(wait) => {
                 if wait > QUIET_WAIT_MAX {
-                    sink(notice(wait, attempts.failed, &failure.reason));
+                    sink(wait_notice(wait, attempts.failures, &failure.reason));
                 }
                 self.pace.wait(wait).await;
                 Ok(())
@@ -225,10 +233,10 @@ impl HttpProvider {
 
     fn origin(&self) -> Origin {
         let provider = self.api.name();
-        Origin { provider, model: self.settings.model.clone(), serial: self.pace.draw() }
+        Origin { provider, model: self.settings.model.clone(), serial: self.pace.random() }
     }
 
-    fn asked(&self) -> RequestParty<'_> {
+    fn request_party(&self) -> RequestParty<'_> {
         RequestParty {
             api: self.api,
             host: &self.host,
@@ -288,7 +296,8 @@ impl Provider for HttpProvider {
         Box::pin(async move {
             let mut recompile = |refused: &str| {
                 let recipe = self.recipe();
-                Ok(recompiled(&recipe, request, refused)?.inspect(|body| resent(recipe, body)))
+                Ok(compile_without_refused(&recipe, request, refused)?
+                    .inspect(|body| resent(recipe, body)))
             };
             let error = match self.ask_or_recompile(body, &mut *sink, &mut recompile).await {
                 Ok(answered) => return Ok(answered),
@@ -300,13 +309,15 @@ impl Provider for HttpProvider {
             // A single file that the model refuses would stop the chat for good.
             let without_files = || Recipe { files: SendFiles::No, ..self.recipe() };
             let with_files = self.recipe().body(request)?;
-            let Some(plain) = recompiled(&without_files(), request, &with_files)? else {
+            let Some(plain) = compile_without_refused(&without_files(), request, &with_files)?
+            else {
                 return Err(error);
             };
             resent(without_files(), &plain);
             let mut recompile = |refused: &str| {
                 let recipe = without_files();
-                Ok(recompiled(&recipe, request, refused)?.inspect(|body| resent(recipe, body)))
+                Ok(compile_without_refused(&recipe, request, refused)?
+                    .inspect(|body| resent(recipe, body)))
             };
             self.ask_or_recompile(&plain, &mut *sink, &mut recompile).await
         })
@@ -314,7 +325,7 @@ impl Provider for HttpProvider {
 }
 
 /// Writes another body in the place of a refused one; `None` if it would be the same.
-fn recompiled(
+fn compile_without_refused(
     recipe: &Recipe,
     request: &Request<'_>,
     refused: &str,
@@ -324,16 +335,17 @@ fn recompiled(
 
 /// Whether a refusal may concern an image or another file in the request. Hosts refuse them with any status.
 fn is_about_files(error: &ProviderError) -> bool {
-    let said = match error {
-        ProviderError::Refused { said, .. } | ProviderError::Model { said, .. } => said,
+    let message = match error {
+        ProviderError::Refused { message: said, .. }
+        | ProviderError::Model { message: said, .. } => said,
         ProviderError::Unavailable { last, .. } => last,
         _ => return false,
     };
-    let said = said.to_lowercase();
+    let message = message.to_lowercase();
     let is_word =
-        |word: &str| said.split(|c: char| !c.is_ascii_alphanumeric()).any(|known| known == word);
+        |word: &str| message.split(|c: char| !c.is_ascii_alphanumeric()).any(|known| known == word);
     // A host that knows only texts refuses the list that contains a file.
-    let wants_text = said.contains("must be a string") || said.contains("valid string");
+    let wants_text = message.contains("must be a string") || message.contains("valid string");
     let words = [
         "image",
         "images",
@@ -359,7 +371,7 @@ fn with_own_names<'a>(names: ToolNames, mut sink: ChunkSink<'a>) -> ChunkSink<'a
         if let Chunk::ToolInputAvailable { tool_name, .. }
         | Chunk::ToolInputError { tool_name, .. } = &mut chunk
         {
-            let own = names.own(tool_name).to_owned();
+            let own = names.own_name(tool_name).to_owned();
             *tool_name = own;
         }
         sink(chunk);
@@ -376,7 +388,7 @@ impl fmt::Debug for HttpProvider {
 }
 
 /// Makes a notice of a wait. It is shown and not stored.
-fn notice(wait: Duration, attempt: u32, reason: &str) -> Chunk {
+fn wait_notice(wait: Duration, attempt: u32, reason: &str) -> Chunk {
     let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     let data = Object::from([
         ("kind", Json::from("retry")),

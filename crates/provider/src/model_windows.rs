@@ -11,12 +11,12 @@
 /// longest beginning in the table counts.
 pub fn window_tokens(model: &str) -> Option<u64> {
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
-    let known = WINDOWS.iter().filter(|(prefix, _)| begins(&name, prefix));
+    let known = WINDOWS.iter().filter(|(prefix, _)| has_prefix(&name, prefix));
     known.max_by_key(|(prefix, _)| prefix.len()).map(|(_, tokens)| *tokens)
 }
 
 /// Whether a name begins with a prefix that no digit follows, so that `o1` is not `o100`.
-fn begins(name: &str, prefix: &str) -> bool {
+fn has_prefix(name: &str, prefix: &str) -> bool {
     let Some(rest) = name.strip_prefix(prefix) else { return false };
     let goes_on = |c: char| c.is_ascii_digit();
     !(prefix.ends_with(goes_on) && rest.starts_with(goes_on))

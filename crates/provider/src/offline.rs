@@ -42,7 +42,7 @@ impl Provider for Offline {
         sink: ChunkSink<'a>,
     ) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let finish_reason = decide(&compile::converted(request.view)).stream(sink);
+            let finish_reason = decide(&compile::convert_view(request.view)).stream(sink);
             // It has no tokens, so it reports none.
             Ok(AnswerEnd { finish_reason, usage: None })
         })
@@ -61,10 +61,10 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
     let Some(last) = messages.iter().rposition(|message| message.role == ModelRole::User) else {
         return OfflineReply::Text(format!("{WHO} Nobody has said anything yet."));
     };
-    let said = texts(&messages[last]);
+    let said = message_texts(&messages[last]);
     let orders: Vec<Result<(String, Json), String>> =
-        said.iter().flat_map(|text| text.lines()).filter_map(order).collect();
-    let done = answered_calls(&messages[last + 1..]);
+        said.iter().flat_map(|text| text.lines()).filter_map(parse_order).collect();
+    let done = list_results(&messages[last + 1..]);
     match orders.get(done.len()) {
         Some(Ok((name, input))) => OfflineReply::Call {
             // The id is unique within the chat, and the same when the same request is repeated.
@@ -84,7 +84,7 @@ fn decide(messages: &[ModelMessage<'_>]) -> OfflineReply {
 const WHO: &str = "I am the offline model, a small stand-in without a language model.";
 
 /// Returns the texts of a message, in order.
-fn texts(message: &ModelMessage<'_>) -> Vec<String> {
+fn message_texts(message: &ModelMessage<'_>) -> Vec<String> {
     let text = |part: &ModelPart<'_>| match part {
         ModelPart::Text(text) => {
             text.text().as_ref().and_then(ModelValue::as_str).map(str::to_owned)
@@ -95,7 +95,7 @@ fn texts(message: &ModelMessage<'_>) -> Vec<String> {
 }
 
 /// Parses a line `/tool NAME {json}`; `None` if it is another line.
-fn order(line: &str) -> Option<Result<(String, Json), String>> {
+fn parse_order(line: &str) -> Option<Result<(String, Json), String>> {
     let rest = line.trim().strip_prefix("/tool")?;
     if !rest.starts_with(char::is_whitespace) {
         return None;
@@ -111,7 +111,7 @@ fn order(line: &str) -> Option<Result<(String, Json), String>> {
 }
 
 /// Lists the answers of the tools since then, one on each line.
-fn answered_calls(messages: &[ModelMessage<'_>]) -> Vec<String> {
+fn list_results(messages: &[ModelMessage<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     for part in messages.iter().flat_map(ModelMessage::parts) {
         let ModelPart::ToolResult(result) = part else { continue };

@@ -56,45 +56,45 @@ pub struct Overflow {
 /// assert_eq!(overflow(Some(429), body, OverflowPlace::Body), None);
 /// ```
 pub fn overflow(status: Option<u16>, body: &str, place: OverflowPlace) -> Option<Overflow> {
-    let said = ErrorText::read(body);
-    let found = if said.names_a_code() && !is_about_the_sender(status) {
+    let error = ErrorText::read(body);
+    let found = if error.has_overflow_code() && !is_about_sender(status) {
         true
     } else if place == OverflowPlace::Finish {
         false
     } else {
-        may_be(status, &said)
-            && !said.holds_any(phrases::OTHER)
-            && (is_told(status, &said) || is_silent(status, body))
+        may_be_overflow(status, &error)
+            && !error.has_any_word(phrases::OTHER)
+            && (has_overflow_phrase(status, &error) || is_empty_refusal(status, body))
     };
-    found.then(|| sizes::of(&said))
+    found.then(|| sizes::sizes_in(&error))
 }
 
 /// Whether a status concerns the sender: its key, its money or its rate of requests.
-fn is_about_the_sender(status: Option<u16>) -> bool {
+fn is_about_sender(status: Option<u16>) -> bool {
     matches!(status, Some(401 | 402 | 403 | 429))
 }
 
 /// Whether an error of this status can be an overflow. An error in a stream has no status of its own,
 /// but may name one.
-fn may_be(status: Option<u16>, said: &ErrorText) -> bool {
+fn may_be_overflow(status: Option<u16>, error: &ErrorText) -> bool {
     match status {
         Some(400 | 413 | 422) => true,
         // Only llama.cpp uses this status: the window was full while it wrote the answer, which it counts
         // as its own failure.
-        Some(500) => said.holds_any(&["context size has been exceeded"]),
-        None | Some(200) => !said.status.is_some_and(|status| is_about_the_sender(Some(status))),
+        Some(500) => error.has_any_word(&["context size has been exceeded"]),
+        None | Some(200) => !error.status.is_some_and(|status| is_about_sender(Some(status))),
         Some(_) => false,
     }
 }
 
-fn is_told(status: Option<u16>, said: &ErrorText) -> bool {
+fn has_overflow_phrase(status: Option<u16>, error: &ErrorText) -> bool {
     let too_large =
-        status == Some(413) && said.texts.iter().any(|text| phrases::is_too_large(text));
-    too_large || said.texts.iter().any(|text| phrases::is_sentence(text) || phrases::is_hint(text))
+        status == Some(413) && error.texts.iter().any(|text| phrases::is_too_large(text));
+    too_large || error.texts.iter().any(|text| phrases::is_sentence(text) || phrases::is_hint(text))
 }
 
 /// Cerebras refuses without a message, and some clients record that.
-fn is_silent(status: Option<u16>, body: &str) -> bool {
+fn is_empty_refusal(status: Option<u16>, body: &str) -> bool {
     let body = body.trim();
     let nothing = body.is_empty() || matches!(body, "null" | "\"\"") || body.ends_with("(no body)");
     nothing && matches!(status, Some(400 | 413))

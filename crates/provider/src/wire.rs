@@ -129,7 +129,7 @@ pub fn openai(
     parameters: &Parameters<'_>,
     files: &Files,
 ) -> Result<String, WireError> {
-    openai::body(&prompt::of(messages, Format::OpenAi, files)?, tools, parameters)
+    openai::write_body(&prompt::prompt_of(messages, Format::OpenAi, files)?, tools, parameters)
 }
 
 /// Writes the body of an Anthropic message.
@@ -142,7 +142,11 @@ pub fn anthropic(
     parameters: &Parameters<'_>,
     files: &Files,
 ) -> Result<AnthropicRequest, WireError> {
-    anthropic::request(&prompt::of(messages, Format::Anthropic, files)?, tools, parameters)
+    anthropic::write_request(
+        &prompt::prompt_of(messages, Format::Anthropic, files)?,
+        tools,
+        parameters,
+    )
 }
 
 /// Returns the description of a tool, unless it is empty.

@@ -18,33 +18,33 @@ const GO_ON: &str = "(Go on.)";
 const NOTHING: &str = "(Nobody has said anything yet.)";
 
 /// Puts exchanges into an order that every provider takes.
-pub(super) fn turns(exchanges: Vec<Exchange<'_>>) -> Vec<ModelMessage<'_>> {
+pub(super) fn alternate(exchanges: Vec<Exchange<'_>>) -> Vec<ModelMessage<'_>> {
     let mut turns: Vec<ModelMessage<'_>> = Vec::with_capacity(exchanges.len() + 1);
     for exchange in exchanges {
         match exchange {
-            Exchange::Person(parts) => person(&mut turns, parts),
-            Exchange::Assistant { said, results } => {
+            Exchange::Person(parts) => push_person(&mut turns, parts),
+            Exchange::Assistant { parts: said, results } => {
                 match turns.last().map(|last| last.role) {
-                    None => person(&mut turns, one(OPENING)),
-                    Some(ModelRole::Assistant) => person(&mut turns, one(GO_ON)),
+                    None => push_person(&mut turns, single_text(OPENING)),
+                    Some(ModelRole::Assistant) => push_person(&mut turns, single_text(GO_ON)),
                     Some(ModelRole::User | ModelRole::Tool | ModelRole::System) => {}
                 }
-                turns.push(message(ModelRole::Assistant, said));
+                turns.push(model_message(ModelRole::Assistant, said));
                 if !results.is_empty() {
-                    turns.push(message(ModelRole::Tool, results));
+                    turns.push(model_message(ModelRole::Tool, results));
                 }
             }
         }
     }
     match turns.last().map(|last| last.role) {
-        None => person(&mut turns, one(NOTHING)),
-        Some(ModelRole::Assistant) => person(&mut turns, one(GO_ON)),
+        None => push_person(&mut turns, single_text(NOTHING)),
+        Some(ModelRole::Assistant) => push_person(&mut turns, single_text(GO_ON)),
         Some(ModelRole::User | ModelRole::Tool | ModelRole::System) => {}
     }
     turns
 }
 
-fn person<'a>(turns: &mut Vec<ModelMessage<'a>>, parts: ModelParts<'a>) {
+fn push_person<'a>(turns: &mut Vec<ModelMessage<'a>>, parts: ModelParts<'a>) {
     if let Some(ModelMessage {
         role: ModelRole::User, content: ModelContent::Parts(said), ..
     }) = turns.last_mut()
@@ -52,13 +52,13 @@ fn person<'a>(turns: &mut Vec<ModelMessage<'a>>, parts: ModelParts<'a>) {
         said.extend(parts);
         return;
     }
-    turns.push(message(ModelRole::User, parts));
+    turns.push(model_message(ModelRole::User, parts));
 }
 
-fn message(role: ModelRole, parts: ModelParts<'_>) -> ModelMessage<'_> {
+fn model_message(role: ModelRole, parts: ModelParts<'_>) -> ModelMessage<'_> {
     ModelMessage::new(role, ModelContent::Parts(parts))
 }
 
-fn one<'a>(words: &str) -> ModelParts<'a> {
+fn single_text<'a>(words: &str) -> ModelParts<'a> {
     std::iter::once(text(words)).collect()
 }

@@ -21,44 +21,44 @@ const EMPTY: &str = "(empty)";
 /// One contribution to the conversation and its author.
 pub(super) enum Exchange<'a> {
     Person(ModelParts<'a>),
-    /// The calls stand last in `said`; `results` has one for each, in their order.
+    /// The calls stand last in `parts`; `results` has one for each, in their order.
     Assistant {
-        said: ModelParts<'a>,
+        parts: ModelParts<'a>,
         results: ModelParts<'a>,
     },
 }
 
 /// Divides the messages into exchanges, with calls and their results together.
-pub(super) fn exchanges<'a>(
+pub(super) fn group_exchanges<'a>(
     messages: Vec<ModelMessage<'a>>,
     target: &CompileTarget<'_>,
     names: &ToolNames,
 ) -> Vec<Exchange<'a>> {
-    let mut exchanges = Exchanges { target, names, ids: CallIds::default(), done: Vec::new() };
+    let mut exchanges = Exchanges { target, names, ids: CallIds::default(), finished: Vec::new() };
     let mut messages = messages.into_iter().peekable();
     while let Some(message) = messages.next() {
         match message.role {
-            ModelRole::System => exchanges.note(message.content),
-            ModelRole::User => exchanges.person(message.content),
+            ModelRole::System => exchanges.push_note(message.content),
+            ModelRole::User => exchanges.push_person(message.content),
             ModelRole::Assistant => {
                 let mut results = Results::default();
                 while let Some(after) = messages.next_if(|next| next.role == ModelRole::Tool) {
                     results.extend(after.content);
                 }
-                exchanges.assistant(message.content, results);
+                exchanges.push_assistant(message.content, results);
             }
             // The calls of these results do not exist.
             ModelRole::Tool => {}
         }
     }
-    exchanges.done
+    exchanges.finished
 }
 
 struct Exchanges<'a, 't> {
     target: &'t CompileTarget<'t>,
     names: &'t ToolNames,
     ids: CallIds,
-    done: Vec<Exchange<'a>>,
+    finished: Vec<Exchange<'a>>,
 }
 
 /// The results after one assistant's message, by the ids of their calls.
@@ -70,7 +70,7 @@ impl<'a> Results<'a> {
         let ModelContent::Parts(parts) = content else { return };
         for part in parts {
             if let ModelPart::ToolResult(result) = part {
-                self.0.entry(string(result.call_id())).or_default().push_back(result);
+                self.0.entry(string_of(result.call_id())).or_default().push_back(result);
             }
         }
     }
@@ -78,55 +78,55 @@ impl<'a> Results<'a> {
 
 impl<'a> Exchanges<'a, '_> {
     /// Turns a system message inside a history into a note: system blocks stand before all messages.
-    fn note(&mut self, content: ModelContent<'a>) {
+    fn push_note(&mut self, content: ModelContent<'a>) {
         let ModelContent::Text(words) = content else { return };
         if !parts::is_blank(&words) {
             let note = parts::text(format!("[system note] {words}"));
-            self.done.push(Exchange::Person(std::iter::once(note).collect()));
+            self.finished.push(Exchange::Person(std::iter::once(note).collect()));
         }
     }
 
-    fn person(&mut self, content: ModelContent<'a>) {
-        let mut said = ModelParts::new();
+    fn push_person(&mut self, content: ModelContent<'a>) {
+        let mut sent_parts = ModelParts::new();
         match content {
             ModelContent::Text(words) if parts::is_blank(&words) => {}
-            ModelContent::Text(words) => said.push(parts::text(words)),
+            ModelContent::Text(words) => sent_parts.push(parts::text(words)),
             ModelContent::Parts(all) => {
                 for part in all {
                     match part {
-                        ModelPart::Text(text) => said.extend(parts::said(text)),
+                        ModelPart::Text(text) => sent_parts.extend(parts::text_part(text)),
                         // Whether a file can be sent is decided when all of them are known.
-                        ModelPart::File(_) | ModelPart::Image(_) => said.push(part),
+                        ModelPart::File(_) | ModelPart::Image(_) => sent_parts.push(part),
                         _ => {}
                     }
                 }
             }
         }
-        if said.is_empty() {
-            said.push(parts::text(EMPTY));
+        if sent_parts.is_empty() {
+            sent_parts.push(parts::text(EMPTY));
         }
-        self.done.push(Exchange::Person(said));
+        self.finished.push(Exchange::Person(sent_parts));
     }
 
-    fn assistant(&mut self, content: ModelContent<'a>, mut results: Results<'a>) {
+    fn push_assistant(&mut self, content: ModelContent<'a>, mut results: Results<'a>) {
         let all = match content {
             ModelContent::Text(words) => std::iter::once(parts::text(words)).collect(),
             ModelContent::Parts(all) => all,
         };
-        let mut said = ModelParts::new();
+        let mut sent_parts = ModelParts::new();
         let mut answers = ModelParts::new();
         for part in all {
             let part = match part {
                 ModelPart::ToolCall(call) if is_true(call.provider_executed()) => None,
                 ModelPart::ToolCall(call) => {
-                    let (call, answer) = self.call(&call, &mut results);
-                    said.push(call);
-                    answers.push(answer);
+                    let (call, result) = self.pair_call(&call, &mut results);
+                    sent_parts.push(call);
+                    answers.push(result);
                     continue;
                 }
-                ModelPart::ToolResult(result) => Some(ran_elsewhere(&result)),
-                ModelPart::Text(text) => parts::said(text),
-                ModelPart::Reasoning(part) => parts::reasoned(part, self.target),
+                ModelPart::ToolResult(result) => Some(describe_provider_call(&result)),
+                ModelPart::Text(text) => parts::text_part(text),
+                ModelPart::Reasoning(part) => parts::reasoning_part(part, self.target),
                 ModelPart::File(_) | ModelPart::Image(_) => {
                     Some(parts::text("[a file that the assistant made]"))
                 }
@@ -136,37 +136,37 @@ impl<'a> Exchanges<'a, '_> {
             };
             let Some(part) = part else { continue };
             if !answers.is_empty() {
-                self.say(std::mem::take(&mut said), std::mem::take(&mut answers));
+                self.push_answer(std::mem::take(&mut sent_parts), std::mem::take(&mut answers));
             }
-            said.push(part);
+            sent_parts.push(part);
         }
-        self.say(said, answers);
+        self.push_answer(sent_parts, answers);
     }
 
-    fn say(&mut self, said: ModelParts<'a>, results: ModelParts<'a>) {
+    fn push_answer(&mut self, sent_parts: ModelParts<'a>, results: ModelParts<'a>) {
         // Reasoning alone is not a message.
-        if said.iter().any(|part| !matches!(part, ModelPart::Reasoning(_))) {
-            self.done.push(Exchange::Assistant { said, results });
+        if sent_parts.iter().any(|part| !matches!(part, ModelPart::Reasoning(_))) {
+            self.finished.push(Exchange::Assistant { parts: sent_parts, results });
         }
     }
 
     /// Returns a call and its result in the form that is sent.
-    fn call(
+    fn pair_call(
         &mut self,
         call: &ToolCallModelPart<'a>,
         results: &mut Results<'a>,
     ) -> (ModelPart<'a>, ModelPart<'a>) {
-        let own_id = string(call.call_id());
+        let own_id = string_of(call.call_id());
         // If calls share an id, each has its own result, in their order.
         let result = results.0.get_mut(&own_id).and_then(VecDeque::pop_front);
-        let id = self.ids.take(&own_id);
-        let name = string(call.tool_name());
-        let name = self.names.sent(&name);
+        let id = self.ids.assign(&own_id);
+        let name = string_of(call.tool_name());
+        let name = self.names.sent_name(&name);
         let mut sent = Object::from([
             ("type", Json::from("tool-call")),
             ("toolCallId", id.as_str().into()),
             ("toolName", name.as_ref().into()),
-            ("input", input(call.input())),
+            ("input", input_object(call.input())),
         ]);
         // The metadata may have a signature that the model wants back with its call.
         let options = call.provider_options().map(ModelValue::into_json);
@@ -180,13 +180,13 @@ impl<'a> Exchanges<'a, '_> {
             ("toolCallId", id.into()),
             ("toolName", name.as_ref().into()),
         ]);
-        answer.set("output", output(result.as_ref()));
+        answer.set("output", output_json(result.as_ref()));
         (ModelPart::from_json(sent.into()), ModelPart::from_json(answer.into()))
     }
 }
 
 /// Returns the input as an object, which providers require.
-fn input(input: Option<ModelValue<'_>>) -> Json {
+fn input_object(input: Option<ModelValue<'_>>) -> Json {
     match input.map(ModelValue::into_json) {
         Some(Json::Object(input)) => input.into(),
         None | Some(Json::Null) => Object::new().into(),
@@ -195,7 +195,7 @@ fn input(input: Option<ModelValue<'_>>) -> Json {
 }
 
 /// Returns the answer of a tool, or an error if it is unknown.
-fn output(result: Option<&ToolResultModelPart<'_>>) -> Json {
+fn output_json(result: Option<&ToolResultModelPart<'_>>) -> Json {
     let of = |kind: &str, value: Json| {
         Object::from([("type", Json::from(kind)), ("value", value)]).into()
     };
@@ -210,15 +210,15 @@ fn output(result: Option<&ToolResultModelPart<'_>>) -> Json {
 }
 
 /// Describes a call that the provider ran itself in one line; the call itself is dropped.
-fn ran_elsewhere<'a>(result: &ToolResultModelPart<'_>) -> ModelPart<'a> {
-    let output = output(Some(result));
+fn describe_provider_call<'a>(result: &ToolResultModelPart<'_>) -> ModelPart<'a> {
+    let output = output_json(Some(result));
     let value = output.get("value");
     let words = match value.and_then(Json::as_str) {
         Some(words) => words.to_owned(),
         None => value.map(Json::to_string).unwrap_or_default(),
     };
     let words: String = words.chars().take(ELSEWHERE_CHARS_MAX).collect();
-    parts::text(format!("[{} was run by the provider: {words}]", string(result.tool_name())))
+    parts::text(format!("[{} was run by the provider: {words}]", string_of(result.tool_name())))
 }
 
 /// The length to which such a result is cut: pages of a provider's search are long, and were used
@@ -229,7 +229,7 @@ fn is_true(value: Option<ModelValue<'_>>) -> bool {
     value.is_some_and(|value| value.into_json().as_bool() == Some(true))
 }
 
-fn string(value: Option<ModelValue<'_>>) -> String {
+fn string_of(value: Option<ModelValue<'_>>) -> String {
     value.as_ref().and_then(ModelValue::as_str).unwrap_or_default().to_owned()
 }
 
@@ -239,7 +239,7 @@ mod tests {
 
     use super::*;
     use crate::SendFiles;
-    use crate::compile::converted;
+    use crate::compile::convert_view;
     use crate::wire::{Format, Parameters};
 
     /// Returns each call of an assistant's message with its result: ids, input and output, in order.
@@ -253,10 +253,10 @@ mod tests {
             files: SendFiles::Yes,
             parameters,
         };
-        let done = exchanges(converted(&view), &target, &ToolNames::default());
+        let done = group_exchanges(convert_view(&view), &target, &ToolNames::default());
         let mut answered = Vec::new();
         for exchange in &done {
-            let Exchange::Assistant { said, results } = exchange else { panic!("a person") };
+            let Exchange::Assistant { parts: said, results } = exchange else { panic!("a person") };
             assert_eq!(said.len(), results.len(), "one result for each call");
             for (call, result) in said.iter().zip(results) {
                 let (ModelPart::ToolCall(call), ModelPart::ToolResult(result)) = (call, result)
@@ -266,8 +266,8 @@ mod tests {
                 let input = call.input().map(ModelValue::into_json).unwrap_or_default();
                 let Some(ToolOutput::Of(_, output)) = result.output() else { panic!("no output") };
                 answered.push((
-                    string(call.call_id()),
-                    string(result.call_id()),
+                    string_of(call.call_id()),
+                    string_of(result.call_id()),
                     input.get("nth").map(Json::to_string).unwrap_or_default(),
                     output.as_str().unwrap_or_default().to_owned(),
                 ));

@@ -23,9 +23,9 @@ struct FileLimits {
     images: usize,
     side: usize,
     /// The number of images above which each must be within [`MANY_SIDE`].
-    many: usize,
+    many_images: usize,
     /// The bytes of base64 of all files together; a whole request may have 32 MB.
-    total: usize,
+    total_bytes: usize,
 }
 
 const MANY_SIDE: usize = 2000;
@@ -37,18 +37,28 @@ impl FileLimits {
         match format {
             Format::OpenAi => {
                 let none = usize::MAX;
-                Self { image_bytes: 20 * MB, images: 500, side: none, many: none, total }
+                Self {
+                    image_bytes: 20 * MB,
+                    images: 500,
+                    side: none,
+                    many_images: none,
+                    total_bytes: total,
+                }
             }
             // The limit counts the image's own bytes; base64 adds a third.
-            Format::Anthropic => {
-                Self { image_bytes: 5 * MB * 3 / 4, images: 100, side: 8000, many: 20, total }
-            }
+            Format::Anthropic => Self {
+                image_bytes: 5 * MB * 3 / 4,
+                images: 100,
+                side: 8000,
+                many_images: 20,
+                total_bytes: total,
+            },
         }
     }
 }
 
 /// Replaces the files that cannot be sent, and puts text files into the text.
-pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &CompileTarget<'_>) {
+pub(super) fn replace_files(messages: &mut [ModelMessage<'_>], target: &CompileTarget<'_>) {
     let mut limits = FileLimits::of(target.format);
     let files =
         |message: &ModelMessage<'_>| message.parts().iter().filter(|part| is_file(part)).count();
@@ -56,7 +66,7 @@ pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &CompileTarget<'
     if count == 0 {
         return;
     }
-    if count > limits.many {
+    if count > limits.many_images {
         limits.side = limits.side.min(MANY_SIDE);
     }
     let mut images = 0;
@@ -70,7 +80,7 @@ pub(super) fn settle(messages: &mut [ModelMessage<'_>], target: &CompileTarget<'
                 Ok(Sendable::File { part, size, is_image }) => {
                     total += size;
                     images += usize::from(is_image);
-                    if total > limits.total || images > limits.images {
+                    if total > limits.total_bytes || images > limits.images {
                         text(file.note("there are newer files, and a request has not room for all"))
                     } else {
                         part
@@ -185,7 +195,7 @@ impl FileToSend {
                 _ => Err("it is no PNG, JPEG, GIF or WebP image"),
             };
         };
-        let image = Image::look(bytes).ok_or("it is no PNG, JPEG, GIF or WebP image")?;
+        let image = Image::detect(bytes).ok_or("it is no PNG, JPEG, GIF or WebP image")?;
         if bytes.len() > limits.image_bytes {
             return Err("it is too large");
         }

@@ -19,8 +19,8 @@ const ID_CHARS_MAX: usize = 40;
 #[derive(Clone, Debug, Default)]
 pub struct ToolNames {
     /// The tools with a substitute; all others keep their name.
-    sent: HashMap<String, String>,
-    own: HashMap<String, String>,
+    sent_by_own: HashMap<String, String>,
+    own_by_sent: HashMap<String, String>,
 }
 
 impl ToolNames {
@@ -31,34 +31,34 @@ impl ToolNames {
         let taken: HashSet<&str> =
             tools.iter().filter(plain).map(|tool| tool.name.as_str()).collect();
         for tool in tools.iter().filter(|tool| !plain(tool)) {
-            let mut sent = stand_in(&tool.name);
-            if taken.contains(sent.as_str()) || names.own.contains_key(&sent) {
+            let mut sent = substitute_name(&tool.name);
+            if taken.contains(sent.as_str()) || names.own_by_sent.contains_key(&sent) {
                 let digest = digest(&tool.name);
                 sent.truncate(NAME_CHARS_MAX - 9);
                 sent = format!("{sent}_{}", &digest[..8]);
             }
-            names.own.insert(sent.clone(), tool.name.clone());
-            names.sent.insert(tool.name.clone(), sent);
+            names.own_by_sent.insert(sent.clone(), tool.name.clone());
+            names.sent_by_own.insert(tool.name.clone(), sent);
         }
         names
     }
 
     /// Returns the name of a tool in the request, also of one that no longer exists.
-    pub(super) fn sent<'n>(&'n self, name: &'n str) -> Cow<'n, str> {
-        match self.sent.get(name) {
+    pub(super) fn sent_name<'n>(&'n self, name: &'n str) -> Cow<'n, str> {
+        match self.sent_by_own.get(name) {
             Some(sent) => Cow::Borrowed(sent),
             None if is_plain(name, NAME_CHARS_MAX) => Cow::Borrowed(name),
-            None => Cow::Owned(stand_in(name)),
+            None => Cow::Owned(substitute_name(name)),
         }
     }
 
     /// Returns our own name of a tool that the model calls.
-    pub fn own<'n>(&'n self, sent: &'n str) -> &'n str {
-        self.own.get(sent).map_or(sent, String::as_str)
+    pub fn own_name<'n>(&'n self, sent: &'n str) -> &'n str {
+        self.own_by_sent.get(sent).map_or(sent, String::as_str)
     }
 
     /// Returns the tool in the form that is sent. Its schema must be that of an object.
-    pub(super) fn sendable(&self, tool: &ToolSpec) -> ToolSpec {
+    pub(super) fn sendable_tool(&self, tool: &ToolSpec) -> ToolSpec {
         let input_schema = match &tool.input_schema {
             Json::Object(schema) => {
                 let mut schema = schema.clone();
@@ -78,7 +78,7 @@ impl ToolNames {
             }
         };
         ToolSpec {
-            name: self.sent(&tool.name).into_owned(),
+            name: self.sent_name(&tool.name).into_owned(),
             description: tool.description.clone(),
             input_schema,
         }
@@ -93,7 +93,7 @@ pub(super) struct CallIds {
 
 impl CallIds {
     /// Returns the id under which a call is sent.
-    pub(super) fn take(&mut self, id: &str) -> String {
+    pub(super) fn assign(&mut self, id: &str) -> String {
         let mut sent = id.to_owned();
         let mut nth = 0;
         while !is_plain(&sent, ID_CHARS_MAX) || self.taken.contains(&sent) {
@@ -110,7 +110,7 @@ fn is_plain(name: &str, chars_max: usize) -> bool {
     !name.is_empty() && name.len() <= chars_max && name.bytes().all(plain)
 }
 
-fn stand_in(name: &str) -> String {
+fn substitute_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
     let name: String = name.chars().map(plain).take(NAME_CHARS_MAX).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }
@@ -138,19 +138,19 @@ mod tests {
     fn a_name_outside_the_alphabet_has_a_stand_in_and_comes_back() {
         let tools = [tool("files:read", "{}"), tool("files_read", "{}"), tool("files/read", "{}")];
         let names = ToolNames::of(&tools);
-        let sent: Vec<String> = tools.iter().map(|tool| names.sendable(tool).name).collect();
+        let sent: Vec<String> = tools.iter().map(|tool| names.sendable_tool(tool).name).collect();
         assert_eq!(sent[1], "files_read", "a plain name is its own");
         assert_ne!(sent[0], sent[1]);
         assert_ne!(sent[0], sent[2]);
         for (tool, sent) in tools.iter().zip(&sent) {
             assert!(is_plain(sent, NAME_CHARS_MAX), "{sent}");
-            assert_eq!(names.own(sent), tool.name);
+            assert_eq!(names.own_name(sent), tool.name);
         }
         let long = "x".repeat(200);
         let names = ToolNames::of(&[tool(&long, "{}")]);
-        assert_eq!(names.sent(&long).len(), NAME_CHARS_MAX);
-        assert_eq!(names.sent("<b>gone</b>"), "_b_gone__b_");
-        assert_eq!(names.sent(""), "unnamed");
+        assert_eq!(names.sent_name(&long).len(), NAME_CHARS_MAX);
+        assert_eq!(names.sent_name("<b>gone</b>"), "_b_gone__b_");
+        assert_eq!(names.sent_name(""), "unnamed");
     }
 
     #[test]
@@ -161,21 +161,21 @@ mod tests {
             (r#"{"properties":{}}"#, r#"{"properties":{},"type":"object"}"#),
             ("true", r#"{"type":"object","properties":{}}"#),
         ] {
-            assert_eq!(names.sendable(&tool("t", schema)).input_schema.to_string(), sent);
+            assert_eq!(names.sendable_tool(&tool("t", schema)).input_schema.to_string(), sent);
         }
     }
 
     #[test]
     fn an_id_is_taken_once_and_depends_on_what_came_before_it_alone() {
         let mut ids = CallIds::default();
-        assert_eq!(ids.take("call_1"), "call_1");
-        let again = ids.take("call_1");
-        let odd = ids.take("toolu|x");
+        assert_eq!(ids.assign("call_1"), "call_1");
+        let again = ids.assign("call_1");
+        let odd = ids.assign("toolu|x");
         assert!(again != "call_1" && again != odd);
         assert!([&again, &odd].into_iter().all(|id| is_plain(id, ID_CHARS_MAX)));
         let mut same = CallIds::default();
-        same.take("call_1");
-        assert_eq!(same.take("call_1"), again);
-        assert_eq!(same.take("toolu|x"), odd);
+        same.assign("call_1");
+        assert_eq!(same.assign("call_1"), again);
+        assert_eq!(same.assign("toolu|x"), odd);
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn is_blank(text: &str) -> bool {
 }
 
 /// Returns the text part in the form that is sent, unless it is blank.
-pub(super) fn said(part: TextModelPart<'_>) -> Option<ModelPart<'_>> {
+pub(super) fn text_part(part: TextModelPart<'_>) -> Option<ModelPart<'_>> {
     let words = part.text();
     let words = words.as_ref().and_then(ModelValue::as_str).filter(|words| !is_blank(words))?;
     if part.provider_options().is_none() {
@@ -35,7 +35,7 @@ pub(super) fn said(part: TextModelPart<'_>) -> Option<ModelPart<'_>> {
 }
 
 /// Returns reasoning for the model that wrote it, whole and with its signature; no other model gets it.
-pub(super) fn reasoned<'a>(
+pub(super) fn reasoning_part<'a>(
     part: ReasoningModelPart<'a>,
     target: &CompileTarget<'_>,
 ) -> Option<ModelPart<'a>> {
@@ -48,7 +48,7 @@ pub(super) fn reasoned<'a>(
     let kept = match target.format {
         Format::OpenAi if is_blank(words) || !is_read_back(&options) => return None,
         Format::OpenAi => None,
-        Format::Anthropic => Some(signed(options.get("anthropic")?)?),
+        Format::Anthropic => Some(signature_metadata(options.get("anthropic")?)?),
     };
     let mut object = Object::from([("type", "reasoning"), ("text", words)]);
     if let Some(kept) = kept {
@@ -73,7 +73,7 @@ fn is_read_back(options: &Json) -> bool {
 
 /// Returns the metadata with which a block of thinking is sent: its signature, or its data if it was hidden;
 /// otherwise it is not sent.
-fn signed(options: &Json) -> Option<Json> {
+fn signature_metadata(options: &Json) -> Option<Json> {
     ["signature", "redactedData"].into_iter().find_map(|key| {
         let value = options.get(key)?.as_str().filter(|value| !value.is_empty())?;
         Some(Json::Object(Object::from([(key, value)])))

@@ -9,11 +9,11 @@ use ship_message::json::Json;
 use ship_message::{ConvertOptions, Role, UiMessage, UiPart, convert_to_model_messages};
 
 /// Returns the view with notes in the place of unreadable parts; mostly it is the view itself.
-pub(super) fn readable(view: &[UiMessage]) -> Cow<'_, [UiMessage]> {
+pub(super) fn replace_unreadable(view: &[UiMessage]) -> Cow<'_, [UiMessage]> {
     if view.iter().all(is_readable) {
         return Cow::Borrowed(view);
     }
-    Cow::Owned(view.iter().map(mended).collect())
+    Cow::Owned(view.iter().map(mend_message).collect())
 }
 
 fn is_readable(message: &UiMessage) -> bool {
@@ -30,7 +30,7 @@ fn can_be_converted(message: &UiMessage) -> bool {
         || convert_to_model_messages(one, &ConvertOptions::default()).is_ok()
 }
 
-fn mended(message: &UiMessage) -> UiMessage {
+fn mend_message(message: &UiMessage) -> UiMessage {
     if is_readable(message) {
         return message.clone();
     }
@@ -45,13 +45,13 @@ fn mended(message: &UiMessage) -> UiMessage {
     let mut message = message.clone();
     for part in message.parts_mut() {
         if let UiPart::Unknown(json) = part {
-            *part = UiPart::text(note(json));
+            *part = UiPart::text(note_about(json));
         }
     }
     message
 }
 
-fn note(part: &Json) -> String {
+fn note_about(part: &Json) -> String {
     let plain = |c: &char| c.is_alphanumeric() || "-_./:".contains(*c);
     let kind = part.get("type").and_then(Json::as_str).unwrap_or_default();
     let kind: String = kind.chars().filter(plain).take(40).collect();

@@ -76,18 +76,18 @@ impl AnswerDraft {
     }
 
     /// Begins a part with an id that is unique within the answer.
-    pub(crate) fn part(&mut self, kind: ProseKind) -> Part {
+    pub(crate) fn new_part(&mut self, kind: ProseKind) -> Part {
         let id = self.next_id.to_string();
         self.next_id += 1;
         Part { kind, id, is_begun: false }
     }
 
     /// Adds text to a part.
-    pub(crate) fn grow(&self, part: &mut Part, delta: &JsString, out: &mut Vec<Chunk>) {
+    pub(crate) fn extend_part(&self, part: &mut Part, delta: &JsString, out: &mut Vec<Chunk>) {
         if delta.is_empty() {
             return;
         }
-        self.begin(part, out);
+        self.begin_part(part, out);
         let chunk = TextChunk { id: part.id.clone(), provider_metadata: None };
         let delta = without_nul(delta);
         out.push(match part.kind {
@@ -97,14 +97,14 @@ impl AnswerDraft {
     }
 
     /// Ends a part. An empty part leaves no trace, unless the provider wants something back.
-    pub(crate) fn end(
+    pub(crate) fn end_part(
         &self,
         mut part: Part,
         metadata: Option<(&'static str, Object)>,
         out: &mut Vec<Chunk>,
     ) {
         if metadata.is_some() {
-            self.begin(&mut part, out);
+            self.begin_part(&mut part, out);
         }
         if !part.is_begun {
             return;
@@ -118,7 +118,7 @@ impl AnswerDraft {
         });
     }
 
-    fn begin(&self, part: &mut Part, out: &mut Vec<Chunk>) {
+    fn begin_part(&self, part: &mut Part, out: &mut Vec<Chunk>) {
         if std::mem::replace(&mut part.is_begun, true) {
             return;
         }

@@ -14,7 +14,7 @@ use crate::overflow::{Overflow, OverflowPlace, overflow};
 #[derive(Debug)]
 pub(crate) enum AnswerFault {
     /// The provider reports a failure.
-    Said(ProviderErrorText),
+    Reported(ProviderErrorText),
     /// It is not an answer of such a provider. The text describes it, as the end of a sentence.
     Protocol(String),
     /// The answer is completely empty.
@@ -78,7 +78,7 @@ pub(crate) enum Verdict {
 
 impl ProviderErrorText {
     /// Reads the body of an answer whose status is not 200.
-    pub(crate) fn in_body(status: u16, body: &[u8]) -> Self {
+    pub(crate) fn from_body(status: u16, body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
         let mut said = match Json::parse(text) {
@@ -94,7 +94,7 @@ impl ProviderErrorText {
     }
 
     /// Reads an event, or an answer that is not a stream, if it reports an error.
-    pub(crate) fn in_stream(json: &Json, is_named_error: bool) -> Option<Self> {
+    pub(crate) fn from_stream(json: &Json, is_named_error: bool) -> Option<Self> {
         let first = json.as_array().and_then(<[Json]>::first).unwrap_or(json);
         let has_error = match first.get("error") {
             None | Some(Json::Null | Json::Bool(_)) => false,
@@ -109,7 +109,7 @@ impl ProviderErrorText {
     }
 
     /// Makes an error of the provider's server that has no code.
-    pub(crate) fn server(message: String) -> Self {
+    pub(crate) fn server_error(message: String) -> Self {
         Self { marks: vec!["server_error".to_owned()], message, ..Self::default() }
     }
 
@@ -125,7 +125,7 @@ impl ProviderErrorText {
             status: status.filter(|status| (400..600).contains(status)),
             marks: marks.into_iter().flatten().map(str::to_ascii_lowercase).collect(),
             param: text("param").unwrap_or_default().to_owned(),
-            message: message(error).unwrap_or_default(),
+            message: error_message(error).unwrap_or_default(),
             body: json.stringify(),
             place: OverflowPlace::Stream,
         }
@@ -193,7 +193,7 @@ impl ProviderErrorText {
 }
 
 /// Returns the message of an error, in any of its forms.
-fn message(error: &Json) -> Option<String> {
+fn error_message(error: &Json) -> Option<String> {
     if let Some(text) = error.as_str() {
         return Some(text.to_owned());
     }

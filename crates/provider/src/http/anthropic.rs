@@ -63,9 +63,14 @@ impl AnthropicReader {
         }
     }
 
-    fn start(&mut self, index: u64, block: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
+    fn start_block(
+        &mut self,
+        index: u64,
+        block: &Json,
+        out: &mut Vec<Chunk>,
+    ) -> Result<(), AnswerFault> {
         // A block that begins again has stopped silently.
-        self.stop(index, out);
+        self.stop_block(index, out);
         if self.calls.len() + self.open.len() >= CALLS_MAX {
             return Err(AnswerFault::Protocol(format!(
                 "more than {CALLS_MAX} calls in one answer"
@@ -75,17 +80,25 @@ impl AnthropicReader {
         let string = |key: &str| text(key).map(|text| text.as_str().to_owned()).unwrap_or_default();
         let started = match block.get("type").and_then(Json::as_str) {
             Some("text") => {
-                let mut part = self.draft.part(ProseKind::Text);
-                self.draft.grow(&mut part, text("text").unwrap_or(&JsString::default()), out);
+                let mut part = self.draft.new_part(ProseKind::Text);
+                self.draft.extend_part(
+                    &mut part,
+                    text("text").unwrap_or(&JsString::default()),
+                    out,
+                );
                 StreamBlock::Text(part)
             }
             Some("thinking") => {
-                let mut part = self.draft.part(ProseKind::Reasoning);
-                self.draft.grow(&mut part, text("thinking").unwrap_or(&JsString::default()), out);
+                let mut part = self.draft.new_part(ProseKind::Reasoning);
+                self.draft.extend_part(
+                    &mut part,
+                    text("thinking").unwrap_or(&JsString::default()),
+                    out,
+                );
                 StreamBlock::Thinking { part, signature: string("signature") }
             }
             Some("redacted_thinking") => StreamBlock::Hidden {
-                part: self.draft.part(ProseKind::Reasoning),
+                part: self.draft.new_part(ProseKind::Reasoning),
                 data: string("data"),
             },
             Some("tool_use") => {
@@ -98,17 +111,17 @@ impl AnthropicReader {
         Ok(())
     }
 
-    fn grow(&mut self, index: u64, delta: &Json, out: &mut Vec<Chunk>) {
+    fn extend_block(&mut self, index: u64, delta: &Json, out: &mut Vec<Chunk>) {
         let text = |key: &str| delta.get(key).and_then(Json::as_js_string);
         match self.open.get_mut(&index) {
             Some(StreamBlock::Text(part)) => {
                 if let Some(text) = text("text") {
-                    self.draft.grow(part, text, out);
+                    self.draft.extend_part(part, text, out);
                 }
             }
             Some(StreamBlock::Thinking { part, signature }) => {
                 if let Some(text) = text("thinking") {
-                    self.draft.grow(part, text, out);
+                    self.draft.extend_part(part, text, out);
                 }
                 if let Some(text) = text("signature") {
                     signature.push_str(text);
@@ -123,17 +136,21 @@ impl AnthropicReader {
         }
     }
 
-    fn stop(&mut self, index: u64, out: &mut Vec<Chunk>) {
+    fn stop_block(&mut self, index: u64, out: &mut Vec<Chunk>) {
         match self.open.remove(&index) {
-            Some(StreamBlock::Text(part)) => self.draft.end(part, None, out),
+            Some(StreamBlock::Text(part)) => self.draft.end_part(part, None, out),
             Some(StreamBlock::Thinking { part, signature }) => {
                 // Without its signature it cannot be sent back, and the compiler sees that.
                 let own = (!signature.is_empty())
                     .then(|| (NAME, Object::from([("signature", signature)])));
-                self.draft.end(part, own, out);
+                self.draft.end_part(part, own, out);
             }
             Some(StreamBlock::Hidden { part, data }) => {
-                self.draft.end(part, Some((NAME, Object::from([("redactedData", data)]))), out);
+                self.draft.end_part(
+                    part,
+                    Some((NAME, Object::from([("redactedData", data)]))),
+                    out,
+                );
             }
             Some(StreamBlock::Call { mut call, whole }) => {
                 // Some hosts give the whole input at once, where Anthropic begins with an empty one.
@@ -149,7 +166,7 @@ impl AnthropicReader {
     }
 
     /// Returns the index of an event's block; without an index it is the latest.
-    fn index(&self, json: &Json) -> u64 {
+    fn block_index(&self, json: &Json) -> u64 {
         let latest = || self.open.last_key_value().map_or(0, |(index, _)| *index);
         json.get("index").and_then(Json::as_u64).unwrap_or_else(latest)
     }
@@ -162,26 +179,26 @@ impl AnthropicReader {
 }
 
 impl StreamReader for AnthropicReader {
-    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
+    fn read_event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
         // Some imitations of Anthropic end as OpenAI does; that means nothing here.
         if matches!(event.data.trim(), "" | "[DONE]") {
             return Ok(false);
         }
         let json = Json::parse(&event.data).map_err(|error| AnswerFault::bad_event(&error))?;
-        if let Some(said) = ProviderErrorText::in_stream(&json, event.name == "error") {
-            return Err(AnswerFault::Said(said));
+        if let Some(report) = ProviderErrorText::from_stream(&json, event.name == "error") {
+            return Err(AnswerFault::Reported(report));
         }
         let part = |key: &str| json.get(key).unwrap_or(&Json::Null);
         match json.get("type").and_then(Json::as_str).unwrap_or(&event.name) {
-            "message_start" => self.tokens.take(part("message").get("usage")),
+            "message_start" => self.tokens.update(part("message").get("usage")),
             "content_block_start" => {
-                self.start(self.index(&json), part("content_block"), out)?;
+                self.start_block(self.block_index(&json), part("content_block"), out)?;
             }
-            "content_block_delta" => self.grow(self.index(&json), part("delta"), out),
-            "content_block_stop" => self.stop(self.index(&json), out),
+            "content_block_delta" => self.extend_block(self.block_index(&json), part("delta"), out),
+            "content_block_stop" => self.stop_block(self.block_index(&json), out),
             "message_delta" => {
                 self.message_delta(part("delta"));
-                self.tokens.take(json.get("usage"));
+                self.tokens.update(json.get("usage"));
             }
             "message_stop" => self.has_stopped = true,
             _ => {}
@@ -189,24 +206,24 @@ impl StreamReader for AnthropicReader {
         Ok(self.has_stopped)
     }
 
-    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
-        if let Some(said) = ProviderErrorText::in_stream(json, false) {
-            return Err(AnswerFault::Said(said));
+    fn read_whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
+        if let Some(report) = ProviderErrorText::from_stream(json, false) {
+            return Err(AnswerFault::Reported(report));
         }
         let Some(blocks) = json.get("content").and_then(Json::as_array) else {
             return Err(AnswerFault::Protocol("JSON that holds no answer".to_owned()));
         };
         for (index, block) in (0..).zip(blocks) {
-            self.start(index, block, out)?;
-            self.stop(index, out);
+            self.start_block(index, block, out)?;
+            self.stop_block(index, out);
         }
         self.message_delta(json);
-        self.tokens.take(json.get("usage"));
+        self.tokens.update(json.get("usage"));
         self.has_stopped = true;
         Ok(())
     }
 
-    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
+    fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
         // An open block or a missing reason means that something was lost on the way.
         let Some(reason) = self.reason.filter(|_| self.has_stopped && self.open.is_empty()) else {
             return Err(AnswerFault::Unfinished);
@@ -217,7 +234,7 @@ impl StreamReader for AnthropicReader {
 }
 
 impl Tokens {
-    fn take(&mut self, usage: Option<&Json>) {
+    fn update(&mut self, usage: Option<&Json>) {
         let Some(usage) = usage else { return };
         let count = |old: Option<u64>, key: &str| usage.get(key).and_then(Json::as_u64).or(old);
         self.input = count(self.input, "input_tokens");

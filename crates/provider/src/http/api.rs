@@ -71,7 +71,7 @@ impl Api {
         };
         let mut value = value.map_err(|_| ProviderError::Key {
             provider: self.name().to_owned(),
-            said: "it holds characters that cannot be sent, so it was not".to_owned(),
+            message: "it holds characters that cannot be sent, so it was not".to_owned(),
         })?;
         value.set_sensitive(true);
         headers.insert(name, value);

@@ -18,7 +18,7 @@ pub(crate) struct AttemptFailure {
     /// A short reason for notices and for an answer that broke off.
     pub(crate) reason: String,
     /// Whether another attempt is made.
-    pub(crate) again: RetryAdvice,
+    pub(crate) retry: RetryAdvice,
 }
 
 /// Says whether another attempt is made.
@@ -46,9 +46,9 @@ impl RequestParty<'_> {
     }
 
     /// Describes a missing or interrupted answer.
-    pub(crate) fn trouble(&self, trouble: Trouble) -> AttemptFailure {
+    pub(crate) fn connection_failure(&self, trouble: Trouble) -> AttemptFailure {
         let host = self.host;
-        let again = RetryAdvice::After(None);
+        let retry = RetryAdvice::After(None);
         match trouble {
             Trouble::Late(deadline, after) => {
                 // The number of attempts is known when the last one has failed.
@@ -60,54 +60,58 @@ impl RequestParty<'_> {
                     attempts: 1,
                 };
                 let reason = format!("nothing came in time (`{}`)", deadline.setting());
-                AttemptFailure { error, reason, again }
+                AttemptFailure { error, reason, retry }
             }
             Trouble::Unreachable(cause) => {
                 let cause = quote(&cause, self.key);
-                self.unavailable(
+                self.unavailable_failure(
                     format!("cannot connect to {host} (`llm.baseUrl`): {cause}"),
-                    again,
+                    retry,
                 )
             }
             Trouble::Broken(cause) => {
                 let cause = quote(&cause, self.key);
-                self.unavailable(format!("the connection to {host} broke: {cause}"), again)
+                self.unavailable_failure(format!("the connection to {host} broke: {cause}"), retry)
             }
             Trouble::NoClient(cause) => {
                 let reason = format!("no connection can be made on this machine: {cause}");
                 let error =
                     ProviderError::Failed { provider: self.provider(), reason: reason.clone() };
-                AttemptFailure { error, reason, again: RetryAdvice::No }
+                AttemptFailure { error, reason, retry: RetryAdvice::No }
             }
         }
     }
 
     /// Describes a faulty answer.
-    pub(crate) fn fault(&self, fault: AnswerFault) -> AttemptFailure {
+    pub(crate) fn answer_failure(&self, fault: AnswerFault) -> AttemptFailure {
         match fault {
-            AnswerFault::Said(said) => self.said(&said, Hints::default()),
-            AnswerFault::Protocol(came) => self.protocol(came, RetryAdvice::No),
+            AnswerFault::Reported(report) => self.reported_failure(&report, Hints::default()),
+            AnswerFault::Protocol(received) => self.protocol_failure(received, RetryAdvice::No),
             AnswerFault::Empty => {
-                self.protocol("nothing at all".to_owned(), RetryAdvice::After(None))
+                self.protocol_failure("nothing at all".to_owned(), RetryAdvice::After(None))
             }
             AnswerFault::Unfinished => {
                 let reason = "the answer ended before it was complete".to_owned();
-                self.unavailable(reason, RetryAdvice::After(None))
+                self.unavailable_failure(reason, RetryAdvice::After(None))
             }
         }
     }
 
     /// Describes an error that the provider reports.
-    pub(crate) fn said(&self, said: &ProviderErrorText, hints: Hints) -> AttemptFailure {
-        let words = self.words(said);
-        let verdict = said.verdict();
-        let again = match (&verdict, hints.should_retry) {
+    pub(crate) fn reported_failure(
+        &self,
+        report: &ProviderErrorText,
+        hints: Hints,
+    ) -> AttemptFailure {
+        let words = self.reported_message(report);
+        let verdict = report.verdict();
+        let retry = match (&verdict, hints.should_retry) {
             // No wait helps against these, even if a header says so.
             (Verdict::Overflow(_) | Verdict::Quota | Verdict::Key, _) => RetryAdvice::No,
             (Verdict::MaxTokensRenamed, _) if self.api == Api::OpenAi => {
                 RetryAdvice::MaxCompletionTokens
             }
-            (Verdict::Passing, None) | (_, Some(true)) => RetryAdvice::After(hints.asked),
+            (Verdict::Passing, None) | (_, Some(true)) => RetryAdvice::After(hints.retry_after),
             (_, None | Some(false)) => RetryAdvice::No,
         };
         let provider = self.provider();
@@ -115,58 +119,58 @@ impl RequestParty<'_> {
             Verdict::Overflow(Overflow { observed, limit, .. }) => {
                 ProviderError::Overflow { observed, limit }
             }
-            Verdict::Quota => ProviderError::Quota { provider, said: words.clone() },
-            Verdict::Key => ProviderError::Key { provider, said: words.clone() },
+            Verdict::Quota => ProviderError::Quota { provider, message: words.clone() },
+            Verdict::Key => ProviderError::Key { provider, message: words.clone() },
             Verdict::Model => ProviderError::Model {
                 provider,
                 host: self.host.to_owned(),
                 model: self.model.to_owned(),
-                said: words.clone(),
+                message: words.clone(),
             },
-            Verdict::Passing => return self.unavailable(words, again),
+            Verdict::Passing => return self.unavailable_failure(words, retry),
             Verdict::Failed => ProviderError::Failed { provider, reason: words.clone() },
-            Verdict::Elsewhere => return self.protocol(words, again),
+            Verdict::Elsewhere => return self.protocol_failure(words, retry),
             Verdict::Refused | Verdict::MaxTokensRenamed => {
-                ProviderError::Refused { provider, status: said.status, said: words.clone() }
+                ProviderError::Refused { provider, status: report.status, message: words.clone() }
             }
         };
-        AttemptFailure { error, reason: words, again }
+        AttemptFailure { error, reason: words, retry }
     }
 
     /// Returns the provider's message, or at least the meaning of the status.
-    fn words(&self, said: &ProviderErrorText) -> String {
-        let message = quote(&said.message, self.key);
-        let status = said.status.and_then(|status| reqwest::StatusCode::from_u16(status).ok());
+    fn reported_message(&self, report: &ProviderErrorText) -> String {
+        let message = quote(&report.message, self.key);
+        let status = report.status.and_then(|status| reqwest::StatusCode::from_u16(status).ok());
         match status {
             None if message.is_empty() => "it does not say why".to_owned(),
             None => message,
-            Some(status) if message.is_empty() => format!("it answered {}", named(status)),
+            Some(status) if message.is_empty() => format!("it answered {}", status_text(status)),
             Some(status) => format!("{message} ({})", status.as_u16()),
         }
     }
 
-    fn unavailable(&self, last: String, again: RetryAdvice) -> AttemptFailure {
+    fn unavailable_failure(&self, last: String, retry: RetryAdvice) -> AttemptFailure {
         let error = ProviderError::Unavailable {
             provider: self.provider(),
             attempts: 1,
             last: last.clone(),
         };
-        AttemptFailure { error, reason: last, again }
+        AttemptFailure { error, reason: last, retry }
     }
 
-    fn protocol(&self, came: String, again: RetryAdvice) -> AttemptFailure {
+    fn protocol_failure(&self, received: String, retry: RetryAdvice) -> AttemptFailure {
         let error = ProviderError::Protocol {
             provider: self.provider(),
             host: self.host.to_owned(),
-            came: came.clone(),
+            received: received.clone(),
         };
-        AttemptFailure { error, reason: came, again }
+        AttemptFailure { error, reason: received, retry }
     }
 }
 
 impl AttemptFailure {
     /// Returns the error after this number of attempts.
-    pub(crate) fn after(self, tried: u32) -> ProviderError {
+    pub(crate) fn into_error(self, tried: u32) -> ProviderError {
         let mut error = self.error;
         if let ProviderError::Unavailable { attempts, .. }
         | ProviderError::TimedOut { attempts, .. } = &mut error
@@ -177,7 +181,7 @@ impl AttemptFailure {
     }
 }
 
-fn named(status: reqwest::StatusCode) -> String {
+fn status_text(status: reqwest::StatusCode) -> String {
     // Some statuses, such as Anthropic's 529, have no standard name.
     match status.canonical_reason() {
         Some(name) => format!("{} {name}", status.as_u16()),

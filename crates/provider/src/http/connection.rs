@@ -84,9 +84,9 @@ impl Connection {
                 return Err(Trouble::Late(Deadline::Connect, self.connect));
             }
             Ok(Err(error)) if error.is_connect() => {
-                return Err(Trouble::Unreachable(innermost(&error)));
+                return Err(Trouble::Unreachable(innermost_cause(&error)));
             }
-            Ok(Err(error)) => return Err(Trouble::Broken(innermost(&error))),
+            Ok(Err(error)) => return Err(Trouble::Broken(innermost_cause(&error))),
             Ok(Ok(response)) => response,
         };
         let first = Some((self.first_byte.saturating_sub(began.elapsed()), self.first_byte));
@@ -102,7 +102,7 @@ impl Connection {
         self.builder()
             .build()
             .or_else(|_| self.builder().tls_certs_only(mozillas()).build())
-            .map_err(|error| innermost(&error))
+            .map_err(|error| innermost_cause(&error))
     }
 
     fn builder(&self) -> ClientBuilder {
@@ -140,7 +140,7 @@ impl Incoming {
         };
         match timeout(left, self.response.chunk()).await {
             Err(_) => Err(late),
-            Ok(Err(error)) => Err(Trouble::Broken(innermost(&error))),
+            Ok(Err(error)) => Err(Trouble::Broken(innermost_cause(&error))),
             Ok(Ok(piece)) => {
                 self.first = None;
                 Ok(piece)
@@ -178,7 +178,7 @@ fn is_this_machine(url: &Url) -> bool {
 }
 
 /// Returns the innermost cause, which has the reason. The address is not repeated.
-fn innermost(error: &reqwest::Error) -> String {
+fn innermost_cause(error: &reqwest::Error) -> String {
     let mut causes = Vec::new();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -33,44 +33,46 @@ impl OpenAiReader {
         Self { draft, open: None, calls: StreamedCalls::default(), reason: None }
     }
 
-    fn chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
+    fn read_chunk(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
         let choice = json.get("choices").and_then(Json::as_array).and_then(first_choice);
         let groq = json.get("x_groq").and_then(|groq| groq.get("usage"));
-        let told = [json.get("usage"), groq, choice.and_then(|choice| choice.get("usage"))];
-        if let Some(usage) = told.into_iter().flatten().find_map(usage) {
+        let usages = [json.get("usage"), groq, choice.and_then(|choice| choice.get("usage"))];
+        if let Some(usage) = usages.into_iter().flatten().find_map(usage) {
             self.draft.usage = Some(usage);
         }
         let Some(choice) = choice else { return Ok(()) };
-        if let Some(said) = ProviderErrorText::in_stream(choice, false) {
-            return Err(AnswerFault::Said(said));
+        if let Some(report) = ProviderErrorText::from_stream(choice, false) {
+            return Err(AnswerFault::Reported(report));
         }
         // A host that ignores `stream` has a message in the place of the delta.
         let delta = ["delta", "message"].iter().find_map(|key| choice.get(key)?.as_object());
         if let Some(delta) = delta {
             let reasoning = ["reasoning_content", "reasoning"]
                 .into_iter()
-                .find_map(|key| Some((key, filled(delta.get(key)?.as_js_string()?)?)));
+                .find_map(|key| Some((key, non_empty(delta.get(key)?.as_js_string()?)?)));
             if let Some((field, reasoning)) = reasoning {
                 // Only a host that writes this field is known to read it.
                 self.draft.reasoning_field =
                     Some(field).filter(|field| *field == "reasoning_content");
-                self.write(ProseKind::Reasoning, reasoning, out);
+                self.extend_part(ProseKind::Reasoning, reasoning, out);
             }
             if let Some(content) = delta.get("content") {
-                self.content(content, out);
+                self.read_content(content, out);
             }
             if let Some(refusal) = delta.get("refusal").and_then(Json::as_js_string) {
-                self.write(ProseKind::Text, refusal, out);
+                self.extend_part(ProseKind::Text, refusal, out);
             }
             for piece in delta.get("tool_calls").and_then(Json::as_array).unwrap_or_default() {
-                self.calls.take(piece)?;
+                self.calls.add_delta(piece)?;
             }
         }
         match choice.get("finish_reason").and_then(Json::as_str) {
             None | Some("") => Ok(()),
-            Some(reason @ ("error" | "insufficient_system_resource")) => Err(AnswerFault::Said(
-                ProviderErrorText::server(format!("it ended the answer with `{reason}`")),
-            )),
+            Some(reason @ ("error" | "insufficient_system_resource")) => {
+                Err(AnswerFault::Reported(ProviderErrorText::server_error(format!(
+                    "it ended the answer with `{reason}`"
+                ))))
+            }
             Some(reason) => {
                 self.reason = Some(finish_reason(reason));
                 Ok(())
@@ -79,28 +81,28 @@ impl OpenAiReader {
     }
 
     /// Takes a text, or a list of texts and thoughts.
-    fn content(&mut self, content: &Json, out: &mut Vec<Chunk>) {
+    fn read_content(&mut self, content: &Json, out: &mut Vec<Chunk>) {
         if let Some(text) = content.as_js_string() {
-            self.write(ProseKind::Text, text, out);
+            self.extend_part(ProseKind::Text, text, out);
         }
         for item in content.as_array().unwrap_or_default() {
             if let Some(text) = item.get("text").or(Some(item)).and_then(Json::as_js_string) {
-                self.write(ProseKind::Text, text, out);
+                self.extend_part(ProseKind::Text, text, out);
             }
             let Some(thinking) = item.get("thinking") else { continue };
             if let Some(text) = thinking.as_js_string() {
-                self.write(ProseKind::Reasoning, text, out);
+                self.extend_part(ProseKind::Reasoning, text, out);
             }
             for thought in thinking.as_array().unwrap_or_default() {
                 if let Some(text) = thought.get("text").and_then(Json::as_js_string) {
-                    self.write(ProseKind::Reasoning, text, out);
+                    self.extend_part(ProseKind::Reasoning, text, out);
                 }
             }
         }
     }
 
     /// Adds to the open part, or ends it and begins another if it is of the other kind.
-    fn write(&mut self, kind: ProseKind, delta: &JsString, out: &mut Vec<Chunk>) {
+    fn extend_part(&mut self, kind: ProseKind, delta: &JsString, out: &mut Vec<Chunk>) {
         if delta.is_empty() {
             return;
         }
@@ -108,18 +110,18 @@ impl OpenAiReader {
             Some(part) if part.kind == kind => part,
             other => {
                 if let Some(part) = other {
-                    self.draft.end(part, None, out);
+                    self.draft.end_part(part, None, out);
                 }
-                self.draft.part(kind)
+                self.draft.new_part(kind)
             }
         };
-        self.draft.grow(&mut part, delta, out);
+        self.draft.extend_part(&mut part, delta, out);
         self.open = Some(part);
     }
 }
 
 impl StreamReader for OpenAiReader {
-    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
+    fn read_event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault> {
         let data = event.data.trim();
         if data == "[DONE]" {
             return Ok(true);
@@ -128,28 +130,28 @@ impl StreamReader for OpenAiReader {
             return Ok(false);
         }
         let json = Json::parse(data).map_err(|error| AnswerFault::bad_event(&error))?;
-        if let Some(said) = ProviderErrorText::in_stream(&json, event.name == "error") {
-            return Err(AnswerFault::Said(said));
+        if let Some(report) = ProviderErrorText::from_stream(&json, event.name == "error") {
+            return Err(AnswerFault::Reported(report));
         }
-        self.chunk(&json, out)?;
+        self.read_chunk(&json, out)?;
         Ok(false)
     }
 
-    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
-        if let Some(said) = ProviderErrorText::in_stream(json, false) {
-            return Err(AnswerFault::Said(said));
+    fn read_whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault> {
+        if let Some(report) = ProviderErrorText::from_stream(json, false) {
+            return Err(AnswerFault::Reported(report));
         }
         if json.get("choices").and_then(Json::as_array).and_then(first_choice).is_none() {
             return Err(AnswerFault::Protocol("JSON that holds no answer".to_owned()));
         }
-        self.chunk(json, out)
+        self.read_chunk(json, out)
     }
 
-    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
+    fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault> {
         // An answer without a reason was cut off, even if `[DONE]` follows.
         let Some(reason) = self.reason else { return Err(AnswerFault::Unfinished) };
         if let Some(part) = self.open.take() {
-            self.draft.end(part, None, out);
+            self.draft.end_part(part, None, out);
         }
         let calls = std::mem::take(&mut self.calls).into_calls();
         Ok(self.draft.finish(reason, calls, out))
@@ -165,7 +167,7 @@ fn first_choice(choices: &[Json]) -> Option<&Json> {
     choices.iter().find(is_first)
 }
 
-fn filled(text: &JsString) -> Option<&JsString> {
+fn non_empty(text: &JsString) -> Option<&JsString> {
     (!text.is_empty()).then_some(text)
 }
 

@@ -23,7 +23,7 @@ pub trait Pace: Send + Sync {
     fn now(&self) -> Duration;
 
     /// Returns a random number.
-    fn draw(&self) -> u64;
+    fn random(&self) -> u64;
 
     /// Waits for a duration.
     fn wait(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
@@ -51,7 +51,7 @@ impl Pace for SystemPace {
         self.0.elapsed()
     }
 
-    fn draw(&self) -> u64 {
+    fn random(&self) -> u64 {
         // Without randomness no connection could be encrypted either.
         getrandom::u64().expect("the system gives random numbers")
     }
@@ -67,7 +67,7 @@ pub(crate) struct Hints {
     /// The value of `x-should-retry`.
     pub(crate) should_retry: Option<bool>,
     /// The value of `retry-after-ms`, or of `retry-after` in seconds or as a date.
-    pub(crate) asked: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl Hints {
@@ -80,13 +80,13 @@ impl Hints {
         };
         let millis = text("retry-after-ms").and_then(|text| seconds(text, 1000.0));
         let after = text("retry-after");
-        let asked = millis
+        let retry_after = millis
             .or_else(|| seconds(after?, 1.0))
             // The date is in the sender's time, which the answer gives too; our clock may be wrong.
             .or_else(|| {
                 Some(date(after?)?.duration_since(date(text("date")?)?).unwrap_or_default())
             });
-        Self { should_retry, asked }
+        Self { should_retry, retry_after }
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Attempts<'a> {
     retries: u32,
     end: Duration,
     /// The number of failed attempts.
-    pub(crate) failed: u32,
+    pub(crate) failures: u32,
 }
 
 /// The decision after a failure.
@@ -121,24 +121,24 @@ pub(crate) enum RetryDecision {
 
 impl<'a> Attempts<'a> {
     pub(crate) fn new(pace: &'a dyn Pace, retries: u32, budget: Duration) -> Self {
-        Self { pace, retries, end: pace.now().saturating_add(budget), failed: 0 }
+        Self { pace, retries, end: pace.now().saturating_add(budget), failures: 0 }
     }
 
     /// Counts a temporary failure, and decides what to do.
-    pub(crate) fn after_failure(&mut self, asked: Option<Duration>) -> RetryDecision {
-        self.failed += 1;
-        if self.failed > self.retries {
+    pub(crate) fn after_failure(&mut self, retry_after: Option<Duration>) -> RetryDecision {
+        self.failures += 1;
+        if self.failures > self.retries {
             return RetryDecision::GiveUp;
         }
-        let doubled = FIRST_WAIT_MAX.saturating_mul(1 << (self.failed - 1).min(16));
+        let doubled = FIRST_WAIT_MAX.saturating_mul(1 << (self.failures - 1).min(16));
         let longest = doubled.min(WAIT_MAX);
         // A double has 53 bits, so the upper 53 bits of the number give an even fraction from 0 to 1.
-        let part = (self.pace.draw() >> 11) as f64 / (1_u64 << 53) as f64;
+        let part = (self.pace.random() >> 11) as f64 / (1_u64 << 53) as f64;
         let chosen = longest.mul_f64(part);
         let left = self.end.saturating_sub(self.pace.now());
-        match asked {
-            Some(asked) if asked > left => RetryDecision::TooLong(asked),
-            Some(asked) => RetryDecision::Wait(asked.saturating_add(chosen).min(left)),
+        match retry_after {
+            Some(retry_after) if retry_after > left => RetryDecision::TooLong(retry_after),
+            Some(retry_after) => RetryDecision::Wait(retry_after.saturating_add(chosen).min(left)),
             None if chosen > left || left.is_zero() => RetryDecision::GiveUp,
             None => RetryDecision::Wait(chosen),
         }
@@ -160,7 +160,7 @@ mod tests {
             self.now
         }
 
-        fn draw(&self) -> u64 {
+        fn random(&self) -> u64 {
             self.draw
         }
 
@@ -195,32 +195,35 @@ mod tests {
         let pace = Still { now: Duration::ZERO, draw: 0 };
         let mut attempts = Attempts::new(&pace, 4, MINUTES);
         assert_eq!(attempts.after_failure(None), RetryDecision::Wait(Duration::ZERO));
-        let asked = Duration::from_secs(30);
-        assert_eq!(attempts.after_failure(Some(asked)), RetryDecision::Wait(asked));
-        let asked = Duration::from_secs(181);
-        assert_eq!(attempts.after_failure(Some(asked)), RetryDecision::TooLong(asked));
+        let retry_after = Duration::from_secs(30);
+        assert_eq!(attempts.after_failure(Some(retry_after)), RetryDecision::Wait(retry_after));
+        let retry_after = Duration::from_secs(181);
+        assert_eq!(attempts.after_failure(Some(retry_after)), RetryDecision::TooLong(retry_after));
     }
 
     #[test]
     fn hints_are_read_in_milliseconds_seconds_and_dates_of_the_senders_clock() {
-        let asked = |pairs: &[(&'static str, &str)]| Hints::read(&headers(pairs)).asked;
-        assert_eq!(asked(&[("retry-after-ms", "1500")]), Some(Duration::from_millis(1500)));
+        let retry_after = |pairs: &[(&'static str, &str)]| Hints::read(&headers(pairs)).retry_after;
+        assert_eq!(retry_after(&[("retry-after-ms", "1500")]), Some(Duration::from_millis(1500)));
         assert_eq!(
-            asked(&[("retry-after-ms", "20"), ("retry-after", "9")]),
+            retry_after(&[("retry-after-ms", "20"), ("retry-after", "9")]),
             Some(Duration::from_millis(20))
         );
-        assert_eq!(asked(&[("retry-after", " 7 ")]), Some(Duration::from_secs(7)));
-        assert_eq!(asked(&[("retry-after", "0.5")]), Some(Duration::from_millis(500)));
-        assert_eq!(asked(&[("retry-after", "1e300")]), Some(Duration::MAX));
+        assert_eq!(retry_after(&[("retry-after", " 7 ")]), Some(Duration::from_secs(7)));
+        assert_eq!(retry_after(&[("retry-after", "0.5")]), Some(Duration::from_millis(500)));
+        assert_eq!(retry_after(&[("retry-after", "1e300")]), Some(Duration::MAX));
         let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
         let later = ("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT");
-        assert_eq!(asked(&[date, later]), Some(Duration::from_secs(60)));
-        assert_eq!(asked(&[("date", later.1), ("retry-after", date.1)]), Some(Duration::ZERO));
+        assert_eq!(retry_after(&[date, later]), Some(Duration::from_secs(60)));
+        assert_eq!(
+            retry_after(&[("date", later.1), ("retry-after", date.1)]),
+            Some(Duration::ZERO)
+        );
         for nonsense in ["", "soon", "-5", "NaN", "inf"] {
             let wanted = (nonsense == "inf").then_some(Duration::MAX);
-            assert_eq!(asked(&[("retry-after", nonsense)]), wanted, "{nonsense}");
+            assert_eq!(retry_after(&[("retry-after", nonsense)]), wanted, "{nonsense}");
         }
-        assert_eq!(asked(&[later]), None);
+        assert_eq!(retry_after(&[later]), None);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(crate) struct Events {
     event: Event,
     has_data: bool,
     /// The number of events returned so far.
-    given: usize,
+    returned: usize,
     /// Whether a line came that no event stream has.
     has_foreign_lines: bool,
 }
@@ -69,7 +69,7 @@ impl Events {
     }
 
     /// Returns the last event, if the stream ended without a blank line after it.
-    pub(crate) fn tail(&mut self) -> Option<Event> {
+    pub(crate) fn last_event(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             self.end_line();
         }
@@ -78,7 +78,7 @@ impl Events {
 
     /// Whether lines came, but none of an event stream.
     pub(crate) fn is_foreign(&self) -> bool {
-        self.has_foreign_lines && self.given == 0
+        self.has_foreign_lines && self.returned == 0
     }
 
     /// Takes the line that has just ended. A blank line ends the event.
@@ -118,7 +118,7 @@ impl Events {
     fn end_event(&mut self) -> Option<Event> {
         let event = std::mem::take(&mut self.event);
         let has_data = std::mem::take(&mut self.has_data);
-        self.given += usize::from(has_data);
+        self.returned += usize::from(has_data);
         has_data.then_some(event)
     }
 }
@@ -140,7 +140,7 @@ mod tests {
             };
             reader.push(piece, &mut each).unwrap();
         }
-        all.extend(reader.tail().map(|event| (event.name, event.data)));
+        all.extend(reader.last_event().map(|event| (event.name, event.data)));
         all
     }
 

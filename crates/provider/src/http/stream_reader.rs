@@ -17,20 +17,20 @@ pub(crate) const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Reads the answers of one kind of provider, without network and clock.
 pub(crate) trait StreamReader: Send {
     /// Takes one event. Returns whether it was the last.
-    fn event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault>;
+    fn read_event(&mut self, event: &Event, out: &mut Vec<Chunk>) -> Result<bool, AnswerFault>;
 
     /// Takes an answer that came as one object.
-    fn whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault>;
+    fn read_whole(&mut self, json: &Json, out: &mut Vec<Chunk>) -> Result<(), AnswerFault>;
 
     /// Ends the answer if it has ended properly, and only then passes on its calls.
-    fn end(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault>;
+    fn finish(&mut self, out: &mut Vec<Chunk>) -> Result<AnswerEnd, AnswerFault>;
 }
 
 /// An answer that is being received.
 pub(crate) struct Intake {
     reader: Box<dyn StreamReader>,
     shape: Shape,
-    room: usize,
+    bytes_left: usize,
 }
 
 enum Shape {
@@ -42,7 +42,7 @@ enum Shape {
 
 impl Intake {
     pub(crate) fn new(reader: Box<dyn StreamReader>) -> Self {
-        Self { reader, shape: Shape::Unknown, room: ANSWER_BYTES_MAX }
+        Self { reader, shape: Shape::Unknown, bytes_left: ANSWER_BYTES_MAX }
     }
 
     /// Takes the next bytes. Returns the end of the answer once it is known.
@@ -51,9 +51,9 @@ impl Intake {
         bytes: &[u8],
         out: &mut Vec<Chunk>,
     ) -> Result<Option<AnswerEnd>, AnswerFault> {
-        let taken = bytes.len().min(self.room);
-        self.room -= taken;
-        if let Some(answered) = self.take(&bytes[..taken], out)? {
+        let taken = bytes.len().min(self.bytes_left);
+        self.bytes_left -= taken;
+        if let Some(answered) = self.read(&bytes[..taken], out)? {
             return Ok(Some(answered));
         }
         if taken < bytes.len() {
@@ -65,7 +65,7 @@ impl Intake {
         Ok(None)
     }
 
-    fn take(
+    fn read(
         &mut self,
         bytes: &[u8],
         out: &mut Vec<Chunk>,
@@ -95,9 +95,9 @@ impl Intake {
                 Ok(None)
             }
             Shape::Events(events) => {
-                let goes_on =
-                    events.push(bytes, &mut |event| reader.event(&event, out).map(|last| !last))?;
-                if goes_on { Ok(None) } else { reader.end(out).map(Some) }
+                let goes_on = events
+                    .push(bytes, &mut |event| reader.read_event(&event, out).map(|last| !last))?;
+                if goes_on { Ok(None) } else { reader.finish(out).map(Some) }
             }
         }
     }
@@ -111,13 +111,13 @@ impl Intake {
                 let json = Json::parse(&text).map_err(|error| {
                     AnswerFault::Protocol(format!("a text that begins like JSON and is {error}"))
                 })?;
-                self.reader.whole(&json, out)?;
+                self.reader.read_whole(&json, out)?;
             }
             Shape::Events(events) => {
                 // The tail may be half an event; then the answer is cut and not wrong.
-                let tail = events.tail().filter(|event| is_whole(event.data.trim()));
+                let tail = events.last_event().filter(|event| is_whole(event.data.trim()));
                 if let Some(event) = tail {
-                    self.reader.event(&event, out)?;
+                    self.reader.read_event(&event, out)?;
                 }
                 if events.is_foreign() {
                     let came = "a text that is neither an event stream nor JSON";
@@ -125,14 +125,14 @@ impl Intake {
                 }
             }
         }
-        self.reader.end(out)
+        self.reader.finish(out)
     }
 
     /// Ends the answer after the connection broke or stalled. An answer that has announced its end is
     /// complete all the same.
-    pub(crate) fn broke(&mut self, out: &mut Vec<Chunk>) -> Option<AnswerEnd> {
+    pub(crate) fn end_broken(&mut self, out: &mut Vec<Chunk>) -> Option<AnswerEnd> {
         match self.shape {
-            Shape::Events(_) => self.reader.end(out).ok(),
+            Shape::Events(_) => self.reader.finish(out).ok(),
             Shape::Unknown | Shape::Whole(_) => None,
         }
     }

@@ -31,13 +31,13 @@ pub(crate) fn feed(
     }
     let ended = match ends {
         true => intake.end(&mut chunks),
-        false => intake.broke(&mut chunks).ok_or(AnswerFault::Unfinished),
+        false => intake.end_broken(&mut chunks).ok_or(AnswerFault::Unfinished),
     };
     (chunks, ended)
 }
 
 /// Describes an answer in a few lines: its parts as in a message, and its end.
-pub(crate) fn told(api: Api, text: &str) -> String {
+pub(crate) fn describe_answer(api: Api, text: &str) -> String {
     let (chunks, ended) = feed(api, text.as_bytes(), usize::MAX, true);
     let mut out = parts(chunks);
     match ended {
@@ -47,7 +47,7 @@ pub(crate) fn told(api: Api, text: &str) -> String {
                 write!(out, " {}/{}/{}", usage.input, usage.cached, usage.output).unwrap();
             }
         }
-        Err(AnswerFault::Said(said)) => {
+        Err(AnswerFault::Reported(said)) => {
             write!(out, "said: {:?} {}", said.verdict(), said.message).unwrap();
         }
         Err(AnswerFault::Protocol(came)) => write!(out, "protocol: {came}").unwrap(),
@@ -190,22 +190,27 @@ proptest! {
 #[test]
 fn what_is_no_answer_is_told_apart_by_how_it_begins() {
     for api in [Api::OpenAi, Api::Anthropic] {
-        assert_eq!(told(api, ""), "empty");
-        assert_eq!(told(api, "\u{feff} \r\n\n"), "empty");
-        assert_eq!(told(api, "\n<!doctype html><p>hi"), "protocol: a page (HTML), not an answer");
-        assert_eq!(told(api, "{\"a\":1}"), "protocol: JSON that holds no answer");
-        assert!(told(api, "{\"a\":1").starts_with("protocol: a text that begins like JSON"));
+        assert_eq!(describe_answer(api, ""), "empty");
+        assert_eq!(describe_answer(api, "\u{feff} \r\n\n"), "empty");
         assert_eq!(
-            told(api, "upstream reset\n"),
+            describe_answer(api, "\n<!doctype html><p>hi"),
+            "protocol: a page (HTML), not an answer"
+        );
+        assert_eq!(describe_answer(api, "{\"a\":1}"), "protocol: JSON that holds no answer");
+        assert!(
+            describe_answer(api, "{\"a\":1").starts_with("protocol: a text that begins like JSON")
+        );
+        assert_eq!(
+            describe_answer(api, "upstream reset\n"),
             "protocol: a text that is neither an event stream nor JSON"
         );
-        assert_eq!(told(api, ": PROCESSING\n\n: PROCESSING\n\n"), "unfinished");
+        assert_eq!(describe_answer(api, ": PROCESSING\n\n: PROCESSING\n\n"), "unfinished");
         assert_eq!(
-            told(api, "data: {oops\n\n"),
+            describe_answer(api, "data: {oops\n\n"),
             "protocol: an event whose data is not JSON: expected a key in quotes at byte 1"
         );
         // Half an event at the end is a cut and not nonsense.
-        assert_eq!(told(api, "data: {\"choi"), "unfinished");
+        assert_eq!(describe_answer(api, "data: {\"choi"), "unfinished");
     }
 }
 

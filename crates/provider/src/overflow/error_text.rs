@@ -57,32 +57,32 @@ pub(super) struct ErrorText {
 
 impl ErrorText {
     pub(super) fn read(body: &str) -> Self {
-        let mut said = Self::default();
+        let mut error = Self::default();
         let mut pending = Vec::new();
         // The body may be events of a stream, as they were sent.
         let events = || body.lines().filter_map(|line| line.strip_prefix("data:"));
         if events().next().is_some() {
-            events().for_each(|event| said.text(event, 0, &mut pending));
+            events().for_each(|event| error.push_text(event, 0, &mut pending));
         } else {
-            said.text(body, 0, &mut pending);
+            error.push_text(body, 0, &mut pending);
         }
         while let Some((json, nested)) = pending.pop() {
-            said.value(&json, nested, &mut pending);
+            error.push_value(&json, nested, &mut pending);
         }
-        said
+        error
     }
 
     /// Whether the texts contain a code that has only this meaning.
-    pub(super) fn names_a_code(&self) -> bool {
+    pub(super) fn has_overflow_code(&self) -> bool {
         self.codes.iter().any(|code| phrases::CODES.contains(&code.as_str()))
     }
 
-    pub(super) fn holds_any(&self, words: &[&str]) -> bool {
-        self.texts.iter().any(|text| words.iter().any(|word| phrases::holds_word(text, word)))
+    pub(super) fn has_any_word(&self, words: &[&str]) -> bool {
+        self.texts.iter().any(|text| words.iter().any(|word| phrases::has_word(text, word)))
     }
 
     /// Takes a text, or the JSON that it is, or both if it contains an object.
-    fn text(&mut self, text: &str, nested: usize, pending: &mut Vec<(Json, usize)>) {
+    fn push_text(&mut self, text: &str, nested: usize, pending: &mut Vec<(Json, usize)>) {
         let text = text.trim();
         if nested < NESTED_MAX
             && text.starts_with(['{', '[', '"'])
@@ -97,44 +97,45 @@ impl ErrorText {
             && let Ok(json) = Json::parse(&text[start..=end])
         {
             pending.push((json, nested + 1));
-            self.words(&text[..start]);
-            self.words(&text[end + 1..]);
+            self.push_words(&text[..start]);
+            self.push_words(&text[end + 1..]);
         } else {
-            self.words(text);
+            self.push_words(text);
         }
     }
 
-    fn words(&mut self, text: &str) {
+    fn push_words(&mut self, text: &str) {
         let text = text.trim();
         if !text.is_empty() {
             self.codes.push(text.to_lowercase());
-            self.texts.push(plain(text));
+            self.texts.push(normalise(text));
         }
     }
 
-    fn value(&mut self, json: &Json, nested: usize, pending: &mut Vec<(Json, usize)>) {
+    fn push_value(&mut self, json: &Json, nested: usize, pending: &mut Vec<(Json, usize)>) {
         let mut values = vec![(json, false)];
         while let Some((value, in_error)) = values.pop() {
             match value {
-                Json::String(text) => self.text(text.as_str(), nested, pending),
+                Json::String(text) => self.push_text(text.as_str(), nested, pending),
                 Json::Array(list) => {
                     values.extend(list.iter().rev().map(|value| (value, in_error)));
                 }
                 Json::Object(object) => {
-                    self.numbers(object);
-                    let is_told = |key: &str| {
+                    self.read_numbers(object);
+                    let is_read = |key: &str| {
                         !WRITTEN.contains(&key) || in_error && WORDS_OF_ERRORS.contains(&key)
                     };
-                    let told = object.iter().filter(|(key, _)| is_told(key));
-                    values
-                        .extend(told.map(|(key, value)| (value, in_error || key == "error")).rev());
+                    let entries = object.iter().filter(|(key, _)| is_read(key));
+                    values.extend(
+                        entries.map(|(key, value)| (value, in_error || key == "error")).rev(),
+                    );
                 }
                 Json::Null | Json::Bool(_) | Json::Number(_) => {}
             }
         }
     }
 
-    fn numbers(&mut self, object: &Object) {
+    fn read_numbers(&mut self, object: &Object) {
         let number = |key: &str| object.get(key).and_then(Json::as_u64);
         let status = number("code").or_else(|| number("status"));
         self.status = self.status.or(status.and_then(|status| u16::try_from(status).ok()));
@@ -145,7 +146,7 @@ impl ErrorText {
 
 /// Returns a text in lower case, with plain apostrophes and without quoted passages. A quotation stays if it is a
 /// word or two, or the words of another host. A text in Python's notation for objects stays whole.
-fn plain(text: &str) -> String {
+fn normalise(text: &str) -> String {
     let text = text.to_lowercase().replace(['\u{2018}', '\u{2019}'], "'");
     if text.contains("{'") {
         return text.replace('`', "");
@@ -157,7 +158,7 @@ fn plain(text: &str) -> String {
         let before = rest[..at].chars().next_back();
         out.push_str(&rest[..at]);
         let inner = &rest[at + mark.len_utf8()..];
-        match closing(inner, mark, before) {
+        match quotation_end(inner, mark, before) {
             Some(end) => {
                 let quoted = &inner[..end];
                 let is_name = quoted.chars().all(|c| c.is_ascii_alphabetic() || "_ ".contains(c))
@@ -184,7 +185,7 @@ fn is_passed_on(before: &str) -> bool {
 }
 
 /// Returns where a quotation ends; an apostrophe within a word begins none.
-fn closing(inner: &str, mark: char, before: Option<char>) -> Option<usize> {
+fn quotation_end(inner: &str, mark: char, before: Option<char>) -> Option<usize> {
     let in_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     match mark {
         '\'' if in_word(before) => None,

@@ -188,7 +188,7 @@ const LARGE: &[&str] =
     &["prompt", "context", "conversation", "history", "message", "messages", "tokens"];
 
 /// Whether a text contains a whole word; a star takes any ending.
-pub(super) fn holds_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     let (word, any_ending) = match word.strip_suffix('*') {
         Some(start) => (start, true),
         None => (word, false),
@@ -217,16 +217,16 @@ pub(super) fn is_sentence(text: &str) -> bool {
 
 /// Whether a text contains a hint with its usual meaning.
 pub(super) fn is_hint(text: &str) -> bool {
-    let none_of = |words: &[&str]| !words.iter().any(|word| holds_word(text, word));
+    let none_of = |words: &[&str]| !words.iter().any(|word| has_word(text, word));
     none_of(NOT_A_HINT)
         && HINTS.iter().any(|hint| {
             text.match_indices(hint)
-                .any(|(at, _)| !is_in_a_name(text, at, hint) && !is_about_small(text, at, hint))
+                .any(|(at, _)| !is_in_name(text, at, hint) && !is_about_small(text, at, hint))
         })
 }
 
 /// Whether a hint is part of a file name or of an address.
-fn is_in_a_name(text: &str, at: usize, hint: &str) -> bool {
+fn is_in_name(text: &str, at: usize, hint: &str) -> bool {
     let start = text[..at].rfind(char::is_whitespace).map_or(0, |space| space + 1);
     let end = text[at + hint.len()..].find(char::is_whitespace);
     let end = end.map_or(text.len(), |space| at + hint.len() + space);
@@ -246,7 +246,7 @@ fn is_about_small(text: &str, at: usize, hint: &str) -> bool {
         return false;
     }
     let clause = text[..at].rfind(['.', ':', ';', ',', '\n', '(']).map_or(0, |end| end + 1);
-    let about = |things: &[&str]| things.iter().any(|thing| holds_word(&text[clause..at], thing));
+    let about = |things: &[&str]| things.iter().any(|thing| has_word(&text[clause..at], thing));
     about(SMALL) && !about(LARGE)
 }
 
@@ -254,5 +254,5 @@ fn is_about_small(text: &str, at: usize, hint: &str) -> bool {
 pub(super) fn is_too_large(text: &str) -> bool {
     let large = ["request entity", "request body", "request", "payload", "content"];
     let about = large.iter().any(|what| text.contains(&format!("{what} too large")));
-    about && !["image", "file", "audio", "video"].iter().any(|small| holds_word(text, small))
+    about && !["image", "file", "audio", "video"].iter().any(|small| has_word(text, small))
 }

@@ -57,14 +57,14 @@ const FORMS: &[&str] = &[
 ];
 
 /// Returns the sizes in the texts of an error.
-pub(super) fn of(said: &ErrorText) -> Overflow {
-    let mut found = Overflow { observed: said.observed, limit: said.limit, max_tokens: None };
-    for text in &said.texts {
+pub(super) fn sizes_in(error: &ErrorText) -> Overflow {
+    let mut found = Overflow { observed: error.observed, limit: error.limit, max_tokens: None };
+    for text in &error.texts {
         for form in FORMS {
-            let Some(sizes) = fit(form, text) else { continue };
+            let Some(sizes) = match_form(form, text) else { continue };
             found.observed = found.observed.or(sizes.observed).or(sizes.messages);
             found.limit = found.limit.or(sizes.limit);
-            found.max_tokens = found.max_tokens.or(sizes.room());
+            found.max_tokens = found.max_tokens.or(sizes.answer_room());
         }
     }
     found
@@ -80,23 +80,23 @@ struct OverflowSizes {
 
 impl OverflowSizes {
     /// Returns the room that the messages leave for an answer, if there is any and it is less than was asked for.
-    fn room(&self) -> Option<u64> {
+    fn answer_room(&self) -> Option<u64> {
         let room = self.limit?.checked_sub(self.messages?)?;
         (room > 0 && self.answer.is_none_or(|answer| room < answer)).then_some(room)
     }
 }
 
 /// Fits a form to a text, at any place of the text.
-fn fit(form: &str, text: &str) -> Option<OverflowSizes> {
+fn match_form(form: &str, text: &str) -> Option<OverflowSizes> {
     if let Some(begin) = form.split(['{', '*']).next().filter(|begin| !begin.is_empty()) {
-        return text.match_indices(begin).find_map(|(at, _)| fit_at(form, &text[at..]));
+        return text.match_indices(begin).find_map(|(at, _)| match_form_at(form, &text[at..]));
     }
     let is_digit = |c: char| c.is_ascii_digit();
     let starts = text.match_indices(is_digit).filter(|(at, _)| !text[..*at].ends_with(is_digit));
-    starts.map(|(at, _)| at).find_map(|at| fit_at(form, &text[at..]))
+    starts.map(|(at, _)| at).find_map(|at| match_form_at(form, &text[at..]))
 }
 
-fn fit_at(form: &str, text: &str) -> Option<OverflowSizes> {
+fn match_form_at(form: &str, text: &str) -> Option<OverflowSizes> {
     let (mut form, mut text) = (form, text);
     let mut sizes = OverflowSizes::default();
     while !form.is_empty() {
@@ -105,7 +105,7 @@ fn fit_at(form: &str, text: &str) -> Option<OverflowSizes> {
             text = &text[text.find(piece)?..];
             form = rest;
         } else if let Some((hole, rest)) = form.strip_prefix('{').and_then(|f| f.split_once('}')) {
-            let (number, after) = number(text)?;
+            let (number, after) = parse_number(text)?;
             match hole {
                 "o" => sizes.observed = Some(number),
                 "n" => sizes.limit = Some(number),
@@ -123,7 +123,7 @@ fn fit_at(form: &str, text: &str) -> Option<OverflowSizes> {
 }
 
 /// Parses a number, also with commas.
-fn number(text: &str) -> Option<(u64, &str)> {
+fn parse_number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(text.len());
     let digits = text[..end].trim_end_matches(',');
     let number = digits.replace(',', "").parse().ok()?;

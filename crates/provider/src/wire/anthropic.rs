@@ -60,32 +60,32 @@ pub(super) struct AnthropicMessages<'p> {
     pub(super) messages: Vec<AnthropicMessage<'p>>,
     betas: Vec<&'static str>,
     /// The index of the last message with a person's words.
-    pub(super) last_said: usize,
+    pub(super) last_person_message: usize,
 }
 
 impl AnthropicMessages<'_> {
-    fn needs(&mut self, beta: &'static str) {
+    fn require_beta(&mut self, beta: &'static str) {
         if !self.betas.contains(&beta) {
             self.betas.push(beta);
         }
     }
 }
 
-pub(super) fn request(
+pub(super) fn write_request(
     prompt: &[Message<'_>],
     tools: &[ToolSpec],
     parameters: &Parameters<'_>,
 ) -> Result<AnthropicRequest, WireError> {
-    let mut conversation = conversation(prompt, parameters)?;
+    let mut conversation = convert_prompt(prompt, parameters)?;
     callers::forget_lost(&mut conversation);
     if parameters.cache_marks {
-        cache::mark(&mut conversation);
+        cache::set_marks(&mut conversation);
     }
-    let body = body(&conversation, tools, parameters);
+    let body = write_body(&conversation, tools, parameters);
     Ok(AnthropicRequest { body, betas: conversation.betas })
 }
 
-fn conversation<'p>(
+fn convert_prompt<'p>(
     prompt: &'p [Message<'_>],
     parameters: &Parameters<'_>,
 ) -> Result<AnthropicMessages<'p>, WireError> {
@@ -93,8 +93,8 @@ fn conversation<'p>(
     let mut cache = CacheControl::new(parameters.cache_marks);
     let mut rest = prompt;
     while let Some(first) = rest.first() {
-        let side = side(first);
-        let end = rest.iter().position(|message| self::side(message) != side);
+        let side = side_of(first);
+        let end = rest.iter().position(|message| self::side_of(message) != side);
         let (block, after) = rest.split_at(end.unwrap_or(rest.len()));
         let is_first = rest.len() == prompt.len();
         rest = after;
@@ -116,7 +116,7 @@ enum Side {
     Assistant,
 }
 
-fn side(message: &Message<'_>) -> Side {
+fn side_of(message: &Message<'_>) -> Side {
     match message {
         Message::System { .. } => Side::System,
         Message::User { .. } | Message::Tool { .. } => Side::User,
@@ -124,12 +124,12 @@ fn side(message: &Message<'_>) -> Side {
     }
 }
 
-fn body(
+fn write_body(
     conversation: &AnthropicMessages<'_>,
     tools: &[ToolSpec],
     parameters: &Parameters<'_>,
 ) -> String {
-    let model = model_limits::limits(parameters.model);
+    let model = model_limits::limits_of(parameters.model);
     let mut out = String::new();
     let mut body = ObjectText::open(&mut out);
     body.str("model", parameters.model);

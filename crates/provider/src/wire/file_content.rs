@@ -25,7 +25,9 @@ pub(super) fn read(text: &str) -> Result<(FileContent<'_>, Option<Cow<'_, str>>)
     if let Some((media_type, content)) = plain_data_url(text) {
         return Ok((FileContent::Base64(content.into()), Some(media_type.into())));
     }
-    let Some(url) = address(text) else { return Ok((FileContent::Base64(text.into()), None)) };
+    let Some(url) = parse_address(text) else {
+        return Ok((FileContent::Base64(text.into()), None));
+    };
     if !url.starts_with("data:") {
         return Ok((FileContent::Url(url), None));
     }
@@ -40,7 +42,7 @@ pub(super) fn read(text: &str) -> Result<(FileContent<'_>, Option<Cow<'_, str>>)
 
 /// Returns a text as an address in the spelling of the URL standard. Base64 has no colon, and an
 /// address must have one.
-pub(super) fn address(text: &str) -> Option<String> {
+pub(super) fn parse_address(text: &str) -> Option<String> {
     if !text.contains(':') {
         return None;
     }
@@ -83,8 +85,10 @@ impl FileContent<'_> {
     pub(super) fn text(&self) -> Result<Cow<'_, str>, WireError> {
         match self {
             Self::Url(text) => Ok(Cow::Borrowed(text)),
-            Self::Base64(text) => Ok(Cow::Owned(without_mark(&decode(text)?).into_owned())),
-            Self::Bytes(bytes) => Ok(without_mark(bytes)),
+            Self::Base64(text) => {
+                Ok(Cow::Owned(without_byte_order_mark(&decode(text)?).into_owned()))
+            }
+            Self::Bytes(bytes) => Ok(without_byte_order_mark(bytes)),
         }
     }
 
@@ -125,7 +129,7 @@ const SNIFF_BYTES: usize = 18;
 const TAG_BYTES_MAX: usize = 128 * 1024 + 12;
 
 /// Makes a signature in which every byte is fixed.
-const fn bytes<const N: usize>(bytes: [u8; N]) -> [Option<u8>; N] {
+const fn signature<const N: usize>(bytes: [u8; N]) -> [Option<u8>; N] {
     let mut signature = [None; N];
     let mut i = 0;
     while i < N {
@@ -136,7 +140,7 @@ const fn bytes<const N: usize>(bytes: [u8; N]) -> [Option<u8>; N] {
 }
 
 const WEBP: [Option<u8>; 12] = {
-    let mut signature = bytes(*b"RIFF....WEBP");
+    let mut signature = signature(*b"RIFF....WEBP");
     let mut i = 4;
     while i < 8 {
         signature[i] = None;
@@ -147,19 +151,19 @@ const WEBP: [Option<u8>; 12] = {
 
 /// The first bytes of each kind of image.
 const IMAGES: &[(&str, &[Option<u8>])] = &[
-    ("image/gif", &bytes(*b"GIF")),
-    ("image/png", &bytes(*b"\x89PNG")),
-    ("image/jpeg", &bytes(*b"\xff\xd8")),
+    ("image/gif", &signature(*b"GIF")),
+    ("image/png", &signature(*b"\x89PNG")),
+    ("image/jpeg", &signature(*b"\xff\xd8")),
     ("image/webp", &WEBP),
-    ("image/bmp", &bytes(*b"BM")),
-    ("image/tiff", &bytes(*b"II*\0")),
-    ("image/tiff", &bytes(*b"MM\0*")),
-    ("image/avif", &bytes(*b"\0\0\0 ftypavif")),
-    ("image/heic", &bytes(*b"\0\0\0 ftypheic")),
+    ("image/bmp", &signature(*b"BM")),
+    ("image/tiff", &signature(*b"II*\0")),
+    ("image/tiff", &signature(*b"MM\0*")),
+    ("image/avif", &signature(*b"\0\0\0 ftypavif")),
+    ("image/heic", &signature(*b"\0\0\0 ftypheic")),
 ];
 
 /// Returns UTF-8 without the byte order mark, which JavaScript's decoder leaves out.
-fn without_mark(bytes: &[u8]) -> Cow<'_, str> {
+fn without_byte_order_mark(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
 }
 
@@ -190,11 +194,11 @@ fn decode(text: &str) -> Result<Vec<u8>, WireError> {
             letters.pop_if(|byte| *byte == b'=');
         }
     }
-    FORGIVING.decode(&letters).map_err(|_| WireError::NotBase64(what_is_wrong(text)))
+    FORGIVING.decode(&letters).map_err(|_| WireError::NotBase64(base64_problem(text)))
 }
 
 /// Returns JavaScript's words for the problem: an invalid letter, or a missing one.
-fn what_is_wrong(text: &str) -> &'static str {
+fn base64_problem(text: &str) -> &'static str {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
     let is_space = |c: char| matches!(c, '\t' | '\n' | '\x0c' | '\r' | ' ');
     let letters = text.trim_end_matches(|c| is_space(c) || c == '=');

@@ -22,13 +22,13 @@ impl<'o> ObjectText<'o> {
         if !std::mem::take(&mut self.first) {
             self.out.push(',');
         }
-        string(key, self.out);
+        write_string(key, self.out);
         self.out.push(':');
         self.out
     }
 
     pub(super) fn str(&mut self, key: &str, text: &str) {
-        string(text, self.key(key));
+        write_string(text, self.key(key));
     }
 
     pub(super) fn json(&mut self, key: &str, value: &Json) {
@@ -41,7 +41,7 @@ impl<'o> ObjectText<'o> {
 
     /// Writes a value as JSON text inside a string, as `JSON.stringify` gives it.
     pub(super) fn stringified(&mut self, key: &str, value: &Json) {
-        string(&value.stringify(), self.key(key));
+        write_string(&value.stringify(), self.key(key));
     }
 
     pub(super) fn list<T>(
@@ -50,11 +50,11 @@ impl<'o> ObjectText<'o> {
         items: impl IntoIterator<Item = T>,
         write: impl FnMut(T, &mut String),
     ) {
-        list(self.key(key), items, write);
+        write_list(self.key(key), items, write);
     }
 
     /// Writes every field of an object.
-    pub(super) fn all(&mut self, fields: &Object) {
+    pub(super) fn fields(&mut self, fields: &Object) {
         for (key, value) in fields.iter() {
             self.json(key, value);
         }
@@ -67,11 +67,11 @@ impl Drop for ObjectText<'_> {
     }
 }
 
-pub(super) fn string(text: &str, out: &mut String) {
+pub(super) fn write_string(text: &str, out: &mut String) {
     ModelValue::Str(text).write_to(out);
 }
 
-pub(super) fn list<T>(
+pub(super) fn write_list<T>(
     out: &mut String,
     items: impl IntoIterator<Item = T>,
     mut write: impl FnMut(T, &mut String),
@@ -148,7 +148,7 @@ pub(super) fn as_string(value: &Json) -> String {
 }
 
 /// Returns a text without the white space at its ends, as JavaScript's `trim` defines it.
-pub(super) fn trimmed(text: &str) -> &str {
+pub(super) fn trim_as_js(text: &str) -> &str {
     text.trim_matches(|c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
 }
 

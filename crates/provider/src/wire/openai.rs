@@ -8,7 +8,7 @@ use ship_message::json::{Json, Object};
 
 use super::error::WireError;
 use super::file_content::FileContent;
-use super::json_text::{ObjectText, as_string, is_true, string};
+use super::json_text::{ObjectText, as_string, is_true, write_string};
 use super::prompt::{AssistantPart, Message, Output, PromptToolPart, ToolCall, UserBody, UserPart};
 use super::sdk_compat::options::ProviderOptions;
 use super::{Parameters, description};
@@ -16,7 +16,7 @@ use crate::ToolSpec;
 
 const DENIED: &str = "Tool call execution denied.";
 
-pub(super) fn body(
+pub(super) fn write_body(
     prompt: &[Message<'_>],
     tools: &[ToolSpec],
     parameters: &Parameters<'_>,
@@ -63,8 +63,8 @@ fn write_messages(prompt: &[Message<'_>], out: &mut String) -> Result<(), WireEr
         match message {
             Message::System { text, options } => {
                 out.push_str(separator);
-                let laid_over = over(options);
-                with(laid_over, out, |message| {
+                let laid_over = override_fields(options);
+                write_overridden(laid_over, out, |message| {
                     message.str("role", "system");
                     message.str("content", text);
                 });
@@ -91,21 +91,25 @@ fn write_messages(prompt: &[Message<'_>], out: &mut String) -> Result<(), WireEr
     Ok(())
 }
 
-fn over<'o>(options: &'o ProviderOptions<'_>) -> Option<&'o Object> {
+fn override_fields<'o>(options: &'o ProviderOptions<'_>) -> Option<&'o Object> {
     options.of("openaiCompatible").filter(|fields| !fields.is_empty())
 }
 
 /// Writes an object, and overrides its fields. Options are rare, so the object is written first, and parsed again
 /// only if there are any.
-fn with(fields: Option<&Object>, out: &mut String, write: impl FnOnce(&mut ObjectText<'_>)) {
+fn write_overridden(
+    fields: Option<&Object>,
+    out: &mut String,
+    write: impl FnOnce(&mut ObjectText<'_>),
+) {
     let start = out.len();
     write(&mut ObjectText::open(out));
     if let Some(fields) = fields {
-        lay_over(fields, start, out);
+        override_object(fields, start, out);
     }
 }
 
-fn lay_over(fields: &Object, start: usize, out: &mut String) {
+fn override_object(fields: &Object, start: usize, out: &mut String) {
     if let Ok(Json::Object(mut object)) = Json::parse(&out[start..]) {
         for (key, value) in fields.iter() {
             object.set(key.to_owned(), value.clone());
@@ -121,7 +125,7 @@ fn write_user(
     out: &mut String,
 ) -> Result<(), WireError> {
     if let [UserPart { body: UserBody::Text(text), options }] = parts {
-        with(over(options), out, |message| {
+        write_overridden(override_fields(options), out, |message| {
             message.str("role", "user");
             message.str("content", text);
         });
@@ -140,17 +144,17 @@ fn write_user(
     }
     content.push(']');
     drop(message);
-    if let Some(fields) = over(options) {
-        lay_over(fields, start, out);
+    if let Some(fields) = override_fields(options) {
+        override_object(fields, start, out);
     }
     Ok(())
 }
 
 fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireError> {
-    let fields = over(&part.options);
+    let fields = override_fields(&part.options);
     let (data, media_type, filename) = match &part.body {
         UserBody::Text(text) => {
-            with(fields, out, |part| write_text(part, text));
+            write_overridden(fields, out, |part| write_text(part, text));
             return Ok(());
         }
         UserBody::File { data, media_type, filename } => (data, media_type.as_ref(), filename),
@@ -159,7 +163,7 @@ fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireErro
     let is_url = matches!(data, FileContent::Url(_));
     if media_type.starts_with("image/") {
         let media_type = if media_type == "image/*" { "image/jpeg" } else { media_type };
-        with(fields, out, |part| {
+        write_overridden(fields, out, |part| {
             part.str("type", "image_url");
             let mut image = part.object("image_url");
             write_url(data, media_type, image.key("url"));
@@ -171,7 +175,7 @@ fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireErro
             "audio/mp3" | "audio/mpeg" => "mp3",
             _ => return unsupported(format!("audio media type {media_type}")),
         };
-        with(fields, out, |part| {
+        write_overridden(fields, out, |part| {
             part.str("type", "input_audio");
             let mut audio = part.object("input_audio");
             audio.str("data", &data.base64());
@@ -181,7 +185,7 @@ fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireErro
         if is_url {
             return unsupported("PDF file parts with URLs".to_owned());
         }
-        with(fields, out, |part| {
+        write_overridden(fields, out, |part| {
             part.str("type", "file");
             let mut file = part.object("file");
             file.str("filename", filename.as_deref().unwrap_or("document.pdf"));
@@ -189,7 +193,7 @@ fn write_user_part(part: &UserPart<'_>, out: &mut String) -> Result<(), WireErro
         });
     } else if media_type.starts_with("text/") {
         let text = data.text()?;
-        with(fields, out, |part| write_text(part, &text));
+        write_overridden(fields, out, |part| write_text(part, &text));
     } else {
         return unsupported(format!("file part media type {media_type}"));
     }
@@ -204,9 +208,9 @@ fn write_text(part: &mut ObjectText<'_>, text: &str) {
 /// Writes an address, or data as a data URL.
 fn write_url(data: &FileContent<'_>, media_type: &str, out: &mut String) {
     match data {
-        FileContent::Url(address) => string(address, out),
+        FileContent::Url(address) => write_string(address, out),
         FileContent::Base64(_) | FileContent::Bytes(_) => {
-            string(&format!("data:{media_type};base64,{}", data.base64()), out);
+            write_string(&format!("data:{media_type};base64,{}", data.base64()), out);
         }
     }
 }
@@ -222,7 +226,7 @@ fn write_assistant(parts: &[AssistantPart<'_>], options: &ProviderOptions<'_>, o
             AssistantPart::File { .. } | AssistantPart::Result(_) => {}
         }
     }
-    with(over(options), out, |message| {
+    write_overridden(override_fields(options), out, |message| {
         message.str("role", "assistant");
         if text.is_empty() && !calls.is_empty() {
             message.json("content", &Json::Null);
@@ -242,13 +246,13 @@ fn write_call(call: &ToolCall<'_>, out: &mut String) {
     // Gemini wants its signature back, in a field of its own.
     let signature =
         call.options.get("google", "thoughtSignature").filter(|signature| is_true(signature));
-    let mut fields = over(&call.options).cloned().unwrap_or_default();
+    let mut fields = override_fields(&call.options).cloned().unwrap_or_default();
     if let Some(signature) = signature {
         let google = Object::from([("thought_signature", as_string(signature))]);
         fields.set("extra_content", Object::from([("google", google)]));
     }
     let fields = Some(&fields).filter(|fields| !fields.is_empty());
-    with(fields, out, |object| {
+    write_overridden(fields, out, |object| {
         object.str("id", &call.id);
         object.str("type", "function");
         let mut function = object.object("function");
@@ -261,7 +265,7 @@ fn write_call(call: &ToolCall<'_>, out: &mut String) {
 
 fn write_result(part: &PromptToolPart<'_>, out: &mut String) {
     let PromptToolPart::Result(result) = part else { return };
-    with(over(&result.options), out, |message| {
+    write_overridden(override_fields(&result.options), out, |message| {
         message.str("role", "tool");
         message.str("tool_call_id", &result.id);
         match &result.output {

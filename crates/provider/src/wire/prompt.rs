@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use ship_message::ModelMessage;
 use ship_message::json::Json;
 
-use self::parts::converted;
+use self::parts::convert_message;
 use super::Format;
 use super::error::WireError;
 use super::file_content::FileContent;
@@ -94,7 +94,7 @@ pub(super) enum Output<'m> {
 }
 
 /// Makes the prompt from messages.
-pub(super) fn of<'m>(
+pub(super) fn prompt_of<'m>(
     messages: &'m [ModelMessage<'_>],
     format: Format,
     files: &'m Files,
@@ -104,13 +104,13 @@ pub(super) fn of<'m>(
     let fetched = FetchedFiles::new(messages, format, files)?;
     let mut prompt = Vec::with_capacity(messages.len() + 1);
     for message in messages {
-        push(&mut prompt, converted(message, &fetched)?);
+        push(&mut prompt, convert_message(message, &fetched)?);
     }
     if !denied.is_empty() {
         let parts = denied.into_iter().map(PromptToolPart::Result).collect();
         push(&mut prompt, Message::Tool { parts, options: ProviderOptions::default() });
     }
-    every_call_has_its_result(&prompt)?;
+    check_calls_have_results(&prompt)?;
     prompt.retain(|message| !matches!(message, Message::Tool { parts, .. } if parts.is_empty()));
     Ok(prompt)
 }
@@ -131,7 +131,7 @@ fn push<'m>(prompt: &mut Vec<Message<'m>>, message: Message<'m>) {
 }
 
 /// Checks that no call is open before a user message, or at the end.
-fn every_call_has_its_result(prompt: &[Message<'_>]) -> Result<(), WireError> {
+fn check_calls_have_results(prompt: &[Message<'_>]) -> Result<(), WireError> {
     let mut open: HashMap<&str, usize> = HashMap::new();
     let mut seen = 0;
     for message in prompt {

@@ -142,7 +142,7 @@ impl Pace for Watch {
         self.0.lock().unwrap().iter().sum()
     }
 
-    fn draw(&self) -> u64 {
+    fn random(&self) -> u64 {
         1 << 63
     }
 

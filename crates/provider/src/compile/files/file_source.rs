@@ -19,7 +19,7 @@ impl<'a> FileSource<'a> {
     /// Reads a URL. The error is a reason for the note.
     pub(super) fn read(url: &'a str) -> Result<Self, &'static str> {
         if has_scheme(url, "data:") {
-            return Self::of_data_url(url);
+            return Self::from_data_url(url);
         }
         if has_scheme(url, "https://") || has_scheme(url, "http://") {
             return Ok(Self::Url(url));
@@ -27,7 +27,7 @@ impl<'a> FileSource<'a> {
         Err("nobody can fetch it from where it is")
     }
 
-    fn of_data_url(url: &'a str) -> Result<Self, &'static str> {
+    fn from_data_url(url: &'a str) -> Result<Self, &'static str> {
         let data = DataUrl::parse(url).ok_or("its data cannot be read")?;
         let bytes = data.bytes().ok_or("its data cannot be read")?;
         if bytes.is_empty() {
@@ -78,7 +78,7 @@ pub(super) struct Image {
 
 impl Image {
     /// Examines the bytes; `None` if they are not an image that providers take.
-    pub(super) fn look(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn detect(bytes: &[u8]) -> Option<Self> {
         let media_type = match imagesize::image_type(bytes).ok()? {
             ImageType::Png => "image/png",
             ImageType::Jpeg => "image/jpeg",

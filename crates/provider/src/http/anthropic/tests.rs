@@ -1,7 +1,7 @@
 //! Tests the events of Anthropic and of its imitations.
 
 use crate::http::api::Api;
-use crate::http::tests::told;
+use crate::http::tests::describe_answer;
 
 const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":3,"cache_read_input_tokens":4,"output_tokens":1}}}"#;
 
@@ -20,7 +20,7 @@ fn event(data: &str) -> String {
 }
 
 fn answer(between: &[&str], reason: &str) -> String {
-    told(Api::Anthropic, &events(between, reason))
+    describe_answer(Api::Anthropic, &events(between, reason))
 }
 
 const TEXT: &str =
@@ -159,28 +159,31 @@ fn counts_are_cumulative_and_a_later_one_replaces() {
 fn an_error_event_is_an_error_before_and_within_the_answer() {
     let error =
         event(r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#);
-    assert_eq!(told(Api::Anthropic, &error), "said: Passing Overloaded");
+    assert_eq!(describe_answer(Api::Anthropic, &error), "said: Passing Overloaded");
     let within = [event(START), event(TEXT), event(HI), error].concat();
-    assert_eq!(told(Api::Anthropic, &within), "text: hi\nsaid: Passing Overloaded");
+    assert_eq!(describe_answer(Api::Anthropic, &within), "text: hi\nsaid: Passing Overloaded");
     let refused =
         event(r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#);
-    assert_eq!(told(Api::Anthropic, &refused), "said: Refused no");
+    assert_eq!(describe_answer(Api::Anthropic, &refused), "said: Refused no");
 }
 
 #[test]
 fn an_answer_without_its_last_event_is_cut_whatever_it_said_before() {
     let whole = events(&[TEXT, HI, STOP, CALL, CALL_STOP], "tool_use");
     let cut = whole.split("event: message_stop").next().unwrap();
-    assert_eq!(told(Api::Anthropic, cut), "text: hi\nunfinished");
+    assert_eq!(describe_answer(Api::Anthropic, cut), "text: hi\nunfinished");
     // OpenAI's word for the end does not end an answer of Anthropic.
-    assert_eq!(told(Api::Anthropic, &format!("{cut}data: [DONE]\n\n")), "text: hi\nunfinished");
+    assert_eq!(
+        describe_answer(Api::Anthropic, &format!("{cut}data: [DONE]\n\n")),
+        "text: hi\nunfinished"
+    );
 }
 
 #[test]
 fn an_answer_that_is_no_stream_is_an_answer() {
     let whole = r#"{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"hi"},{"type":"tool_use","id":"t","name":"f","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}"#;
     assert_eq!(
-        told(Api::Anthropic, whole),
+        describe_answer(Api::Anthropic, whole),
         "reasoning: hm {\"anthropic\":{\"signature\":\"s\"},\"ship\":{\"provider\":\"anthropic\",\"model\":\"m\"}}\n\
          text: hi\ntool-f t: input-available {\"x\":1}\nend: tool-calls 1/0/2"
     );

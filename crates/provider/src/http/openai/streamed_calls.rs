@@ -38,9 +38,9 @@ struct CallDelta<'a> {
 
 impl StreamedCalls {
     /// Takes one piece of a call.
-    pub(super) fn take(&mut self, piece: &Json) -> Result<(), AnswerFault> {
+    pub(super) fn add_delta(&mut self, piece: &Json) -> Result<(), AnswerFault> {
         let Some(piece) = CallDelta::read(piece) else { return Ok(()) };
-        let at = match self.current(&piece).filter(|&at| !self.begins_another(at, &piece)) {
+        let at = match self.continued_call(&piece).filter(|&at| !self.begins_new_call(at, &piece)) {
             Some(at) => at,
             None if self.calls.len() >= CALLS_MAX => {
                 return Err(AnswerFault::Protocol(format!(
@@ -63,7 +63,7 @@ impl StreamedCalls {
         if let Some(name) = piece.name.filter(|_| growing.call.name.is_empty()) {
             name.clone_into(&mut growing.call.name);
         }
-        growing.balance.take(&piece.input);
+        growing.balance.scan(&piece.input);
         growing.call.input.push(&piece.input);
         if let Some(signature) = piece.signature {
             growing.call.metadata = Some(google_metadata(signature));
@@ -77,7 +77,7 @@ impl StreamedCalls {
     }
 
     /// Returns the call that a piece would continue.
-    fn current(&self, piece: &CallDelta<'_>) -> Option<usize> {
+    fn continued_call(&self, piece: &CallDelta<'_>) -> Option<usize> {
         let latest = self.calls.len().checked_sub(1);
         match (piece.index, piece.id) {
             (Some(index), _) => self.by_index.get(&index).copied(),
@@ -90,7 +90,7 @@ impl StreamedCalls {
     }
 
     /// Whether a piece begins a new call although it could continue `at`.
-    fn begins_another(&self, at: usize, piece: &CallDelta<'_>) -> bool {
+    fn begins_new_call(&self, at: usize, piece: &CallDelta<'_>) -> bool {
         let Growing { call, balance } = &self.calls[at];
         let is_other = |ours: &str, theirs: Option<&str>| {
             theirs.is_some_and(|theirs| !ours.is_empty() && ours != theirs)
@@ -144,7 +144,7 @@ struct Balance {
 }
 
 impl Balance {
-    fn take(&mut self, text: &str) {
+    fn scan(&mut self, text: &str) {
         for byte in text.bytes() {
             if self.in_string {
                 match byte {

@@ -3,7 +3,7 @@
 mod calls;
 
 use crate::http::api::Api;
-use crate::http::tests::told;
+use crate::http::tests::describe_answer;
 
 /// Returns a stream of deltas with the end that OpenAI gives it.
 fn deltas(deltas: &[&str], reason: &str) -> String {
@@ -25,11 +25,11 @@ fn calls(pieces: &[&str]) -> String {
     let pieces: Vec<String> =
         pieces.iter().map(|piece| format!(r#"{{"tool_calls":[{piece}]}}"#)).collect();
     let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
-    told(Api::OpenAi, &deltas(&pieces, r#""tool_calls""#))
+    describe_answer(Api::OpenAi, &deltas(&pieces, r#""tool_calls""#))
 }
 
 fn answer(of: &[&str]) -> String {
-    told(Api::OpenAi, &deltas(of, r#""stop""#))
+    describe_answer(Api::OpenAi, &deltas(of, r#""stop""#))
 }
 
 const OURS: &str = r#"{"ship":{"provider":"openai","model":"m"}}"#;
@@ -82,16 +82,16 @@ fn a_refusal_is_text() {
 fn calls_are_decided_by_whether_they_came() {
     let piece = r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}"#;
     for reason in ["\"\"", "null", "7"] {
-        assert_eq!(told(Api::OpenAi, &deltas(&[piece], reason)), "unfinished");
+        assert_eq!(describe_answer(Api::OpenAi, &deltas(&[piece], reason)), "unfinished");
     }
     for reason in ["\"stop\"", "\"function_call\"", "\"eos\""] {
         assert_eq!(
-            told(Api::OpenAi, &deltas(&[piece], reason)),
+            describe_answer(Api::OpenAi, &deltas(&[piece], reason)),
             "tool-f a: input-available {}\nend: tool-calls"
         );
     }
-    assert_eq!(told(Api::OpenAi, &deltas(&[], r#""tool_calls""#)), "end: stop");
-    assert_eq!(told(Api::OpenAi, &deltas(&[], r#""eos""#)), "end: other");
+    assert_eq!(describe_answer(Api::OpenAi, &deltas(&[], r#""tool_calls""#)), "end: stop");
+    assert_eq!(describe_answer(Api::OpenAi, &deltas(&[], r#""eos""#)), "end: other");
 }
 
 #[test]
@@ -109,18 +109,18 @@ fn usage_is_taken_wherever_it_is() {
             .to_owned(),
     ] {
         assert_eq!(
-            told(Api::OpenAi, &events(&[stop, &last])),
+            describe_answer(Api::OpenAi, &events(&[stop, &last])),
             "text: a\nend: stop 10/4/2",
             "{last}"
         );
         assert_eq!(
-            told(Api::OpenAi, &events(&[&last, stop])),
+            describe_answer(Api::OpenAi, &events(&[&last, stop])),
             "text: a\nend: stop 10/4/2",
             "{last}"
         );
     }
     let odd = r#"{"usage":{"prompt_tokens":-1,"completion_tokens":"2"}}"#;
-    assert_eq!(told(Api::OpenAi, &events(&[stop, odd])), "text: a\nend: stop");
+    assert_eq!(describe_answer(Api::OpenAi, &events(&[stop, odd])), "text: a\nend: stop");
 }
 
 #[test]
@@ -149,31 +149,37 @@ fn errors_inside_a_stream_are_understood_in_every_shape() {
         ),
         (r#"{"error":null,"choices":[]}"#, "unfinished"),
     ] {
-        assert_eq!(told(Api::OpenAi, &events(&[data])), wanted, "{data}");
+        assert_eq!(describe_answer(Api::OpenAi, &events(&[data])), wanted, "{data}");
     }
-    assert_eq!(told(Api::OpenAi, "event: error\ndata: {\"message\":\"x\"}\n\n"), "said: Failed x");
+    assert_eq!(
+        describe_answer(Api::OpenAi, "event: error\ndata: {\"message\":\"x\"}\n\n"),
+        "said: Failed x"
+    );
 }
 
 #[test]
 fn a_stream_that_does_not_end_properly_gives_no_calls() {
     let piece = r#"data: {"choices":[{"delta":{"content":"a","tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}"#;
-    assert_eq!(told(Api::OpenAi, &format!("{piece}\n\n")), "text: a\nunfinished");
+    assert_eq!(describe_answer(Api::OpenAi, &format!("{piece}\n\n")), "text: a\nunfinished");
     // A stream that says it is done has not given a reason.
     let done = format!("{piece}\n\ndata: [DONE]");
-    assert_eq!(told(Api::OpenAi, &done), "text: a\nunfinished");
+    assert_eq!(describe_answer(Api::OpenAi, &done), "text: a\nunfinished");
 }
 
 #[test]
 fn an_answer_that_is_no_stream_is_an_answer() {
     let whole = r#" {"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"hm","content":"hi","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
     assert_eq!(
-        told(Api::OpenAi, whole),
+        describe_answer(Api::OpenAi, whole),
         format!(
             "reasoning: hm {READ_BACK}\ntext: hi\ntool-f a: input-available {{\"x\":1}}\n\
              tool-f b: input-available {{}}\nend: tool-calls 1/0/2"
         )
     );
-    assert_eq!(told(Api::OpenAi, r#"{"error":{"message":"x","code":500}}"#), "said: Passing x");
+    assert_eq!(
+        describe_answer(Api::OpenAi, r#"{"error":{"message":"x","code":500}}"#),
+        "said: Passing x"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use ship_message::json::{Json, Object};
 
 use super::super::error::WireError;
-use super::super::json_text::{parse_safely, trimmed};
+use super::super::json_text::{parse_safely, trim_as_js};
 use super::super::prompt::{AssistantPart, Message, ToolCall};
 use super::super::sdk_compat::options::ProviderOptions;
 use super::super::sdk_compat::{callers, provider_tools};
@@ -28,15 +28,17 @@ pub(super) fn add<'p>(
         let Message::Assistant { parts, options } = message else { continue };
         for (k, part) in parts.iter().enumerate() {
             let is_last = k + 1 == parts.len();
-            let mut mark = cache.of(options_of(part).json());
+            let mut mark = cache.mark_from(options_of(part).json());
             if mark.is_none() && is_last {
-                mark = cache.of(options.json());
+                mark = cache.mark_from(options.json());
             }
             // The model continues where such a text ends, and cannot continue from white space.
             let is_prefill = is_last_block && j + 1 == block.len() && is_last;
             let made = match part {
-                AssistantPart::Text { text, options } => Some(said(text, options, is_prefill)),
-                AssistantPart::Reasoning { text, options } => thinking(text, options)?,
+                AssistantPart::Text { text, options } => {
+                    Some(text_block(text, options, is_prefill))
+                }
+                AssistantPart::Reasoning { text, options } => thinking_block(text, options)?,
                 AssistantPart::Call(call) if call.by_provider => {
                     provider_tools::call(call, &mut mcp_calls).map(BlockBody::ByProvider)
                 }
@@ -46,10 +48,10 @@ pub(super) fn add<'p>(
                 }
                 AssistantPart::File { .. } => None,
             };
-            blocks.extend(made.map(|body| finished(body, part, mark)));
+            blocks.extend(made.map(|body| finish_block(body, part, mark)));
         }
     }
-    conversation.messages.push(AnthropicMessage::new("assistant", calls_last(blocks)));
+    conversation.messages.push(AnthropicMessage::new("assistant", move_calls_last(blocks)));
     Ok(())
 }
 
@@ -64,7 +66,7 @@ fn options_of<'p>(part: &'p AssistantPart<'_>) -> &'p ProviderOptions<'p> {
 }
 
 /// Makes a block with the options of its part: thinking takes no mark, and only some blocks know a caller.
-fn finished<'p>(
+fn finish_block<'p>(
     body: BlockBody<'p>,
     part: &'p AssistantPart<'_>,
     mark: Option<Cache<'p>>,
@@ -82,15 +84,19 @@ fn finished<'p>(
     }
 }
 
-fn said<'p>(text: &'p str, options: &'p ProviderOptions<'_>, is_prefill: bool) -> BlockBody<'p> {
+fn text_block<'p>(
+    text: &'p str,
+    options: &'p ProviderOptions<'_>,
+    is_prefill: bool,
+) -> BlockBody<'p> {
     if options.get(ANTHROPIC, "type").and_then(Json::as_str) == Some("compaction") {
         return BlockBody::Compaction(text);
     }
-    let text = if is_prefill { trimmed(text) } else { text };
+    let text = if is_prefill { trim_as_js(text) } else { text };
     BlockBody::Text { text, citations: options.get(ANTHROPIC, "citations") }
 }
 
-fn thinking<'p>(
+fn thinking_block<'p>(
     text: &'p str,
     options: &'p ProviderOptions<'_>,
 ) -> Result<Option<BlockBody<'p>>, WireError> {
@@ -142,7 +148,7 @@ fn as_input(input: &Json) -> Cow<'_, Json> {
 }
 
 /// Moves calls behind the other blocks between two thoughts.
-fn calls_last(blocks: Vec<Block<'_>>) -> Vec<Block<'_>> {
+fn move_calls_last(blocks: Vec<Block<'_>>) -> Vec<Block<'_>> {
     let mut sorted = Vec::with_capacity(blocks.len());
     let mut calls = Vec::new();
     for block in blocks {

@@ -188,7 +188,7 @@ impl BlockBody<'_> {
                 reference.str("type", "tool_reference");
                 reference.str("name", tool);
             }
-            Self::ByProvider(fields) => block.all(fields),
+            Self::ByProvider(fields) => block.fields(fields),
         }
     }
 }

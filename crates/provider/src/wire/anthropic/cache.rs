@@ -14,31 +14,31 @@ const MARKS_MAX: usize = 4;
 
 /// The marks that messages bring.
 pub(super) struct CacheControl {
-    found: usize,
-    ignored: bool,
+    marks: usize,
+    is_ignored: bool,
 }
 
 impl CacheControl {
     /// Accepts the marks of messages, or ignores them because we set our own.
     pub(super) fn new(ignored: bool) -> Self {
-        Self { found: 0, ignored }
+        Self { marks: 0, is_ignored: ignored }
     }
 
     /// Returns the mark that options ask for. A fifth mark is dropped, but counted.
-    pub(super) fn of<'p>(&mut self, options: Option<&'p Json>) -> Option<Cache<'p>> {
+    pub(super) fn mark_from<'p>(&mut self, options: Option<&'p Json>) -> Option<Cache<'p>> {
         let options = options?.get(ANTHROPIC)?;
         let named = |key: &str| options.get(key).filter(|value| !value.is_null());
         let mark = named("cacheControl").or_else(|| named("cache_control"))?;
-        if self.ignored || !is_true(mark) {
+        if self.is_ignored || !is_true(mark) {
             return None;
         }
-        self.found += 1;
-        (self.found <= MARKS_MAX).then_some(Cache::Given(mark))
+        self.marks += 1;
+        (self.marks <= MARKS_MAX).then_some(Cache::Given(mark))
     }
 }
 
 /// Sets our marks, except the one after the tools.
-pub(super) fn mark(conversation: &mut AnthropicMessages<'_>) {
+pub(super) fn set_marks(conversation: &mut AnthropicMessages<'_>) {
     if let Some(system) = &mut conversation.system {
         mark_last(system);
     }

@@ -5,7 +5,7 @@ pub(super) struct ModelLimits {
     /// The number of tokens that an answer may have.
     tokens_max: u64,
     /// Whether a higher number is known to be refused.
-    known: bool,
+    is_known: bool,
     /// Whether `temperature` may be sent.
     pub(super) takes_temperature: bool,
 }
@@ -14,7 +14,7 @@ impl ModelLimits {
     /// Returns the number of tokens to ask for.
     pub(super) fn max_tokens(&self, wanted: Option<u64>) -> u64 {
         match wanted {
-            Some(wanted) if !self.known => wanted,
+            Some(wanted) if !self.is_known => wanted,
             Some(wanted) => wanted.min(self.tokens_max),
             None => self.tokens_max,
         }
@@ -42,17 +42,17 @@ const KNOWN: &[(&str, u64, bool)] = &[
 /// The older families, whose members are not listed any more.
 const OLD: &[&str] = &["claude-instant", "claude-2", "claude-v2", "claude-3"];
 
-pub(super) fn limits(model: &str) -> ModelLimits {
+pub(super) fn limits_of(model: &str) -> ModelLimits {
     if let Some((_, tokens_max, takes_temperature)) =
         KNOWN.iter().find(|(name, ..)| model.contains(name))
     {
         let (tokens_max, takes_temperature) = (*tokens_max, *takes_temperature);
-        return ModelLimits { tokens_max, known: true, takes_temperature };
+        return ModelLimits { tokens_max, is_known: true, takes_temperature };
     }
     // An unknown Claude is assumed to be a new one.
     let is_new = model.contains("claude-") && !OLD.iter().any(|name| is_family(model, name));
     let tokens_max = if is_new { 128_000 } else { 4096 };
-    ModelLimits { tokens_max, known: false, takes_temperature: !is_new }
+    ModelLimits { tokens_max, is_known: false, takes_temperature: !is_new }
 }
 
 /// Whether a model's name contains that of a family, and not only the beginning of a longer number.

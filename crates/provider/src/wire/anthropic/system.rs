@@ -29,24 +29,24 @@ pub(super) fn add<'p>(
     let (mut changes_tools, mut is_midway) = (false, false);
     for message in block {
         let Message::System { text, options } = message else { continue };
-        let said = said(options)?;
-        changes_tools |= !said.tool_changes.is_empty();
-        is_midway |= said.clear_at.is_some() || said.effort.is_some();
-        messages.push(sent(text, options, said, cache));
+        let mid_system = mid_system_options(options)?;
+        changes_tools |= !mid_system.tool_changes.is_empty();
+        is_midway |= mid_system.clear_at.is_some() || mid_system.effort.is_some();
+        messages.push(system_message(text, options, mid_system, cache));
     }
     if is_first || (conversation.system.is_none() && !changes_tools && !is_midway) {
-        stand_apart(messages, conversation);
+        move_to_system_prompt(messages, conversation);
         return Ok(());
     }
-    conversation.needs("mid-conversation-system-2026-04-07");
+    conversation.require_beta("mid-conversation-system-2026-04-07");
     if changes_tools {
-        conversation.needs("mid-conversation-tool-changes-2026-07-01");
+        conversation.require_beta("mid-conversation-tool-changes-2026-07-01");
     }
     if messages.iter().any(|message| message.clear_at.is_some()) {
-        conversation.needs("mid-conversation-system-clear-at-2026-08-21");
+        conversation.require_beta("mid-conversation-system-clear-at-2026-08-21");
     }
     if messages.iter().any(|message| message.effort.is_some()) {
-        conversation.needs("mid-conversation-output-config-2026-07-01");
+        conversation.require_beta("mid-conversation-output-config-2026-07-01");
     }
     conversation.messages.extend(messages);
     Ok(())
@@ -54,11 +54,14 @@ pub(super) fn add<'p>(
 
 /// Turns the texts into the system prompt. A message that only sets the effort stays a message; other options for
 /// later messages are lost.
-fn stand_apart<'p>(messages: Vec<AnthropicMessage<'p>>, conversation: &mut AnthropicMessages<'p>) {
+fn move_to_system_prompt<'p>(
+    messages: Vec<AnthropicMessage<'p>>,
+    conversation: &mut AnthropicMessages<'p>,
+) {
     let mut system = Vec::new();
     for mut message in messages {
         if message.blocks.is_empty() && message.clear_at.is_none() && message.effort.is_some() {
-            conversation.needs("mid-conversation-output-config-2026-07-01");
+            conversation.require_beta("mid-conversation-output-config-2026-07-01");
             conversation.messages.push(message);
         } else {
             let texts =
@@ -69,25 +72,35 @@ fn stand_apart<'p>(messages: Vec<AnthropicMessage<'p>>, conversation: &mut Anthr
     conversation.system = Some(system);
 }
 
-fn sent<'p>(
+fn system_message<'p>(
     text: &'p str,
     options: &'p ProviderOptions<'_>,
-    said: MidSystemOptions<'p>,
+    mid_system: MidSystemOptions<'p>,
     cache: &mut CacheControl,
 ) -> AnthropicMessage<'p> {
-    let says_more =
-        !said.tool_changes.is_empty() || said.clear_at.is_some() || said.effort.is_some();
-    let mut blocks = Vec::with_capacity(1 + said.tool_changes.len());
+    let says_more = !mid_system.tool_changes.is_empty()
+        || mid_system.clear_at.is_some()
+        || mid_system.effort.is_some();
+    let mut blocks = Vec::with_capacity(1 + mid_system.tool_changes.len());
     // An empty text is sent only if the message has nothing else.
     if !text.is_empty() || !says_more {
-        blocks
-            .push(Block::new(BlockBody::Text { text, citations: None }, cache.of(options.json())));
+        blocks.push(Block::new(
+            BlockBody::Text { text, citations: None },
+            cache.mark_from(options.json()),
+        ));
     }
-    blocks.extend(said.tool_changes.into_iter().map(|change| Block::new(change, None)));
-    AnthropicMessage { role: "system", blocks, clear_at: said.clear_at, effort: said.effort }
+    blocks.extend(mid_system.tool_changes.into_iter().map(|change| Block::new(change, None)));
+    AnthropicMessage {
+        role: "system",
+        blocks,
+        clear_at: mid_system.clear_at,
+        effort: mid_system.effort,
+    }
 }
 
-fn said<'p>(options: &'p ProviderOptions<'_>) -> Result<MidSystemOptions<'p>, WireError> {
+fn mid_system_options<'p>(
+    options: &'p ProviderOptions<'_>,
+) -> Result<MidSystemOptions<'p>, WireError> {
     let Some(options) = options.of(ANTHROPIC) else { return Ok(MidSystemOptions::default()) };
     let tool_changes = match options.get("toolChanges") {
         None => Vec::new(),
@@ -99,14 +112,14 @@ fn said<'p>(options: &'p ProviderOptions<'_>) -> Result<MidSystemOptions<'p>, Wi
         Some(_) => return Err(WireError::InvalidOptions),
     };
     Ok(MidSystemOptions {
-        clear_at: one_of(options, "clearAt", &["next_user_message"])?,
-        effort: one_of(options, "effort", &EFFORTS)?,
+        clear_at: read_choice(options, "clearAt", &["next_user_message"])?,
+        effort: read_choice(options, "effort", &EFFORTS)?,
         tool_changes,
     })
 }
 
 /// Reads an option that must be absent or one of a few words.
-fn one_of<'p>(
+fn read_choice<'p>(
     options: &'p Object,
     key: &str,
     words: &[&str],

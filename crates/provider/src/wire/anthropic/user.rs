@@ -27,13 +27,13 @@ pub(super) fn add<'p>(
         match message {
             Message::User { parts, options } => {
                 if !parts.is_empty() {
-                    conversation.last_said = conversation.messages.len();
+                    conversation.last_person_message = conversation.messages.len();
                 }
                 for (i, part) in parts.iter().enumerate() {
                     let is_last = i + 1 == parts.len();
-                    let mut mark = cache.of(part.options.json());
+                    let mut mark = cache.mark_from(part.options.json());
                     if mark.is_none() && is_last {
-                        mark = cache.of(options.json());
+                        mark = cache.mark_from(options.json());
                     }
                     blocks.push(Block::new(user_body(part, conversation)?, mark));
                 }
@@ -42,10 +42,10 @@ pub(super) fn add<'p>(
                 for (i, part) in parts.iter().enumerate() {
                     let PromptToolPart::Result(result) = part else { continue };
                     let is_last = i + 1 == parts.len();
-                    let mut mark = cache.of(result.options.json());
-                    mark = mark.or_else(|| cache.of(output_options(result)));
+                    let mut mark = cache.mark_from(result.options.json());
+                    mark = mark.or_else(|| cache.mark_from(output_options(result)));
                     if mark.is_none() && is_last {
-                        mark = cache.of(options.json());
+                        mark = cache.mark_from(options.json());
                     }
                     blocks.push(Block::new(
                         BlockBody::ToolResult(tool_result(result, conversation)),
@@ -77,12 +77,12 @@ fn user_body<'p>(
     }
     let is_pdf = media_type == PDF;
     if is_pdf {
-        conversation.needs("pdfs-2024-09-25");
+        conversation.require_beta("pdfs-2024-09-25");
     } else if media_type != "text/plain" {
         return Err(WireError::Unsupported(format!("media type: {media_type}")));
     }
     let document = document(&part.options, filename, || {
-        Ok(match url(data) {
+        Ok(match file_address(data) {
             Some(url) => MediaSource::Url(url),
             None if is_pdf => source(data, PDF),
             None => MediaSource::Text(data.text()?),
@@ -119,14 +119,14 @@ fn document<'p>(
 }
 
 fn source<'p>(data: &'p FileContent<'_>, media_type: &'p str) -> MediaSource<'p> {
-    match url(data) {
+    match file_address(data) {
         Some(url) => MediaSource::Url(url),
         None => MediaSource::Base64 { media_type, data: data.base64() },
     }
 }
 
 /// Returns the address of a file. A text that only begins like one is passed on, for the provider to refuse.
-fn url<'p>(data: &'p FileContent<'_>) -> Option<&'p str> {
+fn file_address<'p>(data: &'p FileContent<'_>) -> Option<&'p str> {
     let begins = |text: &str, with: &str| {
         text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
     };
@@ -187,7 +187,7 @@ fn content_block<'p>(
         "image-url" => Some(ContentBlock::Image(MediaSource::Url(text("url")))),
         "file-url" => Some(ContentBlock::Document(MediaSource::Url(text("url")))),
         "file-data" if text("mediaType") == PDF => {
-            conversation.needs("pdfs-2024-09-25");
+            conversation.require_beta("pdfs-2024-09-25");
             Some(ContentBlock::Document(base64()))
         }
         "custom" => {

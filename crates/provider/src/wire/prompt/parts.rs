@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Converts a message into one of the prompt.
-pub(super) fn converted<'m>(
+pub(super) fn convert_message<'m>(
     message: &'m ModelMessage<'_>,
     fetched: &FetchedFiles<'m>,
 ) -> Result<Message<'m>, WireError> {
@@ -214,7 +214,8 @@ fn content_item<'m>(item: &'m Json, fetched: &FetchedFiles<'_>) -> Cow<'m, Json>
         }
         _ => return Cow::Borrowed(item),
     };
-    let Some(file) = file_content::address(text("url")).and_then(|address| fetched.get(&address))
+    let Some(file) =
+        file_content::parse_address(text("url")).and_then(|address| fetched.get(&address))
     else {
         return Cow::Borrowed(item);
     };

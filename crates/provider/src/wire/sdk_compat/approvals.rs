@@ -29,7 +29,7 @@ pub(in crate::wire) fn denied<'m>(
     if answers.is_empty() {
         return Ok(Vec::new());
     }
-    let (calls, questions) = calls_and_questions(messages);
+    let (calls, questions) = calls_and_approvals(messages);
     let mut settled: HashSet<Cow<'_, str>> = last
         .parts()
         .iter()
@@ -77,7 +77,7 @@ type CallsById<'m> = HashMap<Cow<'m, str>, &'m ToolCallModelPart<'m>>;
 type ApprovalCalls<'m> = HashMap<Cow<'m, str>, Cow<'m, str>>;
 
 /// Returns every call by its id, and the call id of every approval request by the request's id.
-fn calls_and_questions<'m>(messages: &'m [ModelMessage<'_>]) -> (CallsById<'m>, ApprovalCalls<'m>) {
+fn calls_and_approvals<'m>(messages: &'m [ModelMessage<'_>]) -> (CallsById<'m>, ApprovalCalls<'m>) {
     let (mut calls, mut questions) = (HashMap::new(), HashMap::new());
     for part in messages.iter().flat_map(ModelMessage::parts) {
         match part {

@@ -42,7 +42,7 @@ pub(in crate::wire) fn forget_lost(conversation: &mut AnthropicMessages<'_>) {
         })
         .map(str::to_owned)
         .collect();
-    for message in conversation.messages.iter_mut().take(conversation.last_said) {
+    for message in conversation.messages.iter_mut().take(conversation.last_person_message) {
         for block in &mut message.blocks {
             let lost = match &block.caller {
                 Some(Caller::Code { id, .. }) => !id.as_str().is_some_and(|id| runs.contains(id)),

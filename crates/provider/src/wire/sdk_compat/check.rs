@@ -39,37 +39,37 @@ fn is_part(part: &ModelPart<'_>, role: ModelRole) -> bool {
         ModelPart::Text(part) => {
             matches!(role, User | Assistant)
                 && is_text(part.text())
-                && options(part.provider_options())
+                && is_options(part.provider_options())
         }
         ModelPart::Reasoning(part) => {
-            role == Assistant && is_text(part.text()) && options(part.provider_options())
+            role == Assistant && is_text(part.text()) && is_options(part.provider_options())
         }
         ModelPart::Image(part) => {
             role == User
                 && is_text(part.image())
                 && may_be_text(part.media_type())
-                && options(part.provider_options())
+                && is_options(part.provider_options())
         }
         ModelPart::File(part) => {
             matches!(role, User | Assistant)
                 && is_text(part.data())
                 && is_text(part.media_type())
                 && may_be_text(part.filename())
-                && options(part.provider_options())
+                && is_options(part.provider_options())
         }
         ModelPart::ToolCall(part) => {
             role == Assistant
                 && is_text(part.call_id())
                 && is_text(part.tool_name())
                 && part.provider_executed().is_none_or(is_bool)
-                && options(part.provider_options())
+                && is_options(part.provider_options())
         }
         ModelPart::ToolResult(part) => {
             matches!(role, Assistant | Tool)
                 && is_text(part.call_id())
                 && is_text(part.tool_name())
                 && is_output(part)
-                && options(part.provider_options())
+                && is_options(part.provider_options())
         }
         ModelPart::ToolApprovalRequest(part) => {
             role == Assistant
@@ -116,7 +116,7 @@ fn is_output(part: &ToolResultModelPart<'_>) -> bool {
         ("json" | "error-json", Some(ModelValue::Str(_))) => options,
         ("execution-denied", _) => {
             let ToolOutput::Other(output) = output else { return false };
-            text_or_absent(output, "reason") && options
+            is_text_or_absent(output, "reason") && options
         }
         // The options of this kind are not checked by the SDK.
         ("content", Some(ModelValue::Ref(Json::Array(items)))) => items.iter().all(is_item),
@@ -130,20 +130,22 @@ fn is_item(item: &Json) -> bool {
     match item.get("type").and_then(Json::as_str) {
         // The options of this kind are not checked either.
         Some("media") => text("data") && text("mediaType"),
-        Some("text") => text("text") && options_in(item),
+        Some("text") => text("text") && has_valid_options(item),
         Some("file-data") => {
             text("data")
                 && text("mediaType")
-                && text_or_absent(item, "filename")
-                && options_in(item)
+                && is_text_or_absent(item, "filename")
+                && has_valid_options(item)
         }
-        Some("file-url") => text("url") && text_or_absent(item, "mediaType") && options_in(item),
-        Some("image-data") => text("data") && text("mediaType") && options_in(item),
-        Some("image-url") => text("url") && options_in(item),
+        Some("file-url") => {
+            text("url") && is_text_or_absent(item, "mediaType") && has_valid_options(item)
+        }
+        Some("image-data") => text("data") && text("mediaType") && has_valid_options(item),
+        Some("image-url") => text("url") && has_valid_options(item),
         Some("file-id" | "image-file-id") => {
-            item.get("fileId").is_some_and(is_file_id) && options_in(item)
+            item.get("fileId").is_some_and(is_file_id) && has_valid_options(item)
         }
-        Some("custom") => options_in(item),
+        Some("custom") => has_valid_options(item),
         _ => false,
     }
 }
@@ -157,15 +159,15 @@ fn is_file_id(id: &Json) -> bool {
     }
 }
 
-fn text_or_absent(object: &Json, key: &str) -> bool {
+fn is_text_or_absent(object: &Json, key: &str) -> bool {
     object.get(key).is_none_or(|value| value.as_str().is_some())
 }
 
-fn options_in(object: &Json) -> bool {
+fn has_valid_options(object: &Json) -> bool {
     object.get("providerOptions").is_none_or(are_options)
 }
 
-fn options(value: Option<ModelValue<'_>>) -> bool {
+fn is_options(value: Option<ModelValue<'_>>) -> bool {
     match &value {
         None => true,
         Some(ModelValue::Ref(json)) => are_options(json),

@@ -60,7 +60,7 @@ const REPLACE: BlockForm = &[
 ];
 
 /// Returns the block for a result, and the form of the result.
-fn form(kind: &str) -> Option<(&'static str, BlockForm)> {
+fn block_form(kind: &str) -> Option<(&'static str, BlockForm)> {
     Some(match kind {
         "code_execution_result" => ("code_execution_tool_result", RESULT),
         "encrypted_code_execution_result" => ("code_execution_tool_result", ENCRYPTED),
@@ -82,24 +82,24 @@ fn form(kind: &str) -> Option<(&'static str, BlockForm)> {
     })
 }
 
-pub(super) fn result(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireError> {
+pub(super) fn result_block(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireError> {
     let value = match &result.output {
         Output::ErrorText(text) => {
             let parsed = parse_safely(text);
-            return failed(result, parsed.as_ref()).map(Some);
+            return failure_block(result, parsed.as_ref()).map(Some);
         }
         Output::ErrorJson(value) => {
             let parsed = value.as_str().and_then(parse_safely);
             // A null that is not text counts as absent.
             let value = parsed.as_ref().or(Some(value.as_ref()).filter(|value| !value.is_null()));
-            return failed(result, value).map(Some);
+            return failure_block(result, value).map(Some);
         }
         Output::Json(value) => value,
         Output::Text(_) | Output::Denied(_) | Output::Content(_) => return Ok(None),
     };
     let Some(kind) = value.get("type").and_then(Json::as_str) else { return Ok(None) };
     let wrong = || WireError::InvalidResult("code_execution_tool_result".to_owned());
-    let (block, form) = form(kind).ok_or_else(wrong)?;
+    let (block, form) = block_form(kind).ok_or_else(wrong)?;
     let mut content = Object::from([("type", kind)]);
     for (key, field) in form {
         content.set(*key, read(value.get(key), *field).ok_or_else(wrong)?);
@@ -138,7 +138,7 @@ fn outputs(value: &Json, kind: &str) -> Option<Json> {
 }
 
 /// Writes a failure, in the words of the tool that failed.
-fn failed(result: &PromptToolResult<'_>, value: Option<&Json>) -> Result<Object, WireError> {
+fn failure_block(result: &PromptToolResult<'_>, value: Option<&Json>) -> Result<Object, WireError> {
     if value.is_some_and(Json::is_null) {
         return Err(WireError::NullFailure);
     }

@@ -49,7 +49,7 @@ pub fn addresses(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<St
     // Nothing is fetched for messages that would be refused for another reason.
     approvals::denied(messages)?;
     let mut seen = HashSet::new();
-    let mut addresses = planned(messages, format)?;
+    let mut addresses = find_addresses(messages, format)?;
     addresses.retain(|address| seen.insert(address.clone()));
     Ok(addresses)
 }
@@ -68,7 +68,7 @@ impl<'a> FetchedFiles<'a> {
         if files.left_to_provider {
             return Ok(Self(found));
         }
-        for address in planned(messages, format)? {
+        for address in find_addresses(messages, format)? {
             match files.found.get(&address) {
                 Some(file) => found.insert(address, file),
                 None => return Err(WireError::NotFetched(address)),
@@ -88,7 +88,7 @@ struct GivenFile<'m> {
     media_type: Option<Cow<'m, str>>,
 }
 
-fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>, WireError> {
+fn find_addresses(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>, WireError> {
     let mut given = Vec::new();
     for message in messages {
         for part in message.parts() {
@@ -105,7 +105,7 @@ fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>,
                     if let Some(ToolOutput::Other(output)) = part.output() {
                         for item in output.get("value").and_then(Json::as_array).unwrap_or_default()
                         {
-                            given.extend(in_result(item)?);
+                            given.extend(file_in_result(item)?);
                         }
                     }
                 }
@@ -125,15 +125,15 @@ fn planned(messages: &[ModelMessage<'_>], format: Format) -> Result<Vec<String>,
 }
 
 /// Returns the file that an item of a tool's result gives by its address.
-fn in_result(item: &Json) -> Result<Option<GivenFile<'_>>, WireError> {
+fn file_in_result(item: &Json) -> Result<Option<GivenFile<'_>>, WireError> {
     let text = |key: &str| item.get(key).and_then(Json::as_str);
     let media_type = match text("type") {
         Some("image-url") => Some("image/*"),
         Some("file-url") => text("mediaType"),
         _ => return Ok(None),
     };
-    let address =
-        file_content::address(text("url").unwrap_or_default()).ok_or(WireError::InvalidUrl)?;
+    let address = file_content::parse_address(text("url").unwrap_or_default())
+        .ok_or(WireError::InvalidUrl)?;
     Ok(Some(GivenFile { data: address.into(), media_type: media_type.map(Cow::Borrowed) }))
 }
 

@@ -41,12 +41,12 @@ impl<'a> ProviderOptions<'a> {
         match (below.json(), self.json()) {
             (None, _) => self,
             (Some(below), None) => Self(Some(Cow::Owned(below.clone()))),
-            (Some(below), Some(over)) => Self(Some(Cow::Owned(merged(below, over, 0)))),
+            (Some(below), Some(over)) => Self(Some(Cow::Owned(merge(below, over, 0)))),
         }
     }
 }
 
-fn merged(below: &Json, over: &Json, depth: usize) -> Json {
+fn merge(below: &Json, over: &Json, depth: usize) -> Json {
     let (Json::Object(below), Json::Object(fields)) = (below, over) else { return over.clone() };
     if depth == MERGE_DEPTH_MAX {
         return over.clone();
@@ -55,7 +55,7 @@ fn merged(below: &Json, over: &Json, depth: usize) -> Json {
     let mut result = Object::with_capacity(below.len() + fields.len());
     for (key, value) in below.iter() {
         let over = fields.get(key).filter(|_| is_mergeable(key));
-        let value = over.map_or_else(|| value.clone(), |over| merged(value, over, depth + 1));
+        let value = over.map_or_else(|| value.clone(), |over| merge(value, over, depth + 1));
         result.set(key.to_owned(), value);
     }
     for (key, value) in fields.iter().filter(|(key, _)| is_mergeable(key) && !below.has(key)) {

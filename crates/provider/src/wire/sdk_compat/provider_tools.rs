@@ -32,7 +32,7 @@ pub(in crate::wire) fn call<'p>(
     if call.options.get(ANTHROPIC, "type").and_then(Json::as_str) == Some("mcp-tool-use") {
         mcp_calls.push(&call.id);
         let server = call.options.get(ANTHROPIC, "serverName")?.as_str()?;
-        let mut fields = used("mcp_tool_use", call, &call.name, input.map(Cow::Borrowed));
+        let mut fields = use_block("mcp_tool_use", call, &call.name, input.map(Cow::Borrowed));
         fields.set("server_name", server);
         return Some(fields);
     }
@@ -53,10 +53,10 @@ pub(in crate::wire) fn call<'p>(
         (name, _) if SEARCHES.contains(&name) => (name, input.map(Cow::Borrowed)),
         _ => return None,
     };
-    Some(used("server_tool_use", call, name, input))
+    Some(use_block("server_tool_use", call, name, input))
 }
 
-fn used(kind: &str, call: &ToolCall<'_>, name: &str, input: Option<Cow<'_, Json>>) -> Object {
+fn use_block(kind: &str, call: &ToolCall<'_>, name: &str, input: Option<Cow<'_, Json>>) -> Object {
     let mut fields = Object::from([("type", kind), ("id", &call.id), ("name", name)]);
     fields.set_or_remove("input", input.map(Cow::into_owned));
     fields
@@ -71,7 +71,7 @@ pub(in crate::wire) fn result(
         return Ok(mcp_result(result));
     }
     match result.name.as_ref() {
-        "code_execution" => code_execution::result(result),
+        "code_execution" => code_execution::result_block(result),
         name @ ("web_fetch" | "web_search") => web_result(name, result),
         name if SEARCHES.contains(&name) => search_result(result),
         "advisor" => advisor_result(result),
@@ -85,7 +85,7 @@ fn mcp_result(result: &PromptToolResult<'_>) -> Option<Object> {
         Output::ErrorJson(value) => (value, true),
         _ => return None,
     };
-    let mut fields = answered("mcp_tool_result", result, value.as_ref().clone());
+    let mut fields = result_block("mcp_tool_result", result, value.as_ref().clone());
     fields.set("is_error", is_error);
     Some(fields)
 }
@@ -95,19 +95,19 @@ fn web_result(name: &str, result: &PromptToolResult<'_>) -> Result<Option<Object
     let value = match &result.output {
         Output::ErrorJson(value) => {
             let failure = failure(&format!("{kind}_error"), value);
-            return Ok(Some(answered(&kind, result, failure)));
+            return Ok(Some(result_block(&kind, result, failure)));
         }
         Output::Json(value) => value,
         _ => return Ok(None),
     };
     let content = if name == "web_search" { search_hits(value) } else { page(value) };
     let content = content.ok_or_else(|| WireError::InvalidResult(kind.clone()))?;
-    Ok(Some(answered(&kind, result, content)))
+    Ok(Some(result_block(&kind, result, content)))
 }
 
 fn search_hits(value: &Json) -> Option<Json> {
     let hit = |hit: &Json| {
-        is(hit, "type", "web_search_result")?;
+        require_text(hit, "type", "web_search_result")?;
         Some(Json::Object(Object::from([
             ("url", text(hit, "url")?),
             ("title", text_or_null(hit, "title")?),
@@ -121,13 +121,13 @@ fn search_hits(value: &Json) -> Option<Json> {
 }
 
 fn page(value: &Json) -> Option<Json> {
-    is(value, "type", "web_fetch_result")?;
+    require_text(value, "type", "web_fetch_result")?;
     let content = value.get("content")?;
-    is(content, "type", "document")?;
+    require_text(content, "type", "document")?;
     let source = content.get("source")?;
     match source.get("type")?.as_str()? {
-        "base64" => is(source, "mediaType", "application/pdf")?,
-        "text" => is(source, "mediaType", "text/plain")?,
+        "base64" => require_text(source, "mediaType", "application/pdf")?,
+        "text" => require_text(source, "mediaType", "text/plain")?,
         _ => return None,
     }
     let source = Object::from([
@@ -155,16 +155,16 @@ fn search_result(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireEr
     const ERROR: &str = "tool_search_tool_result_error";
     let value = match &result.output {
         Output::ErrorJson(value) => {
-            return Ok(Some(answered(KIND, result, failure(ERROR, value))));
+            return Ok(Some(result_block(KIND, result, failure(ERROR, value))));
         }
-        Output::Json(value) if is(value, "type", ERROR).is_some() => {
-            return Ok(Some(answered(KIND, result, failure(ERROR, value))));
+        Output::Json(value) if require_text(value, "type", ERROR).is_some() => {
+            return Ok(Some(result_block(KIND, result, failure(ERROR, value))));
         }
         Output::Json(value) => value,
         _ => return Ok(None),
     };
     let reference = |found: &Json| {
-        is(found, "type", "tool_reference")?;
+        require_text(found, "type", "tool_reference")?;
         let name = text(found, "toolName")?;
         Some(Json::Object(Object::from([("type", "tool_reference".into()), ("tool_name", name)])))
     };
@@ -174,7 +174,7 @@ fn search_result(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireEr
         ("type", Json::from("tool_search_tool_search_result")),
         ("tool_references", found.into()),
     ]);
-    Ok(Some(answered(KIND, result, content.into())))
+    Ok(Some(result_block(KIND, result, content.into())))
 }
 
 fn advisor_result(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireError> {
@@ -191,10 +191,10 @@ fn advisor_result(result: &PromptToolResult<'_>) -> Result<Option<Object>, WireE
     };
     let content =
         content().ok_or_else(|| WireError::InvalidResult("advisor_tool_result".to_owned()))?;
-    Ok(Some(answered("advisor_tool_result", result, content.into())))
+    Ok(Some(result_block("advisor_tool_result", result, content.into())))
 }
 
-fn answered(kind: &str, result: &PromptToolResult<'_>, content: Json) -> Object {
+fn result_block(kind: &str, result: &PromptToolResult<'_>, content: Json) -> Object {
     let mut fields = Object::from([("type", kind), ("tool_use_id", &result.id)]);
     fields.set("content", content);
     fields
@@ -209,7 +209,7 @@ fn failure(kind: &str, value: &Json) -> Json {
 }
 
 /// Whether a field has a certain text.
-fn is(value: &Json, key: &str, text: &str) -> Option<()> {
+fn require_text(value: &Json, key: &str, text: &str) -> Option<()> {
     (value.get(key)?.as_str()? == text).then_some(())
 }
 

@@ -5,7 +5,7 @@ use ship_message::json::{Json, Object};
 
 use super::{calls, deltas};
 use crate::http::api::Api;
-use crate::http::tests::told;
+use crate::http::tests::describe_answer;
 
 #[test]
 fn a_call_is_put_together_from_its_pieces() {
@@ -162,7 +162,7 @@ fn a_call_in_an_answer_that_was_cut_short_is_never_run() {
         ("content_filter", "content-filter"),
     ] {
         assert_eq!(
-            told(Api::OpenAi, &deltas(&[piece], &format!("\"{reason}\""))),
+            describe_answer(Api::OpenAi, &deltas(&[piece], &format!("\"{reason}\""))),
             format!("tool-f a: output-error {{}}\nend: {end}")
         );
     }
