@@ -112,12 +112,12 @@ impl From<&ArchiveSettings> for ContextRules {
         Self {
             enabled: settings.enabled,
             active: UtteranceLimits {
-                turns_max: size(settings.active_max_messages),
+                utterances_max: size(settings.active_max_messages),
                 chars_max: size(settings.active_max_chars),
             },
             snapshot: SnapshotLimits {
-                turns: UtteranceLimits {
-                    turns_max: size(settings.max_turns),
+                utterances: UtteranceLimits {
+                    utterances_max: size(settings.max_turns),
                     chars_max: size(settings.max_chars),
                 },
                 search_text_chars_max: size(settings.search_text_max_chars),
@@ -152,8 +152,11 @@ mod tests {
         assert!(rules.approval.is_empty() && rules.client.is_empty());
         let ContextRules { enabled, active, snapshot } = rules.contexts;
         assert!(enabled);
-        assert_eq!((active.turns_max, active.chars_max), (80, 24_000));
-        assert_eq!((snapshot.turns.turns_max, snapshot.turns.chars_max), (120, 48_000));
+        assert_eq!((active.utterances_max, active.chars_max), (80, 24_000));
+        assert_eq!(
+            (snapshot.utterances.utterances_max, snapshot.utterances.chars_max),
+            (120, 48_000)
+        );
         assert_eq!(snapshot.search_text_chars_max, 12_000);
     }
 }

@@ -6,9 +6,9 @@
 //! - [`CompactionGoal`] says when a request is too large and how large it may be afterwards. The floor cannot
 //!   shrink; the target lies halfway between the floor and the trigger, so that the next
 //!   compaction is not due at once.
-//! - [`prunable`] names the tool outputs that are no longer needed.
+//! - [`prunable_outputs`] names the tool outputs that are no longer needed.
 //! - [`cut`] chooses the messages that stay: the open request, and the newest ones as far as they fit.
-//! - [`transcript`] is the older part as text for the model that summarises; [`accept`] checks the summary;
+//! - [`transcript_entry`] is the older part as text for the model that summarises; [`accept_summary`] checks the summary;
 //!   [`extract`] makes one without a model, and cannot fail.
 
 mod cut;
@@ -22,12 +22,12 @@ mod transcript;
 pub use cut::{Cut, cut};
 pub use extract::extract;
 pub use goal::{CompactionGoal, FloorTooBig, SUMMARY_TOKENS_MIN, TokenLimits};
-pub use prune::{PrunedOutputs, prunable};
+pub use prune::{PrunedOutputs, prunable_outputs};
 pub use summary::{
-    Summary, SummaryRejection, accept, apart_from_summary, instructions, is_summary,
-    open_request_text, previous_summary, summary_message, unbroken,
+    Summary, SummaryRejection, accept_summary, is_summary, open_request_text, previous_summary,
+    split_off_summary, summary_instructions, summary_message, usable_summary,
 };
-pub use transcript::{TranscriptChunks, chunks, transcript};
+pub use transcript::{TranscriptChunks, transcript_chunks, transcript_entry};
 
 /// The method of a compaction; each is tried if the one before it failed or was not enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

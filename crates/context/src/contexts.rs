@@ -5,11 +5,11 @@
 //!
 //! - [`Snapshot`] describes a context, [`Index`] lists them, and [`Utterance`] is one message to or
 //!   from the person.
-//! - [`title_of`] makes a title for a context without one.
-//! - [`find`] finds the context that a query means.
-//! - [`recalled`], [`from_history`] and [`before_the_first`] show a part of the past, for reference only;
+//! - [`title_of_utterances`] makes a title for a context without one.
+//! - [`find_context`] finds the context that a query means.
+//! - [`recall_reference`], [`history_reference`] and [`earlier_talk_reference`] show a part of the past, for reference only;
 //!   [`place_references`] decides where it stands in a request.
-//! - [`message_left_behind`] is the message that a run leaves when it switches, [`may_switch`] limits the switches
+//! - [`message_left_behind`] is the message that a run leaves when it switches, [`check_switch`] limits the switches
 //!   of a run, and [`calls_in_order`] makes switching calls the last of their step.
 
 mod context_search;
@@ -27,22 +27,23 @@ mod switch_rules;
 mod title;
 mod utterance;
 
-pub use context_search::{Candidate, ContextMatch, find};
+pub use context_search::{Candidate, ContextMatch, find_context};
 pub use frame::{ReferenceBudget, ReferenceTooLarge};
 pub use history::{
     HistoryPosition, HistoryQuery, LOADED_A_RUN_MAX, LOADED_AT_ONCE_MAX, NotLoaded, VisibleEntries,
-    before_the_first, from_history,
+    earlier_talk_reference, history_reference,
 };
-pub use index::{Index, IndexItem, LISTED_MAX, listing};
+pub use index::{Index, IndexItem, LISTED_MAX, listing_json};
 pub use moved_messages::{MOVED, message_left_behind, own_messages};
 pub use placed_references::{is_reference, is_referenced, place_references};
-pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recalled};
+pub use reference::{LoadMode, RecallMode, Reference, ReferenceOrigin, recall_reference};
 pub use snapshot::{
     ArchiveNote, CheckpointMessage, ContextFacts, Snapshot, SnapshotLimits, Status, view_messages,
 };
-pub use switch_output::{switch_line, switch_output};
+pub use switch_output::{switch_output, switch_text_for_user};
 pub use switch_rules::{
-    SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, anything_said, calls_in_order, may_switch, switch_of,
+    SWITCHES_A_RUN_MAX, Switch, SwitchRefusal, calls_in_order, check_switch, has_other_messages,
+    switch_of,
 };
-pub use title::{clean_title, made_title, title_of};
-pub use utterance::{Speaker, Utterance, UtteranceLimits, newest, turns};
+pub use title::{clean_title, title_of_messages, title_of_utterances};
+pub use utterance::{Speaker, Utterance, UtteranceLimits, newest_within, utterances};

@@ -16,8 +16,8 @@ use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, Role, UiMessage, UiPart};
 use ship_record::{LedgerSeq, Timestamp};
 
-pub use settled_work::{SETTLED, SettledWork, is_later_message, joined};
-pub(crate) use settled_work::{after_switch, settled_count, settled_parts};
+pub use settled_work::{SETTLED, SettledWork, is_later_message, join_texts};
+pub(crate) use settled_work::{journal_after_switch, settled_count, settled_parts};
 
 /// The first line of a journal.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,7 +31,7 @@ pub struct RunStart {
     /// The last ledger entry that it had read when it began.
     pub inbox: Option<LedgerSeq>,
     /// The time at which it began. Unknown in older journals.
-    pub started: Option<Timestamp>,
+    pub started_at: Option<Timestamp>,
     /// The digests of its system blocks, by name, which tell them from those of another run.
     pub blocks: Object,
     /// The work that it has done in settled messages.
@@ -39,7 +39,7 @@ pub struct RunStart {
     /// The first parts of its message: those that were not settled with the message before.
     pub parts: Vec<Json>,
     /// The call among them that has already switched the context.
-    pub switched: Option<String>,
+    pub switching_call: Option<String>,
 }
 
 /// A further line of a journal.
@@ -76,13 +76,13 @@ pub struct Journal {
     /// The message so far.
     pub message: UiMessage,
     /// The indexes of calls that may have taken effect.
-    pub begun: BTreeSet<usize>,
+    pub begun_calls: BTreeSet<usize>,
     /// The reason why the last answer ended, if it is known and nothing has followed.
     pub finish_reason: Option<FinishReason>,
     /// The time that the run had worked when the last line was written, in milliseconds.
     pub worked_ms: u64,
     /// Whether the journal says that the run has ended.
-    pub ended: bool,
+    pub has_ended: bool,
 }
 
 impl RunStart {
@@ -95,10 +95,11 @@ impl RunStart {
             ("requestId", &self.request_id),
         ]);
         object.set_or_remove("inbox", self.inbox.map(|seq| Json::from(seq.get())));
-        object.set_or_remove("ts", self.started.map(|moment| Json::from(moment.millis() as f64)));
+        object
+            .set_or_remove("ts", self.started_at.map(|moment| Json::from(moment.millis() as f64)));
         object.set("blocks", self.blocks.clone());
         object.set_or_remove("earlier", self.earlier.to_json());
-        object.set_or_remove("switched", self.switched.as_deref().map(Json::from));
+        object.set_or_remove("switched", self.switching_call.as_deref().map(Json::from));
         object.set_or_remove("parts", (!self.parts.is_empty()).then(|| self.parts.clone().into()));
         object
     }
@@ -110,10 +111,10 @@ impl RunStart {
             message_id: object.str("messageId")?.to_owned(),
             request_id: object.str("requestId")?.to_owned(),
             inbox: object.get("inbox").and_then(Json::as_u64).map(LedgerSeq::new),
-            started: moment(object),
+            started_at: line_timestamp(object),
             blocks: object.get("blocks").and_then(Json::as_object).cloned().unwrap_or_default(),
             earlier: object.get("earlier").map(SettledWork::from_json).unwrap_or_default(),
-            switched: object.str("switched").map(str::to_owned),
+            switching_call: object.str("switched").map(str::to_owned),
             parts: object.get("parts").and_then(Json::as_array).unwrap_or_default().to_vec(),
         })
     }
@@ -123,14 +124,14 @@ impl RunStart {
 const WORKED: &str = "workedMs";
 
 /// Returns the time in a line.
-fn moment(object: &Object) -> Option<Timestamp> {
+fn line_timestamp(object: &Object) -> Option<Timestamp> {
     let millis = object.get("ts").and_then(Json::as_number)?;
     Some(Timestamp::from_millis(millis as i64))
 }
 
 impl JournalLine {
     /// Returns the line with the time that the run has worked by now.
-    pub fn into_object_after(self, worked_ms: u64) -> Object {
+    pub fn into_object_with_time(self, worked_ms: u64) -> Object {
         let mut object = self.into_object();
         object.set(WORKED, worked_ms);
         object
@@ -173,28 +174,28 @@ impl JournalLine {
 
 impl Journal {
     /// Makes the journal of a run that begins.
-    pub fn of(start: RunStart) -> Self {
+    pub fn begin(start: RunStart) -> Self {
         let parts = start.parts.iter().cloned().map(UiPart::from_json).collect();
         let message = UiMessage::new(start.message_id.clone(), Role::Assistant, parts);
         Self {
             worked_ms: start.earlier.worked_ms,
             start,
             message,
-            begun: BTreeSet::new(),
+            begun_calls: BTreeSet::new(),
             finish_reason: None,
-            ended: false,
+            has_ended: false,
         }
     }
 
     /// Reads a journal; `None` if no run was begun. An unknown line and everything after it is not trusted.
     pub fn read(lines: &[Object]) -> Option<Self> {
         let (first, rest) = lines.split_first()?;
-        let mut journal = Self::of(RunStart::from_object(first)?);
+        let mut journal = Self::begin(RunStart::from_object(first)?);
         // Older programs recorded when a run waited, but not how long it worked.
         let is_pause = |line: &&Object| matches!(line.str("kind"), Some("waits" | "goesOn"));
         for object in rest.iter().filter(|line| !is_pause(line)) {
             let Some(line) = JournalLine::from_object(object) else { break };
-            if !journal.take(line) {
+            if !journal.apply(line) {
                 break;
             }
             let worked = object.get(WORKED).and_then(Json::as_u64).unwrap_or_default();
@@ -204,7 +205,7 @@ impl Journal {
     }
 
     /// Applies a line. Returns false if it does not follow from the lines before it.
-    fn take(&mut self, line: JournalLine) -> bool {
+    fn apply(&mut self, line: JournalLine) -> bool {
         let parts = self.message.parts_mut();
         match line {
             JournalLine::Part { at, part } => {
@@ -220,11 +221,11 @@ impl Journal {
                     std::cmp::Ordering::Greater => return false,
                 }
             }
-            JournalLine::Begun { at } => drop(self.begun.insert(at)),
+            JournalLine::Begun { at } => drop(self.begun_calls.insert(at)),
             JournalLine::Ended { at, reason } => {
                 self.finish_reason = (at == parts.len()).then_some(reason);
             }
-            JournalLine::End => self.ended = true,
+            JournalLine::End => self.has_ended = true,
         }
         true
     }
@@ -240,11 +241,11 @@ mod tests {
             message_id: "a".to_owned(),
             request_id: "q".to_owned(),
             inbox: Some(LedgerSeq::new(3)),
-            started: Some(Timestamp::from_millis(1000)),
+            started_at: Some(Timestamp::from_millis(1000)),
             blocks: Object::from([("runtime", "abc")]),
             earlier: SettledWork { messages: 1, steps: 2, ..SettledWork::default() },
             parts: vec![UiPart::text("so far").into_json()],
-            switched: Some("c".to_owned()),
+            switching_call: Some("c".to_owned()),
         }
     }
 
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_last_line_tells_how_long_a_run_has_worked() {
-        let stamped = |line: JournalLine, ms| line.into_object_after(ms);
+        let stamped = |line: JournalLine, ms| line.into_object_with_time(ms);
         let mut objects = vec![start().to_object(), stamped(text(1), 700), stamped(text(2), 900)];
         assert_eq!(Journal::read(&objects).unwrap().worked_ms, 900);
         // The process that receives a person's answer writes it.
@@ -278,7 +279,7 @@ mod tests {
         let waits = |kind: &str| Object::from([("kind", Json::from(kind)), ("ts", 5u64.into())]);
         let end = JournalLine::End.into_object();
         let lines = [start().to_object(), waits("waits"), waits("goesOn"), end];
-        assert!(Journal::read(&lines).unwrap().ended);
+        assert!(Journal::read(&lines).unwrap().has_ended);
     }
 
     #[test]

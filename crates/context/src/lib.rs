@@ -32,9 +32,11 @@ mod tokens;
 
 pub use budget::input_budget;
 pub use closed_message::close_message;
-pub use journal::{Journal, JournalLine, RunStart, SETTLED, SettledWork, is_later_message, joined};
+pub use journal::{
+    Journal, JournalLine, RunStart, SETTLED, SettledWork, is_later_message, join_texts,
+};
 pub use open_request::open_request;
-pub use recovery::{KnownTools, OBSERVED, Recovery, ends_with_a_question, is_question, recover};
+pub use recovery::{KnownTools, OBSERVED, Recovery, ends_with_question, is_question, recover};
 pub use shown_messages::{ShownLimits, shown_to_model};
 pub use system_blocks::{
     BlockSources, LoadedSkill, OutputRules, SkillLine, SystemBlock, system_blocks,

@@ -8,7 +8,7 @@ use ship_message::{INTERRUPTED_CALL, Role, ToolState, UiMessage, UiPart};
 use ship_record::{LedgerBody, LedgerLine, View};
 
 use crate::contexts::{MOVED, is_reference};
-use crate::journal::{after_switch, settled_count, settled_parts};
+use crate::journal::{journal_after_switch, settled_count, settled_parts};
 use crate::{Journal, RunStart};
 
 /// The next thing to do about a chat.
@@ -48,7 +48,7 @@ pub fn recover(
 ) -> Recovery {
     if let Some(mut journal) = journal {
         // The switch is made, and only the next journal is missing.
-        if let Some(next) = after_switch(view, &journal) {
+        if let Some(next) = journal_after_switch(view, &journal) {
             return Recovery::Settled(next);
         }
         // The settled parts are in the log, and only the next journal is missing.
@@ -58,7 +58,7 @@ pub fn recover(
             return Recovery::Settled(next);
         }
         // This must come before `final_message`: the message left behind has the same id and is no answer.
-        if is_switching(view, &journal) {
+        if has_unfinished_switch(view, &journal) {
             return Recovery::Continue(journal);
         }
         match final_message(view, &journal) {
@@ -67,7 +67,7 @@ pub fn recover(
             }
             Some(_) => {}
             // The ledger has its answer, or the journal says that it ended, so its message is in the log.
-            None if journal.ended || delivered(&journal.start) => {}
+            None if journal.has_ended || delivered(&journal.start) => {}
             None if is_parked(&journal.message, tools) => return Recovery::Parked(journal),
             None => {
                 settle_calls(&mut journal, tools);
@@ -76,7 +76,7 @@ pub fn recover(
         }
     }
     let waiting = new_lines.iter().any(is_question);
-    if waiting || ends_with_a_question(view) { Recovery::RunPending } else { Recovery::Idle }
+    if waiting || ends_with_question(view) { Recovery::RunPending } else { Recovery::Idle }
 }
 
 /// The field in the `meta` of a ledger entry for a message between people.
@@ -93,7 +93,7 @@ pub fn is_question(line: &LedgerLine) -> bool {
 /// Whether a context ends with an unanswered message of a person. Every run ends with an assistant message
 /// that is not a settled one, so a run was interrupted here before it began, unless the context was branched
 /// off at this point.
-pub fn ends_with_a_question(view: Option<&View>) -> bool {
+pub fn ends_with_question(view: Option<&View>) -> bool {
     let Some(view) = view else { return false };
     // A reference was fetched for a question, and does not answer it.
     let Some(last) = view.messages().rfind(|message| !is_reference(message)) else {
@@ -106,7 +106,7 @@ pub fn ends_with_a_question(view: Option<&View>) -> bool {
 
 /// Whether the run was interrupted while it left this context: its work is in the log, but the switch
 /// is not made yet.
-fn is_switching(view: Option<&View>, journal: &Journal) -> bool {
+fn has_unfinished_switch(view: Option<&View>, journal: &Journal) -> bool {
     let Some(mut messages) = view.map(View::messages) else { return false };
     let id = journal.start.message_id.as_str();
     messages.any(|message| {
@@ -137,7 +137,7 @@ fn settle_calls(journal: &mut Journal, tools: &dyn KnownTools) {
     for (at, part) in journal.message.parts_mut().iter_mut().enumerate() {
         if let UiPart::Tool(tool) = part
             && !tool.state().is_terminal()
-            && journal.begun.contains(&at)
+            && journal.begun_calls.contains(&at)
             && !tool.name().is_some_and(|name| tools.is_safe_to_repeat(name))
         {
             tool.set_error(INTERRUPTED_CALL);

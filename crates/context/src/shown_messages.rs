@@ -22,10 +22,10 @@ pub struct ShownLimits {
 
 /// Returns the messages to show: a copy of the view, completed where a model needs it.
 pub fn shown_to_model<M: Borrow<UiMessage>>(view: &[M], limits: ShownLimits) -> Vec<UiMessage> {
-    view.iter().map(|message| shown(message.borrow().clone(), limits)).collect()
+    view.iter().map(|message| shown_message(message.borrow().clone(), limits)).collect()
 }
 
-fn shown(mut message: UiMessage, limits: ShownLimits) -> UiMessage {
+fn shown_message(mut message: UiMessage, limits: ShownLimits) -> UiMessage {
     match message.role() {
         Role::User => {
             if let Some(speaker) = speaker(&message) {
@@ -37,8 +37,8 @@ fn shown(mut message: UiMessage, limits: ShownLimits) -> UiMessage {
         Role::Assistant => {
             for part in message.parts_mut() {
                 if let UiPart::Tool(tool) = part {
-                    complete(tool);
-                    shorten(tool, limits.tool_output_chars);
+                    complete_call(tool);
+                    shorten_output(tool, limits.tool_output_chars);
                 }
             }
         }
@@ -67,7 +67,7 @@ fn speaker(message: &UiMessage) -> Option<String> {
 
 fn is_shown_whole(part: &UiPart, limits: ShownLimits) -> bool {
     let UiPart::Tool(tool) = part else { return true };
-    !is_open(tool) && shortened(tool, limits.tool_output_chars).is_none()
+    !is_open(tool) && shortened_output(tool, limits.tool_output_chars).is_none()
 }
 
 /// Whether a call has no result.
@@ -83,21 +83,21 @@ fn is_open(tool: &ToolPart) -> bool {
 }
 
 /// Gives an error to a call without a result.
-fn complete(tool: &mut ToolPart) {
+fn complete_call(tool: &mut ToolPart) {
     if is_open(tool) {
         tool.set_error(INTERRUPTED_CALL);
     }
 }
 
 /// Cuts an output in the middle if it is too long, and says so.
-fn shorten(tool: &mut ToolPart, chars_max: usize) {
-    if let Some(text) = shortened(tool, chars_max) {
+fn shorten_output(tool: &mut ToolPart, chars_max: usize) {
+    if let Some(text) = shortened_output(tool, chars_max) {
         tool.set_output(Json::from(text));
     }
 }
 
 /// Returns the shown output of a call whose output is too long.
-fn shortened(tool: &ToolPart, chars_max: usize) -> Option<String> {
+fn shortened_output(tool: &ToolPart, chars_max: usize) -> Option<String> {
     let output = tool.output().filter(|_| tool.state() == ToolState::OutputAvailable)?;
     let text = match output.as_str() {
         Some(text) => Cow::Borrowed(text),

@@ -42,7 +42,7 @@ pub struct SkillLine {
     /// The purpose of the skill, or the reason why it cannot be used.
     pub description: String,
     /// Whether the skill can be loaded.
-    pub usable: bool,
+    pub is_usable: bool,
 }
 
 /// A skill with its text loaded.
@@ -82,7 +82,7 @@ pub struct BlockSources {
     /// The existing skills.
     pub skills: Vec<SkillLine>,
     /// The loaded skills, in the order in which they were loaded.
-    pub loaded: Vec<LoadedSkill>,
+    pub loaded_skills: Vec<LoadedSkill>,
 }
 
 /// The role of an agent without a text of its own.
@@ -106,22 +106,22 @@ pub fn system_blocks(sources: &BlockSources) -> Vec<SystemBlock> {
             blocks.push(SystemBlock { name: name.to_owned(), text: text.to_owned() });
         }
     };
-    add("runtime", &runtime(sources));
+    add("runtime", &runtime_text(sources));
     add("profile/Primary.md", sources.profile_primary.as_deref().unwrap_or_default());
     add("profile/other.md", sources.profile_other.as_deref().unwrap_or_default());
     add("memory/Primary.md", sources.memory.as_deref().unwrap_or_default());
     let agent = sources.agent.as_deref().filter(|text| !text.trim().is_empty());
     add("Agent.md", agent.unwrap_or(DEFAULT_ROLE));
-    add("built-in", &built_in(sources.has_contexts));
-    add("skills", &overview(&sources.skills));
-    for skill in &sources.loaded {
+    add("built-in", &built_in_text(sources.has_contexts));
+    add("skills", &skill_overview(&sources.skills));
+    for skill in &sources.loaded_skills {
         let text = format!("# Skill `{}` (loaded)\n\n{}", skill.name, skill.text.trim());
         add(&format!("skill:{}", skill.name), &text);
     }
     blocks
 }
 
-fn runtime(sources: &BlockSources) -> String {
+fn runtime_text(sources: &BlockSources) -> String {
     let mut text =
         format!("Project root: {}\nChatKey: {}\n", sources.project_root, sources.chat_key);
     for (name, value) in [
@@ -141,14 +141,14 @@ fn runtime(sources: &BlockSources) -> String {
     text
 }
 
-fn built_in(has_contexts: bool) -> String {
+fn built_in_text(has_contexts: bool) -> String {
     match has_contexts {
         true => format!("{}\n\n{CONTEXTS}", BUILT_IN.trim_end()),
         false => BUILT_IN.to_owned(),
     }
 }
 
-fn overview(skills: &[SkillLine]) -> String {
+fn skill_overview(skills: &[SkillLine]) -> String {
     if skills.is_empty() {
         return String::new();
     }
@@ -156,7 +156,7 @@ fn overview(skills: &[SkillLine]) -> String {
         "# Skills\n\nLoad one with `skills_load` when its description fits the task.\n\n"
             .to_owned();
     for skill in skills {
-        let note = if skill.usable { "" } else { " (cannot be loaded)" };
+        let note = if skill.is_usable { "" } else { " (cannot be loaded)" };
         let _ = writeln!(text, "- `{}`{note}: {}", skill.name, skill.description);
     }
     text
@@ -180,7 +180,7 @@ mod tests {
             memory: None,
             agent: None,
             skills: Vec::new(),
-            loaded: Vec::new(),
+            loaded_skills: Vec::new(),
         });
         blocks.into_iter().find(|block| block.name == "built-in").unwrap().text
     }

@@ -11,7 +11,7 @@ pub fn texts_for_user(message: &UiMessage, once: bool) -> Vec<String> {
     let mut sent = SentTexts::new(once);
     let texts = message.parts().iter().filter_map(|part| match part {
         UiPart::Text(text) if !text.text().trim().is_empty() => Some(text.text().to_owned()),
-        UiPart::Tool(tool) => sent.by(tool).map(|sent| sent.with_list()),
+        UiPart::Tool(tool) => sent.text_of_call(tool).map(|sent| sent.with_list()),
         UiPart::Text(_)
         | UiPart::Reasoning(_)
         | UiPart::File(_)
@@ -50,28 +50,28 @@ impl SentText<'_> {
 /// The texts that `chat_send` has delivered in one message, call by call.
 #[derive(Debug)]
 pub struct SentTexts<'m> {
-    once: bool,
-    before: Vec<SentText<'m>>,
+    only_once: bool,
+    earlier: Vec<SentText<'m>>,
 }
 
 impl<'m> SentTexts<'m> {
     /// Begins with the first call of a message. With `once`, a repeated send is left out.
     pub fn new(once: bool) -> Self {
-        Self { once, before: Vec::new() }
+        Self { only_once: once, earlier: Vec::new() }
     }
 
     /// Returns the text that a call has delivered, if it is a successful send.
-    pub fn by(&mut self, tool: &'m ToolPart) -> Option<SentText<'m>> {
+    pub fn text_of_call(&mut self, tool: &'m ToolPart) -> Option<SentText<'m>> {
         let is_it = tool.name() == Some("chat_send") && tool.state() == ToolState::OutputAvailable;
         let input = tool.input().filter(|_| is_it)?;
         let text = input.get("text")?.as_str()?;
         let attachments = input.get("attachments").and_then(Json::as_array).unwrap_or_default();
         let attachments = attachments.iter().filter_map(Json::as_str).collect();
         let sent = SentText { text, attachments };
-        if self.once && self.before.contains(&sent) {
+        if self.only_once && self.earlier.contains(&sent) {
             return None;
         }
-        self.before.push(sent.clone());
+        self.earlier.push(sent.clone());
         Some(sent)
     }
 }

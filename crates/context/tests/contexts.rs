@@ -3,7 +3,8 @@
 use ship_context::contexts::{
     ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, RecallMode,
     ReferenceBudget, ReferenceOrigin, Snapshot, SnapshotLimits, UtteranceLimits, VisibleEntries,
-    anything_said, find, listing, message_left_behind, own_messages, place_references, recalled,
+    find_context, has_other_messages, listing_json, message_left_behind, own_messages,
+    place_references, recall_reference,
 };
 use ship_context::{ShownLimits, open_request, shown_to_model};
 use ship_message::json::{Json, Object};
@@ -12,10 +13,10 @@ use ship_record::{ContextId, Timestamp};
 use ship_testkit::histories::History;
 
 const LIMITS: SnapshotLimits = SnapshotLimits {
-    turns: UtteranceLimits { turns_max: 120, chars_max: 48_000 },
+    utterances: UtteranceLimits { utterances_max: 120, chars_max: 48_000 },
     search_text_chars_max: 12_000,
 };
-const RECENT: UtteranceLimits = UtteranceLimits { turns_max: 80, chars_max: 24_000 };
+const RECENT: UtteranceLimits = UtteranceLimits { utterances_max: 80, chars_max: 24_000 };
 
 fn chars(text: &str) -> u64 {
     text.chars().count() as u64
@@ -38,7 +39,7 @@ fn calling(id: &str, tool: &str) -> UiMessage {
 fn archive(context: &ContextId, messages: &[UiMessage], at: i64) -> Snapshot {
     let known = ContextFacts { context, created_at: Timestamp::from_millis(0), title: None };
     let left = ArchiveNote { at: Timestamp::from_millis(at), reason: "new", sealed: None };
-    Snapshot::archived(messages, known, left, LIMITS)
+    Snapshot::of_archived(messages, known, left, LIMITS)
 }
 
 /// What a model sees: a line for each message, `|` between its parts.
@@ -73,7 +74,7 @@ fn a_context_is_left_and_come_back_to() {
         said("a1", "First a backup, then the schema."),
         said("u2", "What shall we eat tonight?"),
     ];
-    assert!(!anything_said(&first[2..], &["u2"]), "a second new would be refused");
+    assert!(!has_other_messages(&first[2..], &["u2"]), "a second new would be refused");
     first.push(left_behind(&first, &calling("a2", "chat_context_new")));
     let snapshot = archive(&plan, &first, 10);
     assert_eq!(snapshot.title(), "Let us plan the migration of the database");
@@ -83,8 +84,8 @@ fn a_context_is_left_and_come_back_to() {
     let mut second = vec![said("u2", "What shall we eat tonight?"), said("a3", "Noodles.")];
     second.push(said("u3", "Back to the database plan."));
     let candidates: Vec<Candidate<'_>> =
-        [&snapshot].into_iter().filter_map(Candidate::of).collect();
-    assert_eq!(find("database plan", &candidates), ContextMatch::One(plan.clone()));
+        [&snapshot].into_iter().filter_map(Candidate::from_snapshot).collect();
+    assert_eq!(find_context("database plan", &candidates), ContextMatch::One(plan.clone()));
     let loaded: Vec<UiMessage> = own_messages(&first).into_iter().cloned().collect();
     assert_eq!(
         seen(&loaded),
@@ -102,7 +103,7 @@ fn a_context_is_looked_into_without_being_entered() {
     let old = [said("u1", "The port is 8080."), said("a1", "Noted.")];
     let snapshot = archive(&id("c_20260205_a"), &old, 10);
     let room = ReferenceBudget { tokens: 10_000, count: &chars };
-    let reference = recalled(&snapshot, RecallMode::Full, RECENT, room).unwrap();
+    let reference = recall_reference(&snapshot, RecallMode::Full, RECENT, room).unwrap();
     let at = Timestamp::from_millis(5);
     let fetched = ReferenceOrigin { id: "r1", for_message: "u9", run_id: Some("run"), at };
     let messages = [
@@ -130,13 +131,13 @@ fn the_list_shows_the_active_context_apart_from_those_that_were_left() {
         created_at: Timestamp::from_millis(1),
         title: Some("Now"),
     };
-    let active = Snapshot::active(&[said("u1", "hi")], known, RECENT);
+    let active = Snapshot::of_active(&[said("u1", "hi")], known, RECENT);
     let left = archive(&id("c_20260205_a"), &[said("u1", "Plan the trip.")], 10);
     let mut index = Index::default();
-    assert_eq!(IndexItem::of(&active), None, "it was not left");
-    index.add(IndexItem::of(&left).expect("it was left"));
+    assert_eq!(IndexItem::from_snapshot(&active), None, "it was not left");
+    index.add(IndexItem::from_snapshot(&left).expect("it was left"));
     assert_eq!(
-        listing(&active, &index, None).to_string(),
+        listing_json(&active, &index, None).to_string(),
         r#"{"active":{"contextId":"c_20260205_b","title":"Now","createdAt":1,"updatedAt":1,"messageCount":1},"items":[{"contextId":"c_20260205_a","title":"Plan the trip","createdAt":0,"archivedAt":10,"messageCount":1,"summaryPreview":"Asked first: Plan the trip."}]}"#
     );
 }
@@ -148,13 +149,13 @@ fn whatever_a_history_holds_it_can_be_left_found_and_recalled() {
     for seed in 0..400 {
         let messages = History::of_seed(seed, &|_| "signed".to_owned()).messages;
         let small = SnapshotLimits {
-            turns: UtteranceLimits { turns_max: 5, chars_max: 300 },
+            utterances: UtteranceLimits { utterances_max: 5, chars_max: 300 },
             search_text_chars_max: 200,
         };
         let known =
             ContextFacts { context: &context, created_at: Timestamp::from_millis(0), title: None };
         let left = ArchiveNote { at: Timestamp::from_millis(9), reason: "new", sealed: None };
-        let snapshot = Snapshot::archived(&messages, known, left, small);
+        let snapshot = Snapshot::of_archived(&messages, known, left, small);
         assert!(!snapshot.title().is_empty(), "seed {seed}");
         assert!(snapshot.search_text().chars().count() <= 200, "seed {seed}");
         let object = Json::parse(&Json::Object(snapshot.to_object().clone()).to_string()).unwrap();
@@ -162,16 +163,17 @@ fn whatever_a_history_holds_it_can_be_left_found_and_recalled() {
         assert_eq!(read.as_ref(), Some(&snapshot), "seed {seed}");
         for mode in [RecallMode::Summary, RecallMode::Recent, RecallMode::Full] {
             let room = ReferenceBudget { tokens: 900, count: &chars };
-            let reference = recalled(&snapshot, mode, small.turns, room).unwrap();
+            let reference = recall_reference(&snapshot, mode, small.utterances, room).unwrap();
             assert!(chars(&reference.text) <= 900, "seed {seed}");
         }
-        let candidates: Vec<Candidate<'_>> = Candidate::of(&snapshot).into_iter().collect();
+        let candidates: Vec<Candidate<'_>> =
+            Candidate::from_snapshot(&snapshot).into_iter().collect();
         assert_eq!(
-            find(snapshot.title(), &candidates),
+            find_context(snapshot.title(), &candidates),
             ContextMatch::One(context.clone()),
             "seed {seed}"
         );
-        VisibleEntries::of(&messages, []);
+        VisibleEntries::in_messages(&messages, []);
         let so_far = calling("x", "chat_context_new");
         let left = left_behind(&messages, &so_far);
         let moved = open_request(&messages, "run", None).len();

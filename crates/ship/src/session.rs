@@ -102,7 +102,7 @@ impl Session {
         let contexts = &self.project.settings().context.contexts;
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         UtteranceLimits {
-            turns_max: size(contexts.active_max_messages),
+            utterances_max: size(contexts.active_max_messages),
             chars_max: size(contexts.active_max_chars),
         }
     }

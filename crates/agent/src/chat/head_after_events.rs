@@ -79,7 +79,7 @@ pub(crate) fn title_in(head: &Head) -> Option<&str> {
 /// Makes a title from messages; `None` if there are none.
 fn made_title(view: &View) -> Option<String> {
     let began = Activation::of(&view.head).since.unwrap_or(Timestamp::from_millis(0));
-    ship_context::contexts::made_title(&view_messages(view), began)
+    ship_context::contexts::title_of_messages(&view_messages(view), began)
 }
 
 /// Does the same for a sealed log, whose checkpoints are in it.

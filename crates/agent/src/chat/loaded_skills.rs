@@ -40,10 +40,10 @@ pub(crate) fn line(skill: &Skill) -> SkillLine {
         SkillState::Usable { .. } => SkillLine {
             name: skill.name.clone(),
             description: skill.description.clone(),
-            usable: true,
+            is_usable: true,
         },
         SkillState::Unusable { reason } => {
-            SkillLine { name: skill.name.clone(), description: reason.clone(), usable: false }
+            SkillLine { name: skill.name.clone(), description: reason.clone(), is_usable: false }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ship_context::contexts::{anything_said, is_reference, own_messages, view_messages};
+use ship_context::contexts::{has_other_messages, is_reference, own_messages, view_messages};
 use ship_context::open_request;
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
@@ -37,7 +37,7 @@ pub(crate) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
 /// Whether a context has other messages than those being answered.
 pub(crate) fn has_anything(view: &View, current: &[String]) -> bool {
     let current: Vec<&str> = current.iter().map(String::as_str).collect();
-    anything_said(&left_messages(view, &[]), &current)
+    has_other_messages(&left_messages(view, &[]), &current)
 }
 
 /// The part of a run that an operation takes along and remembers.

@@ -28,5 +28,5 @@ pub(crate) fn switching_call(message: &UiMessage, start: &RunStart) -> Option<To
 /// call in a later step.
 fn is_made(message: &UiMessage, start: &RunStart, call: &ToolPart) -> bool {
     let steps = message.parts().iter().filter(|part| matches!(part, UiPart::StepStart(_))).count();
-    start.switched.as_deref() == Some(call.call_id()) && steps <= 1
+    start.switching_call.as_deref() == Some(call.call_id()) && steps <= 1
 }

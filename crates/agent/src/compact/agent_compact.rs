@@ -171,7 +171,7 @@ pub(super) async fn work_at_rest(
             (journal, Some(so_far))
         }
         Recovery::Idle | Recovery::Deliver(_) | Recovery::RunPending => {
-            (Journal::of(RunStart::default()), None)
+            (Journal::begin(RunStart::default()), None)
         }
     };
     let work = ActiveRun::begin(locked, about, &view, &journal).await;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ship_context::compact::{
-    CompactionMethod, Cut, Summary, apart_from_summary, extract, open_request_text,
-    summary_message, transcript,
+    CompactionMethod, Cut, Summary, extract, open_request_text, split_off_summary, summary_message,
+    transcript_entry,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -107,7 +107,7 @@ impl CompactionPlan {
         carried.pruned.extend(self.pruned);
         // The marks of messages that the summary replaces are not needed any more.
         let stays = cut.kept.iter().map(|at| &*self.said[*at]);
-        carried.pruned = carried.pruned.of(stays);
+        carried.pruned = carried.pruned.retain_messages(stays);
         carried.failures = summed.failures;
         carried.cool_until = summed.cool_until;
         let mut head = folded(&self.view);
@@ -145,8 +145,8 @@ impl CompactionPlan {
         let older = self.messages_at(&cut.older);
         let open = self.said.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
         let open = open_request_text(open.map(|(message, _)| &**message));
-        let (previous, others) = apart_from_summary(&older);
-        let source = others.iter().map(|message| transcript(message));
+        let (previous, others) = split_off_summary(&older);
+        let source = others.iter().map(|message| transcript_entry(message));
         let summary = Summary::new(prose, source, previous.as_deref(), open);
         let text = summary.text(room, &|text| engine.scales.count(text));
         let id = format!("s_{:016x}", engine.ids.next());
@@ -158,7 +158,7 @@ impl CompactionPlan {
     fn short_extract(&self, work: &ActiveRun, cut: &Cut) -> UiMessage {
         let room = half_of(self.tokens_of(&cut.older)).min(self.goal.summary_room());
         let older = self.messages_at(&cut.older);
-        let (previous, others) = apart_from_summary(&older);
+        let (previous, others) = split_off_summary(&older);
         let count = |text: &str| work.locked.engine.scales.count(text);
         let prose = extract(previous.as_deref(), &others, room, &count);
         self.summary(work, cut, prose, room)

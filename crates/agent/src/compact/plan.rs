@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ship_context::compact::{
     CompactionGoal, Cut, FloorTooBig, PrunedOutputs, SUMMARY_TOKENS_MIN, TokenLimits,
-    WeighedMessage, cut, is_summary, prunable,
+    WeighedMessage, cut, is_summary, prunable_outputs,
 };
 use ship_context::open_request;
 use ship_message::{UiMessage, UiPart};
@@ -104,12 +104,12 @@ pub(super) async fn plan(
     let messages: Vec<&UiMessage> = said.iter().map(Arc::as_ref).collect();
     // An event among the messages records what is pruned.
     let pruned = match work.locked.chat.log().features().holds_events {
-        true => prunable(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
+        true => prunable_outputs(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
         false => PrunedOutputs::default(),
     };
     // Mostly nothing is left out, and then copies of all messages would be wasted.
     for (at, weight) in weights.iter_mut().enumerate() {
-        if pruned.is_about(&request.shown[at]) {
+        if pruned.has_output_of(&request.shown[at]) {
             let mut shown = request.shown[at].clone();
             pruned.apply(&mut shown);
             *weight = agent.scales.message(&shown);
@@ -136,7 +136,7 @@ pub(super) async fn plan(
 
 /// Describes what is too big, and the remedy.
 fn sentence(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) -> String {
-    let FloorTooBig { open, fixed, wall } = *too_big;
+    let FloorTooBig { open, fixed, largest_request: wall } = *too_big;
     let takes = format!("the model takes {wall} with room for an answer");
     if open > fixed {
         return format!(

@@ -5,8 +5,8 @@
 //! asked for a while, longer each time, and that survives a restart.
 
 use ship_context::compact::{
-    CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SummaryRejection, apart_from_summary,
-    extract, transcript,
+    CompactionGoal, CompactionMethod, SUMMARY_TOKENS_MIN, SummaryRejection, extract,
+    split_off_summary, transcript_entry,
 };
 use ship_message::UiMessage;
 use ship_message::json::Json;
@@ -48,8 +48,8 @@ pub(super) async fn summarise(
 ) -> SummaryResult {
     let scales = &work.locked.engine.scales;
     let count = |text: &str| scales.count(text);
-    let (previous, rest) = apart_from_summary(older.messages);
-    let source = || rest.iter().map(|message| transcript(message));
+    let (previous, rest) = split_off_summary(older.messages);
+    let source = || rest.iter().map(|message| transcript_entry(message));
     let room = goal.summary_room();
     let range = SummaryRange::of(older.view, older.messages, older.wishes);
     if let Some(draft) = saved_draft::find(work, &range).await.filter(|it| count(&it.prose) <= room)

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use ship_context::SystemBlock;
 use ship_context::compact::{
-    CompactionGoal, CompactionMethod, SummaryRejection, TranscriptChunks, accept, chunks, extract,
-    instructions, transcript, unbroken,
+    CompactionGoal, CompactionMethod, SummaryRejection, TranscriptChunks, accept_summary, extract,
+    summary_instructions, transcript_chunks, transcript_entry, usable_summary,
 };
 use ship_message::{Chunk, Role, UiMessage, UiPart};
 use ship_provider::ProviderError;
@@ -85,9 +85,9 @@ impl Summariser<'_> {
         let (mut calls, mut overflows) = (0, 0);
         'parted: loop {
             let from = read.messages;
-            let source = messages[from..].iter().map(|message| transcript(message));
+            let source = messages[from..].iter().map(|message| transcript_entry(message));
             let TranscriptChunks { texts, starts, unread } =
-                chunks(source, room, CALLS_MAX - calls, self.count);
+                transcript_chunks(source, room, CALLS_MAX - calls, self.count);
             if texts.len() > 1 || unread > 0 || from > 0 || overflows > 0 {
                 read.rung = CompactionMethod::Chunks;
             }
@@ -151,7 +151,7 @@ impl Summariser<'_> {
         cost: &mut SummaryCost,
     ) -> Result<String, SummaryFailure> {
         let room = self.goal.summary_room();
-        let rules = instructions(self.wishes, room);
+        let rules = summary_instructions(self.wishes, room);
         let block = SystemBlock { name: "summary".to_owned(), text: rules };
         let mut text = String::new();
         if let Some(previous) = previous {
@@ -178,8 +178,8 @@ impl Summariser<'_> {
         if called {
             return Err(SummaryRejection::ToolCall.into());
         }
-        let whole = unbroken(&said, answered.finish_reason)?;
+        let whole = usable_summary(&said, answered.finish_reason)?;
         let given = previous.map_or(0, |text| (self.count)(text));
-        Ok(accept(whole, (self.count)(piece) + given, room, self.count)?)
+        Ok(accept_summary(whole, (self.count)(piece) + given, room, self.count)?)
     }
 }

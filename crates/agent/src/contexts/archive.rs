@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use ship_context::contexts::{
     ArchiveNote, Candidate, ContextFacts, ContextMatch, Index, IndexItem, Snapshot, SnapshotLimits,
-    find,
+    find_context,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -123,7 +123,7 @@ impl<'a> ContextArchive<'a> {
     async fn put_back(&mut self, log: &SealedLog, left: &Departure) -> Result<(), RunError> {
         let known = self.chat.derived().read(Derived::Context(log.head.context.clone())).await?;
         let known = known.and_then(|state| Snapshot::read(state.value));
-        if let Some(known) = known.filter(|known| known.sealed().as_ref() == Some(&log.name)) {
+        if let Some(known) = known.filter(|known| known.sealed_log().as_ref() == Some(&log.name)) {
             self.list_older(&known);
             return Ok(());
         }
@@ -151,7 +151,7 @@ impl<'a> ContextArchive<'a> {
         let head = folded(view);
         let known = known(&head);
         let archived = ArchiveNote { at: left.at, reason: &left.reason, sealed };
-        Snapshot::archived(messages, known, archived, self.limits())
+        Snapshot::of_archived(messages, known, archived, self.limits())
     }
 
     /// Makes the snapshot of a context that is about to be left.
@@ -178,7 +178,7 @@ impl<'a> ContextArchive<'a> {
     /// Writes the snapshot of the context that was just left, and lists it first.
     pub(super) async fn keep(&mut self, snapshot: &Snapshot, of: &View) -> Result<(), RunError> {
         self.write_down(snapshot, of).await?;
-        if let Some(item) = IndexItem::of(snapshot) {
+        if let Some(item) = IndexItem::from_snapshot(snapshot) {
             self.index.add(item);
         }
         Ok(())
@@ -192,7 +192,7 @@ impl<'a> ContextArchive<'a> {
     }
 
     fn list_older(&mut self, snapshot: &Snapshot) {
-        if let Some(item) = IndexItem::of(snapshot) {
+        if let Some(item) = IndexItem::from_snapshot(snapshot) {
             self.index.add_older(item);
         }
     }
@@ -241,7 +241,7 @@ impl<'a> ContextArchive<'a> {
             return Ok(None);
         }
         let is_later = |snapshot: &Snapshot| {
-            snapshot.sealed().is_some_and(|log| log.range().1 >= view.position.seq)
+            snapshot.sealed_log().is_some_and(|log| log.range().1 >= view.position.seq)
         };
         Ok(self.read(context).await?.filter(is_later))
     }
@@ -266,9 +266,10 @@ impl<'a> ContextArchive<'a> {
         for item in items {
             snapshots.extend(self.read(&item.context).await?);
         }
-        let candidates: Vec<Candidate<'_>> = snapshots.iter().filter_map(Candidate::of).collect();
+        let candidates: Vec<Candidate<'_>> =
+            snapshots.iter().filter_map(Candidate::from_snapshot).collect();
         let of = |id: &ContextId| snapshots.iter().find(|snapshot| snapshot.context() == id);
-        Ok(match find(which, &candidates) {
+        Ok(match find_context(which, &candidates) {
             ContextMatch::One(id) => of(&id).cloned().ok_or_else(Vec::new),
             ContextMatch::Several(ids) | ContextMatch::None(ids) => {
                 let named = |snapshot: &Snapshot| ContextName {

@@ -1,6 +1,6 @@
 //! Lists the contexts of a chat, and shows one of them.
 
-use ship_context::contexts::{Index, Snapshot, listing, view_messages};
+use ship_context::contexts::{Index, Snapshot, listing_json, view_messages};
 use ship_message::json::Json;
 use ship_store::{ChatKey, View};
 
@@ -26,7 +26,7 @@ pub struct ContextList {
 impl ContextList {
     /// Returns the list in the form of `chat_context_list` and `ship context list --json`.
     pub fn to_json(&self, limit: Option<u64>) -> Json {
-        listing(&self.active, &self.index, limit)
+        listing_json(&self.active, &self.index, limit)
     }
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn began(agent: &Engine, view: &View) -> Activation {
 /// Makes the snapshot of the active context, within the limits for showing it.
 pub(super) fn snapshot(agent: &Engine, view: &View) -> Snapshot {
     let head = folded(view);
-    Snapshot::active(&view_messages(view), known(&head), agent.rules.contexts.active)
+    Snapshot::of_active(&view_messages(view), known(&head), agent.rules.contexts.active)
 }
 
 impl ContextArchive<'_> {

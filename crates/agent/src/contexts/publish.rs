@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::contexts::switch_line;
+use ship_context::contexts::switch_text_for_user;
 use ship_message::json::{Json, Object};
 use ship_store::{
     ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, RotateError, Rotation, Seq,
@@ -57,7 +57,7 @@ impl OperationInProgress<'_> {
         let now_active =
             now_active.ok_or_else(|| RunError::Vanished { chat: chat.key().clone() })?;
         if let Some(sealed) = &rotated.sealed {
-            snapshot = snapshot.sealed_as(sealed);
+            snapshot = snapshot.with_sealed_log(sealed);
         }
         shelf.take(&now_active.head.context, source).await?;
         if is_kept {
@@ -158,6 +158,6 @@ fn told(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> S
         ContextOperation::Fork { at: None, .. } => {
             format!("Now in a copy of “{}”; {back}", left.title)
         }
-        _ => switch_line(left.pair(), title),
+        _ => switch_text_for_user(left.pair(), title),
     }
 }

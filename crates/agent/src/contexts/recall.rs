@@ -2,7 +2,7 @@
 
 use ship_context::contexts::{
     RecallMode, ReferenceBudget, ReferenceOrigin, ReferenceTooLarge, Snapshot, is_reference,
-    is_referenced, recalled, view_messages,
+    is_referenced, recall_reference, view_messages,
 };
 use ship_message::UiMessage;
 use ship_store::{NewMessage, View};
@@ -24,7 +24,7 @@ pub(super) fn reference(
 ) -> Result<ship_context::contexts::Reference, ReferenceTooLarge> {
     let rules = &agent.rules;
     let count = |text: &str| agent.scales.count(text);
-    recalled(
+    recall_reference(
         snapshot,
         mode,
         rules.contexts.active,

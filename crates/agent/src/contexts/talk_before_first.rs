@@ -1,6 +1,6 @@
 //! The beginning of a chat's first context: the talk among people before the first message to the agent.
 
-use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, before_the_first};
+use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, earlier_talk_reference};
 use ship_store::{Head, LedgerLine, NewLine, NewMessage};
 
 use super::recall::SHARE;
@@ -13,7 +13,7 @@ pub(crate) fn said_before(agent: &Engine, head: &Head, lines: &[LedgerLine]) -> 
     let first = lines.iter().position(is_message)?;
     let count = |text: &str| agent.scales.count(text);
     let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
-    let reference = before_the_first(&lines[..first], room).ok()??;
+    let reference = earlier_talk_reference(&lines[..first], room).ok()??;
     let for_message = question_in(&*agent.names, head, lines[first].seq, 0);
     let id = format!("r_{:016x}", agent.ids.next());
     let at = agent.clock.now();

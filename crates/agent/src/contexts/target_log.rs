@@ -115,7 +115,7 @@ impl OperationInProgress<'_> {
             Ok(snapshot) => snapshot,
             Err(offered) => return Ok(Err(OperationRefusal::no_context(which, offered))),
         };
-        let Some(log) = snapshot.sealed() else {
+        let Some(log) = snapshot.sealed_log() else {
             return Ok(Err(OperationRefusal::no_context(which, Vec::new())));
         };
         let view = chat.log().sealed_view(&log).await?;

@@ -5,7 +5,7 @@
 
 use ship_context::contexts::{
     HistoryQuery, LoadMode, RecallMode, ReferenceBudget, ReferenceOrigin, Snapshot, Switch,
-    SwitchRefusal, VisibleEntries, from_history, may_switch, switch_output, view_messages,
+    SwitchRefusal, VisibleEntries, check_switch, history_reference, switch_output, view_messages,
 };
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -102,7 +102,7 @@ impl ContextToolCall<'_> {
         let Some(which) = input.context_id.as_deref().or(input.query.as_deref()) else {
             return Ok(Err("the input needs `query` or `contextId`".to_owned()));
         };
-        match input.mode.and_then(LoadMode::looks) {
+        match input.mode.and_then(LoadMode::recall_mode) {
             Some(mode) => self.show(which, mode).await,
             None => {
                 if let Err(refused) = self.may(Switch::Load).await {
@@ -115,7 +115,7 @@ impl ContextToolCall<'_> {
                         return Ok(Err(OperationRefusal::no_context(which, offered).with_offers()));
                     }
                 };
-                let Some(log) = snapshot.sealed() else {
+                let Some(log) = snapshot.sealed_log() else {
                     return Ok(Err(OperationRefusal::no_context(which, Vec::new()).with_offers()));
                 };
                 // The log is read now, so that no context is promised that cannot be read.
@@ -170,7 +170,7 @@ impl ContextToolCall<'_> {
         }
         let current = self.current();
         let made = usize::try_from(self.work.switches().await).unwrap_or(usize::MAX);
-        may_switch(switch, made, has_anything(self.view, &current))
+        check_switch(switch, made, has_anything(self.view, &current))
     }
 
     async fn promise(
@@ -204,13 +204,13 @@ impl ContextToolCall<'_> {
         };
         let messages = view_messages(self.view);
         let promoted = self.view.lines.iter().filter_map(|line| line.inbox);
-        let in_view = VisibleEntries::of(&messages, promoted);
+        let in_view = VisibleEntries::in_messages(&messages, promoted);
         let lines = self.earlier_lines().await?;
         let agent = &self.work.locked.engine;
         let count = |text: &str| agent.scales.count(text);
         let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
         let loaded = loaded_in_run(&messages, &self.work.run_id);
-        let (reference, _) = match from_history(&lines, &ask, &in_view, loaded, room) {
+        let (reference, _) = match history_reference(&lines, &ask, &in_view, loaded, room) {
             Ok(found) => found,
             Err(not_loaded) => return Ok(Err(not_loaded.to_string())),
         };

@@ -83,7 +83,9 @@ impl Engine {
                     .then(|| self.filled_budget(request, &weights, &goal)),
             },
             // No request fits the window; every attempt to make one reports this error.
-            Err(too_big) => CompactionTrigger { tokens: Some(too_big.wall), warning: None },
+            Err(too_big) => {
+                CompactionTrigger { tokens: Some(too_big.largest_request), warning: None }
+            }
         }
     }
 

@@ -88,7 +88,7 @@ impl SystemSources {
             memory: self.texts.memory.clone(),
             agent: self.texts.role.clone(),
             skills: self.skills.iter().map(loaded_skills::line).collect(),
-            loaded: loaded_skills::loaded(loaded, &self.skills),
+            loaded_skills: loaded_skills::loaded(loaded, &self.skills),
         })
     }
 }

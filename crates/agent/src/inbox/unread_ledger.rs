@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use ship_context::ends_with_a_question;
+use ship_context::ends_with_question;
 use ship_message::json::{Json, Object};
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
 use ship_store::{
@@ -80,7 +80,7 @@ pub(crate) async fn missed(
     let mut read = view.inbox;
     if let Some((request, seq)) = last_question(view) {
         answered.know(&request, seq);
-        if ends_with_a_question(Some(view)) {
+        if ends_with_question(Some(view)) {
             read = LedgerSeq::new(seq.get() - 1).into();
         }
     }

@@ -185,7 +185,7 @@ impl OutgoingRequest<'_> {
         let Some((old, _)) = pairs.into_iter().find(|(old, new)| !begins_with(new, old)) else {
             return Ok("the end of the messages".to_owned());
         };
-        let of = |pruned: &PrunedOutputs| pruned.clone().of(std::iter::once(old));
+        let of = |pruned: &PrunedOutputs| pruned.clone().retain_messages(std::iter::once(old));
         let change = if of(self.pruned) == of(&rebuilt.pruned) { "changed" } else { "pruned" };
         Ok(format!("message {} {change}", old.id().unwrap_or("without an id")))
     }

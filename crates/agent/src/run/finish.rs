@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ship_context::{JournalLine, SettledWork, close_message, joined};
+use ship_context::{JournalLine, SettledWork, close_message, join_texts};
 use ship_message::json::{Json, Object};
 use ship_message::{Chunk, FinishReason, StepStartPart, TextChunk, UiMessage, UiPart};
 use ship_store::{ANSWERS_TO, Lane, Synced};
@@ -123,7 +123,7 @@ async fn deliver(
     earlier: &SettledWork,
 ) -> Result<(), RunError> {
     // The texts of `chat_send` are left out, because each send has its own entry.
-    let text = joined(&earlier.said, &message.text());
+    let text = join_texts(&earlier.text, &message.text());
     let to = message.metadata().and_then(|metadata| metadata.get(ANSWERS_TO)).cloned();
     let meta = to.map(|to| Object::from([(ANSWERS_TO, to)]));
     work.record_sent(answer_key(&work.run_id), &text, meta).await?;

@@ -75,7 +75,7 @@ impl LaneLoop {
         let UnreadLedger { mut inbox, queue: NextInput { lines, .. } } = unread;
         let journal = Journal::read(&journal);
         let blocks_before = journal.as_ref().map(|journal| journal.start.blocks.clone());
-        let open = journal.as_ref().filter(|journal| !journal.ended).map(|it| it.start.clone());
+        let open = journal.as_ref().filter(|journal| !journal.has_ended).map(|it| it.start.clone());
         let delivered = self.is_delivered(open.as_ref()).await?;
         let outcome =
             match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.locked.engine) {
@@ -119,7 +119,7 @@ impl LaneLoop {
                     let view = self.first_context(view, inbox, before).await?;
                     let view = self.locked.promote(view, &lines).await?;
                     inbox = view.inbox;
-                    let journal = Journal::of(self.start_run(&view));
+                    let journal = Journal::begin(self.start_run(&view));
                     let work = self.work(about, &view, &journal).await;
                     let journal = self.begin(&work, journal, blocks_before).await?;
                     Some(super::step::run(&work, journal, stop).await?)
@@ -202,7 +202,7 @@ impl LaneLoop {
         asked: &LedgerLine,
         operation: &ContextOperation,
     ) -> Result<(), RunError> {
-        let open = journal.as_ref().filter(|journal| !journal.ended).map(|it| it.start.clone());
+        let open = journal.as_ref().filter(|journal| !journal.has_ended).map(|it| it.start.clone());
         let delivered = self.is_delivered(open.as_ref()).await?;
         match recover(Some(&view), &[], journal, |_| delivered, &*self.locked.engine) {
             Recovery::Settled(journal) => {
@@ -252,7 +252,7 @@ impl LaneLoop {
         message: &UiMessage,
     ) -> Result<(), RunError> {
         let earlier = start.earlier.clone();
-        let work = self.work(about, view, &Journal::of(start)).await;
+        let work = self.work(about, view, &Journal::begin(start)).await;
         finish::close(&work, message, &earlier).await
     }
 
@@ -310,7 +310,7 @@ impl LaneLoop {
             message_id: self.locked.engine.names.answer(id),
             request_id: request_id.map_or_else(|| format!("req_{id:016x}"), str::to_owned),
             inbox: view.inbox,
-            started: Some(self.locked.engine.clock.now()),
+            started_at: Some(self.locked.engine.clock.now()),
             ..RunStart::default()
         }
     }

@@ -111,7 +111,7 @@ impl RunProgress {
 
     /// Makes a line of the journal, with the time that the run has worked.
     pub(crate) fn timed(&self, line: JournalLine) -> Object {
-        line.into_object_after(self.time.millis())
+        line.into_object_with_time(self.time.millis())
     }
 
     async fn journal_lines(&self, work: &ActiveRun, lines: Vec<Object>) -> Result<(), RunError> {
@@ -135,7 +135,7 @@ impl RunProgress {
 }
 
 fn line(parts: &[UiPart], at: usize, worked_ms: u64) -> Object {
-    JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object_after(worked_ms)
+    JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object_with_time(worked_ms)
 }
 
 /// Adds a chunk to a message. A chunk that does not fit is the provider's mistake, and leaves the message unchanged.

@@ -27,7 +27,7 @@ pub(crate) async fn settle(
     let journal = Journal {
         message: so_far,
         worked_ms: progress.time.millis(),
-        ..Journal::of(progress.start.clone())
+        ..Journal::begin(progress.start.clone())
     };
     let next = journal.after_settling(count);
     work.locked.lane.begin_journal(next.start.to_object()).await?;

@@ -209,7 +209,7 @@ async fn go_on(
     let journal = Journal {
         message: progress.assembler.message().clone(),
         worked_ms: progress.time.millis(),
-        ..Journal::of(progress.start.clone())
+        ..Journal::begin(progress.start.clone())
     };
     let next = journal.after_switching(call_id);
     work.locked.lane.begin_journal(next.start.to_object()).await?;

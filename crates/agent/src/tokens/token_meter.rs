@@ -131,7 +131,7 @@ impl TokenMeter {
 
     /// Whether there was a report of the provider to learn from.
     pub(crate) fn has_learnt(&self) -> bool {
-        lock(&self.calibration).knows(&self.model)
+        lock(&self.calibration).has_report(&self.model)
     }
 
     /// Whether the recorded requests could teach anything new.
@@ -169,11 +169,11 @@ impl TokenMeter {
 
     /// Takes over the data that a log's head carries, for models without newer data.
     pub(crate) fn carry_over(&self, carried: &Object) {
-        lock(&self.calibration).carry_over(Calibration::from_object(carried));
+        lock(&self.calibration).merge_older(Calibration::from_object(carried));
     }
 
     fn estimate(&self, counted: u64) -> u64 {
-        lock(&self.calibration).share(&self.model, counted)
+        lock(&self.calibration).piece_tokens(&self.model, counted)
     }
 }
 
@@ -242,6 +242,6 @@ mod tests {
             (0..crate::rules::Rules::default().log_lines_max).map(message).collect();
         weighed(&scales, &messages);
         weighed(&scales, &messages);
-        assert_eq!(lock(&scales.cache).counted(), messages.len() as u64);
+        assert_eq!(lock(&scales.cache).count_misses(), messages.len() as u64);
     }
 }

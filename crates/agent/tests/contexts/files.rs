@@ -36,7 +36,7 @@ async fn the_list_is_a_file() {
 #[tokio::test]
 async fn the_newest_turns_are_kept() {
     let mut rules = Rules::default();
-    rules.contexts.snapshot.turns = UtteranceLimits { turns_max: 4, chars_max: 48_000 };
+    rules.contexts.snapshot.utterances = UtteranceLimits { utterances_max: 4, chars_max: 48_000 };
     let place = Place::ruled(rules);
     for nth in 0..5 {
         place.say(&format!("thing {nth}")).await;
@@ -44,7 +44,7 @@ async fn the_newest_turns_are_kept() {
     place.done(ContextOperation::New { title: None, reason: None }).await;
     let (id, _) = place.archived().await.remove(0);
     let left = place.agent.look_at_context(&chat(), &id).await.unwrap().unwrap();
-    let turns: Vec<String> = left.turns().into_iter().map(|turn| turn.text).collect();
+    let turns: Vec<String> = left.utterances().into_iter().map(|turn| turn.text).collect();
     assert_eq!(turns, ["thing 3", "Aye: thing 3", "thing 4", "Aye: thing 4"]);
     assert_eq!(left.message_count(), 10);
     place.done(ContextOperation::Load { which: "-".to_owned() }).await;

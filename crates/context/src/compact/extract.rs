@@ -27,21 +27,26 @@ pub fn extract(
     room: u64,
     count: &dyn Fn(&str) -> u64,
 ) -> String {
-    let left = room.saturating_sub(count(&frame("")));
-    let mut said: Vec<ExtractLine> = messages.iter().filter_map(|message| line(message)).collect();
+    let room_left = room.saturating_sub(count(&with_headings("")));
+    let mut lines: Vec<ExtractLine> =
+        messages.iter().filter_map(|message| extract_line(message)).collect();
     // The lines of a summary are worth as much as messages, and get the room that a few messages leave.
-    let mut earlier = previous.map(lines_of).unwrap_or_default();
+    let mut earlier = previous.map(summary_lines).unwrap_or_default();
     if !earlier.is_empty() {
-        let free = left.saturating_sub(tokens_up_to(&said, left / 2, count));
-        thin(&mut earlier, free, count);
+        let free = room_left.saturating_sub(tokens_up_to(&lines, room_left / 2, count));
+        drop_lines(&mut earlier, free, count);
     }
-    thin(&mut said, left.saturating_sub(tokens_up_to(&earlier, left, count)), count);
-    let facts: Vec<&str> = earlier.iter().chain(&said).map(|line| line.text.as_str()).collect();
-    let whole = frame(&facts.join("\n"));
-    if count(&whole) <= room { whole } else { within(&whole, room, count) }
+    drop_lines(
+        &mut lines,
+        room_left.saturating_sub(tokens_up_to(&earlier, room_left, count)),
+        count,
+    );
+    let facts: Vec<&str> = earlier.iter().chain(&lines).map(|line| line.text.as_str()).collect();
+    let whole = with_headings(&facts.join("\n"));
+    if count(&whole) <= room { whole } else { first_lines_within(&whole, room, count) }
 }
 
-fn frame(facts: &str) -> String {
+fn with_headings(facts: &str) -> String {
     let facts = if facts.is_empty() { "- (nothing)" } else { facts };
     format!(
         "## Facts\n{facts}\n\n## Preferences\n- (nothing)\n\n## Decisions\n- (nothing)\n\n## Open items\n- (nothing)"
@@ -53,14 +58,14 @@ fn frame(facts: &str) -> String {
 struct ExtractLine {
     text: String,
     /// Whether it is dropped first: the assistant can say it again, or it is said elsewhere.
-    gives_way: bool,
+    is_droppable: bool,
 }
 
 /// The beginning of a line about what the assistant did.
 const ASSISTANT: &str = "- The assistant ";
 
 /// Returns the lines of an earlier summary that have content.
-fn lines_of(summary: &str) -> Vec<ExtractLine> {
+fn summary_lines(summary: &str) -> Vec<ExtractLine> {
     let mut lines = Vec::new();
     let mut is_identifier = false;
     for line in summary.lines() {
@@ -68,7 +73,7 @@ fn lines_of(summary: &str) -> Vec<ExtractLine> {
             is_identifier = line == IDENTIFIERS;
         } else if !line.trim().is_empty() && line != "- (nothing)" {
             let gives_way = is_identifier || line.starts_with(ASSISTANT);
-            lines.push(ExtractLine { text: line.to_owned(), gives_way });
+            lines.push(ExtractLine { text: line.to_owned(), is_droppable: gives_way });
         }
     }
     lines
@@ -87,25 +92,25 @@ fn tokens_up_to(lines: &[ExtractLine], enough: u64, count: &dyn Fn(&str) -> u64)
 }
 
 /// Drops as many lines as necessary for the others to fit.
-fn thin(lines: &mut Vec<ExtractLine>, room: u64, count: &dyn Fn(&str) -> u64) {
+fn drop_lines(lines: &mut Vec<ExtractLine>, room: u64, count: &dyn Fn(&str) -> u64) {
     let mut keeps = vec![false; lines.len()];
-    let mut left = room;
+    let mut room_left = room;
     for gives_way in [false, true] {
         let mut places: Vec<usize> =
-            (0..lines.len()).rev().filter(|at| lines[*at].gives_way == gives_way).collect();
+            (0..lines.len()).rev().filter(|at| lines[*at].is_droppable == gives_way).collect();
         let mut all = keeps.clone();
-        let rest = take(lines, &places, left, &mut all, count);
+        let rest = keep_until_full(lines, &places, room_left, &mut all, count);
         if places.iter().all(|at| all[*at]) {
-            (keeps, left) = (all, rest);
+            (keeps, room_left) = (all, rest);
             continue;
         }
-        let for_newest = left / 2;
-        left -= for_newest - take(lines, &places, for_newest, &mut keeps, count);
+        let for_newest = room_left / 2;
+        room_left -= for_newest - keep_until_full(lines, &places, for_newest, &mut keeps, count);
         // Repeated lines add nothing to the sample.
         let mut texts = HashSet::new();
         places.retain(|at| texts.insert(lines[*at].text.as_str()) && !keeps[*at]);
         places.sort_by_cached_key(|at| digest(&lines[*at].text));
-        take(lines, &places, left, &mut keeps, count);
+        keep_until_full(lines, &places, room_left, &mut keeps, count);
         break;
     }
     let mut keeps = keeps.into_iter();
@@ -122,32 +127,32 @@ fn digest(text: &str) -> u64 {
 }
 
 /// Keeps the lines at these indexes, from the first, until one does not fit. Returns the room that is left.
-fn take(
+fn keep_until_full(
     lines: &[ExtractLine],
     places: &[usize],
     room: u64,
     keeps: &mut [bool],
     count: &dyn Fn(&str) -> u64,
 ) -> u64 {
-    let mut left = room;
+    let mut room_left = room;
     for at in places {
-        match left.checked_sub(count(&lines[*at].text) + 1) {
-            Some(rest) => left = rest,
+        match room_left.checked_sub(count(&lines[*at].text) + 1) {
+            Some(rest) => room_left = rest,
             None => break,
         }
         keeps[*at] = true;
     }
-    left
+    room_left
 }
 
-fn line(message: &UiMessage) -> Option<ExtractLine> {
-    let text = told(message)?;
+fn extract_line(message: &UiMessage) -> Option<ExtractLine> {
+    let text = extract_text(message)?;
     let gives_way = text.starts_with(ASSISTANT);
-    Some(ExtractLine { text, gives_way })
+    Some(ExtractLine { text, is_droppable: gives_way })
 }
 
-fn told(message: &UiMessage) -> Option<String> {
-    let who = match message.role() {
+fn extract_text(message: &UiMessage) -> Option<String> {
+    let author = match message.role() {
         Role::User => "The person",
         Role::Assistant => "The assistant",
         Role::System | Role::Unknown => return None,
@@ -158,13 +163,13 @@ fn told(message: &UiMessage) -> Option<String> {
         .filter_map(|part| if let UiPart::Text(text) = part { Some(text.text()) } else { None });
     let first = texts.flat_map(str::lines).map(str::trim).find(|line| !line.is_empty());
     match first {
-        Some(first) => Some(format!("- {who} said: {}", shortened(first, LINE_CHARS_MAX))),
-        None => Some(format!("- {who} called {}", calls(message)?)),
+        Some(first) => Some(format!("- {author} said: {}", shortened(first, LINE_CHARS_MAX))),
+        None => Some(format!("- {author} called {}", list_calls(message)?)),
     }
 }
 
 /// Lists the tools that a message without text has called: the first few, and the number of the others.
-fn calls(message: &UiMessage) -> Option<String> {
+fn list_calls(message: &UiMessage) -> Option<String> {
     let names: Vec<&str> = message
         .parts()
         .iter()
@@ -183,15 +188,15 @@ fn calls(message: &UiMessage) -> Option<String> {
 }
 
 /// Returns as many whole lines as fit, from the first; if even that does not fit, its beginning.
-fn within(text: &str, room: u64, count: &dyn Fn(&str) -> u64) -> String {
+fn first_lines_within(text: &str, room: u64, count: &dyn Fn(&str) -> u64) -> String {
     let mut kept = String::new();
-    let mut left = room;
+    let mut room_left = room;
     for line in text.lines() {
         let tokens = count(line) + 1;
-        if tokens > left {
+        if tokens > room_left {
             break;
         }
-        left -= tokens;
+        room_left -= tokens;
         kept.push_str(line);
         kept.push('\n');
     }

@@ -15,7 +15,7 @@ pub struct TokenLimits {
 
 impl TokenLimits {
     /// Returns the size of the largest request that the model takes with room for an answer.
-    pub fn wall(&self) -> Option<u64> {
+    pub fn largest_request(&self) -> Option<u64> {
         self.window.map(|window| window - self.answer.min(window / 4))
     }
 }
@@ -38,7 +38,7 @@ pub struct CompactionGoal {
 /// The part that cannot shrink does not fit the model's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the system, the tools and the open request take about {} tokens; the model takes {wall} with room for an answer",
+    "the system, the tools and the open request take about {} tokens; the model takes {largest_request} with room for an answer",
     fixed + open
 )]
 pub struct FloorTooBig {
@@ -47,13 +47,13 @@ pub struct FloorTooBig {
     /// The tokens of the system and the tools.
     pub fixed: u64,
     /// The tokens that the model takes.
-    pub wall: u64,
+    pub largest_request: u64,
 }
 
 impl FloorTooBig {
     /// Whether no message at all fits beside the system and the tools.
     pub fn is_without_request(&self) -> bool {
-        self.fixed >= self.wall
+        self.fixed >= self.largest_request
     }
 }
 
@@ -64,15 +64,19 @@ impl CompactionGoal {
     /// Fails if even the floor does not fit the model's window: no compaction can help.
     pub fn new(fixed: u64, open: u64, budget: &TokenLimits) -> Result<Self, FloorTooBig> {
         let floor = fixed + open;
-        let wall = budget.wall();
+        let largest_request = budget.largest_request();
         // A guess may be wrong: then everything that can be left out is, and the provider decides.
-        if let Some(wall) = wall.filter(|wall| floor > *wall && !budget.is_guess) {
-            return Err(FloorTooBig { open, fixed, wall });
+        if let Some(largest_request) =
+            largest_request.filter(|largest_request| floor > *largest_request && !budget.is_guess)
+        {
+            return Err(FloorTooBig { open, fixed, largest_request });
         }
         // If the floor left almost nothing of the budget, every turn would be compacted.
         let floor_fills_budget = floor + budget.tokens / LEFT_MIN >= budget.tokens;
         let trigger = if floor_fills_budget { floor + budget.tokens } else { budget.tokens };
-        let trigger = wall.map_or(trigger, |wall| trigger.min(wall)).max(floor);
+        let trigger = largest_request
+            .map_or(trigger, |largest_request| trigger.min(largest_request))
+            .max(floor);
         let target = floor + (trigger - floor) / 2;
         let reading = budget.window.unwrap_or(trigger.max(READING_TOKENS_MIN));
         Ok(Self { floor, trigger, target, reading, floor_fills_budget })

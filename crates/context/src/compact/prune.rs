@@ -49,24 +49,24 @@ impl PrunedOutputs {
     /// Adds the outputs of another set.
     pub fn extend(&mut self, other: Self) {
         for (message, calls) in other.0 {
-            let known = self.0.entry(message).or_default();
+            let already_pruned = self.0.entry(message).or_default();
             for call in calls {
-                if !known.contains(&call) {
-                    known.push(call);
+                if !already_pruned.contains(&call) {
+                    already_pruned.push(call);
                 }
             }
         }
     }
 
     /// Keeps only the outputs of these messages.
-    pub fn of<'m>(mut self, messages: impl Iterator<Item = &'m UiMessage>) -> Self {
+    pub fn retain_messages<'m>(mut self, messages: impl Iterator<Item = &'m UiMessage>) -> Self {
         let ids: HashSet<&str> = messages.filter_map(UiMessage::id).collect();
         self.0.retain(|id, _| ids.contains(id.as_str()));
         self
     }
 
     /// Whether any output of a message is left out.
-    pub fn is_about(&self, message: &UiMessage) -> bool {
+    pub fn has_output_of(&self, message: &UiMessage) -> bool {
         message.id().is_some_and(|id| self.0.contains_key(id))
     }
 
@@ -90,7 +90,11 @@ impl PrunedOutputs {
 
 /// Names the outputs to leave out. The newest messages, from `protected` on, stay unchanged, except for superseded
 /// outputs, which are left out everywhere.
-pub fn prunable(messages: &[&UiMessage], protected: usize, known: &PrunedOutputs) -> PrunedOutputs {
+pub fn prunable_outputs(
+    messages: &[&UiMessage],
+    protected: usize,
+    already_pruned: &PrunedOutputs,
+) -> PrunedOutputs {
     let mut later: HashSet<(String, String)> = HashSet::new();
     let mut pruned = PrunedOutputs::default();
     for (at, message) in messages.iter().enumerate().rev() {
@@ -103,8 +107,10 @@ pub fn prunable(messages: &[&UiMessage], protected: usize, known: &PrunedOutputs
             // The loop goes from new to old, so an equal call that is already in the set comes later in the chat.
             let is_superseded = !later.insert(call);
             let id = message.id().unwrap_or_default();
-            let is_known =
-                known.0.get(id).is_some_and(|calls| calls.iter().any(|c| c == tool.call_id()));
+            let is_known = already_pruned
+                .0
+                .get(id)
+                .is_some_and(|calls| calls.iter().any(|c| c == tool.call_id()));
             if (is_superseded || at < protected) && is_prunable(tool) && !is_known && !id.is_empty()
             {
                 pruned.0.entry(id.to_owned()).or_default().push(tool.call_id().to_owned());
@@ -147,9 +153,9 @@ mod tests {
             called("d", "c4", 1, 1_000),
         ];
         let list: Vec<&UiMessage> = messages.iter().collect();
-        let superseded = prunable(&list, 0, &PrunedOutputs::default());
+        let superseded = prunable_outputs(&list, 0, &PrunedOutputs::default());
         assert_eq!(superseded.to_json().to_string(), r#"{"a":["c1"]}"#);
-        let old = prunable(&list, 3, &superseded);
+        let old = prunable_outputs(&list, 3, &superseded);
         assert_eq!(
             old.to_json().to_string(),
             r#"{"c":["c3"]}"#,
@@ -160,12 +166,12 @@ mod tests {
     #[test]
     fn what_is_left_out_is_told_and_survives_being_written() {
         let mut message = called("a", "c1", 1, 1_000);
-        let pruned = prunable(&[&message], 1, &PrunedOutputs::default());
+        let pruned = prunable_outputs(&[&message], 1, &PrunedOutputs::default());
         let pruned = PrunedOutputs::from_json(&pruned.to_json());
         pruned.apply(&mut message);
         let UiPart::Tool(tool) = &message.parts()[0] else { panic!("a call") };
         let note = "[1000 bytes of output, left out to save room; the chat's log has them]";
         assert_eq!(tool.output().and_then(Json::as_str), Some(note));
-        assert!(pruned.of(std::iter::empty()).is_empty());
+        assert!(pruned.retain_messages(std::iter::empty()).is_empty());
     }
 }

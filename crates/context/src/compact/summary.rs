@@ -16,7 +16,7 @@ const OPEN_REQUEST: &str = "## Open request";
 const OPEN_REQUEST_CHARS_MAX: usize = 400;
 
 /// Returns the instructions for a model that summarises in at most `room` tokens.
-pub fn instructions(wishes: Option<&str>, room: u64) -> String {
+pub fn summary_instructions(wishes: Option<&str>, room: u64) -> String {
     // A word has at most a token and a half where words have spaces between them; elsewhere a character has one and
     // a third. The headings take some too.
     let (words, chars) = (room * 3 / 5, room * 3 / 4);
@@ -59,7 +59,7 @@ pub enum SummaryRejection {
 ///
 /// # Errors
 /// Fails if the text was cut off anywhere else.
-pub fn unbroken(text: &str, finish_reason: FinishReason) -> Result<&str, SummaryRejection> {
+pub fn usable_summary(text: &str, finish_reason: FinishReason) -> Result<&str, SummaryRejection> {
     match finish_reason {
         FinishReason::ContentFilter => Err(SummaryRejection::Filtered),
         FinishReason::Length => {
@@ -79,7 +79,7 @@ pub fn unbroken(text: &str, finish_reason: FinishReason) -> Result<&str, Summary
 ///
 /// # Errors
 /// Fails if the text is empty, longer than its source, or with its headings longer than `room`.
-pub fn accept(
+pub fn accept_summary(
     text: &str,
     source_tokens: u64,
     room: u64,
@@ -148,8 +148,8 @@ impl Summary {
         open: Option<String>,
     ) -> Self {
         let mut all: Vec<String> = Vec::new();
-        let known = previous.into_iter().flat_map(identifiers);
-        for identifier in source.rev().flat_map(|text| identifiers(&text)).chain(known) {
+        let earlier = previous.into_iter().flat_map(identifiers);
+        for identifier in source.rev().flat_map(|text| identifiers(&text)).chain(earlier) {
             if !prose.contains(&identifier) && !all.contains(&identifier) {
                 all.push(identifier);
             }
@@ -196,7 +196,7 @@ pub fn is_summary(message: &UiMessage) -> bool {
 }
 
 /// Returns the prose of the summary among messages, if there is one, and all other messages.
-pub fn apart_from_summary<'m>(messages: &[&'m UiMessage]) -> (Option<String>, Vec<&'m UiMessage>) {
+pub fn split_off_summary<'m>(messages: &[&'m UiMessage]) -> (Option<String>, Vec<&'m UiMessage>) {
     let previous = previous_summary(messages);
     let is_other = |at: usize| previous.as_ref().is_none_or(|(summary, _)| at != *summary);
     let others = messages.iter().enumerate().filter(|(at, _)| is_other(*at));
@@ -270,30 +270,33 @@ mod tests {
 
     #[test]
     fn a_text_that_was_cut_off_is_kept_only_when_all_its_headings_are_there() {
-        assert_eq!(unbroken(WHOLE, FinishReason::Stop), Ok(WHOLE));
-        let cut = unbroken(WHOLE, FinishReason::Length).unwrap();
+        assert_eq!(usable_summary(WHOLE, FinishReason::Stop), Ok(WHOLE));
+        let cut = usable_summary(WHOLE, FinishReason::Length).unwrap();
         assert_eq!(cut, WHOLE.strip_suffix("\n- eee").unwrap(), "the last line may be half a line");
         for end in ["Decisions\n- c", "## Open items", "Open items\n", "Fac"] {
             let at = WHOLE.find(end).unwrap() + end.len();
-            let cut = unbroken(&WHOLE[..at], FinishReason::Length);
+            let cut = usable_summary(&WHOLE[..at], FinishReason::Length);
             assert_eq!(cut, Err(SummaryRejection::CutOff), "{end:?}");
         }
-        assert_eq!(unbroken(WHOLE, FinishReason::ContentFilter), Err(SummaryRejection::Filtered));
+        assert_eq!(
+            usable_summary(WHOLE, FinishReason::ContentFilter),
+            Err(SummaryRejection::Filtered)
+        );
     }
 
     #[test]
     fn what_passes_the_gate_fits_with_the_headings_that_it_is_given() {
         let count = |text: &str| text.len() as u64;
         let text = "the ship is blue";
-        let whole = accept(text, 1_000, 1_000, &count).unwrap();
-        assert_eq!(accept(text, 1_000, count(&whole), &count).as_ref(), Ok(&whole));
-        let too_long = accept(text, 1_000, count(&whole) - 1, &count);
+        let whole = accept_summary(text, 1_000, 1_000, &count).unwrap();
+        assert_eq!(accept_summary(text, 1_000, count(&whole), &count).as_ref(), Ok(&whole));
+        let too_long = accept_summary(text, 1_000, count(&whole) - 1, &count);
         assert_eq!(too_long, Err(SummaryRejection::TooLong));
     }
 
     #[test]
     fn the_model_is_told_how_long_its_summary_may_be() {
-        let told = instructions(Some("keep colours"), 1_000);
+        let told = summary_instructions(Some("keep colours"), 1_000);
         assert!(told.contains("At most 600 words, or 750 characters"), "{told}");
         assert!(told.ends_with("- The person asks in particular: keep colours"));
     }

@@ -13,9 +13,9 @@ const TEXT_CHARS_MAX: usize = 4_000;
 const TOOL_CHARS_MAX: usize = 600;
 
 /// Returns the text of a message as one piece; an empty one for a message without content.
-pub fn transcript(message: &UiMessage) -> String {
-    let who = match message.role() {
-        Role::User => person(message),
+pub fn transcript_entry(message: &UiMessage) -> String {
+    let author = match message.role() {
+        Role::User => person_name(message),
         Role::Assistant => "Assistant".to_owned(),
         Role::System | Role::Unknown => "Note".to_owned(),
     };
@@ -23,29 +23,29 @@ pub fn transcript(message: &UiMessage) -> String {
     for part in message.parts() {
         match part {
             UiPart::Text(text) if !text.text().trim().is_empty() => {
-                lines.push(format!("{who}: {}", shortened(text.text(), TEXT_CHARS_MAX)));
+                lines.push(format!("{author}: {}", shortened(text.text(), TEXT_CHARS_MAX)));
             }
             UiPart::Tool(tool) => {
-                let input = tool.input().map(plain).unwrap_or_default();
+                let input = tool.input().map(value_text).unwrap_or_default();
                 let name = tool.name().unwrap_or("a tool");
                 if name == "chat_send" {
-                    let text = tool.input().and_then(|input| input.get("text")).map(plain);
+                    let text = tool.input().and_then(|input| input.get("text")).map(value_text);
                     let text = text.unwrap_or(input);
-                    lines.push(format!("{who} (sent): {}", shortened(&text, TEXT_CHARS_MAX)));
+                    lines.push(format!("{author} (sent): {}", shortened(&text, TEXT_CHARS_MAX)));
                     continue;
                 }
                 let result = match (tool.output(), tool.error_text()) {
                     (_, Some(error)) => format!("failed: {error}"),
-                    (Some(output), None) => plain(output),
+                    (Some(output), None) => value_text(output),
                     (None, None) => "no result".to_owned(),
                 };
                 lines.push(format!(
-                    "{who} called {name}({}) -> {}",
+                    "{author} called {name}({}) -> {}",
                     shortened(&input, TOOL_CHARS_MAX),
                     shortened(&result, TOOL_CHARS_MAX)
                 ));
             }
-            UiPart::File(file) => lines.push(format!("{who}: [file {}]", file.media_type())),
+            UiPart::File(file) => lines.push(format!("{author}: [file {}]", file.media_type())),
             UiPart::Text(_)
             | UiPart::Reasoning(_)
             | UiPart::SourceUrl(_)
@@ -58,7 +58,7 @@ pub fn transcript(message: &UiMessage) -> String {
     lines.join("\n")
 }
 
-fn person(message: &UiMessage) -> String {
+fn person_name(message: &UiMessage) -> String {
     let name = message.metadata().and_then(|metadata| metadata.get("username")?.as_str());
     match name {
         Some(name) => format!("User {name}"),
@@ -66,7 +66,7 @@ fn person(message: &UiMessage) -> String {
     }
 }
 
-fn plain(json: &Json) -> String {
+fn value_text(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
@@ -88,7 +88,7 @@ pub struct TranscriptChunks {
 
 /// Combines the newest pieces into as few texts as possible, of at most `tokens_max` tokens each, and at most
 /// `texts_max` of them. Older pieces are not asked for, so a long history costs no more than a short one.
-pub fn chunks(
+pub fn transcript_chunks(
     pieces: impl DoubleEndedIterator<Item = String> + ExactSizeIterator,
     tokens_max: u64,
     texts_max: usize,
@@ -97,7 +97,7 @@ pub fn chunks(
     // Both go from the end: the newest text first, and in each the newest piece.
     let mut chunks: Vec<Gathered> = Vec::new();
     for (at, piece) in pieces.enumerate().rev() {
-        for (piece, tokens) in split(piece, tokens_max, count).into_iter().rev() {
+        for (piece, tokens) in split_piece(piece, tokens_max, count).into_iter().rev() {
             let is_last = chunks.len() >= texts_max;
             match chunks.last_mut() {
                 Some(chunk) if chunk.tokens + tokens < tokens_max => {
@@ -105,12 +105,12 @@ pub fn chunks(
                     chunk.tokens += tokens + 1;
                     chunk.start = at;
                 }
-                _ if is_last => return whole(chunks, at + 1),
+                _ if is_last => return join_chunks(chunks, at + 1),
                 _ => chunks.push(Gathered { pieces: vec![piece], tokens, start: at }),
             }
         }
     }
-    whole(chunks, 0)
+    join_chunks(chunks, 0)
 }
 
 /// A text that is being combined, with its pieces from the newest on.
@@ -120,7 +120,7 @@ struct Gathered {
     start: usize,
 }
 
-fn whole(chunks: Vec<Gathered>, unread: usize) -> TranscriptChunks {
+fn join_chunks(chunks: Vec<Gathered>, unread: usize) -> TranscriptChunks {
     let (mut texts, mut starts) = (Vec::new(), Vec::new());
     for Gathered { mut pieces, start, .. } in chunks.into_iter().rev() {
         pieces.reverse();
@@ -131,7 +131,7 @@ fn whole(chunks: Vec<Gathered>, unread: usize) -> TranscriptChunks {
 }
 
 /// Returns a piece with its tokens; one that is too long is divided between its lines.
-fn split(piece: String, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(String, u64)> {
+fn split_piece(piece: String, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(String, u64)> {
     if piece.is_empty() {
         return Vec::new();
     }
@@ -141,7 +141,7 @@ fn split(piece: String, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(St
     }
     let mut parts: Vec<(String, u64)> = Vec::new();
     for line in piece.lines() {
-        let (line, tokens) = cut_to(line, tokens_max, count);
+        let (line, tokens) = cut_to_tokens(line, tokens_max, count);
         match parts.last_mut() {
             Some((part, size)) if *size + tokens < tokens_max => {
                 part.push('\n');
@@ -155,7 +155,7 @@ fn split(piece: String, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> Vec<(St
 }
 
 /// Cuts a line in the middle to at most so many tokens.
-fn cut_to(line: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> (String, u64) {
+fn cut_to_tokens(line: &str, tokens_max: u64, count: &dyn Fn(&str) -> u64) -> (String, u64) {
     let mut line = line.to_owned();
     let mut tokens = count(&line);
     while tokens > tokens_max && !line.is_empty() {
@@ -188,7 +188,7 @@ mod tests {
             Json::parse(r#"{"text":"There is a ship."}"#).unwrap(),
         );
         let parts = vec![UiPart::text("Let me look."), UiPart::Tool(look), UiPart::Tool(send)];
-        let piece = transcript(&UiMessage::new("a", Role::Assistant, parts));
+        let piece = transcript_entry(&UiMessage::new("a", Role::Assistant, parts));
         assert_eq!(
             piece,
             "Assistant: Let me look.\nAssistant called look({\"at\":\"sea\"}) -> a ship\nAssistant (sent): There is a ship."
@@ -207,7 +207,7 @@ mod tests {
     fn chunks_are_few_and_none_is_too_long() {
         let long = "c".repeat(40);
         let pieces = pieces(["aaaa", "bbbb", &long, "", "d"]);
-        let found = chunks(pieces, 20, 8, &length);
+        let found = transcript_chunks(pieces, 20, 8, &length);
         assert!(found.texts.iter().all(|chunk| chunk.len() <= 20), "{found:?}");
         assert_eq!(found.texts[0], "aaaa\n\nbbbb");
         assert!(found.texts.last().is_some_and(|last| last.ends_with('d')));
@@ -218,7 +218,7 @@ mod tests {
     fn what_is_older_than_the_readings_can_take_is_told_and_not_even_counted() {
         let pieces = pieces(["first", "second", "third", "fourth", "fifth"]);
         let counted = std::cell::RefCell::new(Vec::new());
-        let found = chunks(pieces, 8, 2, &|text| {
+        let found = transcript_chunks(pieces, 8, 2, &|text| {
             counted.borrow_mut().push(text.to_owned());
             length(text)
         });
@@ -230,11 +230,11 @@ mod tests {
     #[test]
     fn a_long_message_is_parted_between_its_lines_and_counts_as_unread_until_it_is_read_whole() {
         let pieces = pieces(["before", "one one\ntwo two\nsix six"]);
-        let found = chunks(pieces.clone(), 16, 2, &length);
+        let found = transcript_chunks(pieces.clone(), 16, 2, &length);
         assert_eq!(found.texts, ["one one\ntwo two", "six six"]);
         assert_eq!(found.starts, [1, 1]);
         assert_eq!(found.unread, 1, "there is no place for the one before it");
-        let found = chunks(pieces, 16, 1, &length);
+        let found = transcript_chunks(pieces, 16, 1, &length);
         assert_eq!((&*found.texts, found.unread), (&["six six".to_owned()][..], 2));
     }
 }

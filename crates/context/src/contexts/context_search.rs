@@ -38,7 +38,7 @@ pub struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     /// Makes the candidate of a snapshot; `None` if the context was not left.
-    pub fn of(snapshot: &'a Snapshot) -> Option<Self> {
+    pub fn from_snapshot(snapshot: &'a Snapshot) -> Option<Self> {
         snapshot.archived_at()?;
         Some(Self {
             context: snapshot.context(),
@@ -61,11 +61,11 @@ pub enum ContextMatch {
 }
 
 /// Finds the context that a query means. The one that was left last comes first in `among`.
-pub fn find(query: &str, among: &[Candidate<'_>]) -> ContextMatch {
+pub fn find_context(query: &str, among: &[Candidate<'_>]) -> ContextMatch {
     let query = query.trim();
     let newest: Vec<&Candidate<'_>> = among.iter().collect();
     let one = |candidate: &&Candidate<'_>| ContextMatch::One(candidate.context.clone());
-    let nothing = || ContextMatch::None(offered(newest.iter().copied()));
+    let nothing = || ContextMatch::None(offered_contexts(newest.iter().copied()));
     if matches!(query, "last" | "-") {
         return newest.first().map_or_else(nothing, one);
     }
@@ -78,10 +78,10 @@ pub fn find(query: &str, among: &[Candidate<'_>]) -> ContextMatch {
         return match fitting.as_slice() {
             [] => nothing(),
             [only] => one(only),
-            several => ContextMatch::Several(offered(several.iter().copied())),
+            several => ContextMatch::Several(offered_contexts(several.iter().copied())),
         };
     }
-    best(query, &newest).map_or_else(nothing, |found| ContextMatch::One(found.clone()))
+    best_match(query, &newest).map_or_else(nothing, |found| ContextMatch::One(found.clone()))
 }
 
 /// Whether a query is an id or the beginning of one, and not a word.
@@ -90,7 +90,7 @@ fn is_id(query: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-fn offered<'a>(candidates: impl Iterator<Item = &'a Candidate<'a>>) -> Vec<ContextId> {
+fn offered_contexts<'a>(candidates: impl Iterator<Item = &'a Candidate<'a>>) -> Vec<ContextId> {
     candidates.take(OFFERED).map(|candidate| candidate.context.clone()).collect()
 }
 
@@ -109,17 +109,17 @@ impl SearchText<'_> {
 }
 
 /// Returns the candidate that fits best, the first among equals; `None` if nothing fits.
-fn best<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
-    let phrase = folded(query);
-    let words = words(&phrase);
+fn best_match<'a>(query: &str, newest: &[&Candidate<'a>]) -> Option<&'a ContextId> {
+    let phrase = search_key(query);
+    let words = query_words(&phrase);
     let candidates: Vec<SearchText<'a>> = newest
         .iter()
         .map(|it| SearchText {
             context: it.context,
             fields: [
-                (folded(it.title), 9.0),
-                (folded(it.summary), 3.0),
-                (folded(it.search_text), 1.0),
+                (search_key(it.title), 9.0),
+                (search_key(it.summary), 3.0),
+                (search_key(it.search_text), 1.0),
             ],
         })
         .collect();
@@ -145,7 +145,7 @@ fn rarity(word: &str, candidates: &[SearchText<'_>]) -> f64 {
 }
 
 /// Returns the words of a query, each once. Words without meaning are left out, unless there are no others.
-fn words(query: &str) -> Vec<String> {
+fn query_words(query: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for run in query.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
         let mut chars = run.chars().peekable();
@@ -155,7 +155,7 @@ fn words(query: &str) -> Vec<String> {
             while let Some(c) = chars.next_if(|c| is_cjk(*c) == script) {
                 word.push(c);
             }
-            if script { all.extend(pairs(&word)) } else { all.push(word) }
+            if script { all.extend(char_pairs(&word)) } else { all.push(word) }
         }
         if all.len() > WORDS_MAX {
             break;
@@ -170,7 +170,7 @@ fn words(query: &str) -> Vec<String> {
 }
 
 /// Returns every pair of neighbours; a single character stands alone.
-fn pairs(word: &str) -> Vec<String> {
+fn char_pairs(word: &str) -> Vec<String> {
     let chars: Vec<char> = word.chars().take(WORDS_MAX + 1).collect();
     match chars.len() {
         0 | 1 => vec![word.to_owned()],
@@ -179,7 +179,7 @@ fn pairs(word: &str) -> Vec<String> {
 }
 
 /// Converts a text to lower case, and wide Latin letters to ordinary ones.
-pub(super) fn folded(text: &str) -> String {
+pub(super) fn search_key(text: &str) -> String {
     let narrow = |c: char| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
         c => c,
@@ -217,7 +217,7 @@ mod tests {
                 search_text: text,
             })
             .collect();
-        find(query, &candidates)
+        find_context(query, &candidates)
     }
 
     fn one(id: &str) -> ContextMatch {
@@ -265,7 +265,7 @@ mod tests {
     fn the_last_one_is_the_one_left_last() {
         assert_eq!(found("last"), one("c_20260205_eee1"));
         assert_eq!(found("-"), one("c_20260205_eee1"));
-        assert_eq!(find("last", &[]), ContextMatch::None(Vec::new()));
+        assert_eq!(find_context("last", &[]), ContextMatch::None(Vec::new()));
     }
 
     #[test]

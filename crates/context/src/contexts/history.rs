@@ -1,6 +1,6 @@
 //! Looks back into the ledger: shows messages of the chat that are not in view.
 //!
-//! [`from_history`] is the result of `chat_load_history`. [`before_the_first`] begins a chat's first context if
+//! [`history_reference`] is the result of `chat_load_history`. [`earlier_talk_reference`] begins a chat's first context if
 //! people talked before they asked the agent anything.
 
 use std::borrow::Borrow;
@@ -10,12 +10,14 @@ use ship_message::json::{Array, Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_record::{LedgerBody, LedgerLine, LedgerSeq, Timestamp};
 
-use super::context_search::folded;
-use super::frame::{FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, framed, line};
+use super::context_search::search_key;
+use super::frame::{
+    FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, frame_content, speaker_line,
+};
 use super::placed_references::is_reference;
-use super::plain_text::within;
+use super::plain_text::cut_to_chars;
 use super::reference::Reference;
-use super::utterance::{meta, moment};
+use super::utterance::{metadata_field, read_timestamp};
 
 /// The number of messages that `chat_load_history` returns at most.
 pub const LOADED_AT_ONCE_MAX: usize = 200;
@@ -86,14 +88,14 @@ impl HistoryQuery {
         Ok(Self { limit, before, keyword: keyword.filter(|keyword| !keyword.trim().is_empty()) })
     }
 
-    fn fits(&self, entry: &LedgerMessage<'_>) -> bool {
+    fn matches(&self, entry: &LedgerMessage<'_>) -> bool {
         let in_time = match self.before {
             None => true,
             Some(HistoryPosition::Entry(seq)) => entry.seq < seq,
             Some(HistoryPosition::Time(ts)) => entry.ts < ts,
         };
-        let keyword = self.keyword.as_deref().map(|keyword| folded(keyword.trim()));
-        in_time && keyword.is_none_or(|keyword| folded(entry.text).contains(&keyword))
+        let keyword = self.keyword.as_deref().map(|keyword| search_key(keyword.trim()));
+        in_time && keyword.is_none_or(|keyword| search_key(entry.text).contains(&keyword))
     }
 }
 
@@ -123,14 +125,15 @@ enum LedgerSpeaker {
 
 impl VisibleEntries {
     /// Finds the visible entries from the messages of a run. `promoted` are the entries that they came from.
-    pub fn of<M: Borrow<UiMessage>>(
+    pub fn in_messages<M: Borrow<UiMessage>>(
         messages: &[M],
         promoted: impl IntoIterator<Item = LedgerSeq>,
     ) -> Self {
         let mut in_view = Self { entries: promoted.into_iter().collect(), ..Self::default() };
         for message in messages.iter().map(Borrow::borrow) {
             if is_reference(message) {
-                let entries = meta(message, "entries").and_then(Json::as_array).unwrap_or_default();
+                let entries =
+                    metadata_field(message, "entries").and_then(Json::as_array).unwrap_or_default();
                 in_view.entries.extend(entries.iter().filter_map(Json::as_u64).map(LedgerSeq::new));
                 continue;
             }
@@ -139,14 +142,14 @@ impl VisibleEntries {
                 Role::Assistant => LedgerSpeaker::Assistant,
                 Role::System | Role::Unknown => continue,
             };
-            if let Some(request) = meta(message, "requestId").and_then(Json::as_str) {
+            if let Some(request) = metadata_field(message, "requestId").and_then(Json::as_str) {
                 in_view.requests.insert((role, request.to_owned()));
             }
         }
         in_view
     }
 
-    fn has(&self, entry: &LedgerMessage<'_>) -> bool {
+    fn contains(&self, entry: &LedgerMessage<'_>) -> bool {
         let request = entry.request_id.map(|request| (entry.role, request.to_owned()));
         self.entries.contains(&entry.seq)
             || request.is_some_and(|request| self.requests.contains(&request))
@@ -181,7 +184,7 @@ struct LedgerMessage<'a> {
 
 impl<'a> LedgerMessage<'a> {
     /// Reads a line; `None` if it is not a message.
-    fn of(line: &'a LedgerLine) -> Option<Self> {
+    fn read(line: &'a LedgerLine) -> Option<Self> {
         let LedgerBody::Entry(entry) = &line.body else { return None };
         let entry = &entry.entry;
         let role = match entry.str("role")? {
@@ -196,7 +199,7 @@ impl<'a> LedgerMessage<'a> {
         }
         Some(Self {
             seq: line.seq,
-            ts: entry.get("ts").and_then(moment)?,
+            ts: entry.get("ts").and_then(read_timestamp)?,
             role,
             username: entry.str("username"),
             request_id: entry.str("requestId"),
@@ -204,8 +207,8 @@ impl<'a> LedgerMessage<'a> {
         })
     }
 
-    fn piece(&self) -> FramePiece {
-        let who = match (self.role, self.username) {
+    fn to_piece(&self) -> FramePiece {
+        let speaker = match (self.role, self.username) {
             (LedgerSpeaker::Assistant, _) => "assistant".to_owned(),
             // A name may contain anything, so it is shortened to one line.
             (LedgerSpeaker::User, Some(name)) => {
@@ -214,7 +217,7 @@ impl<'a> LedgerMessage<'a> {
             (LedgerSpeaker::User, None) => "user".to_owned(),
         };
         FramePiece {
-            text: format!("#{} {}", self.seq, line(self.ts, &who, self.text)),
+            text: format!("#{} {}", self.seq, speaker_line(self.ts, &speaker, self.text)),
             messages: 1,
         }
     }
@@ -226,7 +229,7 @@ impl<'a> LedgerMessage<'a> {
 ///
 /// # Errors
 /// Fails if there are no such messages, if the run has loaded enough, or if there is no room.
-pub fn from_history(
+pub fn history_reference(
     lines: &[LedgerLine],
     ask: &HistoryQuery,
     in_view: &VisibleEntries,
@@ -237,22 +240,22 @@ pub fn from_history(
     if left == 0 {
         return Err(NotLoaded::Enough);
     }
-    let asked = usize::try_from(ask.limit.unwrap_or(LOADED)).unwrap_or(LOADED_AT_ONCE_MAX);
-    let limit = asked.clamp(1, LOADED_AT_ONCE_MAX).min(left);
-    let mut said: Vec<LedgerMessage<'_>> = lines
+    let wanted = usize::try_from(ask.limit.unwrap_or(LOADED)).unwrap_or(LOADED_AT_ONCE_MAX);
+    let limit = wanted.clamp(1, LOADED_AT_ONCE_MAX).min(left);
+    let mut entries: Vec<LedgerMessage<'_>> = lines
         .iter()
         .rev()
-        .filter_map(LedgerMessage::of)
-        .filter(|entry| ask.fits(entry) && !in_view.has(entry))
+        .filter_map(LedgerMessage::read)
+        .filter(|entry| ask.matches(entry) && !in_view.contains(entry))
         .take(limit)
         .collect();
-    said.reverse();
-    if said.is_empty() {
+    entries.reverse();
+    if entries.is_empty() {
         return Err(NotLoaded::Nothing);
     }
-    let pieces: Vec<FramePiece> = said.iter().map(LedgerMessage::piece).collect();
-    let reference = reference(HISTORY_HEAD, "history", &said, &pieces, room)?;
-    let shown = said.len() - (reference.left_out as usize).min(said.len());
+    let pieces: Vec<FramePiece> = entries.iter().map(LedgerMessage::to_piece).collect();
+    let reference = make_reference(HISTORY_HEAD, "history", &entries, &pieces, room)?;
+    let shown = entries.len() - (reference.left_out as usize).min(entries.len());
     Ok((reference, loaded + shown))
 }
 
@@ -261,43 +264,43 @@ pub fn from_history(
 ///
 /// # Errors
 /// Fails if there is no room.
-pub fn before_the_first(
+pub fn earlier_talk_reference(
     lines: &[LedgerLine],
     room: ReferenceBudget<'_>,
 ) -> Result<Option<Reference>, ReferenceTooLarge> {
-    let mut said: Vec<LedgerMessage<'_>> = Vec::new();
+    let mut entries: Vec<LedgerMessage<'_>> = Vec::new();
     let mut pieces: Vec<FramePiece> = Vec::new();
     let mut chars = 0;
-    for entry in lines.iter().rev().filter_map(LedgerMessage::of).take(BEFORE_ENTRIES_MAX) {
-        let mut piece = entry.piece();
+    for entry in lines.iter().rev().filter_map(LedgerMessage::read).take(BEFORE_ENTRIES_MAX) {
+        let mut piece = entry.to_piece();
         // The newest message is shortened, so that at least one is shown.
         if pieces.is_empty() {
-            piece.text = within(&piece.text, BEFORE_CHARS_MAX);
+            piece.text = cut_to_chars(&piece.text, BEFORE_CHARS_MAX);
         }
         chars += piece.text.chars().count();
         if chars > BEFORE_CHARS_MAX {
             break;
         }
-        said.push(entry);
+        entries.push(entry);
         pieces.push(piece);
     }
-    said.reverse();
+    entries.reverse();
     pieces.reverse();
-    if said.is_empty() {
+    if entries.is_empty() {
         return Ok(None);
     }
-    reference(BEFORE_HEAD, "before", &said, &pieces, room).map(Some)
+    make_reference(BEFORE_HEAD, "before", &entries, &pieces, room).map(Some)
 }
 
-fn reference(
+fn make_reference(
     head: &str,
     mode: &str,
-    said: &[LedgerMessage<'_>],
+    entries: &[LedgerMessage<'_>],
     pieces: &[FramePiece],
     room: ReferenceBudget<'_>,
 ) -> Result<Reference, ReferenceTooLarge> {
-    let framed = framed(FrameContent { head, title: None, pieces, left_out: 0 }, room)?;
-    let shown = said.iter().skip(framed.dropped).map(|entry| Json::from(entry.seq.get()));
+    let framed = frame_content(FrameContent { head, title: None, pieces, left_out: 0 }, room)?;
+    let shown = entries.iter().skip(framed.dropped).map(|entry| Json::from(entry.seq.get()));
     let tags =
         Object::from([("mode", Json::from(mode)), ("entries", shown.collect::<Array>().into())]);
     Ok(Reference { text: framed.text, left_out: framed.left_out, tags })

@@ -6,7 +6,7 @@ use ship_message::json::{Array, Json, Object};
 use ship_record::{ContextId, Timestamp};
 
 use super::snapshot::Snapshot;
-use super::utterance::{millis, moment};
+use super::utterance::{millis_json, read_timestamp};
 
 /// The number of contexts that are listed by default.
 const LISTED: usize = 20;
@@ -33,7 +33,7 @@ pub struct IndexItem {
 
 impl IndexItem {
     /// Makes the item of a snapshot; `None` if the context was not left.
-    pub fn of(snapshot: &Snapshot) -> Option<Self> {
+    pub fn from_snapshot(snapshot: &Snapshot) -> Option<Self> {
         let archived_at = snapshot.archived_at()?;
         Some(Self {
             context: snapshot.context().clone(),
@@ -50,8 +50,8 @@ impl IndexItem {
         Json::Object(Object::from([
             ("contextId", Json::from(self.context.as_str())),
             ("title", self.title.as_str().into()),
-            ("createdAt", millis(self.created_at)),
-            ("archivedAt", millis(self.archived_at)),
+            ("createdAt", millis_json(self.created_at)),
+            ("archivedAt", millis_json(self.archived_at)),
             ("messageCount", self.message_count.into()),
             ("summaryPreview", self.summary_preview.as_str().into()),
         ]))
@@ -62,8 +62,8 @@ impl IndexItem {
         Some(Self {
             context: object.str("contextId")?.parse().ok()?,
             title: object.str("title")?.to_owned(),
-            created_at: object.get("createdAt").and_then(moment)?,
-            archived_at: object.get("archivedAt").and_then(moment)?,
+            created_at: object.get("createdAt").and_then(read_timestamp)?,
+            archived_at: object.get("archivedAt").and_then(read_timestamp)?,
             message_count: object.get("messageCount")?.as_u64()?,
             summary_preview: object.str("summaryPreview")?.to_owned(),
         })
@@ -116,7 +116,7 @@ impl Index {
     }
 
     /// Returns the newest contexts: as many as were asked for, from 1 to [`LISTED_MAX`].
-    pub fn list(&self, limit: Option<u64>) -> &[IndexItem] {
+    pub fn newest(&self, limit: Option<u64>) -> &[IndexItem] {
         let limit = limit.map_or(LISTED, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let shown = limit.clamp(1, LISTED_MAX).min(self.items.len());
         &self.items[..shown]
@@ -124,8 +124,8 @@ impl Index {
 }
 
 /// Returns the result of `chat_context_list` and `ship context list --json`.
-pub fn listing(active: &Snapshot, index: &Index, limit: Option<u64>) -> Json {
-    let time = |ts: Option<Timestamp>| ts.map_or(Json::Null, millis);
+pub fn listing_json(active: &Snapshot, index: &Index, limit: Option<u64>) -> Json {
+    let time = |ts: Option<Timestamp>| ts.map_or(Json::Null, millis_json);
     let active = Object::from([
         ("contextId", Json::from(active.context().as_str())),
         ("title", active.title().into()),
@@ -133,7 +133,7 @@ pub fn listing(active: &Snapshot, index: &Index, limit: Option<u64>) -> Json {
         ("updatedAt", time(active.updated_at())),
         ("messageCount", active.message_count().into()),
     ]);
-    let items: Array = index.list(limit).iter().map(IndexItem::to_json).collect();
+    let items: Array = index.newest(limit).iter().map(IndexItem::to_json).collect();
     Json::Object(Object::from([("active", Json::from(active)), ("items", items.into())]))
 }
 
@@ -200,8 +200,8 @@ mod tests {
             index.add(item(&format!("x{n}"), n));
         }
         for (asked, given) in [(None, 20), (Some(0), 1), (Some(7), 7), (Some(u64::MAX), 200)] {
-            assert_eq!(index.list(asked).len(), given, "{asked:?}");
+            assert_eq!(index.newest(asked).len(), given, "{asked:?}");
         }
-        assert!(Index::default().list(Some(5)).is_empty());
+        assert!(Index::default().newest(Some(5)).is_empty());
     }
 }

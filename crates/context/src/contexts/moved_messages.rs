@@ -11,7 +11,7 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 
 use super::placed_references::is_reference;
-use super::utterance::meta;
+use super::utterance::metadata_field;
 use crate::closed_message::close_message;
 
 /// The metadata field of a message that a switch ended: the ids of the messages that were taken along.
@@ -25,13 +25,13 @@ pub fn own_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
     for message in messages.iter().rev().map(Borrow::borrow) {
         // A reference is useless without the message that it was fetched for.
         let id = match is_reference(message) {
-            true => meta(message, "forMessageId").and_then(Json::as_str),
+            true => metadata_field(message, "forMessageId").and_then(Json::as_str),
             false => message.id(),
         };
         if !id.is_some_and(|id| moved.contains(id)) {
             own.push(message);
         }
-        let taken = meta(message, MOVED).and_then(Json::as_array).unwrap_or_default();
+        let taken = metadata_field(message, MOVED).and_then(Json::as_array).unwrap_or_default();
         moved.extend(taken.iter().filter_map(Json::as_str));
     }
     own.reverse();

@@ -11,7 +11,7 @@ use ship_message::json::Json;
 use ship_record::ContextId;
 
 use super::reference::RecallMode;
-use super::utterance::meta;
+use super::utterance::metadata_field;
 
 /// Whether a message is a reference.
 pub fn is_reference(message: &UiMessage) -> bool {
@@ -34,7 +34,7 @@ pub fn is_referenced<M: Borrow<UiMessage>>(
 }
 
 fn text<'m>(message: &'m UiMessage, key: &str) -> Option<&'m str> {
-    meta(message, key).and_then(Json::as_str)
+    metadata_field(message, key).and_then(Json::as_str)
 }
 
 /// Puts each reference directly before the message that it was fetched for. A reference without its message stays

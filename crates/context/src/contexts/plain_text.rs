@@ -50,7 +50,7 @@ fn without_inline_marks(line: &str) -> String {
             '*' | '~' if !alone => {}
             '!' if after == Some('[') => {}
             '[' => {
-                if let Some((text, next)) = link(&chars, at) {
+                if let Some((text, next)) = link_at(&chars, at) {
                     plain.push_str(&without_inline_marks(&text));
                     at = next;
                     continue;
@@ -65,7 +65,7 @@ fn without_inline_marks(line: &str) -> String {
 }
 
 /// Returns the text of `[text](address)` at `at`, and where the link ends.
-fn link(chars: &[char], at: usize) -> Option<(String, usize)> {
+fn link_at(chars: &[char], at: usize) -> Option<(String, usize)> {
     let find =
         |from: usize, c: char| chars.iter().skip(from).position(|x| *x == c).map(|n| from + n);
     let close = find(at, ']').filter(|close| chars.get(close + 1) == Some(&'('))?;
@@ -107,7 +107,7 @@ pub(super) fn preview(text: &str, chars_max: usize) -> String {
 }
 
 /// Returns a text of at most so many characters: its beginning and its end if it is too long.
-pub(super) fn within(text: &str, chars_max: usize) -> String {
+pub(super) fn cut_to_chars(text: &str, chars_max: usize) -> String {
     cut_middle(text, chars_max, CutMark::ShortWithin)
 }
 

@@ -6,9 +6,11 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_record::Timestamp;
 
-use super::frame::{FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, framed, line};
+use super::frame::{
+    FrameContent, FramePiece, ReferenceBudget, ReferenceTooLarge, frame_content, speaker_line,
+};
 use super::snapshot::Snapshot;
-use super::utterance::{Utterance, UtteranceLimits, millis, newest};
+use super::utterance::{Utterance, UtteranceLimits, millis_json, newest_within};
 
 /// How deep somebody looks into an archived context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -69,7 +71,7 @@ impl LoadMode {
     }
 
     /// Returns how much of the context is shown; `None` if it becomes the active one.
-    pub fn looks(self) -> Option<RecallMode> {
+    pub fn recall_mode(self) -> Option<RecallMode> {
         match self {
             Self::Switch => None,
             Self::Reference | Self::Recent => Some(RecallMode::Recent),
@@ -108,7 +110,7 @@ impl Reference {
     pub fn into_message(self, fetched: ReferenceOrigin<'_>) -> UiMessage {
         let mut metadata = Object::from([
             ("v", Json::from(1u64)),
-            ("ts", millis(fetched.at)),
+            ("ts", millis_json(fetched.at)),
             ("kind", "reference".into()),
         ]);
         for (key, value) in self.tags.into_entries() {
@@ -127,7 +129,7 @@ impl Reference {
 ///
 /// # Errors
 /// Fails if there is not even room for its head.
-pub fn recalled(
+pub fn recall_reference(
     snapshot: &Snapshot,
     mode: RecallMode,
     recent: UtteranceLimits,
@@ -143,40 +145,45 @@ pub fn recalled(
         mode.name()
     );
     let (pieces, left_out) = match mode {
-        RecallMode::Summary => (vec![in_short(snapshot)], 0),
+        RecallMode::Summary => (vec![summary_piece(snapshot)], 0),
         RecallMode::Recent => {
-            let (turns, left_out) = newest(snapshot.turns(), recent);
-            (said(&turns), snapshot.turns_left_out() + left_out as u64)
+            let (utterances, left_out) = newest_within(snapshot.utterances(), recent);
+            (utterance_pieces(&utterances), snapshot.utterances_left_out() + left_out as u64)
         }
         RecallMode::Full => {
-            let mut pieces = said(&snapshot.turns());
+            let mut pieces = utterance_pieces(&snapshot.utterances());
             if snapshot.is_compacted() {
                 let text = format!("[summary of what came before]\n{}", snapshot.summary());
                 pieces.insert(0, FramePiece { text, messages: 0 });
             }
-            (pieces, snapshot.turns_left_out())
+            (pieces, snapshot.utterances_left_out())
         }
     };
     let title = Some(snapshot.title());
-    let framed = framed(FrameContent { head: &head, title, pieces: &pieces, left_out }, room)?;
+    let framed =
+        frame_content(FrameContent { head: &head, title, pieces: &pieces, left_out }, room)?;
     let tags = Object::from([("contextId", snapshot.context().as_str()), ("mode", mode.name())]);
     Ok(Reference { text: framed.text, left_out: framed.left_out, tags })
 }
 
-fn said(turns: &[Utterance]) -> Vec<FramePiece> {
+fn utterance_pieces(utterances: &[Utterance]) -> Vec<FramePiece> {
     let piece = |turn: &Utterance| FramePiece {
-        text: line(turn.ts, turn.speaker.name(), &turn.text),
+        text: speaker_line(turn.ts, turn.speaker.name(), &turn.text),
         messages: 1,
     };
-    turns.iter().map(piece).collect()
+    utterances.iter().map(piece).collect()
 }
 
 /// Returns the summary. That of a compaction says nothing about later messages, so the end is added.
-fn in_short(snapshot: &Snapshot) -> FramePiece {
+fn summary_piece(snapshot: &Snapshot) -> FramePiece {
     let mut lines = vec![snapshot.summary().to_owned()];
     if snapshot.is_compacted() {
         lines.extend(snapshot.last_user_text_preview().map(|text| format!("Asked last: {text}")));
-        lines.extend(snapshot.checkpoint().map(|it| format!("Answered last: {}", it.preview)));
+        lines.extend(
+            snapshot
+                .checkpoint()
+                .map(|checkpoint| format!("Answered last: {}", checkpoint.preview)),
+        );
     }
     FramePiece { text: lines.join("\n"), messages: 0 }
 }
@@ -187,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    const RECENT: UtteranceLimits = UtteranceLimits { turns_max: 2, chars_max: 100 };
+    const RECENT: UtteranceLimits = UtteranceLimits { utterances_max: 2, chars_max: 100 };
 
     fn snapshot(compacted: bool) -> Snapshot {
         let text = format!(
@@ -207,7 +214,7 @@ mod tests {
 
     fn shown(mode: RecallMode, compacted: bool) -> String {
         let room = ReferenceBudget { tokens: 10_000, count: &chars };
-        recalled(&snapshot(compacted), mode, RECENT, room).unwrap().text
+        recall_reference(&snapshot(compacted), mode, RECENT, room).unwrap().text
     }
 
     #[test]
@@ -253,7 +260,7 @@ mod tests {
     #[test]
     fn the_message_says_what_it_is_and_what_it_was_fetched_for() {
         let room = ReferenceBudget { tokens: 10_000, count: &chars };
-        let reference = recalled(&snapshot(false), RecallMode::Full, RECENT, room).unwrap();
+        let reference = recall_reference(&snapshot(false), RecallMode::Full, RECENT, room).unwrap();
         let at = Timestamp::from_millis(5);
         let fetched = ReferenceOrigin { id: "m1", for_message: "u9", run_id: Some("run_1"), at };
         let message = reference.into_message(fetched);
@@ -273,7 +280,7 @@ mod tests {
             ("summary", Some(RecallMode::Summary)),
             ("full", Some(RecallMode::Full)),
         ] {
-            assert_eq!(LoadMode::named(name).map(LoadMode::looks), Some(looks), "{name}");
+            assert_eq!(LoadMode::named(name).map(LoadMode::recall_mode), Some(looks), "{name}");
         }
         assert_eq!(LoadMode::named("Full"), None);
     }
@@ -283,7 +290,7 @@ mod tests {
         fn a_recall_is_within_its_budget_or_there_is_none(tokens in 0u64..900, full in any::<bool>()) {
             let mode = if full { RecallMode::Full } else { RecallMode::Summary };
             let room = ReferenceBudget { tokens, count: &chars };
-            match recalled(&snapshot(true), mode, RECENT, room) {
+            match recall_reference(&snapshot(true), mode, RECENT, room) {
                 Ok(reference) => prop_assert!(chars(&reference.text) <= tokens),
                 Err(ReferenceTooLarge) => prop_assert!(tokens < 300),
             }

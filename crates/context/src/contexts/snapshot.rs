@@ -12,7 +12,7 @@ use ship_record::{ContextId, SealedName, Timestamp, View};
 
 use super::plain_text::{preview, without_marks};
 use super::story::Story;
-use super::utterance::{Utterance, UtteranceLimits, millis, moment, newest};
+use super::utterance::{Utterance, UtteranceLimits, millis_json, newest_within, read_timestamp};
 
 /// The maximal length of a preview.
 pub(super) const PREVIEW_CHARS_MAX: usize = 240;
@@ -42,8 +42,8 @@ pub struct ArchiveNote<'a> {
 /// The limits of a snapshot.
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotLimits {
-    /// `context.contexts.maxTurns` and `maxChars`: the limits of its turns.
-    pub turns: UtteranceLimits,
+    /// `context.contexts.maxTurns` and `maxChars`: the limits of its utterances.
+    pub utterances: UtteranceLimits,
     /// `context.contexts.searchTextMaxChars`: the limit of its search text.
     pub search_text_chars_max: usize,
 }
@@ -83,23 +83,23 @@ pub fn view_messages(view: &View) -> Vec<UiMessage> {
 
 impl Snapshot {
     /// Describes a context that was left.
-    pub fn archived<M: Borrow<UiMessage>>(
+    pub fn of_archived<M: Borrow<UiMessage>>(
         messages: &[M],
-        known: ContextFacts<'_>,
-        left: ArchiveNote<'_>,
+        facts: ContextFacts<'_>,
+        note: ArchiveNote<'_>,
         limits: SnapshotLimits,
     ) -> Self {
-        let story = Story::of(messages, known);
+        let story = Story::from_messages(messages, facts);
         let search_text = story.search_text(limits.search_text_chars_max);
-        let (kept, left_out) = newest(story.turns.clone(), limits.turns);
+        let (kept, left_out) = newest_within(story.utterances.clone(), limits.utterances);
         let object = Object::from([
             ("v", Json::from(1u64)),
-            ("contextId", known.context.as_str().into()),
+            ("contextId", facts.context.as_str().into()),
             ("status", "archived".into()),
-            ("createdAt", millis(known.created_at)),
-            ("updatedAt", millis(story.updated_at)),
-            ("archivedAt", millis(left.at)),
-            ("archiveReason", left.reason.into()),
+            ("createdAt", millis_json(facts.created_at)),
+            ("updatedAt", millis_json(story.updated_at)),
+            ("archivedAt", millis_json(note.at)),
+            ("archiveReason", note.reason.into()),
             ("title", story.title.as_str().into()),
             ("summary", story.summary.as_str().into()),
             (
@@ -109,39 +109,39 @@ impl Snapshot {
             ("turns", kept.iter().map(Utterance::to_json).collect::<Array>().into()),
             ("searchText", search_text.into()),
             ("meta", story.meta(left_out).into()),
-            ("sealed", left.sealed.map_or(Json::Null, |name| name.as_str().into())),
+            ("sealed", note.sealed.map_or(Json::Null, |name| name.as_str().into())),
         ]);
-        Self { context: known.context.clone(), status: Status::Archived, object }
+        Self { context: facts.context.clone(), status: Status::Archived, object }
     }
 
     /// Describes the active context, within the limits for showing it.
-    pub fn active<M: Borrow<UiMessage>>(
+    pub fn of_active<M: Borrow<UiMessage>>(
         messages: &[M],
-        known: ContextFacts<'_>,
+        facts: ContextFacts<'_>,
         shown: UtteranceLimits,
     ) -> Self {
-        let story = Story::of(messages, known);
-        let (kept, left_out) = newest(story.turns.clone(), shown);
+        let story = Story::from_messages(messages, facts);
+        let (kept, left_out) = newest_within(story.utterances.clone(), shown);
         let mut object = Object::from([
             ("v", Json::from(1u64)),
-            ("contextId", known.context.as_str().into()),
+            ("contextId", facts.context.as_str().into()),
             ("status", "active".into()),
-            ("createdAt", millis(known.created_at)),
-            ("updatedAt", millis(story.updated_at)),
+            ("createdAt", millis_json(facts.created_at)),
+            ("updatedAt", millis_json(story.updated_at)),
             ("title", story.title.as_str().into()),
         ]);
-        // The messages that the summary covers are not among the turns.
+        // The messages that the summary covers are not among the utterances.
         if story.is_compacted {
             object.set("summary", story.summary.as_str());
         }
         object.set("turns", kept.iter().map(Utterance::to_json).collect::<Array>());
         object.set("meta", story.meta(left_out));
-        Self { context: known.context.clone(), status: Status::Active, object }
+        Self { context: facts.context.clone(), status: Status::Active, object }
     }
 
     /// Returns the snapshot with the name of its sealed log, which is known after sealing.
     #[must_use]
-    pub fn sealed_as(mut self, log: &SealedName) -> Self {
+    pub fn with_sealed_log(mut self, log: &SealedName) -> Self {
         self.object.set("sealed", log.as_str());
         self
     }
@@ -154,8 +154,8 @@ impl Snapshot {
             "archived" => Status::Archived,
             _ => return None,
         };
-        let known = object.get("v")?.as_u64()? == 1 && object.get("turns")?.as_array().is_some();
-        known.then_some(Self { context, status, object })
+        let is_known = object.get("v")?.as_u64()? == 1 && object.get("turns")?.as_array().is_some();
+        is_known.then_some(Self { context, status, object })
     }
 
     /// Returns the object in the form of its file.
@@ -175,17 +175,17 @@ impl Snapshot {
 
     /// Returns the time at which the context began.
     pub fn created_at(&self) -> Option<Timestamp> {
-        self.object.get("createdAt").and_then(moment)
+        self.object.get("createdAt").and_then(read_timestamp)
     }
 
     /// Returns the time of the last message.
     pub fn updated_at(&self) -> Option<Timestamp> {
-        self.object.get("updatedAt").and_then(moment)
+        self.object.get("updatedAt").and_then(read_timestamp)
     }
 
     /// Returns the time at which the context was left.
     pub fn archived_at(&self) -> Option<Timestamp> {
-        self.object.get("archivedAt").and_then(moment)
+        self.object.get("archivedAt").and_then(read_timestamp)
     }
 
     /// Returns the reason for which the context was left.
@@ -217,15 +217,15 @@ impl Snapshot {
         let object = self.object.get("checkpoint")?.as_object()?;
         Some(CheckpointMessage {
             message_id: object.str("messageId")?.to_owned(),
-            ts: object.get("ts").and_then(moment)?,
+            ts: object.get("ts").and_then(read_timestamp)?,
             preview: object.str("preview").unwrap_or_default().to_owned(),
         })
     }
 
     /// Returns the newest utterances. Those that cannot be read are left out.
-    pub fn turns(&self) -> Vec<Utterance> {
-        let turns = self.object.get("turns").and_then(Json::as_array).unwrap_or_default();
-        turns.iter().filter_map(Utterance::from_json).collect()
+    pub fn utterances(&self) -> Vec<Utterance> {
+        let items = self.object.get("turns").and_then(Json::as_array).unwrap_or_default();
+        items.iter().filter_map(Utterance::from_json).collect()
     }
 
     /// Returns the text that a search uses.
@@ -238,8 +238,8 @@ impl Snapshot {
         self.meta("messageCount").and_then(Json::as_u64).unwrap_or_default()
     }
 
-    /// Returns the number of turns that are older than those it shows.
-    pub fn turns_left_out(&self) -> u64 {
+    /// Returns the number of utterances that are older than those it shows.
+    pub fn utterances_left_out(&self) -> u64 {
         self.meta("turnsLeftOut").and_then(Json::as_u64).unwrap_or_default()
     }
 
@@ -254,7 +254,7 @@ impl Snapshot {
     }
 
     /// Returns the sealed log that holds the context.
-    pub fn sealed(&self) -> Option<SealedName> {
+    pub fn sealed_log(&self) -> Option<SealedName> {
         self.object.str("sealed").and_then(SealedName::parse)
     }
 
@@ -267,7 +267,7 @@ impl CheckpointMessage {
     fn to_json(&self) -> Json {
         Json::Object(Object::from([
             ("messageId", Json::from(self.message_id.as_str())),
-            ("ts", millis(self.ts)),
+            ("ts", millis_json(self.ts)),
             ("preview", self.preview.as_str().into()),
         ]))
     }

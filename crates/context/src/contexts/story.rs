@@ -6,10 +6,12 @@ use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_record::Timestamp;
 
-use super::plain_text::{preview, within};
+use super::plain_text::{cut_to_chars, preview};
 use super::snapshot::{CheckpointMessage, ContextFacts, PREVIEW_CHARS_MAX};
-use super::title::{clean_title, title_of};
-use super::utterance::{Speaker, Utterance, answered, meta, said, said_at, turns};
+use super::title::{clean_title, title_of_utterances};
+use super::utterance::{
+    Speaker, Utterance, metadata_field, spoken_messages, text_for_user, timestamp_of, utterances,
+};
 use crate::compact::previous_summary;
 
 /// The content of a snapshot before it is cut to size.
@@ -17,7 +19,7 @@ pub(super) struct Story {
     pub(super) title: String,
     pub(super) summary: String,
     pub(super) is_compacted: bool,
-    pub(super) turns: Vec<Utterance>,
+    pub(super) utterances: Vec<Utterance>,
     pub(super) checkpoint: Option<CheckpointMessage>,
     pub(super) updated_at: Timestamp,
     pub(super) last_request_id: Option<String>,
@@ -25,34 +27,40 @@ pub(super) struct Story {
 }
 
 impl Story {
-    pub(super) fn of<M: Borrow<UiMessage>>(messages: &[M], known: ContextFacts<'_>) -> Self {
+    pub(super) fn from_messages<M: Borrow<UiMessage>>(
+        messages: &[M],
+        facts: ContextFacts<'_>,
+    ) -> Self {
         let all: Vec<&UiMessage> = messages.iter().map(Borrow::borrow).collect();
-        let turns = turns(messages, known.created_at);
-        let said = said(messages);
+        let utterances = utterances(messages, facts.created_at);
+        let messages_said = spoken_messages(messages);
         let compacted = previous_summary(&all).map(|(_, prose)| prose);
-        let title = known.title.and_then(clean_title);
-        let last_request =
-            said.iter().rev().find_map(|message| meta(message, "requestId")?.as_str());
+        let title = facts.title.and_then(clean_title);
+        let last_request = messages_said
+            .iter()
+            .rev()
+            .find_map(|message| metadata_field(message, "requestId")?.as_str());
         Self {
-            title: title.unwrap_or_else(|| title_of(&turns, known.created_at)),
+            title: title.unwrap_or_else(|| title_of_utterances(&utterances, facts.created_at)),
             is_compacted: compacted.is_some(),
-            summary: compacted.unwrap_or_else(|| in_short(&turns)),
-            checkpoint: checkpoint(&said, known.created_at),
-            updated_at: said
+            summary: compacted.unwrap_or_else(|| short_summary(&utterances)),
+            checkpoint: find_checkpoint(&messages_said, facts.created_at),
+            updated_at: messages_said
                 .iter()
-                .filter_map(|message| said_at(message))
-                .fold(known.created_at, std::cmp::max),
+                .filter_map(|message| timestamp_of(message))
+                .fold(facts.created_at, std::cmp::max),
             last_request_id: last_request.map(str::to_owned),
-            message_count: said.len() as u64 + all.iter().map(|it| summed_up(it)).sum::<u64>(),
-            turns,
+            message_count: messages_said.len() as u64
+                + all.iter().map(|message| covered_messages(message)).sum::<u64>(),
+            utterances,
         }
     }
 
     pub(super) fn meta(&self, left_out: usize) -> Object {
-        let asked = self.turns.iter().rev().find(|turn| turn.speaker == Speaker::User);
-        let asked = asked.map(|turn| preview(&turn.text, PREVIEW_CHARS_MAX));
+        let last_question = self.utterances.iter().rev().find(|turn| turn.speaker == Speaker::User);
+        let last_question = last_question.map(|turn| preview(&turn.text, PREVIEW_CHARS_MAX));
         let mut meta = Object::new();
-        meta.set_or_remove("lastUserTextPreview", asked.map(Json::from));
+        meta.set_or_remove("lastUserTextPreview", last_question.map(Json::from));
         meta.set_or_remove("lastRequestId", self.last_request_id.as_deref().map(Json::from));
         meta.set("messageCount", self.message_count);
         meta.set_or_remove("turnsLeftOut", (left_out > 0).then(|| Json::from(left_out as u64)));
@@ -62,13 +70,13 @@ impl Story {
 
     /// Returns the title, the summary, and the newest messages.
     pub(super) fn search_text(&self, chars_max: usize) -> String {
-        let mut text = within(&format!("{}\n{}", self.title, self.summary), chars_max);
+        let mut text = cut_to_chars(&format!("{}\n{}", self.title, self.summary), chars_max);
         let mut room = chars_max - text.chars().count();
         let mut newest = Vec::new();
-        for turn in self.turns.iter().rev() {
+        for turn in self.utterances.iter().rev() {
             // One character is for the line break.
             let Some(left) = room.checked_sub(1).filter(|left| *left > 0) else { break };
-            let kept = within(&turn.text, left);
+            let kept = cut_to_chars(&turn.text, left);
             room = left - kept.chars().count();
             newest.push(kept);
         }
@@ -81,28 +89,33 @@ impl Story {
 }
 
 /// Returns the number of messages that a summary covers.
-fn summed_up(message: &UiMessage) -> u64 {
-    let range = meta(message, "sourceRange").filter(|_| message.role() == Role::Assistant);
+fn covered_messages(message: &UiMessage) -> u64 {
+    let range =
+        metadata_field(message, "sourceRange").filter(|_| message.role() == Role::Assistant);
     range.and_then(|range| range.get("count")?.as_u64()).unwrap_or_default()
 }
 
 /// Returns the last answer that told the person something, or else the last answer.
-fn checkpoint(said: &[&UiMessage], began: Timestamp) -> Option<CheckpointMessage> {
-    let answers = || said.iter().rev().filter(|message| message.role() == Role::Assistant);
-    let message = answers().find(|it| !answered(it).is_empty()).or_else(|| answers().next())?;
+fn find_checkpoint(
+    messages_said: &[&UiMessage],
+    created_at: Timestamp,
+) -> Option<CheckpointMessage> {
+    let answers = || messages_said.iter().rev().filter(|message| message.role() == Role::Assistant);
+    let message =
+        answers().find(|answer| !text_for_user(answer).is_empty()).or_else(|| answers().next())?;
     Some(CheckpointMessage {
         message_id: message.id().unwrap_or_default().to_owned(),
-        ts: said_at(message).unwrap_or(began),
-        preview: preview(&answered(message), PREVIEW_CHARS_MAX),
+        ts: timestamp_of(message).unwrap_or(created_at),
+        preview: preview(&text_for_user(message), PREVIEW_CHARS_MAX),
     })
 }
 
 /// Makes a summary without a model: the first and the last question, and the last answer.
-fn in_short(turns: &[Utterance]) -> String {
+fn short_summary(utterances: &[Utterance]) -> String {
     let line = |label: &str, turn: &Utterance| {
         format!("{label}: {}", preview(&turn.text, PREVIEW_CHARS_MAX))
     };
-    let of = |speaker: Speaker| turns.iter().filter(move |turn| turn.speaker == speaker);
+    let of = |speaker: Speaker| utterances.iter().filter(move |turn| turn.speaker == speaker);
     let first = of(Speaker::User).next();
     let last = of(Speaker::User).next_back().filter(|_| of(Speaker::User).count() > 1);
     let answer = of(Speaker::Assistant).next_back();

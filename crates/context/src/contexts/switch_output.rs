@@ -29,7 +29,7 @@ pub fn switch_output(
 }
 
 /// Returns the line that a person sees on every switch: the context that was left, and how to return.
-pub fn switch_line(left: (&ContextId, &str), active_title: &str) -> String {
+pub fn switch_text_for_user(left: (&ContextId, &str), active_title: &str) -> String {
     let (context, title) = left;
     format!("Now in “{active_title}”. Left “{title}”; to return: /context load {context}")
 }
@@ -43,7 +43,7 @@ mod tests {
         let left: ContextId = "c_20260205_a".parse().unwrap();
         let active: ContextId = "c_20260205_b".parse().unwrap();
         assert_eq!(
-            switch_line((&left, "The plan"), "Dinner"),
+            switch_text_for_user((&left, "The plan"), "Dinner"),
             "Now in “Dinner”. Left “The plan”; to return: /context load c_20260205_a"
         );
         let output = switch_output((&left, "The plan"), (&active, "Dinner"), 0);

@@ -66,19 +66,23 @@ pub enum SwitchRefusal {
     OneAtATime,
 }
 
-/// Checks whether a run that has made so many switches may make another. `anything_said` concerns the context
+/// Checks whether a run that has made so many switches may make another. `has_other_messages` concerns the context
 /// that it would leave.
 ///
 /// # Errors
 /// Fails if the run may not switch.
-pub fn may_switch(switch: Switch, made: usize, anything_said: bool) -> Result<(), SwitchRefusal> {
+pub fn check_switch(
+    switch: Switch,
+    switches: usize,
+    has_other_messages: bool,
+) -> Result<(), SwitchRefusal> {
     let leaves_nothing = match switch {
-        Switch::New | Switch::Clear => !anything_said,
+        Switch::New | Switch::Clear => !has_other_messages,
         Switch::Load | Switch::Fork => false,
     };
     if leaves_nothing {
         Err(SwitchRefusal::NothingSaid)
-    } else if made >= SWITCHES_A_RUN_MAX {
+    } else if switches >= SWITCHES_A_RUN_MAX {
         Err(SwitchRefusal::TooOften)
     } else {
         Ok(())
@@ -86,7 +90,7 @@ pub fn may_switch(switch: Switch, made: usize, anything_said: bool) -> Result<()
 }
 
 /// Whether a context has other messages than the current request. Answers that only switched do not count.
-pub fn anything_said<M: Borrow<UiMessage>>(messages: &[M], current: &[&str]) -> bool {
+pub fn has_other_messages<M: Borrow<UiMessage>>(messages: &[M], current: &[&str]) -> bool {
     messages.iter().map(Borrow::borrow).any(|message| match message.role() {
         Role::User => !message.id().is_some_and(|id| current.contains(&id)),
         Role::Assistant => message.parts().iter().any(|part| match part {
@@ -162,22 +166,22 @@ mod tests {
         let current = said("u1", Role::User, vec![UiPart::text("hello")]);
         let only_switched = said("a1", Role::Assistant, vec![switched.clone()]);
         let clean = [current.clone(), only_switched.clone()];
-        assert!(!anything_said(&clean, &["u1"]));
-        assert_eq!(may_switch(Switch::New, 1, false), Err(SwitchRefusal::NothingSaid));
-        assert_eq!(may_switch(Switch::Load, 1, false), Ok(()), "there is something to go to");
+        assert!(!has_other_messages(&clean, &["u1"]));
+        assert_eq!(check_switch(Switch::New, 1, false), Err(SwitchRefusal::NothingSaid));
+        assert_eq!(check_switch(Switch::Load, 1, false), Ok(()), "there is something to go to");
 
         let answered = said("a1", Role::Assistant, vec![switched, UiPart::text("Hello.")]);
         for used in [[current.clone(), answered], [said("u0", Role::User, vec![]), current]] {
-            assert!(anything_said(&used, &["u1"]), "{used:?}");
+            assert!(has_other_messages(&used, &["u1"]), "{used:?}");
         }
-        assert_eq!(may_switch(Switch::New, 1, true), Ok(()));
+        assert_eq!(check_switch(Switch::New, 1, true), Ok(()));
     }
 
     #[test]
     fn a_run_that_always_switches_comes_to_an_end() {
         for switch in [Switch::New, Switch::Load, Switch::Clear, Switch::Fork] {
-            let made = (0..).find(|made| may_switch(switch, *made, true).is_err());
-            assert_eq!(made, Some(SWITCHES_A_RUN_MAX), "{switch:?}");
+            let switches = (0..).find(|switches| check_switch(switch, *switches, true).is_err());
+            assert_eq!(switches, Some(SWITCHES_A_RUN_MAX), "{switch:?}");
         }
     }
 

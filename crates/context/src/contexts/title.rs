@@ -6,7 +6,7 @@ use ship_message::UiMessage;
 use ship_record::Timestamp;
 
 use super::plain_text::{is_cjk, without_marks};
-use super::utterance::{Speaker, Utterance, said, utterances};
+use super::utterance::{Speaker, Utterance, iter_utterances, spoken_messages};
 
 /// The maximal width of a title; a Chinese character takes two columns.
 const COLUMNS_MAX: usize = 60;
@@ -41,41 +41,47 @@ const GREETINGS: [&str; 24] = [
 
 /// Cleans a title that was given; `None` if it is empty.
 pub fn clean_title(given: &str) -> Option<String> {
-    lines(given).next().map(|line| narrowed(&line)).filter(|title| !title.is_empty())
+    plain_lines(given).next().map(|line| cut_to_width(&line)).filter(|title| !title.is_empty())
 }
 
 /// Makes a title from messages: the person's first question, or else the first message, or else the day.
-pub fn title_of(turns: &[Utterance], began: Timestamp) -> String {
-    title(turns.iter(), began)
+pub fn title_of_utterances(utterances: &[Utterance], created_at: Timestamp) -> String {
+    make_title(utterances.iter(), created_at)
 }
 
 /// Makes a title from messages; `None` if nobody said anything. Only as many are read as it takes.
-pub fn made_title<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Option<String> {
-    let said = said(messages);
-    let turns = utterances(&said, began);
-    turns.clone().next().map(|_| title(turns, began))
+pub fn title_of_messages<M: Borrow<UiMessage>>(
+    messages: &[M],
+    created_at: Timestamp,
+) -> Option<String> {
+    let spoken = spoken_messages(messages);
+    let utterances = iter_utterances(&spoken, created_at);
+    utterances.clone().next().map(|_| make_title(utterances, created_at))
 }
 
-fn title<T: Borrow<Utterance>>(turns: impl Iterator<Item = T> + Clone, began: Timestamp) -> String {
-    let asked = || turns.clone().filter(|turn| turn.borrow().speaker == Speaker::User);
-    let all = |turns: &mut dyn Iterator<Item = T>, only_meaningful: bool| {
-        turns
-            .flat_map(|turn| lines(&turn.borrow().text).collect::<Vec<_>>())
+fn make_title<T: Borrow<Utterance>>(
+    utterances: impl Iterator<Item = T> + Clone,
+    created_at: Timestamp,
+) -> String {
+    let questions = || utterances.clone().filter(|turn| turn.borrow().speaker == Speaker::User);
+    let all = |utterances: &mut dyn Iterator<Item = T>, only_meaningful: bool| {
+        utterances
+            .flat_map(|turn| plain_lines(&turn.borrow().text).collect::<Vec<_>>())
             .find(|line| !only_meaningful || is_meaningful(line))
-            .map(|line| narrowed(first_sentence(&line)))
+            .map(|line| cut_to_width(first_sentence(&line)))
             .filter(|title| !title.is_empty())
     };
-    all(&mut asked(), true)
-        .or_else(|| all(&mut asked(), false))
-        .or_else(|| all(&mut turns.clone(), false))
+    all(&mut questions(), true)
+        .or_else(|| all(&mut questions(), false))
+        .or_else(|| all(&mut utterances.clone(), false))
         .unwrap_or_else(|| {
-            let day: String = began.to_string().chars().take(10).collect();
+            let day: String = created_at.to_string().chars().take(10).collect();
             format!("Context of {day}")
         })
 }
 
 /// Returns the lines of a text with content, without Markdown. Code between fences does not count.
-fn lines(text: &str) -> impl Iterator<Item = String> {
+fn plain_lines(text: &str) -> impl Iterator<Item = String> {
     let mut in_code = false;
     text.lines().filter_map(move |line| {
         let is_fence = is_fence(line);
@@ -132,7 +138,7 @@ fn first_sentence(line: &str) -> &str {
 }
 
 /// Cuts a line to the width of a title, between words if it has them.
-fn narrowed(line: &str) -> String {
+fn cut_to_width(line: &str) -> String {
     let line = line.trim();
     if columns(line) <= COLUMNS_MAX {
         return line.to_owned();
@@ -177,7 +183,7 @@ mod tests {
     fn title(texts: &[&str]) -> String {
         let ts = Timestamp::from_millis(1_770_286_500_123);
         let turn = |text: &&str| Utterance { ts, speaker: Speaker::User, text: (*text).to_owned() };
-        title_of(&texts.iter().map(turn).collect::<Vec<_>>(), ts)
+        title_of_utterances(&texts.iter().map(turn).collect::<Vec<_>>(), ts)
     }
 
     #[test]

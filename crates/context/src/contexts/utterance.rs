@@ -11,7 +11,7 @@ use ship_record::Timestamp;
 
 use super::moved_messages::own_messages;
 use super::placed_references::is_reference;
-use super::plain_text::within;
+use super::plain_text::cut_to_chars;
 use crate::compact::is_summary;
 use crate::{OutputRules, SentTexts};
 
@@ -49,7 +49,7 @@ impl Utterance {
     pub(super) fn to_json(&self) -> Json {
         Json::Object(Object::from([
             ("v", Json::from(1u64)),
-            ("ts", millis(self.ts)),
+            ("ts", millis_json(self.ts)),
             ("role", self.speaker.name().into()),
             ("text", self.text.as_str().into()),
         ]))
@@ -62,58 +62,58 @@ impl Utterance {
             "assistant" => Speaker::Assistant,
             _ => return None,
         };
-        let ts = object.get("ts").and_then(moment)?;
+        let ts = object.get("ts").and_then(read_timestamp)?;
         Some(Self { ts, speaker, text: object.str("text")?.to_owned() })
     }
 }
 
 /// Writes a time in milliseconds, as JSON has it.
-pub(super) fn millis(ts: Timestamp) -> Json {
+pub(super) fn millis_json(ts: Timestamp) -> Json {
     Json::Number(ts.millis() as f64)
 }
 
-pub(super) fn moment(json: &Json) -> Option<Timestamp> {
+pub(super) fn read_timestamp(json: &Json) -> Option<Timestamp> {
     json.as_number().map(|millis| Timestamp::from_millis(millis as i64))
 }
 
 /// Returns a field of a message's metadata.
-pub(super) fn meta<'m>(message: &'m UiMessage, key: &str) -> Option<&'m Json> {
+pub(super) fn metadata_field<'m>(message: &'m UiMessage, key: &str) -> Option<&'m Json> {
     message.metadata()?.get(key)
 }
 
 /// Returns the time of a message, if it has one.
-pub(super) fn said_at(message: &UiMessage) -> Option<Timestamp> {
-    meta(message, "ts").and_then(moment)
+pub(super) fn timestamp_of(message: &UiMessage) -> Option<Timestamp> {
+    metadata_field(message, "ts").and_then(read_timestamp)
 }
 
 /// Whether a message was said by a person or the agent. Summaries and references were not.
-pub(super) fn is_said(message: &UiMessage) -> bool {
+pub(super) fn is_utterance(message: &UiMessage) -> bool {
     let speaks = matches!(message.role(), Role::User | Role::Assistant);
     speaks && !is_summary(message) && !is_reference(message)
 }
 
 /// Returns the messages that were said in a context and belong to it.
-pub(super) fn said<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
-    own_messages(messages).into_iter().filter(|message| is_said(message)).collect()
+pub(super) fn spoken_messages<M: Borrow<UiMessage>>(messages: &[M]) -> Vec<&UiMessage> {
+    own_messages(messages).into_iter().filter(|message| is_utterance(message)).collect()
 }
 
 /// Returns the utterances of a context, the oldest first. A message without a time gets that of the message before
 /// it, and the first that of the context's beginning.
-pub fn turns<M: Borrow<UiMessage>>(messages: &[M], began: Timestamp) -> Vec<Utterance> {
-    utterances(&said(messages), began).collect()
+pub fn utterances<M: Borrow<UiMessage>>(messages: &[M], created_at: Timestamp) -> Vec<Utterance> {
+    iter_utterances(&spoken_messages(messages), created_at).collect()
 }
 
-/// Makes the turns of messages one by one, as they are asked for.
-pub(super) fn utterances<'m>(
-    said: &'m [&UiMessage],
-    began: Timestamp,
+/// Makes the utterances of messages one by one, as they are asked for.
+pub(super) fn iter_utterances<'m>(
+    spoken: &'m [&UiMessage],
+    created_at: Timestamp,
 ) -> impl Iterator<Item = Utterance> + Clone + 'm {
-    let mut last = began;
-    said.iter().filter_map(move |message| {
-        last = said_at(message).unwrap_or(last);
+    let mut last = created_at;
+    spoken.iter().filter_map(move |message| {
+        last = timestamp_of(message).unwrap_or(last);
         let (speaker, text) = match message.role() {
-            Role::User => (Speaker::User, asked(message)),
-            Role::Assistant => (Speaker::Assistant, answered(message)),
+            Role::User => (Speaker::User, text_of_person(message)),
+            Role::Assistant => (Speaker::Assistant, text_for_user(message)),
             Role::System | Role::Unknown => return None,
         };
         (!text.trim().is_empty()).then_some(Utterance { ts: last, speaker, text })
@@ -121,7 +121,7 @@ pub(super) fn utterances<'m>(
 }
 
 /// Returns a person's message: the text, and the names of the files.
-fn asked(message: &UiMessage) -> String {
+fn text_of_person(message: &UiMessage) -> String {
     let mut lines = vec![message.text()];
     for part in message.parts() {
         if let UiPart::File(file) = part {
@@ -134,15 +134,15 @@ fn asked(message: &UiMessage) -> String {
 
 /// Returns what the person received of an answer: what was sent, or else the text. A channel that shows the text as
 /// it is written has shown both.
-pub(super) fn answered(message: &UiMessage) -> String {
+pub(super) fn text_for_user(message: &UiMessage) -> String {
     // A repeated text was not delivered again.
     let mut sent = SentTexts::new(true);
     let delivered = message.parts().iter().filter_map(|part| {
         let UiPart::Tool(tool) = part else { return None };
-        sent.by(tool).filter(|sent| !sent.text.trim().is_empty())
+        sent.text_of_call(tool).filter(|sent| !sent.text.trim().is_empty())
     });
     let mut got: Vec<String> = delivered.map(|sent| sent.with_files()).collect();
-    let channel = meta(message, "channel").and_then(Json::as_str);
+    let channel = metadata_field(message, "channel").and_then(Json::as_str);
     let streamed = channel.is_some() && OutputRules::of_channel(channel) == OutputRules::Streamed;
     let text = message.text();
     if (got.is_empty() || streamed) && !got.contains(&text) && !text.trim().is_empty() {
@@ -155,32 +155,35 @@ pub(super) fn answered(message: &UiMessage) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtteranceLimits {
     /// The number of utterances.
-    pub turns_max: usize,
+    pub utterances_max: usize,
     /// The number of characters in all of them.
     pub chars_max: usize,
 }
 
 /// Keeps the newest utterances within the limits, and returns the number of the others. The newest one is always
 /// kept, cut in the middle if necessary.
-pub fn newest(mut turns: Vec<Utterance>, bounds: UtteranceLimits) -> (Vec<Utterance>, usize) {
+pub fn newest_within(
+    mut utterances: Vec<Utterance>,
+    bounds: UtteranceLimits,
+) -> (Vec<Utterance>, usize) {
     let mut chars = 0;
     let mut kept = 0;
-    for turn in turns.iter().rev().take(bounds.turns_max) {
+    for turn in utterances.iter().rev().take(bounds.utterances_max) {
         chars += turn.text.chars().count();
         if chars > bounds.chars_max {
             break;
         }
         kept += 1;
     }
-    let all = turns.len();
+    let all = utterances.len();
     if kept == 0
-        && bounds.turns_max > 0
-        && let Some(last) = turns.last_mut()
+        && bounds.utterances_max > 0
+        && let Some(last) = utterances.last_mut()
     {
-        last.text = within(&last.text, bounds.chars_max);
+        last.text = cut_to_chars(&last.text, bounds.chars_max);
         kept = 1;
     }
-    (turns.split_off(all - kept), all - kept)
+    (utterances.split_off(all - kept), all - kept)
 }
 
 #[cfg(test)]
@@ -195,8 +198,11 @@ mod tests {
     }
 
     fn all(messages: &[UiMessage]) -> Vec<(i64, &'static str, String)> {
-        let turns = turns(messages, Timestamp::from_millis(5));
-        turns.into_iter().map(|turn| (turn.ts.millis(), turn.speaker.name(), turn.text)).collect()
+        let utterances = utterances(messages, Timestamp::from_millis(5));
+        utterances
+            .into_iter()
+            .map(|turn| (turn.ts.millis(), turn.speaker.name(), turn.text))
+            .collect()
     }
 
     fn send(text: &str) -> UiPart {
@@ -210,11 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_what_people_said_and_got_and_hold_no_tool_output() {
+    fn utterances_are_what_people_said_and_got_and_hold_no_tool_output() {
         let mut look = ToolPart::new("look", "c1", Json::Null);
         look.set_output(Json::from("RAW"));
         let answer = vec![UiPart::Tool(look), UiPart::text("A ship.")];
-        let turns = all(&[
+        let utterances = all(&[
             message(
                 r#"{"id":"s","role":"assistant","parts":[{"type":"text","text":"Facts"}],"metadata":{"kind":"summary"}}"#,
             ),
@@ -228,7 +234,7 @@ mod tests {
             message(r#"{"id":"x","role":"system","parts":[{"type":"text","text":"odd"}]}"#),
         ]);
         assert_eq!(
-            turns,
+            utterances,
             [
                 (7, "user", "What is there?\n[file sea.png]".to_owned()),
                 (7, "assistant", "A ship.".to_owned())
@@ -244,7 +250,7 @@ mod tests {
             vec![send("Sent."), UiPart::Tool(refused), send("Sent."), UiPart::text("Written.")];
         let mut answer = UiMessage::new("a", Role::Assistant, parts);
         assert_eq!(
-            answered(&answer),
+            text_for_user(&answer),
             "Sent.\n[file map.png]",
             "nobody knows whether the text was shown"
         );
@@ -252,18 +258,18 @@ mod tests {
             [("telegram", "Sent.\n[file map.png]"), ("terminal", "Sent.\n[file map.png]\nWritten.")]
         {
             answer.set_metadata(Json::Object(Object::from([("channel", channel)])));
-            assert_eq!(answered(&answer), got, "{channel}");
+            assert_eq!(text_for_user(&answer), got, "{channel}");
         }
     }
 
     #[test]
     fn a_message_that_a_switch_took_along_belongs_to_where_it_was_taken() {
-        let turns = all(&[
+        let utterances = all(&[
             message(r#"{"id":"u1","role":"user","parts":[{"type":"text","text":"old"}]}"#),
             message(r#"{"id":"u2","role":"user","parts":[{"type":"text","text":"new"}]}"#),
             message(r#"{"id":"a","role":"assistant","parts":[],"metadata":{"moved":["u2"]}}"#),
         ]);
-        assert_eq!(turns, [(5, "user", "old".to_owned())]);
+        assert_eq!(utterances, [(5, "user", "old".to_owned())]);
     }
 
     fn of_texts(texts: &[String]) -> Vec<Utterance> {
@@ -274,26 +280,27 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_too_long_alone_is_cut_and_not_lost() {
-        let turns = of_texts(&["old".to_owned(), "x".repeat(100)]);
-        let (kept, left_out) = newest(turns, UtteranceLimits { turns_max: 9, chars_max: 30 });
+        let utterances = of_texts(&["old".to_owned(), "x".repeat(100)]);
+        let (kept, left_out) =
+            newest_within(utterances, UtteranceLimits { utterances_max: 9, chars_max: 30 });
         assert_eq!((kept.len(), left_out, kept[0].text.chars().count()), (1, 1, 30));
     }
 
     proptest! {
         #[test]
-        fn the_newest_turns_are_kept_within_the_bounds(
+        fn the_newest_utterances_are_kept_within_the_bounds(
             texts in prop::collection::vec("[a好]{1,20}", 0..12),
-            turns_max in 1usize..10,
+            utterances_max in 1usize..10,
             chars_max in 1usize..80,
         ) {
-            let turns = of_texts(&texts);
-            let (kept, left_out) = newest(turns.clone(), UtteranceLimits { turns_max, chars_max });
+            let utterances = of_texts(&texts);
+            let (kept, left_out) = newest_within(utterances.clone(), UtteranceLimits { utterances_max, chars_max });
             let chars: usize = kept.iter().map(|turn| turn.text.chars().count()).sum();
-            prop_assert!(kept.len() <= turns_max && chars <= chars_max);
-            prop_assert_eq!(kept.len() + left_out, turns.len());
-            prop_assert!(turns.is_empty() || !kept.is_empty());
+            prop_assert!(kept.len() <= utterances_max && chars <= chars_max);
+            prop_assert_eq!(kept.len() + left_out, utterances.len());
+            prop_assert!(utterances.is_empty() || !kept.is_empty());
             if kept.len() > 1 {
-                prop_assert_eq!(&kept[..], &turns[left_out..]);
+                prop_assert_eq!(&kept[..], &utterances[left_out..]);
             }
         }
     }

@@ -25,7 +25,7 @@ pub struct SettledWork {
     /// The number of answered calls of `chat_send`.
     pub sends: u64,
     /// The text that the run has said.
-    pub said: String,
+    pub text: String,
     /// The number of switches to another context.
     pub switches: u64,
     /// The time that the run has worked, in milliseconds.
@@ -42,7 +42,7 @@ impl SettledWork {
                 ("switches", self.switches.into()),
                 ("workedMs", self.worked_ms.into()),
             ]);
-            object.set("said", self.said.as_str());
+            object.set("said", self.text.as_str());
             object.into()
         })
     }
@@ -54,20 +54,20 @@ impl SettledWork {
             steps: number("steps"),
             sends: number("sends"),
             switches: number("switches"),
-            said: json.get("said").and_then(Json::as_str).unwrap_or_default().to_owned(),
+            text: json.get("said").and_then(Json::as_str).unwrap_or_default().to_owned(),
             worked_ms: number("workedMs"),
         }
     }
 
-    fn and(&self, parts: &[UiPart], worked_ms: u64) -> Self {
+    fn plus(&self, parts: &[UiPart], worked_ms: u64) -> Self {
         let is_step = |part: &&UiPart| matches!(part, UiPart::StepStart(_));
         let is_sent = |part: &&UiPart| matches!(part, UiPart::Tool(tool) if tool.name() == Some("chat_send") && tool.output().is_some());
-        let said = UiMessage::new("", ship_message::Role::Assistant, parts.to_vec()).text();
+        let text = UiMessage::new("", ship_message::Role::Assistant, parts.to_vec()).text();
         Self {
             messages: self.messages + 1,
             steps: self.steps + parts.iter().filter(is_step).count() as u64,
             sends: self.sends + parts.iter().filter(is_sent).count() as u64,
-            said: joined(&self.said, &said),
+            text: join_texts(&self.text, &text),
             switches: self.switches,
             worked_ms,
         }
@@ -75,7 +75,7 @@ impl SettledWork {
 }
 
 /// Joins the earlier text and the present one.
-pub fn joined(before: &str, now: &str) -> String {
+pub fn join_texts(before: &str, now: &str) -> String {
     match (before.is_empty(), now.is_empty()) {
         (true, _) => now.to_owned(),
         (_, true) => before.to_owned(),
@@ -92,14 +92,14 @@ impl Journal {
         let call = self.message.parts().iter().rev().find(is_call).cloned();
         let mut next = self.after_settling(self.message.parts().len());
         next.finish_reason = None;
-        next.begun.clear();
+        next.begun_calls.clear();
         next.start.earlier.switches += u64::from(call_id.is_some());
-        next.start.switched = call_id.map(str::to_owned);
+        next.start.switching_call = call_id.map(str::to_owned);
         if let Some(call) = call {
             next.start.parts =
                 vec![UiPart::StepStart(StepStartPart::new()).into_json(), call.into_json()];
         }
-        Self::of(next.start)
+        Self::begin(next.start)
     }
 
     /// Returns the journal with which the run continues after its first `count` parts are settled.
@@ -107,18 +107,18 @@ impl Journal {
         let parts = self.message.parts();
         let count = count.min(parts.len());
         let start = RunStart {
-            message_id: next_id(&self.start),
-            earlier: self.start.earlier.and(&parts[..count], self.worked_ms),
+            message_id: next_message_id(&self.start),
+            earlier: self.start.earlier.plus(&parts[..count], self.worked_ms),
             parts: parts[count..].iter().cloned().map(UiPart::into_json).collect(),
             ..self.start.clone()
         };
-        let begun = self.begun.iter().filter_map(|at| at.checked_sub(count)).collect();
-        Self { begun, finish_reason: self.finish_reason, ..Self::of(start) }
+        let begun = self.begun_calls.iter().filter_map(|at| at.checked_sub(count)).collect();
+        Self { begun_calls: begun, finish_reason: self.finish_reason, ..Self::begin(start) }
     }
 }
 
 /// Returns the id of the next message of a run. It follows from the one before, so that a crash does not change it.
-fn next_id(start: &RunStart) -> String {
+fn next_message_id(start: &RunStart) -> String {
     let known = format!("-{}", start.earlier.messages + 1);
     let first = match start.earlier.messages {
         0 => start.message_id.as_str(),
@@ -134,7 +134,7 @@ pub fn is_later_message(id: &str) -> bool {
 }
 
 /// Returns the journal of a run that has switched to the context of the view, if that journal was not begun yet.
-pub(crate) fn after_switch(view: Option<&View>, journal: &Journal) -> Option<Journal> {
+pub(crate) fn journal_after_switch(view: Option<&View>, journal: &Journal) -> Option<Journal> {
     let settled = view?.head.carry.get(SETTLED)?;
     let is_it = settled.get("messageId").and_then(Json::as_str) == Some(&journal.start.message_id);
     is_it.then(|| journal.after_switching(settled.get("callId").and_then(Json::as_str)))
@@ -163,7 +163,7 @@ mod tests {
 
     fn journal() -> Journal {
         let start = RunStart { message_id: "a".to_owned(), ..RunStart::default() };
-        let mut journal = Journal::of(start);
+        let mut journal = Journal::begin(start);
         let step = || UiPart::from_json(Json::parse(r#"{"type":"step-start"}"#).unwrap());
         let mut sent = ToolPart::new("chat_send", "c1", Json::Object(Object::new()));
         sent.set_output(Json::from(true));
@@ -177,7 +177,7 @@ mod tests {
             UiPart::Tool(open),
         ];
         journal.message.parts_mut().extend(parts);
-        journal.begun = BTreeSet::from([2, 5]);
+        journal.begun_calls = BTreeSet::from([2, 5]);
         journal.worked_ms = 40;
         journal
     }
@@ -188,12 +188,16 @@ mod tests {
         let next = journal.after_settling(3);
         assert_eq!(next.message.id(), Some("a-2"));
         assert_eq!(next.message.parts(), &journal.message.parts()[3..]);
-        assert_eq!(next.begun, BTreeSet::from([2]), "the places are those in the new message");
+        assert_eq!(
+            next.begun_calls,
+            BTreeSet::from([2]),
+            "the places are those in the new message"
+        );
         let earlier = SettledWork {
             messages: 1,
             steps: 1,
             sends: 1,
-            said: "first".to_owned(),
+            text: "first".to_owned(),
             switches: 0,
             worked_ms: 40,
         };
@@ -211,7 +215,7 @@ mod tests {
             next.message.parts().iter().map(|part| part.clone().into_json().to_string()).collect();
         assert_eq!(kinds.len(), 2);
         assert!(kinds[0].contains("step-start") && kinds[1].contains("c2"), "{kinds:?}");
-        assert_eq!(next.start.switched.as_deref(), Some("c2"));
+        assert_eq!(next.start.switching_call.as_deref(), Some("c2"));
         assert_eq!((next.start.earlier.switches, next.start.earlier.steps), (1, 2));
         let read = Journal::read(&[next.start.to_object()]).unwrap();
         assert_eq!(read, next);
@@ -223,7 +227,7 @@ mod tests {
         let last = journal().after_settling(3).after_settling(3);
         assert_eq!(last.message.id(), Some("a-3"));
         assert!(last.message.parts().is_empty());
-        assert_eq!(last.start.earlier.said, "first\nsecond");
+        assert_eq!(last.start.earlier.text, "first\nsecond");
         assert_eq!((last.start.earlier.steps, last.start.earlier.messages), (2, 2));
     }
 

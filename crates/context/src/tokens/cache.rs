@@ -35,7 +35,7 @@ pub struct TokenCache {
     young: HashMap<TokenCacheKey, u64>,
     old: HashMap<TokenCacheKey, u64>,
     generation_max: usize,
-    counted: u64,
+    count_misses: u64,
 }
 
 /// The counter and a hash of the content. Two messages with one hash would share a count; at 64 bits that is very
@@ -47,7 +47,7 @@ impl TokenCache {
     /// few dozen bytes each.
     pub fn new(window_max: usize) -> Self {
         let generation_max = window_max.max(1);
-        Self { young: HashMap::new(), old: HashMap::new(), generation_max, counted: 0 }
+        Self { young: HashMap::new(), old: HashMap::new(), generation_max, count_misses: 0 }
     }
 
     /// Returns the result of [`Tokenizer::message_tokens`], counted only if it is not remembered.
@@ -57,7 +57,7 @@ impl TokenCache {
             return *tokens;
         }
         let tokens = self.old.remove(&key).unwrap_or_else(|| {
-            self.counted += 1;
+            self.count_misses += 1;
             tokenizer.message_tokens(message)
         });
         if self.young.len() >= self.generation_max {
@@ -73,8 +73,8 @@ impl TokenCache {
     }
 
     /// Returns the number of messages that had to be counted so far.
-    pub fn counted(&self) -> u64 {
-        self.counted
+    pub fn count_misses(&self) -> u64 {
+        self.count_misses
     }
 
     /// Returns the number of messages that are remembered.
@@ -156,10 +156,10 @@ mod tests {
         let mut cache = TokenCache::new(4_096);
         let mut window: Vec<UiMessage> = (0..400).map(message).collect();
         let before = cache.window_tokens(&tokenizer, &window);
-        assert_eq!(cache.counted(), 400);
+        assert_eq!(cache.count_misses(), 400);
         window.push(message(400));
         let after = cache.window_tokens(&tokenizer, &window);
-        assert_eq!(cache.counted(), 401);
+        assert_eq!(cache.count_misses(), 401);
         assert_eq!(after, before + tokenizer.message_tokens(&window[400]));
     }
 
@@ -171,7 +171,7 @@ mod tests {
         for _ in 0..5 {
             cache.window_tokens(&tokenizer, &window);
         }
-        assert_eq!(cache.counted(), 500);
+        assert_eq!(cache.count_misses(), 500);
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
         message.parts_mut().push(UiPart::text("And this came after."));
         let tokens = cache.message_tokens(&tokenizer, &message);
         assert_eq!(tokens, tokenizer.message_tokens(&message));
-        assert_eq!(cache.counted(), 2);
+        assert_eq!(cache.count_misses(), 2);
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
             let tokens = cache.message_tokens(&tokenizer, &chinese);
             assert_eq!(tokens, tokenizer.message_tokens(&chinese), "{model}");
         }
-        assert_eq!(cache.counted(), 3);
+        assert_eq!(cache.count_misses(), 3);
     }
 
     #[test]
@@ -207,9 +207,9 @@ mod tests {
             cache.message_tokens(&tokenizer, &message(number));
             assert!(cache.len() <= 20);
         }
-        assert_eq!(cache.counted(), 1_000, "the first was counted once");
+        assert_eq!(cache.count_misses(), 1_000, "the first was counted once");
         cache.message_tokens(&tokenizer, &message(1));
-        assert_eq!(cache.counted(), 1_001, "the second was forgotten");
+        assert_eq!(cache.count_misses(), 1_001, "the second was forgotten");
     }
 
     #[test]

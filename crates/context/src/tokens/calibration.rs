@@ -79,7 +79,7 @@ impl Calibration {
             return;
         }
         let anchor = Anchor { counted, reported };
-        let mut learnt = self.take(model).unwrap_or_else(|| ModelRate::new(model, anchor));
+        let mut learnt = self.take_rate(model).unwrap_or_else(|| ModelRate::new(model, anchor));
         learnt.anchor = anchor;
         if counted >= FACTOR_FROM_TOKENS {
             learnt.add(reported as f64 / counted as f64);
@@ -107,7 +107,7 @@ impl Calibration {
 
     /// Returns the tokens of a piece of a request, such as one message. Pieces are proportional, so that they add
     /// up: the provider's additions to the last request are not counted again for each of them.
-    pub fn share(&self, model: &str, counted: u64) -> u64 {
+    pub fn piece_tokens(&self, model: &str, counted: u64) -> u64 {
         (counted as f64 * self.rate(model)).round() as u64
     }
 
@@ -132,20 +132,20 @@ impl Calibration {
     }
 
     /// Whether there is a report for the model.
-    pub fn knows(&self, model: &str) -> bool {
+    pub fn has_report(&self, model: &str) -> bool {
         self.models.iter().any(|learnt| learnt.model == model)
     }
 
     /// Takes over the rates of `older` for models without a report here.
-    pub fn carry_over(&mut self, older: Self) {
-        let unknown = older.models.into_iter().filter(|learnt| !self.knows(&learnt.model));
+    pub fn merge_older(&mut self, older: Self) {
+        let unknown = older.models.into_iter().filter(|learnt| !self.has_report(&learnt.model));
         let mut models: Vec<ModelRate> = unknown.collect();
         models.append(&mut self.models);
         models.drain(..models.len().saturating_sub(MODELS_MAX));
         self.models = models;
     }
 
-    fn take(&mut self, model: &str) -> Option<ModelRate> {
+    fn take_rate(&mut self, model: &str) -> Option<ModelRate> {
         let at = self.models.iter().position(|learnt| learnt.model == model)?;
         Some(self.models.remove(at))
     }
@@ -233,7 +233,7 @@ mod tests {
                 let mut random = Random::new(seed);
                 let mut calibration = Calibration::default();
                 for (replies, counted) in counts.iter().copied().enumerate() {
-                    let estimate = calibration.share("some-model", counted);
+                    let estimate = calibration.piece_tokens("some-model", counted);
                     let is_near = is_within(estimate, counted as f64 * 1.4, 0.05);
                     assert!(replies < 3 || is_near, "{kind}, seed {seed}: {estimate} of {counted}");
                     let reported = report(&mut random, counted, 1.4);
@@ -257,7 +257,7 @@ mod tests {
         }
         for (model, factor) in models {
             for counted in [10_000, 31_000, 60_000] {
-                let estimate = calibration.share(model, counted);
+                let estimate = calibration.piece_tokens(model, counted);
                 assert!(is_within(estimate, counted as f64 * factor, 0.05), "{model}: {estimate}");
             }
         }
@@ -266,8 +266,8 @@ mod tests {
     #[test]
     fn a_model_that_has_not_answered_yet_has_its_familys_factor() {
         let calibration = Calibration::default();
-        assert_eq!(calibration.share("gpt-4o", 1_000), 1_000);
-        assert_eq!(calibration.share("claude-sonnet-4-5", 1_000), 1_350);
+        assert_eq!(calibration.piece_tokens("gpt-4o", 1_000), 1_000);
+        assert_eq!(calibration.piece_tokens("claude-sonnet-4-5", 1_000), 1_350);
     }
 
     #[test]
@@ -292,7 +292,7 @@ mod tests {
         for _ in 0..10 {
             calibration.learn("m", 1_000, 9_000);
         }
-        assert_eq!(calibration.share("m", 1_000), 4_000);
+        assert_eq!(calibration.piece_tokens("m", 1_000), 4_000);
         assert_eq!(calibration.expected("m", 11_000), 9_000 + 40_000);
     }
 
@@ -327,13 +327,21 @@ mod tests {
     #[test]
     fn pieces_add_up_to_the_whole_and_short_requests_do_not_multiply() {
         let mut calibration = Calibration::default();
-        assert_eq!(calibration.share("claude-sonnet-4-5", 1_000), 1_350);
+        assert_eq!(calibration.piece_tokens("claude-sonnet-4-5", 1_000), 1_350);
         calibration.learn("m", 20, 620);
-        assert_eq!(calibration.share("m", 10), 10, "too short a request tells nothing of a piece");
+        assert_eq!(
+            calibration.piece_tokens("m", 10),
+            10,
+            "too short a request tells nothing of a piece"
+        );
         calibration.learn("m", 10_000, 14_000);
-        assert_eq!((0..50).map(|_| calibration.share("m", 1_000)).sum::<u64>(), 70_000);
+        assert_eq!((0..50).map(|_| calibration.piece_tokens("m", 1_000)).sum::<u64>(), 70_000);
         calibration.learn("m", 100, 700);
-        assert_eq!(calibration.share("m", 1_000), 1_400, "what was known before still counts");
+        assert_eq!(
+            calibration.piece_tokens("m", 1_000),
+            1_400,
+            "what was known before still counts"
+        );
     }
 
     #[test]
@@ -342,14 +350,14 @@ mod tests {
         now.learn("a", 1_000, 1_400);
         older.learn("a", 1_000, 1_100);
         older.learn("b", 1_000, 1_800);
-        now.carry_over(older);
-        assert_eq!((now.share("a", 1_000), now.share("b", 1_000)), (1_400, 1_800));
+        now.merge_older(older);
+        assert_eq!((now.piece_tokens("a", 1_000), now.piece_tokens("b", 1_000)), (1_400, 1_800));
         let mut many = Calibration::default();
         for number in 0..MODELS_MAX {
             many.learn(&format!("model-{number}"), 1_000, 1_000);
         }
-        now.carry_over(many);
-        assert!(now.knows("a") && now.knows("b"), "the newest stay");
+        now.merge_older(many);
+        assert!(now.has_report("a") && now.has_report("b"), "the newest stay");
         assert_eq!(now.to_object().len(), MODELS_MAX);
     }
 
@@ -378,6 +386,6 @@ mod tests {
         let Ok(Json::Object(object)) = Json::parse(text) else { panic!("an object") };
         let calibration = Calibration::from_object(&object);
         assert_eq!(calibration.to_object().keys().collect::<Vec<_>>(), ["good"]);
-        assert_eq!(calibration.share("good", 100), 125);
+        assert_eq!(calibration.piece_tokens("good", 100), 125);
     }
 }

@@ -26,8 +26,8 @@ pub fn file_tokens_at_most(file: &FilePart) -> u64 {
     let data = DataUrl::parse(file.url());
     let media_type = media_type(file, data.as_ref());
     let content = match data {
-        Some(data) if is_text(&media_type) => size(&data).saturating_add(3),
-        Some(data) if media_type == "application/pdf" => size(&data) / PDF_BYTES_FOR_TOKEN,
+        Some(data) if is_text(&media_type) => bytes_at_most(&data).saturating_add(3),
+        Some(data) if media_type == "application/pdf" => bytes_at_most(&data) / PDF_BYTES_FOR_TOKEN,
         _ => 0,
     };
     let name = file.filename().map_or(0, |name| name.len() as u64);
@@ -51,7 +51,7 @@ pub(super) fn file_tokens(tokenizer: &Tokenizer, file: &FilePart) -> u64 {
             return pixels(&data).map(|size| image_tokens(tokenizer.family(), size));
         }
         if media_type == "application/pdf" {
-            return Some((size(&data) / PDF_BYTES_FOR_TOKEN).max(UNKNOWN_TOKENS));
+            return Some((bytes_at_most(&data) / PDF_BYTES_FOR_TOKEN).max(UNKNOWN_TOKENS));
         }
         if is_text(&media_type) {
             return text(&data).map(|text| tokenizer.count(&text));
@@ -77,7 +77,7 @@ type Pixels = (f64, f64);
 /// pixels, each of which is a token; that is close to Anthropic's rule.
 fn image_tokens(family: Family, pixels: Pixels) -> u64 {
     match family {
-        Family::OpenAi | Family::OpenAiOld => in_tiles(pixels),
+        Family::OpenAi | Family::OpenAiOld => tile_tokens(pixels),
         Family::Claude
         | Family::DeepSeek
         | Family::Qwen
@@ -87,12 +87,12 @@ fn image_tokens(family: Family, pixels: Pixels) -> u64 {
         | Family::Glm4
         | Family::Glm5
         | Family::MiniMax
-        | Family::Unknown => by_area(pixels),
+        | Family::Unknown => area_tokens(pixels),
     }
 }
 
 /// OpenAI's rule: fit into 2048 × 2048, the shorter side to 768, then 170 for each tile of 512 × 512, and 85.
-fn in_tiles((width, height): Pixels) -> u64 {
+fn tile_tokens((width, height): Pixels) -> u64 {
     let fit = (2048.0 / width.max(height)).min(1.0);
     let shorter = (768.0 / (width.min(height) * fit)).min(1.0);
     let tiles = |side: f64| (side * fit * shorter / 512.0).ceil().max(1.0);
@@ -100,13 +100,13 @@ fn in_tiles((width, height): Pixels) -> u64 {
 }
 
 /// Anthropic's rule: the longer side to 1568, then a token for every 750 pixels, at most 1,600.
-fn by_area((width, height): Pixels) -> u64 {
+fn area_tokens((width, height): Pixels) -> u64 {
     let fit = (1568.0 / width.max(height)).min(1.0);
     (width * fit * height * fit / 750.0).ceil().clamp(1.0, IMAGE_TOKENS_MAX as f64) as u64
 }
 
 /// Returns the most bytes that a file can have.
-fn size(data: &DataUrl<'_>) -> u64 {
+fn bytes_at_most(data: &DataUrl<'_>) -> u64 {
     let chars = data.payload.len() as u64;
     if data.is_base64 { chars / 4 * 3 } else { chars }
 }

@@ -22,16 +22,16 @@ impl Tokenizer {
     pub fn message_tokens(&self, message: &UiMessage) -> u64 {
         let parts = message.parts().iter();
         let tokens: u64 = match message.role() {
-            Role::Assistant => parts.map(|part| self.agents_part(part)).sum(),
+            Role::Assistant => parts.map(|part| self.assistant_part_tokens(part)).sum(),
             Role::User | Role::System | Role::Unknown => {
-                parts.map(|part| self.persons_part(part)).sum()
+                parts.map(|part| self.user_part_tokens(part)).sum()
             }
         };
         MESSAGE_TOKENS + tokens
     }
 
     /// Counts a part of a person's message, of which only words and files are sent.
-    fn persons_part(&self, part: &UiPart) -> u64 {
+    fn user_part_tokens(&self, part: &UiPart) -> u64 {
         match part {
             UiPart::Text(text) => PART_TOKENS + self.count(text.text()),
             UiPart::File(file) => PART_TOKENS + file_tokens(self, file),
@@ -45,10 +45,10 @@ impl Tokenizer {
         }
     }
 
-    fn agents_part(&self, part: &UiPart) -> u64 {
+    fn assistant_part_tokens(&self, part: &UiPart) -> u64 {
         match part {
-            UiPart::Reasoning(reasoning) => PART_TOKENS + self.reasoning(reasoning),
-            UiPart::Tool(tool) => self.call(tool),
+            UiPart::Reasoning(reasoning) => PART_TOKENS + self.reasoning_tokens(reasoning),
+            UiPart::Tool(tool) => self.call_tokens(tool),
             // Every step is sent as a message of its own.
             UiPart::StepStart(_) => MESSAGE_TOKENS,
             UiPart::Text(_)
@@ -56,12 +56,12 @@ impl Tokenizer {
             | UiPart::SourceUrl(_)
             | UiPart::SourceDocument(_)
             | UiPart::Data(_)
-            | UiPart::Unknown(_) => self.persons_part(part),
+            | UiPart::Unknown(_) => self.user_part_tokens(part),
         }
     }
 
     /// Counts reasoning. Hidden reasoning is sent back as data of about four bytes for a token.
-    fn reasoning(&self, part: &ReasoningPart) -> u64 {
+    fn reasoning_tokens(&self, part: &ReasoningPart) -> u64 {
         let hidden = part
             .provider_metadata()
             .and_then(|metadata| metadata.get("anthropic")?.get("redactedData")?.as_str())
@@ -69,17 +69,17 @@ impl Tokenizer {
         self.count(part.text()) + hidden
     }
 
-    fn call(&self, tool: &ToolPart) -> u64 {
+    fn call_tokens(&self, tool: &ToolPart) -> u64 {
         let denial = tool.field("approval").and_then(|approval| approval.get("reason"));
         let texts = [tool.name(), tool.error_text(), denial.and_then(Json::as_str)];
         let values = [tool.input(), tool.output()];
         let texts: u64 = texts.into_iter().flatten().map(|text| self.count(text)).sum();
-        let values: u64 = values.into_iter().flatten().map(|value| self.value(value)).sum();
+        let values: u64 = values.into_iter().flatten().map(|value| self.value_tokens(value)).sum();
         2 * CALL_TOKENS + texts + values
     }
 
     /// Counts a value: a text is sent as it is, any other value as JSON.
-    fn value(&self, value: &Json) -> u64 {
+    fn value_tokens(&self, value: &Json) -> u64 {
         match value.as_str() {
             Some(text) => self.count(text),
             None => self.count(&value.stringify()),

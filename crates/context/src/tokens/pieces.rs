@@ -43,7 +43,7 @@ pub(super) fn for_each_piece<'a>(text: &'a str, mut take: impl FnMut(TextPiece<'
     let mut word = 0;
     let mut before = ' ';
     for (at, c) in text.char_indices() {
-        let alone = is_rare(c) && !fast.has(c);
+        let alone = is_rare(c) && !fast.contains(c);
         if ends_between(before, c) {
             word = at;
         }
@@ -130,7 +130,7 @@ impl FastBlocks {
         Self::Only(used.into_iter().map(|(_, block)| block).collect())
     }
 
-    fn has(&self, c: char) -> bool {
+    fn contains(&self, c: char) -> bool {
         match self {
             Self::All => true,
             Self::Only(blocks) => blocks.contains(&block(c)),

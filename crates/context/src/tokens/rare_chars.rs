@@ -21,7 +21,7 @@ impl CharTokens {
     /// Searches a vocabulary, which takes some milliseconds.
     pub(super) fn of_vocabulary(encoding: &CoreBpe) -> Self {
         let ids = 0..(encoding.vocab_size() + GAPS_MAX) as u32;
-        let ranks = ids.filter_map(|id| Some((key(&encoding.decode(&[id]))?, id))).collect();
+        let ranks = ids.filter_map(|id| Some((pack_bytes(&encoding.decode(&[id]))?, id))).collect();
         Self { ranks }
     }
 
@@ -34,7 +34,7 @@ impl CharTokens {
         let mut tokens = bytes.len();
         loop {
             let joined = |at: usize| {
-                let rank = self.ranks.get(&key(&bytes[bounds[at]..bounds[at + 2]])?)?;
+                let rank = self.ranks.get(&pack_bytes(&bytes[bounds[at]..bounds[at + 2]])?)?;
                 Some((*rank, at))
             };
             let Some((_, at)) = (0..tokens - 1).filter_map(joined).min() else {
@@ -47,7 +47,7 @@ impl CharTokens {
 }
 
 /// Returns the bytes as a number, if they can be part of one character.
-fn key(bytes: &[u8]) -> Option<u32> {
+fn pack_bytes(bytes: &[u8]) -> Option<u32> {
     let inside = (2..=4).contains(&bytes.len()) && bytes.iter().all(|byte| !byte.is_ascii());
     inside.then(|| bytes.iter().fold(0, |key, byte| key << 8 | u32::from(*byte)))
 }

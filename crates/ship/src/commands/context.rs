@@ -56,7 +56,7 @@ impl From<&ContextCommand> for ContextRequest {
             ContextCommand::Load { which, mode } => {
                 let which = which.join(" ");
                 // The command line has let no other value through.
-                Self::Do(match LoadMode::named(mode).and_then(LoadMode::looks) {
+                Self::Do(match LoadMode::named(mode).and_then(LoadMode::recall_mode) {
                     None => ContextOperation::Load { which },
                     Some(mode) => ContextOperation::Recall { which, mode },
                 })

@@ -246,7 +246,7 @@ fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Resul
             UiPart::Tool(tool) => {
                 let name = output::visible(tool.name().unwrap_or("?"));
                 output::line(&style.cyan(&format!("[{name}: {}]", became(tool.state()))))?;
-                if let Some(sent) = sent.by(tool) {
+                if let Some(sent) = sent.text_of_call(tool) {
                     output::line(&shown(&sent.with_list()))?;
                 }
             }

@@ -38,7 +38,7 @@ fn earlier_messages_are_shown_for_reference_with_who_said_them() {
     let ledger = ledger(&["Where\nto?", "North."]);
     let ask = HistoryQuery::default();
     let (reference, loaded) =
-        from_history(&ledger, &ask, &VisibleEntries::default(), 0, room()).unwrap();
+        history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room()).unwrap();
     assert_eq!(loaded, 2);
     assert_eq!(
         reference.text,
@@ -59,15 +59,15 @@ fn what_is_in_view_is_not_loaded_again() {
     let mut said = UiMessage::new("a", Role::Assistant, vec![UiPart::text("two")]);
     said.set_metadata(Json::parse(r#"{"requestId":"r2"}"#).unwrap());
     let ask = HistoryQuery { limit: Some(1), ..HistoryQuery::default() };
-    let in_view = VisibleEntries::of(&[&said], [LedgerSeq::new(5)]);
-    let (first, loaded) = from_history(&ledger, &ask, &in_view, 0, room()).unwrap();
+    let in_view = VisibleEntries::in_messages(&[&said], [LedgerSeq::new(5)]);
+    let (first, loaded) = history_reference(&ledger, &ask, &in_view, 0, room()).unwrap();
     assert_eq!((entries(&first).as_str(), loaded), ("[4]", 1));
 
     let at = Timestamp::from_millis(0);
     let first = first.into_message(ReferenceOrigin { id: "r", for_message: "u", run_id: None, at });
-    let in_view = VisibleEntries::of(&[&said, &first], [LedgerSeq::new(5)]);
+    let in_view = VisibleEntries::in_messages(&[&said, &first], [LedgerSeq::new(5)]);
     let ask = HistoryQuery::default();
-    let (second, _) = from_history(&ledger, &ask, &in_view, loaded, room()).unwrap();
+    let (second, _) = history_reference(&ledger, &ask, &in_view, loaded, room()).unwrap();
     assert_eq!(entries(&second), "[1,3]");
 }
 
@@ -82,11 +82,11 @@ fn a_keyword_and_a_time_make_it_fewer() {
         ((Some(2), None, Some(" ")), "[3,4]"),
     ] {
         let ask = HistoryQuery::read(limit, before, keyword.map(str::to_owned)).unwrap();
-        let loaded = from_history(&ledger, &ask, &VisibleEntries::default(), 0, room());
+        let loaded = history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room());
         assert_eq!(entries(&loaded.unwrap().0), found, "{ask:?}");
     }
     let ask = HistoryQuery { keyword: Some("green".to_owned()), ..HistoryQuery::default() };
-    let nothing = from_history(&ledger, &ask, &VisibleEntries::default(), 0, room());
+    let nothing = history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room());
     assert_eq!(nothing, Err(NotLoaded::Nothing));
 }
 
@@ -102,12 +102,13 @@ fn a_run_loads_so_many_messages_and_no_more() {
     let texts: Vec<String> = (0..500).map(|n| format!("text {n}")).collect();
     let ledger = ledger(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     let all = HistoryQuery { limit: Some(1_000_000), ..HistoryQuery::default() };
-    let load = |loaded| from_history(&ledger, &all, &VisibleEntries::default(), loaded, room());
+    let load =
+        |loaded| history_reference(&ledger, &all, &VisibleEntries::default(), loaded, room());
     assert_eq!(load(0).unwrap().1, 120);
     assert_eq!(load(100).unwrap().1, 120);
     assert_eq!(load(120), Err(NotLoaded::Enough));
     let usual =
-        from_history(&ledger, &HistoryQuery::default(), &VisibleEntries::default(), 0, room());
+        history_reference(&ledger, &HistoryQuery::default(), &VisibleEntries::default(), 0, room());
     assert_eq!(usual.unwrap().1, 20);
 }
 
@@ -118,7 +119,7 @@ fn when_there_is_little_room_the_newest_are_loaded_and_only_they_count() {
     let room = ReferenceBudget { tokens: 600, count: &chars };
     let ask = HistoryQuery::default();
     let (reference, loaded) =
-        from_history(&ledger, &ask, &VisibleEntries::default(), 0, room).unwrap();
+        history_reference(&ledger, &ask, &VisibleEntries::default(), 0, room).unwrap();
     assert!(chars(&reference.text) <= 600);
     assert_eq!(loaded as u64, 20 - reference.left_out);
     assert!(reference.text.contains("#20 ") && !reference.text.contains("#1 "));
@@ -129,15 +130,16 @@ fn when_there_is_little_room_the_newest_are_loaded_and_only_they_count() {
 fn a_first_context_begins_with_the_newest_of_what_was_said_before_it() {
     let texts: Vec<String> = (0..40).map(|n| format!("text {n}")).collect();
     let many = ledger(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-    let reference = before_the_first(&many, room()).unwrap().unwrap();
+    let reference = earlier_talk_reference(&many, room()).unwrap().unwrap();
     assert!(reference.text.starts_with("以下是当前 context 开始之前的聊天记录（仅供参考，"));
     assert!(reference.text.contains("#11 ") && !reference.text.contains("#10 "));
 
     let long = "x".repeat(5_000);
-    let reference = before_the_first(&ledger(&[&long, &long, &long]), room()).unwrap().unwrap();
+    let reference =
+        earlier_talk_reference(&ledger(&[&long, &long, &long]), room()).unwrap().unwrap();
     assert_eq!(entries(&reference), "[2,3]");
     let longer = "x".repeat(50_000);
-    let reference = before_the_first(&ledger(&["old", &longer]), room()).unwrap().unwrap();
+    let reference = earlier_talk_reference(&ledger(&["old", &longer]), room()).unwrap().unwrap();
     assert!(entries(&reference) == "[2]" && reference.text.chars().count() < 12_500);
-    assert_eq!(before_the_first(&[], room()), Ok(None));
+    assert_eq!(earlier_talk_reference(&[], room()), Ok(None));
 }

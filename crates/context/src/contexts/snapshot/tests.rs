@@ -4,7 +4,7 @@ use ship_message::{Role, UiPart};
 use super::*;
 
 const LIMITS: SnapshotLimits = SnapshotLimits {
-    turns: UtteranceLimits { turns_max: 120, chars_max: 48_000 },
+    utterances: UtteranceLimits { utterances_max: 120, chars_max: 48_000 },
     search_text_chars_max: 12_000,
 };
 
@@ -34,7 +34,7 @@ fn archived(messages: &[UiMessage], limits: SnapshotLimits) -> Snapshot {
     let known = ContextFacts { context: &context, created_at: at(1000), title: None };
     let sealed = SealedName::parse("20260205T101500123Z-1-42").unwrap();
     let left = ArchiveNote { at: at(9000), reason: "completed", sealed: Some(&sealed) };
-    Snapshot::archived(messages, known, left, limits)
+    Snapshot::of_archived(messages, known, left, limits)
 }
 
 #[test]
@@ -65,8 +65,11 @@ fn the_active_context_has_the_shape_of_a_file_that_people_know() {
     let context = context();
     let known = ContextFacts { context: &context, created_at: at(1000), title: Some("The plan") };
     let messages = [user("u1", "one", 1000), answer("a1", "two", 2000)];
-    let snapshot =
-        Snapshot::active(&messages, known, UtteranceLimits { turns_max: 1, chars_max: 100 });
+    let snapshot = Snapshot::of_active(
+        &messages,
+        known,
+        UtteranceLimits { utterances_max: 1, chars_max: 100 },
+    );
     assert_eq!(
         Json::Object(snapshot.to_object().clone()).to_string(),
         concat!(
@@ -88,7 +91,7 @@ fn a_context_that_was_compacted_is_summed_up_by_its_summary() {
     assert_eq!(snapshot.summary(), "## Facts\n- the ship is **blue**\n\n## Decisions\n- (nothing)");
     assert_eq!(snapshot.summary_preview(), "the ship is blue");
     assert_eq!(snapshot.message_count(), 41);
-    assert_eq!(snapshot.turns().len(), 1);
+    assert_eq!(snapshot.utterances().len(), 1);
     assert!(snapshot.is_compacted());
 }
 
@@ -100,7 +103,7 @@ fn the_checkpoint_is_the_last_answer_that_told_something() {
     assert_eq!(archived(&[switched], LIMITS).checkpoint().unwrap().message_id, "a2");
     let unanswered = archived(&[user("u1", "hello?", 1)], LIMITS);
     assert_eq!(unanswered.checkpoint(), None);
-    assert_eq!(unanswered.turns().len(), 1, "what was not answered is archived all the same");
+    assert_eq!(unanswered.utterances().len(), 1, "what was not answered is archived all the same");
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn what_a_newer_program_wrote_stays_and_another_file_is_none() {
     let text = r#"{"x":1,"v":1,"contextId":"c_20260205_abcd","status":"archived","turns":[{"v":1,"ts":1,"role":"user","text":"hi","y":2},{"role":"tool"},7],"meta":{"z":3}}"#;
     let read = Snapshot::read(object(text)).unwrap();
     assert_eq!(Json::Object(read.to_object().clone()).to_string(), text);
-    assert_eq!((read.turns().len(), read.message_count(), read.title()), (1, 0, ""));
+    assert_eq!((read.utterances().len(), read.message_count(), read.title()), (1, 0, ""));
     for other in [
         "{}",
         r#"{"v":1,"items":[]}"#,
@@ -132,7 +135,7 @@ fn a_search_looks_through_the_newest_of_what_was_said() {
     let summary = "Asked first: oldest oldest oldest\nAsked last: newest";
     let room = "T\n".len() + summary.len() + "\nolder\nnewest".len() + 2;
     let limits = SnapshotLimits { search_text_chars_max: room, ..LIMITS };
-    let snapshot = Snapshot::archived(&messages, known, left, limits);
+    let snapshot = Snapshot::of_archived(&messages, known, left, limits);
     assert_eq!(snapshot.search_text(), format!("T\n{summary}\no\nolder\nnewest"));
 }
 
@@ -148,7 +151,7 @@ proptest! {
     #[test]
     fn every_snapshot_reads_back_and_is_within_its_limits(
         texts in prop::collection::vec("(?s).{0,40}", 0..12),
-        turns_max in 1usize..8,
+        utterances_max in 1usize..8,
         chars_max in 1usize..200,
         search_text_chars_max in 1usize..300,
     ) {
@@ -156,10 +159,10 @@ proptest! {
             0 => user(&format!("u{at}"), text, at as u64),
             _ => answer(&format!("a{at}"), text, at as u64),
         }).collect();
-        let turns = UtteranceLimits { turns_max, chars_max };
-        let snapshot = archived(&messages, SnapshotLimits { turns, search_text_chars_max });
-        let chars: usize = snapshot.turns().iter().map(|turn| turn.text.chars().count()).sum();
-        prop_assert!(snapshot.turns().len() <= turns_max && chars <= chars_max);
+        let utterances = UtteranceLimits { utterances_max, chars_max };
+        let snapshot = archived(&messages, SnapshotLimits { utterances, search_text_chars_max });
+        let chars: usize = snapshot.utterances().iter().map(|turn| turn.text.chars().count()).sum();
+        prop_assert!(snapshot.utterances().len() <= utterances_max && chars <= chars_max);
         prop_assert!(snapshot.search_text().chars().count() <= search_text_chars_max);
         if search_text_chars_max >= 200 {
             prop_assert!(snapshot.search_text().starts_with(snapshot.title()));

@@ -42,7 +42,7 @@ fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Resul
     let about =
         format!("  {id}, {messages}{}{}", since.unwrap_or_default(), by.unwrap_or_default());
     dim(&about)?;
-    let listed = index.list(limit);
+    let listed = index.newest(limit);
     listed.iter().try_for_each(print_item)?;
     let more = index.items().len().saturating_sub(listed.len());
     if more > 0 {

@@ -1,7 +1,7 @@
 //! `ship context show`: prints the content of a context and its origin.
 
 use ship_agent::{Agent, ContextList};
-use ship_context::contexts::{RecallMode, Snapshot, Speaker, Status, Utterance, newest};
+use ship_context::contexts::{RecallMode, Snapshot, Speaker, Status, Utterance, newest_within};
 use ship_message::json::{Json, Object};
 
 use super::contexts;
@@ -38,7 +38,7 @@ pub(super) async fn run(
     about.push(("Left", left + &why.unwrap_or_default()));
     print_about(&about)?;
     print_summary(&snapshot)?;
-    print_turns(&snapshot.turns(), snapshot.turns_left_out())
+    print_turns(&snapshot.utterances(), snapshot.utterances_left_out())
 }
 
 async fn active(session: &Session, agent: &Agent) -> Result<(), Failure> {
@@ -59,7 +59,7 @@ async fn active(session: &Session, agent: &Agent) -> Result<(), Failure> {
     if contexts.active.is_compacted() {
         print_summary(&contexts.active)?;
     }
-    print_turns(&contexts.active.turns(), contexts.active.turns_left_out())
+    print_turns(&contexts.active.utterances(), contexts.active.utterances_left_out())
 }
 
 /// Returns the active context in the form of its file. Facts about its surroundings are in `meta`.
@@ -83,14 +83,14 @@ pub(super) fn recalled(
     snapshot: &Snapshot,
     mode: RecallMode,
 ) -> Result<(), Failure> {
-    let turns = snapshot.turns();
+    let turns = snapshot.utterances();
     let all = turns.len();
     match mode {
         RecallMode::Summary => print_summary(snapshot),
-        RecallMode::Full => print_turns(&turns, snapshot.turns_left_out()),
+        RecallMode::Full => print_turns(&turns, snapshot.utterances_left_out()),
         RecallMode::Recent => {
-            let (turns, _) = newest(turns, session.active_bounds());
-            let left_out = (all - turns.len()) as u64 + snapshot.turns_left_out();
+            let (turns, _) = newest_within(turns, session.active_bounds());
+            let left_out = (all - turns.len()) as u64 + snapshot.utterances_left_out();
             print_turns(&turns, left_out)
         }
     }

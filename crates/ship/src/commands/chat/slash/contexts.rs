@@ -108,7 +108,7 @@ const MODES: &str =
 fn load(which: String) -> Meant {
     match with_mode(which, LoadMode::named) {
         (_, Some(None)) => Meant::Usage(MODES),
-        (which, mode) => done(match mode.flatten().and_then(LoadMode::looks) {
+        (which, mode) => done(match mode.flatten().and_then(LoadMode::recall_mode) {
             None => ContextOperation::Load { which },
             Some(mode) => ContextOperation::Recall { which, mode },
         }),
