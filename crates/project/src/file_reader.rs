@@ -59,7 +59,7 @@ pub enum FileError {
 
 impl FileError {
     /// Describes the problem, its reason and its remedy for a person.
-    pub fn told(&self) -> String {
+    pub fn text_for_user(&self) -> String {
         match self {
             Self::Outside { .. } => {
                 format!("{self}, and is not read; put the text itself there")

@@ -75,7 +75,7 @@ pub fn init(root: &Path) -> Result<Vec<CreatedFile>, InitError> {
     Ok(vec![
         made("Agent.md", create(&root.join("Agent.md"), DEFAULT_ROLE))?,
         made("ship.json", create(&root.join("ship.json"), &template::ship_json()))?,
-        made(".gitignore", ignore(&root.join(".gitignore")))?,
+        made(".gitignore", add_ignored_lines(&root.join(".gitignore")))?,
     ])
 }
 
@@ -88,7 +88,7 @@ fn create(path: &Path, text: &str) -> io::Result<CreatedKind> {
     }
 }
 
-fn ignore(path: &Path) -> io::Result<CreatedKind> {
+fn add_ignored_lines(path: &Path) -> io::Result<CreatedKind> {
     let lines =
         |missing: &[&str]| missing.iter().map(|line| format!("{line}\n")).collect::<String>();
     let old = match fs::read(path) {

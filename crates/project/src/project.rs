@@ -99,16 +99,16 @@ impl Project {
     /// Chooses the provider and its key.
     pub fn provider(&self) -> ProviderChoice {
         choose_provider(&self.settings.llm, |name| {
-            self.variables.filled(name).map(|variable| variable.value.as_str())
+            self.variables.get_non_empty(name).map(|variable| variable.value.as_str())
         })
     }
 
     /// Returns each value in force and its source, in the order of the catalogue.
-    pub fn effective(&self) -> Vec<Effective> {
+    pub fn effective_settings(&self) -> Vec<Effective> {
         let mut rows: Vec<Effective> = keys()
             .map(|key| Effective {
                 key: key.name,
-                value: self.masked((key.show)(&self.settings)),
+                value: self.mask((key.show)(&self.settings)),
                 source: self.sources.get(key.name).cloned().unwrap_or(SettingSource::Default),
                 about: key.about.trim(),
             })
@@ -138,11 +138,11 @@ impl Project {
     }
 
     /// Masks secrets in a value: one may stand where none belongs, as in the path of an address.
-    fn masked(&self, value: Json) -> Json {
+    fn mask(&self, value: Json) -> Json {
         match value {
             Json::String(text) => self.secrets.mask(&text).into_owned().into(),
             Json::Array(values) => {
-                values.into_vec().into_iter().map(|v| self.masked(v)).collect::<Vec<_>>().into()
+                values.into_vec().into_iter().map(|v| self.mask(v)).collect::<Vec<_>>().into()
             }
             other => other,
         }
@@ -151,7 +151,7 @@ impl Project {
 
 impl fmt::Debug for Project {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.effective();
+        let rows = self.effective_settings();
         let rows = rows.iter().map(|row| (row.key, &row.value));
         write!(f, "Project {{ root: {:?}, settings: ", self.root)?;
         f.debug_map().entries(rows).finish()?;

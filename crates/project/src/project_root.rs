@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 /// not count: programs keep files for the whole account there, and a stray one would turn every folder of the
 /// account into one project.
 pub fn find_root(start: &Path, home: Option<&Path>) -> PathBuf {
-    let home = home.map(resolved);
+    let home = home.map(resolve_links);
     let is_project = |folder: &&Path| {
         folder.join("ship.json").is_file()
-            || (folder.join(".ship/chat").is_dir() && home != Some(resolved(folder)))
+            || (folder.join(".ship/chat").is_dir() && home != Some(resolve_links(folder)))
     };
     start.ancestors().find(is_project).unwrap_or(start).to_path_buf()
 }
 
 /// Resolves links, so that a link to the home folder counts as the home folder.
-fn resolved(folder: &Path) -> PathBuf {
+fn resolve_links(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
 }
 

@@ -56,12 +56,12 @@ pub fn choose_provider<'a>(
             why: "offline, because `llm.provider` says so".to_owned(),
             unused: None,
         },
-        Some(provider) => named(provider, llm, variable),
-        None => unnamed(llm, variable),
+        Some(provider) => choose_named(provider, llm, variable),
+        None => choose_by_key(llm, variable),
     }
 }
 
-fn named<'a>(
+fn choose_named<'a>(
     provider: ProviderName,
     llm: &LlmSettings,
     variable: impl Fn(&str) -> Option<&'a str>,
@@ -98,7 +98,10 @@ fn named<'a>(
     }
 }
 
-fn unnamed<'a>(llm: &LlmSettings, variable: impl Fn(&str) -> Option<&'a str>) -> ProviderChoice {
+fn choose_by_key<'a>(
+    llm: &LlmSettings,
+    variable: impl Fn(&str) -> Option<&'a str>,
+) -> ProviderChoice {
     for (name, provider) in KEY_VARIABLES {
         if let Some(key) = variable(name) {
             return ProviderChoice {

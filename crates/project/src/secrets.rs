@@ -58,7 +58,7 @@ impl fmt::Debug for Secret {
 }
 
 /// Whether the name of a variable or key says that its value is a secret.
-pub(crate) fn says_secret(name: &str) -> bool {
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
 }
@@ -83,14 +83,15 @@ impl Secrets {
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
         configured: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let named = variables.into_iter().filter(|(name, _)| says_secret(name));
-        let named = named.filter_map(|(_, value)| at_least(NAMED_CHARS_MIN, value));
+        let named = variables.into_iter().filter(|(name, _)| is_secret_name(name));
+        let named = named.filter_map(|(_, value)| with_min_chars(NAMED_CHARS_MIN, value));
         let configured =
-            configured.into_iter().filter_map(|value| at_least(CONFIGURED_CHARS_MIN, value));
+            configured.into_iter().filter_map(|value| with_min_chars(CONFIGURED_CHARS_MIN, value));
         // A text of stars cannot be masked by stars, and needs no mask.
         let texts: BTreeSet<&str> =
             named.chain(configured).filter(|text| text.chars().any(|c| c != '*')).collect();
-        let forms: BTreeSet<String> = texts.iter().flat_map(|text| forms::of(text)).collect();
+        let forms: BTreeSet<String> =
+            texts.iter().flat_map(|text| forms::spellings(text)).collect();
         // Only `Standard` reports overlapping matches. Building fails only if 32-bit ids do not suffice, that is
         // for gigabytes of secrets.
         let finder = (!forms.is_empty()).then(|| {
@@ -110,11 +111,11 @@ impl Secrets {
         // A mask may form another secret with the text around it. Each round turns at least one character into a
         // star, so the loop ends; the second round nearly always finds nothing.
         loop {
-            let found = merged(finder, &masked);
+            let found = secret_ranges(finder, &masked);
             if found.is_empty() {
                 return masked;
             }
-            masked = Cow::Owned(replaced(&masked, &found));
+            masked = Cow::Owned(replace_ranges(&masked, &found));
         }
     }
 }
@@ -125,13 +126,13 @@ impl fmt::Debug for Secrets {
     }
 }
 
-fn at_least(chars: usize, text: &str) -> Option<&str> {
+fn with_min_chars(chars: usize, text: &str) -> Option<&str> {
     let text = text.trim();
     (text.chars().count() >= chars).then_some(text)
 }
 
 /// Returns the ranges of secrets; overlapping ones are merged.
-fn merged(finder: &AhoCorasick, text: &str) -> Vec<Range<usize>> {
+fn secret_ranges(finder: &AhoCorasick, text: &str) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
     // Matches come in the order of their ends, so a long one may cover several before it.
     for found in finder.find_overlapping_iter(text) {
@@ -144,7 +145,7 @@ fn merged(finder: &AhoCorasick, text: &str) -> Vec<Range<usize>> {
     merged
 }
 
-fn replaced(text: &str, found: &[Range<usize>]) -> String {
+fn replace_ranges(text: &str, found: &[Range<usize>]) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut end = 0;
     for range in found {
@@ -267,7 +268,7 @@ mod tests {
             let masked = all.mask(&text);
             let json = ship_message::json::Json::from(text.as_str()).to_string();
             let masked_json = all.mask(&json);
-            for secret in secrets.iter().filter_map(|s| at_least(CONFIGURED_CHARS_MIN, s)) {
+            for secret in secrets.iter().filter_map(|s| with_min_chars(CONFIGURED_CHARS_MIN, s)) {
                 if secret.chars().any(|c| c != '*') {
                     prop_assert!(!masked.contains(secret), "{secret:?} is in {masked:?}");
                     let in_json = ship_message::json::Json::from(secret).to_string();

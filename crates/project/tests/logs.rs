@@ -173,13 +173,13 @@ fn a_reader_may_begin_at_the_end_and_ask_for_one_request() {
     let setup = setup(&[]);
     setup.logs.write(info("old").request("r1"));
     let mut reader =
-        LogReader::from_end(setup.folder.path()).unwrap().of_requests(["r1".to_owned()]);
+        LogReader::from_end(setup.folder.path()).unwrap().only_requests(["r1".to_owned()]);
     setup.logs.write(info("other").request("r2"));
     setup.logs.write(info("mine").request("r1"));
     setup.logs.write(info("nobodys"));
     assert_eq!(kinds(&reader.poll().unwrap()), ["mine"]);
 
-    let mut all = LogReader::from_start(setup.folder.path()).of_requests(["r1".to_owned()]);
+    let mut all = LogReader::from_start(setup.folder.path()).only_requests(["r1".to_owned()]);
     assert_eq!(kinds(&all.poll().unwrap()), ["old", "mine"]);
     assert_eq!(LogReader::from_end(&setup.folder.path().join("none")).unwrap().poll().unwrap(), []);
 }
@@ -203,7 +203,7 @@ fn many_lines_come_in_batches_and_none_is_lost() {
     }
     assert!(sizes.len() > 2, "{sizes:?}");
     assert_eq!(sizes.iter().sum::<usize>(), 300);
-    let mut last = LogReader::from_start(setup.folder.path()).of_requests(["r299".to_owned()]);
+    let mut last = LogReader::from_start(setup.folder.path()).only_requests(["r299".to_owned()]);
     assert_eq!(last.poll().unwrap().len(), 1, "a batch without the request is not the end");
 }
 

@@ -36,7 +36,7 @@ fn load(ship_json: &str) -> Result<Project, LoadProjectError> {
 }
 
 fn effective(project: &Project, key: &str) -> (String, String) {
-    let row = project.effective().into_iter().find(|row| row.key == key).expect(key);
+    let row = project.effective_settings().into_iter().find(|row| row.key == key).expect(key);
     (row.value.to_string(), row.source.to_string())
 }
 
@@ -103,7 +103,7 @@ const DEFAULTS: &[(&str, &str)] = &[
 #[test]
 fn a_folder_without_any_file_has_every_default() {
     let project = Folder::with("", "").load(&[]).unwrap();
-    let rows = project.effective();
+    let rows = project.effective_settings();
     let found: Vec<_> = rows.iter().map(|row| (row.key, row.value.to_string())).collect();
     let expected: Vec<_> =
         DEFAULTS.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
@@ -408,7 +408,7 @@ fn assert_clean(what: &str, text: &str) {
 #[test]
 fn planted_secrets_are_in_no_effective_value_warning_or_debug_and_all_are_masked() {
     let project = planted("").load(&[("MY_TOKEN", PLANTED[0])]).unwrap();
-    assert_clean("effective", &format!("{:?}", project.effective()));
+    assert_clean("effective", &format!("{:?}", project.effective_settings()));
     assert_clean("warnings", &format!("{:?}", project.warnings()));
     assert_clean("Project", &format!("{project:?}"));
     assert_clean("Secrets", &format!("{:?}", project.secrets()));

@@ -62,7 +62,7 @@ impl SystemSources {
 
     /// Returns the problems with the texts.
     pub(crate) fn problems(&self) -> Vec<String> {
-        self.texts.problems.iter().map(FileError::told).collect()
+        self.texts.problems.iter().map(FileError::text_for_user).collect()
     }
 
     /// Returns the blocks, with these skills loaded.

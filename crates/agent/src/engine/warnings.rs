@@ -14,7 +14,8 @@ impl Agent {
     pub fn warnings(&self, chat: &ChatKey) -> Vec<String> {
         let agent = &*self.inner;
         let mut warnings = agent.unknown_tools();
-        warnings.extend(agent.surroundings.texts(chat).problems.iter().map(FileError::told));
+        warnings
+            .extend(agent.surroundings.texts(chat).problems.iter().map(FileError::text_for_user));
         warnings.iter().map(|warning| agent.surroundings.mask(warning)).collect()
     }
 }

@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(project.warnings(), []);
         assert_eq!(project.settings(), &Settings::default());
         let from_file = |source: &SettingSource| matches!(source, SettingSource::ShipJson { .. });
-        let rows = project.effective();
+        let rows = project.effective_settings();
         // A key with the default `null` counts as not set and has no line.
         let set = rows.iter().filter(|row| from_file(&row.source)).count();
         assert_eq!(set + text.matches("\": null").count(), count);

@@ -6,7 +6,7 @@ use crate::settings::{is_group, keys};
 const LIKENESS_MIN: f64 = 0.6;
 
 /// Returns the key or group nearest to `unknown`, if any is near.
-pub(super) fn nearest(unknown: &str) -> Option<&'static str> {
+pub(super) fn nearest_key(unknown: &str) -> Option<&'static str> {
     let groups = keys().flat_map(|key| {
         let dots = key.name.match_indices('.').map(|(at, _)| at);
         dots.map(|at| &key.name[..at]).collect::<Vec<_>>()
@@ -32,7 +32,7 @@ pub fn nearest_name<'a>(
 fn likeness(unknown: &str, known: &str) -> f64 {
     let (unknown, known) = (unknown.to_lowercase(), known.to_lowercase());
     let whole = strsim::normalized_damerau_levenshtein(&unknown, &known);
-    let ((place, word), (known_place, known_word)) = (split(&unknown), split(&known));
+    let ((place, word), (known_place, known_word)) = (split_key(&unknown), split_key(&known));
     // A shortened or extended name is as near as one with a few wrong letters.
     let begins = word.len() > 3 && (known_word.starts_with(word) || word.starts_with(known_word));
     let by_word = strsim::normalized_damerau_levenshtein(word, known_word).max(if begins {
@@ -48,7 +48,7 @@ fn likeness(unknown: &str, known: &str) -> f64 {
     }
 }
 
-fn split(name: &str) -> (&str, &str) {
+fn split_key(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
@@ -84,7 +84,7 @@ mod tests {
             ("llm.frobnicate", None),
             ("", None),
         ] {
-            assert_eq!(nearest(unknown), known, "{unknown}");
+            assert_eq!(nearest_key(unknown), known, "{unknown}");
         }
     }
 }

@@ -52,36 +52,40 @@ pub(super) fn parse(text: &str) -> Result<Option<LocatedValue>, SyntaxError> {
         let what = error.kind().to_string().to_lowercase();
         SyntaxError { line: error.line_display(), column: error.column_display(), what }
     })?;
-    Ok(parsed.value.map(|value| node(value, &Lines::new(text))))
+    Ok(parsed.value.map(|value| locate_value(value, &Lines::new(text))))
 }
 
 /// Converts a value. The recursion is bounded: the parser refuses nesting deeper than 512.
-fn node(value: ast::Value<'_>, lines: &Lines) -> LocatedValue {
+fn locate_value(value: ast::Value<'_>, lines: &Lines) -> LocatedValue {
     let line = lines.line_of(value.range().start);
     let value = match value {
         ast::Value::Object(object) => {
             let entries = object.properties.into_iter();
             DocumentValue::Object(
-                entries.map(|entry| (entry.name.into_string(), node(entry.value, lines))).collect(),
+                entries
+                    .map(|entry| (entry.name.into_string(), locate_value(entry.value, lines)))
+                    .collect(),
             )
         }
-        other => DocumentValue::Plain(json(other)),
+        other => DocumentValue::Plain(to_json(other)),
     };
     LocatedValue { line, value }
 }
 
-fn json(value: ast::Value<'_>) -> Json {
+fn to_json(value: ast::Value<'_>) -> Json {
     match value {
         ast::Value::NullKeyword(_) => Json::Null,
         ast::Value::BooleanLit(lit) => lit.value.into(),
         // The parser has checked that it is a number; one too large for a double becomes infinite.
         ast::Value::NumberLit(lit) => lit.value.parse::<f64>().map_or(Json::Null, Json::from),
         ast::Value::StringLit(lit) => lit.value.into_owned().into(),
-        ast::Value::Array(array) => array.elements.into_iter().map(json).collect::<Vec<_>>().into(),
+        ast::Value::Array(array) => {
+            array.elements.into_iter().map(to_json).collect::<Vec<_>>().into()
+        }
         ast::Value::Object(object) => {
             let entries = object.properties.into_iter();
             let object: ship_message::json::Object =
-                entries.map(|entry| (entry.name.into_string(), json(entry.value))).collect();
+                entries.map(|entry| (entry.name.into_string(), to_json(entry.value))).collect();
             object.into()
         }
     }

@@ -38,7 +38,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<DotEnvLine>, Vec<(usize, DotEnvPro
     let mut rest = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut number = 1;
     while !rest.is_empty() {
-        let (line, after) = statement(rest);
+        let (line, after) = read_statement(rest);
         match line {
             Ok(Some((name, value))) => lines.push(DotEnvLine { name, value, number }),
             Ok(None) => {}
@@ -53,7 +53,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<DotEnvLine>, Vec<(usize, DotEnvPro
 type DotEnvStatement = Result<Option<(String, String)>, DotEnvProblem>;
 
 /// Reads one statement. Returns it with the rest of the text.
-fn statement(text: &str) -> (DotEnvStatement, &str) {
+fn read_statement(text: &str) -> (DotEnvStatement, &str) {
     let (line, after) = text.split_once('\n').unwrap_or((text, ""));
     let content = line.trim();
     if content.is_empty() || content.starts_with('#') {
@@ -70,11 +70,11 @@ fn statement(text: &str) -> (DotEnvStatement, &str) {
     }
     let value = value.trim_start_matches([' ', '\t']);
     let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-        return (Ok(Some((name.to_owned(), unquoted(value).to_owned()))), after);
+        return (Ok(Some((name.to_owned(), unquoted_value(value).to_owned()))), after);
     };
     // A quoted value may continue after the end of this line.
     let begin = line.len() - value.len();
-    match quoted(&text[begin + 1..], quote) {
+    match quoted_value(&text[begin + 1..], quote) {
         Some((value, rest)) => {
             let (behind, after) = rest.split_once('\n').unwrap_or((rest, ""));
             let behind = behind.trim();
@@ -94,7 +94,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// Returns a value without quotes, which ends with the line or before a comment.
-fn unquoted(value: &str) -> &str {
+fn unquoted_value(value: &str) -> &str {
     if value.starts_with('#') {
         return "";
     }
@@ -103,7 +103,7 @@ fn unquoted(value: &str) -> &str {
 }
 
 /// Reads up to the closing quote; `None` if there is none.
-fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
+fn quoted_value(text: &str, quote: char) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::Json;
 
-use super::did_you_mean::nearest;
+use super::did_you_mean::nearest_key;
 use super::document::{self, DocumentValue, LocatedValue};
 use super::expand::{ExpandError, expand};
 use super::{
@@ -50,8 +50,8 @@ pub(crate) fn load(
     // the expanded values after that.
     let known = Secrets::collect(named(), in_addresses.iter().map(String::as_str));
     let mut reading = SettingsReader::new(file, &variables, &known);
-    reading.root(document.as_ref());
-    reading.override_by(&variables);
+    reading.read_root(document.as_ref());
+    reading.apply_overrides(&variables);
     reading.check_together();
     let SettingsReader { settings, sources, problems, warnings: more, .. } = reading;
     if !problems.is_empty() {
@@ -191,21 +191,21 @@ impl<'a> SettingsReader<'a> {
         Self { file, variables, secrets, settings, sources, warnings: vec![], problems: vec![] }
     }
 
-    fn root(&mut self, document: Option<&LocatedValue>) {
+    fn read_root(&mut self, document: Option<&LocatedValue>) {
         match document {
             None => {}
             Some(LocatedValue { value: DocumentValue::Object(entries), .. }) => {
-                self.object("", entries)
+                self.read_object("", entries)
             }
             Some(LocatedValue { line, value: DocumentValue::Plain(json) }) => {
                 let found = self.describe(json);
-                self.wrong_value(*line, "", found, "an object in braces".to_owned());
+                self.add_wrong_value(*line, "", found, "an object in braces".to_owned());
             }
         }
     }
 
     /// Reads the keys of one object; `place` is its name with a dot at the end.
-    fn object(&mut self, place: &str, entries: &[(String, LocatedValue)]) {
+    fn read_object(&mut self, place: &str, entries: &[(String, LocatedValue)]) {
         let mut seen = HashSet::new();
         for (name, node) in entries {
             let full = format!("{place}{name}");
@@ -213,12 +213,12 @@ impl<'a> SettingsReader<'a> {
                 self.warn(node.line, WarningKind::Twice { key: self.shown_key(&full) });
             }
             match key(&full) {
-                Some(key) => self.value(key, node),
-                None if is_group(&full) => self.group(&full, node),
+                Some(key) => self.read_value(key, node),
+                None if is_group(&full) => self.read_group(&full, node),
                 // Editors use `$schema` to know the keys.
                 None if full == "$schema" => {}
                 None => {
-                    let nearest = nearest(&full);
+                    let nearest = nearest_key(&full);
                     let key = self.shown_key(&full);
                     self.warn(node.line, WarningKind::UnknownKey { key, nearest });
                 }
@@ -226,28 +226,33 @@ impl<'a> SettingsReader<'a> {
         }
     }
 
-    fn group(&mut self, name: &str, node: &LocatedValue) {
+    fn read_group(&mut self, name: &str, node: &LocatedValue) {
         match &node.value {
-            DocumentValue::Object(entries) => self.object(&format!("{name}."), entries),
+            DocumentValue::Object(entries) => self.read_object(&format!("{name}."), entries),
             DocumentValue::Plain(Json::Null) => {}
             DocumentValue::Plain(json) => {
                 let found = self.describe(json);
-                self.wrong_value(node.line, name, found, "an object in braces".to_owned());
+                self.add_wrong_value(node.line, name, found, "an object in braces".to_owned());
             }
         }
     }
 
-    fn value(&mut self, key: &'static SettingKey, node: &LocatedValue) {
+    fn read_value(&mut self, key: &'static SettingKey, node: &LocatedValue) {
         let line = node.line;
         let json = match &node.value {
             // A key with the value `null` counts as not set.
             DocumentValue::Plain(Json::Null) => return,
             DocumentValue::Plain(json) => json,
             DocumentValue::Object(_) => {
-                return self.wrong_value(line, key.name, "an object".to_owned(), (key.expected)());
+                return self.add_wrong_value(
+                    line,
+                    key.name,
+                    "an object".to_owned(),
+                    (key.expected)(),
+                );
             }
         };
-        match self.expanded(json) {
+        match self.expand(json) {
             Ok(candidates) => {
                 if candidates.iter().any(|json| (key.put)(&mut self.settings, json)) {
                     self.sources.insert(key.name, SettingSource::ShipJson { line });
@@ -256,7 +261,7 @@ impl<'a> SettingsReader<'a> {
                 let value = candidates.into_iter().next().unwrap_or_default();
                 let found =
                     if key.hidden { kind_of(&value).to_owned() } else { self.describe(&value) };
-                self.wrong_value(line, key.name, found, (key.expected)());
+                self.add_wrong_value(line, key.name, found, (key.expected)());
             }
             Err(error) => {
                 let key = key.name.to_owned();
@@ -264,14 +269,14 @@ impl<'a> SettingsReader<'a> {
                     ExpandError::Unset(variable) => ProjectProblemKind::Unset { key, variable },
                     ExpandError::NotAName => ProjectProblemKind::NotAVariable { key },
                 };
-                self.problem(line, kind);
+                self.add_problem(line, kind);
             }
         }
     }
 
     /// Expands the variables of a value. A text from a variable may also be meant as a number: `"port": "${PORT}"`
     /// cannot be written in another way.
-    fn expanded(&self, json: &Json) -> Result<Vec<Json>, ExpandError> {
+    fn expand(&self, json: &Json) -> Result<Vec<Json>, ExpandError> {
         match json {
             Json::String(text) => {
                 let expanded = expand(text, self.variables)?;
@@ -294,7 +299,7 @@ impl<'a> SettingsReader<'a> {
     }
 
     /// Applies the one override of the environment: it can turn off message text in logs.
-    fn override_by(&mut self, variables: &Variables) {
+    fn apply_overrides(&mut self, variables: &Variables) {
         let off = |text: &str| {
             matches!(text.trim().to_ascii_lowercase().as_str(), "0" | "false" | "off" | "no")
         };
@@ -314,15 +319,15 @@ impl<'a> SettingsReader<'a> {
             let name = "context.history.maxInputTokensApprox";
             let Some(SettingSource::ShipJson { line }) = self.sources.get(name) else { return };
             let expected = format!("\"auto\" or at most {window}, which is `llm.window`");
-            self.wrong_value(*line, name, tokens.to_string(), expected);
+            self.add_wrong_value(*line, name, tokens.to_string(), expected);
         }
     }
 
-    fn wrong_value(&mut self, line: usize, key: &str, found: String, expected: String) {
-        self.problem(line, ProjectProblemKind::Value { key: key.to_owned(), found, expected });
+    fn add_wrong_value(&mut self, line: usize, key: &str, found: String, expected: String) {
+        self.add_problem(line, ProjectProblemKind::Value { key: key.to_owned(), found, expected });
     }
 
-    fn problem(&mut self, line: usize, kind: ProjectProblemKind) {
+    fn add_problem(&mut self, line: usize, kind: ProjectProblemKind) {
         self.problems.push(ProjectProblem { file: self.file.clone(), line: Some(line), kind });
     }
 

@@ -37,7 +37,7 @@ impl Variables {
     }
 
     /// Returns the variable unless it is empty: `OPENAI_API_KEY=` in a file means that there is no key.
-    pub(crate) fn filled(&self, name: &str) -> Option<&Variable> {
+    pub(crate) fn get_non_empty(&self, name: &str) -> Option<&Variable> {
         self.get(name).filter(|variable| !variable.value.trim().is_empty())
     }
 

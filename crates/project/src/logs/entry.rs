@@ -135,7 +135,7 @@ impl LogEntry {
             };
             // A field must not replace one that every line has.
             if let (Some(value), false) = (value, line.has(name)) {
-                line.set(name, masked(value, secrets, DEPTH_MAX));
+                line.set(name, mask_json(value, secrets, DEPTH_MAX));
             }
         }
         let mut text = String::new();
@@ -147,8 +147,8 @@ impl LogEntry {
 
 /// Returns the value without secrets. Strings are masked before they are written as JSON, so that a mask can
 /// never break the line.
-fn masked(value: Json, secrets: &Secrets, depth: usize) -> Json {
-    let below = |value| masked(value, secrets, depth - 1);
+fn mask_json(value: Json, secrets: &Secrets, depth: usize) -> Json {
+    let below = |value| mask_json(value, secrets, depth - 1);
     match value {
         Json::String(text) => secrets.mask(&text).into_owned().into(),
         Json::Array(_) | Json::Object(_) if depth == 0 => {

@@ -48,7 +48,7 @@ impl LogReader {
 
     /// Limits the lines to those of these requests.
     #[must_use]
-    pub fn of_requests(mut self, ids: impl IntoIterator<Item = String>) -> Self {
+    pub fn only_requests(mut self, ids: impl IntoIterator<Item = String>) -> Self {
         self.requests = Some(ids.into_iter().collect());
         self
     }
@@ -130,7 +130,9 @@ impl LogReader {
             read += length as u64;
             *begin += length as u64;
             match Json::parse_bytes(&line) {
-                Ok(Json::Object(line)) if wanted(&line, self.requests.as_ref()) => lines.push(line),
+                Ok(Json::Object(line)) if is_wanted(&line, self.requests.as_ref()) => {
+                    lines.push(line)
+                }
                 Ok(Json::Object(_)) => {}
                 _ if line.is_empty() => {}
                 _ => self.unreadable += 1,
@@ -140,7 +142,7 @@ impl LogReader {
     }
 }
 
-fn wanted(line: &Object, requests: Option<&BTreeSet<String>>) -> bool {
+fn is_wanted(line: &Object, requests: Option<&BTreeSet<String>>) -> bool {
     requests.is_none_or(|ids| line.str("requestId").is_some_and(|id| ids.contains(id)))
 }
 

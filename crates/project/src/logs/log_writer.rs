@@ -80,7 +80,7 @@ impl LogWriter {
 
     fn append(&self, now: Timestamp, line: &str) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | PLAIN | OFlags::NONBLOCK;
-        let file = openat(folder(&self.root)?, file_name(now), flags, FILE_MODE)?;
+        let file = openat(open_folder(&self.root)?, file_name(now), flags, FILE_MODE)?;
         let mut file = File::from(file);
         if !file.metadata()?.is_file() {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -117,7 +117,7 @@ impl fmt::Debug for LogWriter {
 const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
 
 /// Opens the folder of logs, and creates it if it is missing.
-fn folder(root: &Path) -> io::Result<OwnedFd> {
+fn open_folder(root: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let mut folder = open(root, flags | OFlags::CLOEXEC, Mode::empty())?;
     for name in FOLDER {

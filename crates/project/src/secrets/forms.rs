@@ -8,34 +8,34 @@ use std::fmt::Write as _;
 use ship_message::json::Json;
 
 /// Returns all spellings of a secret, the plain one first.
-pub(super) fn of(secret: &str) -> Vec<String> {
-    let json = in_json(secret);
+pub(super) fn spellings(secret: &str) -> Vec<String> {
+    let json = json_form(secret);
     let mut forms = vec![
         secret.to_owned(),
-        in_json(&json),
+        json_form(&json),
         json.replace('/', "\\/"),
-        ascii_json(&json, false),
-        ascii_json(&json, true),
+        ascii_json_form(&json, false),
+        ascii_json_form(&json, true),
         json,
         secret.escape_debug().to_string(),
     ];
     for upper in [true, false] {
         // The characters that `encodeURIComponent`, a strict encoder and a form leave unchanged.
         for (plain, space) in [("-_.!~*'()", "%20"), ("-_.~", "%20"), ("-_.*", "+")] {
-            forms.push(in_url(secret, plain, space, upper));
+            forms.push(url_form(secret, plain, space, upper));
         }
     }
     forms
 }
 
 /// Returns the text inside the quotes of a JSON string.
-fn in_json(text: &str) -> String {
+fn json_form(text: &str) -> String {
     let quoted = Json::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// Returns JSON in the spelling of programs that write only ASCII.
-fn ascii_json(json: &str, upper: bool) -> String {
+fn ascii_json_form(json: &str, upper: bool) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if c.is_ascii() {
@@ -50,7 +50,7 @@ fn ascii_json(json: &str, upper: bool) -> String {
     out
 }
 
-fn in_url(text: &str, plain: &str, space: &str, upper: bool) -> String {
+fn url_form(text: &str, plain: &str, space: &str, upper: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

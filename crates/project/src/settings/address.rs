@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::secrets::says_secret;
+use crate::secrets::is_secret_name;
 
 /// An address with its scheme. A password in it, or a key in its query, is only shown by [`expose`](Self::expose).
 #[derive(Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Address {
     pub fn masked(&self) -> String {
         let mut masked = String::new();
         let mut end = 0;
-        for secret in self.parts() {
+        for secret in self.secret_parts() {
             // Each part is a slice of the address, so its offset is known and need not be searched for.
             let start = secret.as_ptr().addr() - self.0.as_ptr().addr();
             masked.push_str(&self.0[end..start]);
@@ -41,7 +41,7 @@ impl Address {
 
     /// Returns the secrets in the address, as they are written and with percent codes decoded.
     pub(super) fn secrets(&self) -> Vec<String> {
-        self.parts().flat_map(|part| [part.to_owned(), percent_decoded(part)]).collect()
+        self.secret_parts().flat_map(|part| [part.to_owned(), percent_decode(part)]).collect()
     }
 
     /// Returns the secrets of a text that is an address; none of any other text.
@@ -50,19 +50,19 @@ impl Address {
     }
 
     /// Returns the password and the values of secret keys in the query, in their order.
-    fn parts(&self) -> impl Iterator<Item = &str> {
+    fn secret_parts(&self) -> impl Iterator<Item = &str> {
         let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let user = authority.rsplit_once('@').map(|(user, _)| user);
         let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
         let query = rest.split_once('?').map_or("", |(_, query)| query);
         let pairs = query.split(['&', '#']).filter_map(|pair| pair.split_once('='));
-        let keys = pairs.filter(|(name, _)| says_secret(name)).map(|(_, value)| value);
+        let keys = pairs.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value);
         password.into_iter().chain(keys).filter(|secret| !secret.is_empty())
     }
 }
 
-fn percent_decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -59,14 +59,14 @@ macro_rules! words {
             }
 
             fn expected(_: &RangeInclusive<u64>) -> String {
-                one_of(&[$($word),+])
+                join_words(&[$($word),+])
             }
         }
     };
 }
 
 /// Joins words as in `"a", "b" or "c"`.
-fn one_of(words: &[&str]) -> String {
+fn join_words(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),

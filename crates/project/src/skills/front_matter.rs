@@ -53,7 +53,7 @@ pub(super) enum FrontMatterField {
 }
 
 /// Reads the fields in order, with names in lower case. `first_line` is the number of their first line in the file.
-pub(super) fn fields(
+pub(super) fn read_fields(
     lines: &[&str],
     first_line: usize,
 ) -> Result<Vec<(String, FrontMatterField)>, FrontMatterError> {
@@ -68,8 +68,8 @@ pub(super) fn fields(
         let Some((name, value)) = field else {
             return Err(FrontMatterError::NotAField { line: first_line + at - 1 });
         };
-        let below = lines[at..].iter().take_while(|line| belongs_above(line)).count();
-        fields.push((name.trim().to_lowercase(), read(value.trim(), &lines[at..at + below])));
+        let below = lines[at..].iter().take_while(|line| continues_field(line)).count();
+        fields.push((name.trim().to_lowercase(), read_field(value.trim(), &lines[at..at + below])));
         at += below;
     }
     Ok(fields)
@@ -81,14 +81,14 @@ fn is_field_name(name: &str) -> bool {
 }
 
 /// Whether a line continues the field before it: it is indented, empty, or an item or the end of a list.
-fn belongs_above(line: &str) -> bool {
+fn continues_field(line: &str) -> bool {
     line.starts_with([' ', '\t', ']'])
         || line.trim().is_empty()
         || line.starts_with("- ")
         || line == "-"
 }
 
-fn read(value: &str, below: &[&str]) -> FrontMatterField {
+fn read_field(value: &str, below: &[&str]) -> FrontMatterField {
     let is_block = |mark: char| {
         value.strip_prefix(mark).is_some_and(|rest| {
             let rest = rest.split(" #").next().unwrap_or_default();
@@ -96,30 +96,37 @@ fn read(value: &str, below: &[&str]) -> FrontMatterField {
         })
     };
     if is_block('|') {
-        return FrontMatterField::Text(block(below).join("\n").trim().to_owned());
+        return FrontMatterField::Text(block_lines(below).join("\n").trim().to_owned());
     }
     if is_block('>') {
-        return FrontMatterField::Text(folded(&block(below)));
+        return FrontMatterField::Text(join_folded_lines(&block_lines(below)));
     }
     let first_below = below.iter().map(|line| line.trim()).find(|line| !line.is_empty());
     if value.is_empty() && first_below.is_some_and(|line| line.starts_with('-')) {
         let items = below.iter().filter_map(|line| line.trim().strip_prefix('-'));
-        return FrontMatterField::List(items.map(plain).filter(|item| !item.is_empty()).collect());
+        return FrontMatterField::List(
+            items.map(plain_value).filter(|item| !item.is_empty()).collect(),
+        );
     }
-    let whole = folded(&std::iter::once(value).chain(below.iter().copied()).collect::<Vec<_>>());
+    let whole =
+        join_folded_lines(&std::iter::once(value).chain(below.iter().copied()).collect::<Vec<_>>());
     match whole.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
         Some(items) => {
-            let items = separated(items, |c| c == ',');
+            let items = split_list(items, |c| c == ',');
             FrontMatterField::List(
-                items.iter().map(|item| plain(item)).filter(|item| !item.is_empty()).collect(),
+                items
+                    .iter()
+                    .map(|item| plain_value(item))
+                    .filter(|item| !item.is_empty())
+                    .collect(),
             )
         }
-        None => FrontMatterField::Text(plain(&whole)),
+        None => FrontMatterField::Text(plain_value(&whole)),
     }
 }
 
 /// Returns the lines of a block without their common indentation.
-fn block<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+fn block_lines<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let indent = |line: &&str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let filled = lines.iter().filter(|line| !line.trim().is_empty());
     let common = filled.map(indent).min().unwrap_or(0);
@@ -127,7 +134,7 @@ fn block<'a>(lines: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Joins lines into one, with a break for each empty line.
-fn folded(lines: &[&str]) -> String {
+fn join_folded_lines(lines: &[&str]) -> String {
     let mut text = String::new();
     for line in lines.iter().map(|line| line.trim()) {
         match line {
@@ -145,10 +152,10 @@ fn folded(lines: &[&str]) -> String {
 }
 
 /// Returns a value without its quotes or the comment after it. A quote that is never closed counts as a letter.
-fn plain(value: &str) -> String {
+fn plain_value(value: &str) -> String {
     let value = value.trim();
     for quote in ['"', '\''] {
-        if let Some(inside) = value.strip_prefix(quote).and_then(|rest| closed(rest, quote)) {
+        if let Some(inside) = value.strip_prefix(quote).and_then(|rest| quoted_text(rest, quote)) {
             return inside;
         }
     }
@@ -163,7 +170,7 @@ fn plain(value: &str) -> String {
 }
 
 /// Returns the text before the closing quote; `None` if there is none, or if more than a comment follows it.
-fn closed(text: &str, quote: char) -> Option<String> {
+fn quoted_text(text: &str, quote: char) -> Option<String> {
     let mut inside = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -188,7 +195,7 @@ fn closed(text: &str, quote: char) -> Option<String> {
 }
 
 /// Divides a text at separators, except inside parentheses or double quotes.
-pub(super) fn separated(text: &str, separates: impl Fn(char) -> bool) -> Vec<String> {
+pub(super) fn split_list(text: &str, separates: impl Fn(char) -> bool) -> Vec<String> {
     let mut items = vec![String::new()];
     let (mut depth, mut quoted) = (0_usize, false);
     for c in text.chars() {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 /// Replaces invisible characters by their codes, such as `[U+E0041]`.
 ///
 /// Joiners, direction marks and emoji selectors stay, because words are written with them.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub(super) fn make_visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -57,8 +57,8 @@ mod tests {
             ("a\u{200B}b\u{202E}c\u{FEFF}", "a[U+200B]b[U+202E]c[U+FEFF]"),
             ("x\u{E0100}\u{1b}[0m", "x[U+E0100][U+001B][0m"),
         ] {
-            assert_eq!(visible(text), shown);
+            assert_eq!(make_visible(text), shown);
         }
-        assert!(matches!(visible("plain"), Cow::Borrowed(_)));
+        assert!(matches!(make_visible("plain"), Cow::Borrowed(_)));
     }
 }

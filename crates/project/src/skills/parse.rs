@@ -1,7 +1,7 @@
 //! Parses the text of a `SKILL.md`.
 
-use super::front_matter::{FrontMatterError, FrontMatterField, fields, separated, split};
-use super::hidden_chars::visible;
+use super::front_matter::{FrontMatterError, FrontMatterField, read_fields, split, split_list};
+use super::hidden_chars::make_visible;
 
 /// The maximal length of a name, from the Agent Skills convention; the model must write the name exactly.
 const NAME_CHARS_MAX: usize = 64;
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str, folder: &str) -> Parsed {
     };
     let lines_before = text.len() - text.trim_start().len();
     let first_line = text[..lines_before].matches('\n').count() + 2;
-    let front = match fields(parts.front.as_deref().unwrap_or_default(), first_line) {
+    let front = match read_fields(parts.front.as_deref().unwrap_or_default(), first_line) {
         Ok(front) => front,
         Err(error) => return unnamed(Err(error.into())),
     };
@@ -56,7 +56,7 @@ pub(super) fn parse(text: &str, folder: &str) -> Parsed {
         _ => None,
     };
     let name = text_of("name").unwrap_or_else(|| one_line(folder));
-    let body = visible(parts.body.trim()).into_owned();
+    let body = make_visible(parts.body.trim()).into_owned();
     let description = text_of("description").unwrap_or_else(|| first_words(&body));
     let body = match (is_name(&name), body.is_empty()) {
         (false, _) => Err(SkillError::Name(name.chars().take(NAME_CHARS_MAX).collect())),
@@ -66,13 +66,13 @@ pub(super) fn parse(text: &str, folder: &str) -> Parsed {
     let allowed_tools = ["allowed-tools", "allowed_tools", "allowedtools"]
         .iter()
         .find_map(|name| front.iter().find(|(field, _)| field == name))
-        .map(|(_, field)| tools(field));
-    Parsed { name, description: shortened(description), allowed_tools, body }
+        .map(|(_, field)| read_tools(field));
+    Parsed { name, description: shorten_description(description), allowed_tools, body }
 }
 
 /// Returns a text with single spaces between words and with hidden characters made visible.
 fn one_line(text: &str) -> String {
-    visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+    make_visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// Whether a name can stand everywhere a name is needed: in a list, a command and a path.
@@ -90,7 +90,7 @@ fn first_words(body: &str) -> String {
     lines.map(one_line).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-fn shortened(text: String) -> String {
+fn shorten_description(text: String) -> String {
     match text.char_indices().nth(DESCRIPTION_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
@@ -98,12 +98,12 @@ fn shortened(text: String) -> String {
 }
 
 /// Reads tools from a list, or from a text with commas or else spaces: `Read, Bash(git add:*)`.
-fn tools(field: &FrontMatterField) -> Vec<String> {
+fn read_tools(field: &FrontMatterField) -> Vec<String> {
     let items = match field {
         FrontMatterField::List(items) => items.clone(),
         FrontMatterField::Text(text) => {
-            let by_comma = separated(text, |c| c == ',');
-            if by_comma.len() > 1 { by_comma } else { separated(text, char::is_whitespace) }
+            let by_comma = split_list(text, |c| c == ',');
+            if by_comma.len() > 1 { by_comma } else { split_list(text, char::is_whitespace) }
         }
     };
     items.iter().map(|tool| one_line(tool)).filter(|tool| !tool.is_empty()).collect()

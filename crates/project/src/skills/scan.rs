@@ -18,18 +18,18 @@ use crate::settings::SkillSettings;
 pub fn scan_skills(root: &Path, settings: &SkillSettings) -> Vec<Skill> {
     let links = if settings.allow_external_paths { Links::Anywhere } else { Links::Inside };
     let mut scan = SkillScan { root, links, seen: HashSet::new(), found: Vec::new() };
-    scan.folder(&root.join(".claude/skills"), SkillSource::Claude);
-    scan.folder(&root.join(".ship/skills"), SkillSource::Ship);
+    scan.scan_folder(&root.join(".claude/skills"), SkillSource::Claude);
+    scan.scan_folder(&root.join(".ship/skills"), SkillSource::Ship);
     for path in &settings.paths {
-        scan.path(path);
+        scan.scan_path(path);
     }
-    shadow(root, &mut scan.found);
+    shadow_duplicates(root, &mut scan.found);
     scan.found
 }
 
 /// Leaves one usable skill of each name. People look for a skill in the folder of its name, so a skill that only
 /// claims the name must not take its place.
-fn shadow(root: &Path, skills: &mut [Skill]) {
+fn shadow_duplicates(root: &Path, skills: &mut [Skill]) {
     let is_usable = |skill: &Skill| matches!(skill.state, SkillState::Usable { .. });
     let is_at_home = |skill: &Skill| skill.folder.file_name() == Some(skill.name.as_ref());
     let mut winners: HashMap<String, (PathBuf, bool)> = HashMap::new();
@@ -65,7 +65,7 @@ struct SkillScan<'a> {
 impl SkillScan<'_> {
     /// Reads a folder of `skills.paths`: a folder of skills, or a skill itself. The user has asked for it,
     /// so it must exist.
-    fn path(&mut self, path: &str) {
+    fn scan_path(&mut self, path: &str) {
         let source = SkillSource::Path(path.to_owned());
         let folder = self.root.join(path);
         let reason = match (folder.canonicalize(), self.root.canonicalize()) {
@@ -79,52 +79,52 @@ impl SkillScan<'_> {
             (Ok(target), Ok(root)) if self.links == Links::Inside && !target.starts_with(&root) => {
                 "the folder is outside the project; set `skills.allowExternalPaths` to true to use it".to_owned()
             }
-            _ if folder.join("SKILL.md").is_file() => return self.skill(&folder, source),
-            _ => return self.folder(&folder, source),
+            _ if folder.join("SKILL.md").is_file() => return self.read_skill(&folder, source),
+            _ => return self.scan_folder(&folder, source),
         };
-        self.unusable(&folder, source, reason);
+        self.add_unusable(&folder, source, reason);
     }
 
-    fn folder(&mut self, folder: &Path, source: SkillSource) {
+    fn scan_folder(&mut self, folder: &Path, source: SkillSource) {
         let names: io::Result<Vec<_>> =
             fs::read_dir(folder).and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect());
         match names {
             Ok(mut folders) => {
                 folders.sort();
                 for folder in folders {
-                    self.skill(&folder, source.clone());
+                    self.read_skill(&folder, source.clone());
                 }
             }
             Err(error) if is_missing(&error) => {}
             Err(error) => {
-                self.unusable(folder, source, format!("the folder cannot be read: {error}"))
+                self.add_unusable(folder, source, format!("the folder cannot be read: {error}"))
             }
         }
     }
 
     /// Reads one skill. A folder without a `SKILL.md` is not a skill.
-    fn skill(&mut self, folder: &Path, source: SkillSource) {
+    fn read_skill(&mut self, folder: &Path, source: SkillSource) {
         let file = folder.join("SKILL.md");
         let FileBytes { bytes, cut } = match read_below(self.root, &file, self.links) {
             Ok(None) => return,
             Ok(Some(bytes)) => bytes,
-            Err(error) => return self.unusable(folder, source, reason(&error)),
+            Err(error) => return self.add_unusable(folder, source, short_reason(&error)),
         };
         if !self.seen.insert(file.canonicalize().unwrap_or(file)) {
             return;
         }
         if cut {
             let reason = format!("its SKILL.md is larger than {TEXT_BYTES_MAX} bytes; shorten it");
-            return self.unusable(folder, source, reason);
+            return self.add_unusable(folder, source, reason);
         }
         let Ok(text) = String::from_utf8(bytes) else {
-            return self.unusable(
+            return self.add_unusable(
                 folder,
                 source,
                 "its SKILL.md is not UTF-8; save it as such".to_owned(),
             );
         };
-        let parsed = parse(&text, &name_of(folder));
+        let parsed = parse(&text, &folder_name(folder));
         let state = match parsed.body {
             Ok(body) => SkillState::Usable { body },
             Err(error) => SkillState::Unusable { reason: error.to_string() },
@@ -139,9 +139,9 @@ impl SkillScan<'_> {
         });
     }
 
-    fn unusable(&mut self, folder: &Path, source: SkillSource, reason: String) {
+    fn add_unusable(&mut self, folder: &Path, source: SkillSource, reason: String) {
         self.found.push(Skill {
-            name: name_of(folder),
+            name: folder_name(folder),
             description: String::new(),
             allowed_tools: None,
             folder: folder.to_path_buf(),
@@ -151,11 +151,11 @@ impl SkillScan<'_> {
     }
 }
 
-fn name_of(folder: &Path) -> String {
+fn folder_name(folder: &Path) -> String {
     folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn reason(error: &FileError) -> String {
+fn short_reason(error: &FileError) -> String {
     match error {
         FileError::Outside { target, .. } => format!(
             "its SKILL.md is a link out of the project, to {}; set `skills.allowExternalPaths` to true to use it",

@@ -15,7 +15,7 @@ use crate::table;
 const VALUE_COLUMNS: usize = 24;
 
 pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
-    let rows = session.project.effective();
+    let rows = session.project.effective_settings();
     if session.json {
         let entry = |row: &Effective| {
             let value = Object::from([

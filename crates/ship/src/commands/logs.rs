@@ -38,7 +38,7 @@ pub(crate) async fn run(
     let mut reader = match request {
         None if follow => LogReader::from_end(root).map_err(cannot)?,
         None => LogReader::from_start(root),
-        Some(id) => LogReader::from_start(root).of_requests(answered_with(session, id).await?),
+        Some(id) => LogReader::from_start(root).only_requests(answered_with(session, id).await?),
     };
     loop {
         let lines = reader.poll().map_err(cannot)?;
