@@ -62,7 +62,7 @@ impl Arguments {
     /// Reads the command line. Prints help and usage itself, and then exits with 0 or 2.
     pub(crate) fn read() -> Self {
         let mut arguments = Self::parse();
-        if let Err(flag) = arguments.command.take(&mut arguments.early) {
+        if let Err(flag) = arguments.command.take_flags(&mut arguments.early) {
             let sentence = format!("the argument '{flag}' does not belong to this command");
             Self::command().error(ErrorKind::UnknownArgument, sentence).exit();
         }
@@ -197,7 +197,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Takes the flags that stand before the command. Fails with a flag that is not its own.
-    fn take(&mut self, early: &mut Early) -> Result<(), &'static str> {
+    fn take_flags(&mut self, early: &mut Early) -> Result<(), &'static str> {
         match self {
             Self::History { last, ledger } => {
                 *last = early.early_last.take().unwrap_or(*last);

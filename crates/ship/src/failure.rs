@@ -33,11 +33,11 @@ impl Failure {
     }
 
     /// Adds contexts to choose from.
-    pub(crate) fn offers(self, offered: Vec<ContextName>) -> Self {
+    pub(crate) fn with_offered_contexts(self, offered: Vec<ContextName>) -> Self {
         Self { offered, ..self }
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         let hint = hint.into();
         if let Some(wrong) = self.wrongs.last_mut() {
             wrong.hint = Some(hint);
@@ -52,11 +52,11 @@ impl Failure {
         error: &(dyn std::error::Error + 'static),
     ) -> Self {
         let text = error.to_string();
-        let (what, remedy) = match text.rsplit_once("; ") {
-            Some((what, remedy)) => (what, Some(remedy)),
+        let (problem, remedy) = match text.rsplit_once("; ") {
+            Some((problem, remedy)) => (problem, Some(remedy)),
             None => (text.as_str(), None),
         };
-        let mut message = what.to_owned();
+        let mut message = problem.to_owned();
         let mut cause = error.source();
         while let Some(error) = cause {
             let because = error.to_string();
@@ -67,7 +67,7 @@ impl Failure {
         }
         let failure = Self::new(code, message);
         match remedy {
-            Some(remedy) => failure.hint(remedy),
+            Some(remedy) => failure.with_hint(remedy),
             None => failure,
         }
     }
@@ -76,7 +76,7 @@ impl Failure {
     pub(crate) fn too_long(bytes: Option<usize>, max: u64) -> Self {
         let has = bytes.map_or("more".to_owned(), |bytes| format!("{bytes} bytes"));
         let message = format!("your message has {has}, and `limits.messageBytes` allows {max}");
-        Self::new(REFUSED, message).hint("shorten it, or raise the limit in ship.json")
+        Self::new(REFUSED, message).with_hint("shorten it, or raise the limit in ship.json")
     }
 
     /// Makes the failure of input that is not text. `unsent` names the part that was not sent.
@@ -85,7 +85,7 @@ impl Failure {
             "standard input is not UTF-8: no character begins at byte {offset} (the first is 0); {unsent}"
         );
         Self::new("not_utf8", message)
-            .hint("convert it first, for example with `iconv -f latin1 -t utf-8`")
+            .with_hint("convert it first, for example with `iconv -f latin1 -t utf-8`")
     }
 
     /// Makes the failure of a chat with a frozen holder, which only a signal to that process can end.
@@ -102,7 +102,7 @@ impl Failure {
     }
 
     /// Adds that the person's message is not lost.
-    pub(crate) fn kept(mut self) -> Self {
+    pub(crate) fn and_message_is_kept(mut self) -> Self {
         if let Some(wrong) = self.wrongs.last_mut() {
             let kept = "your message is kept, and `ship chat` goes on with it";
             let hint = wrong.hint.take();
@@ -112,7 +112,7 @@ impl Failure {
     }
 
     /// Returns the failure with secrets masked: a path or an answer of a provider may quote one.
-    pub(crate) fn without(mut self, secrets: &Secrets) -> Self {
+    pub(crate) fn mask_secrets(mut self, secrets: &Secrets) -> Self {
         for wrong in &mut self.wrongs {
             wrong.message = secrets.mask(&wrong.message).into_owned();
             wrong.hint = wrong.hint.take().map(|hint| secrets.mask(&hint).into_owned());
@@ -160,7 +160,7 @@ impl From<std::io::Error> for Failure {
             return Self::new(READER_GONE, "nobody reads the output");
         }
         Self::new("output", format!("the output cannot be written: {error}"))
-            .hint("see where it goes, and whether there is room")
+            .with_hint("see where it goes, and whether there is room")
     }
 }
 
@@ -180,7 +180,7 @@ impl From<RunError> for Failure {
                 Self::too_long(Some(bytes), max as u64)
             }
             RunError::Accept(AcceptError::Refused(_)) => Self::from_error(REFUSED, &error),
-            RunError::Kept(cause) => Self::from(*cause).hint(
+            RunError::Kept(cause) => Self::from(*cause).with_hint(
                 "do not ask again: what you asked for is kept, and the next command in this chat does it, if it is \
                  not done already",
             ),
@@ -193,13 +193,13 @@ impl From<OpenAgentError> for Failure {
     fn from(error: OpenAgentError) -> Self {
         match &error {
             OpenAgentError::NoKey(why) => Self::new("no_key", why.clone())
-                .hint("or set `llm.provider` to \"offline\" to try everything without a key"),
+                .with_hint("or set `llm.provider` to \"offline\" to try everything without a key"),
             OpenAgentError::NoModel => Self::new("no_model", error.to_string())
-                .hint("\"llm\": { \"model\": \"…\" } in ship.json"),
+                .with_hint("\"llm\": { \"model\": \"…\" } in ship.json"),
             OpenAgentError::Provider(provider) => {
                 let failure = Self::new(provider.code(), provider.to_string());
                 match provider.remedy() {
-                    Some(remedy) => failure.hint(remedy),
+                    Some(remedy) => failure.with_hint(remedy),
                     None => failure,
                 }
             }

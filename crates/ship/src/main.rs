@@ -26,8 +26,8 @@ fn main() -> ExitCode {
         Err(failure) if failure.is_reader_gone() => ExitCode::SUCCESS,
         Err(failure) => {
             let code = failure.exit_code();
-            let failure = failure.without(&session::environment_secrets());
-            output::failure(&failure, arguments.json);
+            let failure = failure.mask_secrets(&session::environment_secrets());
+            output::print_failure(&failure, arguments.json);
             code
         }
     }
@@ -39,15 +39,15 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return commands::init::run(arguments, folder.as_deref());
     }
     let session = Session::open(arguments)?;
-    let result = runtime.block_on(command(&session, &arguments.command));
-    session.tell_repairs();
+    let result = runtime.block_on(run_command(&session, &arguments.command));
+    session.print_repairs();
     // A thread that waits for another line of input must not delay the exit. Everything that was accepted is
     // on disk by now.
     runtime.shutdown_background();
-    result.map_err(|failure| failure.without(session.project.secrets()))
+    result.map_err(|failure| failure.mask_secrets(session.project.secrets()))
 }
 
-async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failure> {
+async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Init { .. } => Ok(ExitCode::SUCCESS),
         Command::Chat => commands::chat::run(session).await,
@@ -57,18 +57,18 @@ async fn command(session: &Session, command: &Command) -> Result<ExitCode, Failu
         Command::Inspect { request: Some(id), raw, .. } => {
             commands::inspect::run_past(session, id, *raw).await
         }
-        Command::Inspect { raw: true, .. } => Err(commands::inspect::raw_of_nothing()),
+        Command::Inspect { raw: true, .. } => Err(commands::inspect::raw_without_request()),
         Command::Inspect { requests: true, last, .. } => {
             commands::inspect::list(session, *last).await
         }
         Command::Inspect { .. } => commands::inspect::run(session).await,
         Command::Compact { dry_run, undo, instructions } => {
             let instructions = instructions.clone();
-            let asked =
+            let flags =
                 commands::compact::CompactFlags { dry_run: *dry_run, undo: *undo, instructions };
-            commands::compact::run(session, asked).await
+            commands::compact::run(session, flags).await
         }
-        Command::Context(asked) => commands::context::run(session, &asked.into()).await,
+        Command::Context(command) => commands::context::run(session, &command.into()).await,
         Command::Checkpoint { name } => {
             operate(session, ContextOperation::Checkpoint { name: name.clone() }).await
         }

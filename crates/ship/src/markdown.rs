@@ -99,14 +99,14 @@ impl Markdown {
     pub(crate) fn end(&mut self) -> String {
         let mut out = String::new();
         self.show(Until::End, &mut out);
-        self.wrap.stop(&mut out);
+        self.wrap.end_styles(&mut out);
         let width = self.wrap.width();
         *self = Self::new(self.look, width);
         out
     }
 
     /// Renders a whole text.
-    pub(crate) fn whole(mut self, text: &str) -> String {
+    pub(crate) fn render(mut self, text: &str) -> String {
         let mut out = self.push(text);
         out.push_str(&self.end());
         out
@@ -136,7 +136,7 @@ impl Markdown {
     /// Determines the kind of the line. Returns false if that is not certain yet.
     fn begin_line(&mut self, until: Until, out: &mut String) -> bool {
         let is_whole = until == Until::End;
-        let Some(begin) = line::begin(&self.held, is_whole, self.fence) else { return false };
+        let Some(begin) = line::line_kind(&self.held, is_whole, self.fence) else { return false };
         let (place, taken) = match begin {
             Begin::Text { indent } => {
                 let spaces = " ".repeat(indent.columns);
@@ -181,14 +181,14 @@ impl Markdown {
     /// Shows the words that are complete and whose marks are certain.
     fn show_text(&mut self, sgr: Sgr, until: Until, out: &mut String) {
         let tokens = match self.look {
-            LineStyle::Styled => inline::tokens(&self.held, self.before, sgr),
-            LineStyle::Plain | LineStyle::Verbatim => inline::plain(&self.held, sgr),
+            LineStyle::Styled => inline::tokenize(&self.held, self.before, sgr),
+            LineStyle::Plain | LineStyle::Verbatim => inline::plain_tokens(&self.held, sgr),
         };
         let cut = match until {
             Until::Settled => last_break(&tokens, &self.held),
             Until::End => self.held.len(),
         };
-        self.wrap.words(&first_chars(tokens, cut), out);
+        self.wrap.push_words(&first_chars(tokens, cut), out);
         self.before = self.held.drain(..cut).next_back().or(self.before);
     }
 }

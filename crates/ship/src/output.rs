@@ -10,42 +10,42 @@ use crate::style::Style;
 use crate::table;
 
 /// Prints a line on standard output.
-pub(crate) fn line(text: &str) -> Result<(), Failure> {
+pub(crate) fn print_line(text: &str) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
 /// Prints a JSON value on a line of its own.
-pub(crate) fn json(value: &Json) -> Result<(), Failure> {
-    line(&value.to_string())
+pub(crate) fn print_json(value: &Json) -> Result<(), Failure> {
+    print_line(&value.to_string())
 }
 
 /// Prints without a newline, and flushes.
-pub(crate) fn part(text: &str) -> Result<(), Failure> {
+pub(crate) fn print_part(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
 
 /// Prints a warning that does not stop the command, on standard error.
-pub(crate) fn warning(text: &str) {
-    let line = format!("{} {}", Style::of_stderr().dim("warning:"), visible(text));
+pub(crate) fn print_warning(text: &str) {
+    let line = format!("{} {}", Style::of_stderr().dim("warning:"), escape_unprintable(text));
     // If standard error is gone, there is no reader to inform.
-    let _ = writeln!(std::io::stderr(), "{}", table::wrapped_on_stderr(&line, 9));
+    let _ = writeln!(std::io::stderr(), "{}", table::wrap_on_stderr(&line, 9));
 }
 
 /// Prints a progress note on standard error.
-pub(crate) fn notice(text: &str) {
-    let line = table::wrapped_on_stderr(&format!("({})", visible(text)), 1);
+pub(crate) fn print_notice(text: &str) {
+    let line = table::wrap_on_stderr(&format!("({})", escape_unprintable(text)), 1);
     let _ = writeln!(std::io::stderr(), "{}", Style::of_stderr().dim(&line));
 }
 
 /// Prints a failure: JSON on standard output, or text on standard error.
-pub(crate) fn failure(failure: &Failure, json: bool) {
+pub(crate) fn print_failure(failure: &Failure, json: bool) {
     // If the stream is gone, there is no reader to inform.
-    let _ = if json { failure_json(failure) } else { failure_words(failure) };
+    let _ = if json { print_failure_json(failure) } else { print_failure_text(failure) };
 }
 
-fn failure_json(failure: &Failure) -> std::io::Result<()> {
+fn print_failure_json(failure: &Failure) -> std::io::Result<()> {
     let lines = |texts: Vec<&str>| texts.join("\n");
     let hints: Vec<&str> = failure.wrongs.iter().filter_map(|w| w.hint.as_deref()).collect();
     let mut error = Object::from([("code", failure.code)]);
@@ -53,8 +53,9 @@ fn failure_json(failure: &Failure) -> std::io::Result<()> {
     let hint = if hints.is_empty() { Json::Null } else { lines(hints).into() };
     error.set("hint", hint);
     if !failure.offered.is_empty() {
-        let named = |it: &ContextName| {
-            let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
+        let named = |context: &ContextName| {
+            let fields =
+                [("contextId", context.context.as_str()), ("title", context.title.as_str())];
             Json::Object(Object::from(fields))
         };
         error.set("offered", failure.offered.iter().map(named).collect::<Vec<_>>());
@@ -63,38 +64,38 @@ fn failure_json(failure: &Failure) -> std::io::Result<()> {
     writeln!(std::io::stdout(), "{error}")
 }
 
-fn failure_words(failure: &Failure) -> std::io::Result<()> {
+fn print_failure_text(failure: &Failure) -> std::io::Result<()> {
     let style = Style::of_stderr();
     let mut out = std::io::stderr();
     for Wrong { message, hint } in &failure.wrongs {
-        let line = format!("{} {}", style.red("ship:"), visible(message));
-        writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
+        let line = format!("{} {}", style.red("ship:"), escape_unprintable(message));
+        writeln!(out, "{}", table::wrap_on_stderr(&line, 6))?;
         for ContextName { context, title } in &failure.offered {
-            let line = format!("  {context}  {}", visible(title));
-            writeln!(out, "{}", table::wrapped_on_stderr(&line, 4))?;
+            let line = format!("  {context}  {}", escape_unprintable(title));
+            writeln!(out, "{}", table::wrap_on_stderr(&line, 4))?;
         }
         if let Some(hint) = hint {
-            let line = format!("{} {}", style.dim("hint:"), visible(hint));
-            writeln!(out, "{}", table::wrapped_on_stderr(&line, 6))?;
+            let line = format!("{} {}", style.dim("hint:"), escape_unprintable(hint));
+            writeln!(out, "{}", table::wrap_on_stderr(&line, 6))?;
         }
     }
     Ok(())
 }
 
 /// Formats a time in milliseconds for people, in local time: `2026-02-05 09:30:00 CET`.
-pub(crate) fn moment(millis: f64) -> String {
-    local(millis, "%Y-%m-%d %H:%M:%S %Z")
+pub(crate) fn format_time(millis: f64) -> String {
+    format_local_time(millis, "%Y-%m-%d %H:%M:%S %Z")
 }
 
 /// Formats a time in the reader's time zone; in UTC where none is known.
-pub(crate) fn local(millis: f64, format: &str) -> String {
+pub(crate) fn format_local_time(millis: f64, format: &str) -> String {
     let Ok(time) = jiff::Timestamp::from_millisecond(millis as i64) else { return "?".to_owned() };
     let zone = jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC);
     time.to_zoned(zone).strftime(format).to_string()
 }
 
 /// Quotes a word for a shell.
-pub(crate) fn quoted(word: &str) -> String {
+pub(crate) fn quote_for_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -104,16 +105,16 @@ pub(crate) fn quoted(word: &str) -> String {
 
 /// Escapes characters that are not printable in a terminal: text of people and models must not move the cursor,
 /// change the title, or turn the direction of the text beside it.
-pub(crate) fn visible(text: &str) -> String {
-    escaped(text, |c| c.is_control() || turns(c))
+pub(crate) fn escape_unprintable(text: &str) -> String {
+    escape_chars(text, |c| c.is_control() || turns_direction(c))
 }
 
 /// Escapes every character that the eye cannot see, for text that a person must approve.
-pub(crate) fn exact(text: &str) -> String {
-    escaped(text, |c| c.is_control() || turns(c) || is_unseen(c))
+pub(crate) fn escape_unseen(text: &str) -> String {
+    escape_chars(text, |c| c.is_control() || turns_direction(c) || is_unseen(c))
 }
 
-fn escaped(text: &str, hide: impl Fn(char) -> bool) -> String {
+fn escape_chars(text: &str, hide: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -126,7 +127,7 @@ fn escaped(text: &str, hide: impl Fn(char) -> bool) -> String {
 }
 
 /// Whether a character turns the direction of a text, or breaks a line invisibly.
-fn turns(c: char) -> bool {
+fn turns_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
@@ -159,7 +160,7 @@ mod tests {
         for (word, expected) in
             [("terminal:a-b", "terminal:a-b"), ("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'")]
         {
-            assert_eq!(quoted(word), expected);
+            assert_eq!(quote_for_shell(word), expected);
         }
     }
 
@@ -167,8 +168,8 @@ mod tests {
     fn what_turns_a_text_is_shown_as_what_it_is() {
         let turned = "rm \u{202e}gnp.txt\u{202c}\u{2066}x\u{1b}[2J";
         let shown = "rm \\u{202e}gnp.txt\\u{202c}\\u{2066}x\\u{1b}[2J";
-        assert_eq!(visible(turned), shown);
-        assert_eq!(visible("深い\t👩\u{200d}👧\nשלום"), "深い\t👩\u{200d}👧\nשלום");
-        assert_eq!(exact("a\u{200b}b\u{e0041}"), "a\\u{200b}b\\u{e0041}");
+        assert_eq!(escape_unprintable(turned), shown);
+        assert_eq!(escape_unprintable("深い\t👩\u{200d}👧\nשלום"), "深い\t👩\u{200d}👧\nשלום");
+        assert_eq!(escape_unseen("a\u{200b}b\u{e0041}"), "a\\u{200b}b\\u{e0041}");
     }
 }

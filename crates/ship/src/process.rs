@@ -41,7 +41,7 @@ fn too_few_files(left: usize) -> Failure {
         _ => format!("only {left} more files"),
     };
     let message = format!("{files} can be opened at once, and ship needs {OPEN_FILES}");
-    Failure::new("open_files", message).hint("raise the limit with `ulimit -n 256`")
+    Failure::new("open_files", message).with_hint("raise the limit with `ulimit -n 256`")
 }
 
 /// Makes a write beyond the file size limit fail. Without a handler, the signal would end the process.

@@ -18,7 +18,7 @@ pub(crate) struct Session {
     pub(crate) chat: ChatKey,
     pub(crate) json: bool,
     /// The flags that choose the same project and chat in another command, with a leading space.
-    pub(crate) same: String,
+    pub(crate) chat_flags: String,
     clock: Arc<dyn Clock>,
     /// The agent, once a command has asked for it.
     agent: OnceCell<Agent>,
@@ -29,24 +29,23 @@ impl Session {
     pub(crate) fn open(arguments: &Arguments) -> Result<Self, Failure> {
         let root = match &arguments.project {
             Some(folder) if folder.is_absolute() => folder.clone(),
-            Some(folder) => here()?.join(folder),
-            None => find_root(&here()?, std::env::home_dir().as_deref()),
+            Some(folder) => current_folder()?.join(folder),
+            None => find_root(&current_folder()?, std::env::home_dir().as_deref()),
         };
         if !root.is_dir() {
             let message = format!("there is no folder {}", root.display());
-            return Err(
-                Failure::new("no_project", message).hint("name a folder that is there, or make it")
-            );
+            return Err(Failure::new("no_project", message)
+                .with_hint("name a folder that is there, or make it"));
         }
         let project = Project::load(root, environment())?;
         for warning in project.warnings() {
-            output::warning(&project.secrets().mask(&warning.to_string()));
+            output::print_warning(&project.secrets().mask(&warning.to_string()));
         }
         Ok(Self {
             project,
             chat: arguments.chat.parse()?,
             json: arguments.json,
-            same: same(arguments),
+            chat_flags: chat_flags(arguments),
             clock: Arc::new(SystemClock),
             agent: OnceCell::new(),
         })
@@ -56,21 +55,21 @@ impl Session {
     pub(crate) fn agent(&self) -> Result<Agent, Failure> {
         let choice = self.project.provider();
         if choice.unused.is_some() {
-            output::warning(&choice.why);
+            output::print_warning(&choice.why);
         }
         let root = self.project.root();
         for problem in read_system_texts(root, Some(&root.join(chat_folder(&self.chat)))).problems {
             let because = std::error::Error::source(&problem).map(|cause| format!(": {cause}"));
-            let told =
+            let warning =
                 format!("{problem}{}; the agent is not shown it", because.unwrap_or_default());
-            output::warning(&self.project.secrets().mask(&told));
+            output::print_warning(&self.project.secrets().mask(&warning));
         }
         let agent = AgentBuilder::from_project(&self.project, Arc::clone(&self.clock))?.build();
         Ok(self.agent.get_or_init(|| agent).clone())
     }
 
     /// Prints one line about what was repaired or found damaged during the command.
-    pub(crate) fn tell_repairs(&self) {
+    pub(crate) fn print_repairs(&self) {
         let mut repairs = self.agent.get().map(Agent::take_repairs).unwrap_or_default();
         // An unfinished write of a killed process was never promised, so it is not reported.
         repairs.retain(|problem| {
@@ -81,7 +80,10 @@ impl Session {
             0 => String::new(),
             more => format!(" (and {more} more)"),
         };
-        output::warning(&format!("{}: {}{more}; see `ship verify`", first.file, first.message));
+        output::print_warning(&format!(
+            "{}: {}{more}; see `ship verify`",
+            first.file, first.message
+        ));
     }
 
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Failure> {
@@ -108,7 +110,7 @@ impl Session {
     }
 
     /// Describes the provider and the model to the person.
-    pub(crate) fn who_answers(&self) -> String {
+    pub(crate) fn describe_model(&self) -> String {
         let choice = self.project.provider();
         match (choice.provider, chosen_model(&self.project)) {
             (ProviderName::Offline, _) if choice.unused.is_some() => choice.why,
@@ -120,22 +122,27 @@ impl Session {
 }
 
 /// Returns the flags with which the person chose project and chat.
-fn same(arguments: &Arguments) -> String {
+fn chat_flags(arguments: &Arguments) -> String {
     let mut flags = String::new();
     if arguments.chat != DEFAULT_CHAT {
-        flags.push_str(&format!(" --chat {}", output::quoted(&arguments.chat)));
+        flags.push_str(&format!(" --chat {}", output::quote_for_shell(&arguments.chat)));
     }
     if let Some(folder) = &arguments.project {
-        flags.push_str(&format!(" --project {}", output::quoted(&folder.to_string_lossy())));
+        flags.push_str(&format!(
+            " --project {}",
+            output::quote_for_shell(&folder.to_string_lossy())
+        ));
     }
     flags
 }
 
 /// Returns the current folder of the person.
-pub(crate) fn here() -> Result<PathBuf, Failure> {
+pub(crate) fn current_folder() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
         Failure::new("no_project", format!("the folder that you are in cannot be used: {error}"))
-            .hint("it may have been deleted; go to one that is there, or name one with --project")
+            .with_hint(
+                "it may have been deleted; go to one that is there, or name one with --project",
+            )
     })
 }
 

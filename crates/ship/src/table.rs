@@ -33,24 +33,24 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
 }
 
 /// Breaks a text between words at the width of the terminal; further lines begin with `indent` spaces.
-pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+pub(crate) fn wrap_text(text: &str, indent: usize) -> String {
     wrap(text, indent, columns())
 }
 
 /// Breaks each line of a text in the same way.
-pub(crate) fn wrapped_lines(text: &str) -> String {
-    text.split('\n').map(|line| wrapped(line, 0)).collect::<Vec<_>>().join("\n")
+pub(crate) fn wrap_lines(text: &str) -> String {
+    text.split('\n').map(|line| wrap_text(line, 0)).collect::<Vec<_>>().join("\n")
 }
 
 /// Breaks a text in the same way for standard error.
-pub(crate) fn wrapped_on_stderr(text: &str, indent: usize) -> String {
+pub(crate) fn wrap_on_stderr(text: &str, indent: usize) -> String {
     wrap(text, indent, columns_of(std::io::stderr()))
 }
 
 fn wrap(text: &str, indent: usize, columns: usize) -> String {
     let (mut out, mut column) = (String::new(), 0);
     for word in text.split_inclusive(' ') {
-        let needs = width(&plain(word.trim_end()));
+        let needs = width(&without_styles(word.trim_end()));
         if column > indent && needs > 0 && column.saturating_add(needs) > columns {
             out.truncate(out.trim_end().len());
             out.push('\n');
@@ -58,13 +58,13 @@ fn wrap(text: &str, indent: usize, columns: usize) -> String {
             column = indent;
         }
         out.push_str(word);
-        column += width(&plain(word));
+        column += width(&without_styles(word));
     }
     out
 }
 
 /// Removes the styles from a text.
-fn plain(text: &str) -> String {
+fn without_styles(text: &str) -> String {
     let mut pieces = text.split("\x1b[");
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |plain, piece| plain + piece.split_once('m').map_or("", |(_, rest)| rest))

@@ -13,27 +13,27 @@ use std::time::Duration;
 use ship_agent::{Agent, CallAnswer, ContextOperation, OperationOutcome, Outcome, RunError};
 
 use super::context::{self, ContextRequest};
-use super::context_news::News;
-use super::frozen_holder::{FrozenHolder, not_done};
-use super::interrupt::{Interrupt, unless_left};
+use super::context_news::ContextNews;
+use super::frozen_holder::{FrozenHolder, command_failure};
+use super::interrupt::{Interrupt, unless_interrupted};
 use super::message_exchange::{AcceptResult, MessageExchange};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
 use crate::style::Style;
 use crate::table;
-use crate::text_for_user::{self, told};
+use crate::text_for_user::{self, project_texts_for_user};
 use completions::Completions;
 use input::{LineSource, Typed};
 use question::{Question, QuestionReply};
 use screen::Screen;
-use slash::{Meant, Slash};
+use slash::{LineMeaning, Slash};
 
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
     let completions = Completions::default();
     let input = LineSource::open(session, completions.clone())?;
-    let news = News::from_now(session, &agent).await?;
+    let news = ContextNews::from_now(session, &agent).await?;
     let mut chat = ChatScreen { session, agent: &agent, input, completions, news };
     if chat.input.is_interactive() && !session.json {
         chat.greet()?;
@@ -42,7 +42,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let mut next = if session.json { ChatAction::Listen } else { ChatAction::Resume };
     loop {
         next = match next {
-            ChatAction::Listen => chat.turn().await?,
+            ChatAction::Listen => chat.read_and_act().await?,
             ChatAction::Resume => chat.resume().await?,
             ChatAction::Leave => return Ok(ExitCode::SUCCESS),
         };
@@ -69,7 +69,7 @@ struct ChatScreen<'a> {
     agent: &'a Agent,
     input: LineSource,
     completions: Completions,
-    news: News<'a>,
+    news: ContextNews<'a>,
 }
 
 impl ChatScreen<'_> {
@@ -77,58 +77,58 @@ impl ChatScreen<'_> {
         let style = Style::of_stdout();
         let root = self.session.project.root().display().to_string();
         let fit = |text: &str| style.dim(&table::fit(text, table::columns()));
-        let who = table::fit(&self.session.who_answers(), table::columns().saturating_sub(9));
+        let who = table::fit(&self.session.describe_model(), table::columns().saturating_sub(9));
         let lines = [
             format!("{} {}", style.bold("Shipmate"), style.dim(&who)),
             fit(&format!("{} in {root}", self.session.chat)),
-            style.dim(&table::wrapped("/help lists what you can do, Ctrl-D leaves.", 0)),
+            style.dim(&table::wrap_text("/help lists what you can do, Ctrl-D leaves.", 0)),
         ];
-        output::line(&lines.join("\n"))
+        output::print_line(&lines.join("\n"))
     }
 
     /// Prints a note of the program itself, dimmed to differ from the agent's text.
-    fn note(&self, text: &str) -> Result<(), Failure> {
-        output::line(&Style::of_stdout().dim(&table::wrapped(text, 0)))
+    fn print_note(&self, text: &str) -> Result<(), Failure> {
+        output::print_line(&Style::of_stdout().dim(&table::wrap_text(text, 0)))
     }
 
     /// Reports a failure that does not end the chat, unless the reader of the output is gone.
-    fn tell(&self, failure: Failure) -> Result<(), Failure> {
+    fn print_failure(&self, failure: Failure) -> Result<(), Failure> {
         if failure.is_reader_gone() {
             return Err(failure);
         }
-        let failure = failure.without(self.session.project.secrets());
-        output::failure(&failure, self.session.json);
+        let failure = failure.mask_secrets(self.session.project.secrets());
+        output::print_failure(&failure, self.session.json);
         Ok(())
     }
 
     /// Reads one line and acts on it.
-    async fn turn(&mut self) -> Result<ChatAction, Failure> {
-        match self.typed().await? {
+    async fn read_and_act(&mut self) -> Result<ChatAction, Failure> {
+        match self.next_line().await? {
             Typed::End => return Ok(ChatAction::Leave),
-            Typed::Interrupted => self.note("Ctrl-D leaves.")?,
+            Typed::Interrupted => self.print_note("Ctrl-D leaves.")?,
             Typed::TooLong => {
-                self.tell(Failure::too_long(None, self.session.message_bytes_max()))?
+                self.print_failure(Failure::too_long(None, self.session.message_bytes_max()))?
             }
-            Typed::Line(line) => match slash::meant(&line) {
-                Meant::Nothing => {}
-                Meant::Command(command) => return self.obey(command).await,
-                Meant::Usage(usage) => self.note(usage)?,
-                Meant::NoCommand => self.no_command(&line)?,
+            Typed::Line(line) => match slash::interpret_line(&line) {
+                LineMeaning::Nothing => {}
+                LineMeaning::Command(command) => return self.run_command(command).await,
+                LineMeaning::Usage(usage) => self.print_note(usage)?,
+                LineMeaning::NoCommand => self.report_unknown_command(&line)?,
                 // The message is sent as it was typed, with the spaces at its ends.
-                Meant::Message if self.session.json => self.answer_json(&line).await?,
-                Meant::Message => return self.say(&line).await,
+                LineMeaning::Message if self.session.json => self.answer_json(&line).await?,
+                LineMeaning::Message => return self.send_message(&line).await,
             },
         }
         Ok(ChatAction::Listen)
     }
 
     /// Waits for a line, and meanwhile reports changes of other processes to the contexts.
-    async fn typed(&mut self) -> Result<Typed, Failure> {
+    async fn next_line(&mut self) -> Result<Typed, Failure> {
         if self.session.json {
             return self.input.line().await;
         }
-        if let Err(failure) = self.tell_news().await {
-            self.tell(failure)?;
+        if let Err(failure) = self.print_news().await {
+            self.print_failure(failure)?;
         }
         let aside = self.input.aside();
         let mut line = pin!(self.input.line());
@@ -144,7 +144,7 @@ impl ChatScreen<'_> {
                         if let (false, Ok(Some(contexts))) =
                             (news.is_empty(), self.agent.contexts(&self.session.chat).await)
                         {
-                            self.completions.learn(&contexts);
+                            self.completions.set_words(&contexts);
                         }
                     }
                     // The failure is reported after the line is typed, if it persists.
@@ -155,36 +155,36 @@ impl ChatScreen<'_> {
     }
 
     /// Reports changes of other processes to the contexts, and updates the completions.
-    async fn tell_news(&mut self) -> Result<(), Failure> {
+    async fn print_news(&mut self) -> Result<(), Failure> {
         for told in self.news.read().await? {
-            output::line(&context::dim_line(&told))?;
+            output::print_line(&context::dim_line(&told))?;
         }
         if self.input.is_interactive()
             && let Some(contexts) = self.agent.contexts(&self.session.chat).await?
         {
-            self.completions.learn(&contexts);
+            self.completions.set_words(&contexts);
         }
         Ok(())
     }
 
-    fn no_command(&self, line: &str) -> Result<(), Failure> {
-        let name = output::visible(line.trim());
-        self.note(&format!("There is no command {name}; /help lists them."))
+    fn report_unknown_command(&self, line: &str) -> Result<(), Failure> {
+        let name = output::escape_unprintable(line.trim());
+        self.print_note(&format!("There is no command {name}; /help lists them."))
     }
 
     /// Performs a command. A failure is reported and does not end the chat.
-    async fn obey(&self, command: Slash) -> Result<ChatAction, Failure> {
+    async fn run_command(&self, command: Slash) -> Result<ChatAction, Failure> {
         let session = self.session;
         let done = match command {
             Slash::Help => {
-                output::line(&slash::help(Style::of_stdout())).map(|()| ExitCode::SUCCESS)
+                output::print_line(&slash::help(Style::of_stdout())).map(|()| ExitCode::SUCCESS)
             }
             Slash::History(last) => super::history::run(session, last, false).await,
             Slash::Inspect => super::inspect::run(session).await,
-            Slash::Compact(asked) => super::compact::run(session, asked).await,
+            Slash::Compact(request) => super::compact::run(session, request).await,
             Slash::Context(ContextRequest::Do(operation)) => return self.operate(operation).await,
-            Slash::Context(asked) => {
-                let looked = context::look_at(session, self.agent, &asked).await;
+            Slash::Context(request) => {
+                let looked = context::show_requested(session, self.agent, &request).await;
                 looked.map(|()| ExitCode::SUCCESS)
             }
             Slash::Chats => super::chats::run(session).await,
@@ -193,7 +193,7 @@ impl ChatScreen<'_> {
             Slash::Exit => return Ok(ChatAction::Leave),
         };
         if let Err(failure) = done {
-            self.tell(failure)?;
+            self.print_failure(failure)?;
         }
         Ok(ChatAction::Listen)
     }
@@ -202,20 +202,22 @@ impl ChatScreen<'_> {
     async fn operate(&self, operation: ContextOperation) -> Result<ChatAction, Failure> {
         let (session, agent) = (self.session, self.agent);
         let operating = agent.operate(&session.chat, operation.clone(), "terminal");
-        let Some(operated) = unless_left(operating).await else {
-            self.note("(left; what you asked for may be done all the same)")?;
+        let Some(operated) = unless_interrupted(operating).await else {
+            self.print_note("(left; what you asked for may be done all the same)")?;
             return Ok(ChatAction::Listen);
         };
         let is_done = matches!(operated, Ok(OperationOutcome::Done(_)));
         let told = match operated {
-            Err(error) => Err(not_done(error)),
+            Err(error) => Err(command_failure(error)),
             Ok(operated) if session.json => {
-                context::tell(session, agent, &operation, operated).await
+                context::print_outcome(session, agent, &operation, operated).await
             }
-            Ok(operated) => context::tell_in_chat(session, agent, &operation, operated).await,
+            Ok(operated) => {
+                context::print_outcome_in_chat(session, agent, &operation, operated).await
+            }
         };
         if let Err(failure) = told {
-            self.tell(failure)?;
+            self.print_failure(failure)?;
         }
         Ok(if is_done && !session.json { ChatAction::Resume } else { ChatAction::Listen })
     }
@@ -224,7 +226,7 @@ impl ChatScreen<'_> {
     async fn answer_json(&self, text: &str) -> Result<(), Failure> {
         let answered = super::send::answer(self.session, self.agent, text).await;
         match answered.and_then(|answer| super::send::print(self.session, &answer)) {
-            Err(failure) => self.tell(failure),
+            Err(failure) => self.print_failure(failure),
             Ok(()) => Ok(()),
         }
     }
@@ -234,24 +236,24 @@ impl ChatScreen<'_> {
     }
 
     async fn resume(&mut self) -> Result<ChatAction, Failure> {
-        let outcome = self.left_to_do().await?;
-        self.settle(outcome).await
+        let outcome = self.finish_left_work().await?;
+        self.report_outcome(outcome).await
     }
 
     /// Does the work that is left, unless another process is doing it: the person need not wait for that.
-    async fn left_to_do(&self) -> Result<Option<Outcome>, Failure> {
+    async fn finish_left_work(&self) -> Result<Option<Outcome>, Failure> {
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let running = self.agent.run_now(&self.session.chat, &interrupt.stop);
-        match interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()? {
+        match interrupt.stop_on_interrupt(screen.follow(running, &interrupt)).await.transpose()? {
             None => {
-                screen.cut()?;
-                self.note("(what was left to do is left for the next time)")?;
+                screen.end_early()?;
+                self.print_note("(what was left to do is left for the next time)")?;
             }
             // Lines typed here are accepted all the same.
             Some(Err(error)) if error.is_elsewhere() => {
-                match FrozenHolder::of(self.session, self.agent).await? {
-                    Some(frozen) => self.tell(frozen.failure("what you say is kept"))?,
-                    None => self.note(
+                match FrozenHolder::find(self.session, self.agent).await? {
+                    Some(frozen) => self.print_failure(frozen.failure("what you say is kept"))?,
+                    None => self.print_note(
                         "Another ship is at work in this chat; what you say is kept and answered.",
                     )?,
                 }
@@ -262,116 +264,122 @@ impl ChatScreen<'_> {
         Ok(None)
     }
 
-    async fn say(&mut self, text: &str) -> Result<ChatAction, Failure> {
+    async fn send_message(&mut self, text: &str) -> Result<ChatAction, Failure> {
         let turn = MessageExchange::new(self.session, self.agent);
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let accepted = match turn.accept(text, &interrupt).await {
             Ok(AcceptResult::Yes(accepted)) => accepted,
             Ok(AcceptResult::Unknown) => {
-                screen.cut()?;
-                self.tell(super::send::not_known_to_be_kept())?;
+                screen.end_early()?;
+                self.print_failure(super::send::unknown_if_kept())?;
                 return Ok(ChatAction::Listen);
             }
             // The message is at fault, not the chat: the person can write another one.
             Err(failure) if failure.is_refusal() => {
-                self.tell(failure)?;
+                self.print_failure(failure)?;
                 return Ok(ChatAction::Listen);
             }
             Err(failure) => return Err(failure),
         };
         let running = turn.reply(&accepted, &interrupt);
-        let ended = interrupt.heeded(screen.follow(running, &interrupt)).await.transpose()?;
+        let ended =
+            interrupt.stop_on_interrupt(screen.follow(running, &interrupt)).await.transpose()?;
         let ended = match ended.transpose() {
             // A person can deal with the other process and continue here; a pipe would only wait at each line.
             Err(failure) if failure.is_frozen() && self.input.is_interactive() => {
-                self.tell(failure)?;
+                self.print_failure(failure)?;
                 return Ok(ChatAction::Listen);
             }
             ended => ended?,
         };
         let Some(reply) = ended else {
-            screen.cut()?;
-            self.note("(your message is kept)")?;
+            screen.end_early()?;
+            self.print_note("(your message is kept)")?;
             return Ok(ChatAction::Listen);
         };
         match reply {
             Some(reply) if reply.is_from_here && !reply.is_left() => {
-                return self.settle(Some(reply.outcome)).await;
+                return self.report_outcome(Some(reply.outcome)).await;
             }
             Some(reply) if !reply.messages.is_empty() => {
                 // Where the answer was given is told before it.
-                self.tell_news().await?;
+                self.print_news().await?;
                 for message in &reply.messages {
-                    for text in told(message, self.session.project.settings()) {
-                        output::line(&text_for_user::shown(&text))?;
+                    for text in project_texts_for_user(message, self.session.project.settings()) {
+                        output::print_line(&text_for_user::render_text(&text))?;
                     }
                 }
             }
-            Some(_) | None => self.note("(your message is kept)")?,
+            Some(_) | None => self.print_note("(your message is kept)")?,
         }
         Ok(ChatAction::Listen)
     }
 
     /// Reports the end of a run, and asks the question that it waits for.
-    async fn settle(&mut self, mut outcome: Option<Outcome>) -> Result<ChatAction, Failure> {
+    async fn report_outcome(
+        &mut self,
+        mut outcome: Option<Outcome>,
+    ) -> Result<ChatAction, Failure> {
         while outcome == Some(Outcome::Parked) {
-            let Some(question) = Question::of(self.session).await? else {
+            let Some(question) = Question::find(self.session).await? else {
                 return Ok(ChatAction::Listen);
             };
             match question.ask(&mut self.input).await? {
-                QuestionReply::Answer(answer) => outcome = self.answer(answer).await?,
+                QuestionReply::Answer(answer) => outcome = self.answer_call(answer).await?,
                 QuestionReply::Later => {
-                    self.note("It waits; you are asked again next time.")?;
+                    self.print_note("It waits; you are asked again next time.")?;
                     return Ok(ChatAction::Listen);
                 }
                 QuestionReply::Again => {}
                 QuestionReply::Help(lines) => {
-                    self.obey(Slash::Help).await?;
+                    self.run_command(Slash::Help).await?;
                     // At a terminal, the person reads it with the question, which is asked again.
                     if !self.input.is_interactive() {
-                        output::line(&lines)?;
+                        output::print_line(&lines)?;
                     }
                 }
-                QuestionReply::Command(command) => match self.obey(command).await? {
+                QuestionReply::Command(command) => match self.run_command(command).await? {
                     ChatAction::Leave => return Ok(ChatAction::Leave),
-                    ChatAction::Resume => outcome = self.left_to_do().await?,
+                    ChatAction::Resume => outcome = self.finish_left_work().await?,
                     ChatAction::Listen => {}
                 },
-                QuestionReply::Usage(usage) => self.note(usage)?,
-                QuestionReply::NoCommand(line) => self.no_command(&line)?,
-                QuestionReply::Message(text) => self.keep(&text).await?,
+                QuestionReply::Usage(usage) => self.print_note(usage)?,
+                QuestionReply::NoCommand(line) => self.report_unknown_command(&line)?,
+                QuestionReply::Message(text) => self.keep_message(&text).await?,
             }
         }
         if outcome == Some(Outcome::Stopped) {
-            self.note("(stopped; what was said is kept)")?;
+            self.print_note("(stopped; what was said is kept)")?;
         }
         Ok(ChatAction::Listen)
     }
 
     /// Keeps a message that was typed instead of an answer.
-    async fn keep(&self, text: &str) -> Result<(), Failure> {
+    async fn keep_message(&self, text: &str) -> Result<(), Failure> {
         match MessageExchange::new(self.session, self.agent)
             .accept(text, &Interrupt::default())
             .await
         {
-            Ok(AcceptResult::Yes(_)) => self.note("Kept; it is answered once this is settled."),
-            Ok(AcceptResult::Unknown) => self.tell(super::send::not_known_to_be_kept()),
-            Err(failure) if failure.is_refusal() => self.tell(failure),
+            Ok(AcceptResult::Yes(_)) => {
+                self.print_note("Kept; it is answered once this is settled.")
+            }
+            Ok(AcceptResult::Unknown) => self.print_failure(super::send::unknown_if_kept()),
+            Err(failure) if failure.is_refusal() => self.print_failure(failure),
             Err(failure) => Err(failure),
         }
     }
 
     /// Gives an answer to the waiting run, and follows the run.
-    async fn answer(&self, answer: CallAnswer) -> Result<Option<Outcome>, Failure> {
+    async fn answer_call(&self, answer: CallAnswer) -> Result<Option<Outcome>, Failure> {
         if matches!(answer, CallAnswer::Approval { approved: false, .. }) {
-            self.note("Not allowed; the agent is told.")?;
+            self.print_note("Not allowed; the agent is told.")?;
         }
         let (interrupt, mut screen) = (Interrupt::default(), self.screen());
         let answering = self.agent.answer(&self.session.chat, answer, &interrupt.stop);
-        match interrupt.heeded(screen.follow(answering, &interrupt)).await.transpose()? {
-            None => screen.cut().map(|()| None),
+        match interrupt.stop_on_interrupt(screen.follow(answering, &interrupt)).await.transpose()? {
+            None => screen.end_early().map(|()| None),
             Some(Err(RunError::NotWaiting { .. })) => {
-                self.note("It was answered elsewhere meanwhile.").map(|()| None)
+                self.print_note("It was answered elsewhere meanwhile.").map(|()| None)
             }
             Some(result) => Ok(result?),
         }

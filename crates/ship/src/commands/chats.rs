@@ -18,7 +18,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
             Ok(key) => key,
             Err(problem) => {
                 let StorageProblem { file, message, remedy, .. } = problem;
-                output::warning(&format!("{file}: {message} ({remedy})"));
+                output::print_warning(&format!("{file}: {message} ({remedy})"));
                 continue;
             }
         };
@@ -26,19 +26,19 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
             Ok(content) => rows.extend(content.map(|content| row(&key, &content))),
             // An unreadable chat does not hide the others.
             Err(error) => {
-                let failure = Failure::from(error).without(session.project.secrets());
-                output::warning(&format!("chat `{key}`: {}", failure.sentence()));
+                let failure = Failure::from(error).mask_secrets(session.project.secrets());
+                output::print_warning(&format!("chat `{key}`: {}", failure.sentence()));
                 rows.push(unread_row(&key, &failure.sentence()));
             }
         }
     }
     if session.json {
         let rows: Vec<Json> = rows.into_iter().map(Json::Object).collect();
-        output::json(&Json::Object(Object::from([("chats", rows)])))?;
+        output::print_json(&Json::Object(Object::from([("chats", rows)])))?;
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
-        output::line("No chats yet. Begin one with: ship chat")?;
+        output::print_line("No chats yet. Begin one with: ship chat")?;
     }
     print(&rows)?;
     Ok(ExitCode::SUCCESS)
@@ -46,12 +46,12 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
 
 fn print(rows: &[Object]) -> Result<(), Failure> {
     let style = Style::of_stdout();
-    let key = |row: &Object| output::visible(row.str("chatKey").unwrap_or_default());
+    let key = |row: &Object| output::escape_unprintable(row.str("chatKey").unwrap_or_default());
     let width = rows.iter().map(|row| table::width(&key(row))).max().unwrap_or_default();
     for row in rows {
         if row.has("problem") {
             let about = style.red("cannot be read; see `ship verify`");
-            output::line(&format!("{}  {about}", style.bold(&table::pad(&key(row), width))))?;
+            output::print_line(&format!("{}  {about}", style.bold(&table::pad(&key(row), width))))?;
             continue;
         }
         let number = |key: &str| row.get(key).and_then(Json::as_u64).unwrap_or_default();
@@ -63,10 +63,10 @@ fn print(rows: &[Object]) -> Result<(), Failure> {
             about.push_str(&format!(", {} waiting", number("queued")));
         }
         if let Some(updated) = row.get("updatedAt").and_then(Json::as_number) {
-            about.push_str(&format!(", {}", output::moment(updated)));
+            about.push_str(&format!(", {}", output::format_time(updated)));
         }
         let key = style.bold(&table::pad(&key(row), width));
-        output::line(&table::wrapped(&format!("{key}  {}", style.dim(&about)), 4))?;
+        output::print_line(&table::wrap_text(&format!("{key}  {}", style.dim(&about)), 4))?;
     }
     Ok(())
 }
@@ -89,7 +89,7 @@ fn row(key: &ChatKey, content: &ChatContent) -> Object {
     row.set("contextId", text(head.map(|head| head.context.as_str())));
     row.set("title", text(head.and_then(|head| head.title.as_deref())));
     row.set("messageCount", content.messages as u64);
-    row.set("queued", content.new_lines.iter().filter(|line| waits(line)).count() as u64);
+    row.set("queued", content.new_lines.iter().filter(|line| is_waiting(line)).count() as u64);
     let last = content.last_message.as_ref();
     let updated = last.and_then(|message| message.metadata()?.get("ts").cloned());
     row.set("updatedAt", updated.unwrap_or_default());
@@ -97,12 +97,12 @@ fn row(key: &ChatKey, content: &ChatContent) -> Object {
 }
 
 /// Whether a line is a message that waits for an answer.
-fn waits(line: &LedgerLine) -> bool {
+fn is_waiting(line: &LedgerLine) -> bool {
     matches!(&line.body, LedgerBody::Entry(entry) if entry.entry.str("role") == Some("user"))
 }
 
 /// Returns every line of the ledger after the inbox cursor.
-pub(super) async fn unread(
+pub(super) async fn unread_lines(
     chat: &dyn Chat,
     inbox: Option<LedgerSeq>,
 ) -> Result<Vec<LedgerLine>, Failure> {

@@ -8,8 +8,8 @@ use ship_agent::{CompactionPreview, CompactionUndo, Listener, RunEvent};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 
-use super::frozen_holder::or_frozen;
-use super::message_exchange::{Notice, notice};
+use super::frozen_holder::unless_frozen;
+use super::message_exchange::{Notice, read_notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -25,13 +25,13 @@ pub(crate) struct CompactFlags {
     pub(crate) instructions: Option<String>,
 }
 
-pub(crate) async fn run(session: &Session, asked: CompactFlags) -> Result<ExitCode, Failure> {
-    if asked.undo {
+pub(crate) async fn run(session: &Session, flags: CompactFlags) -> Result<ExitCode, Failure> {
+    if flags.undo {
         undo(session).await?;
-    } else if asked.dry_run {
-        plan(session).await?;
+    } else if flags.dry_run {
+        print_plan(session).await?;
     } else {
-        compact(session, asked.instructions).await?;
+        compact(session, flags.instructions).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -39,18 +39,21 @@ pub(crate) async fn run(session: &Session, asked: CompactFlags) -> Result<ExitCo
 async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failure> {
     let agent = session.agent()?;
     let listener = agent.listen(&session.chat);
-    let compacted = told(listener, agent.compact(&session.chat, wishes));
-    let compacted = or_frozen(session, &agent, compacted).await?;
+    let compacted = run_with_notices(listener, agent.compact(&session.chat, wishes));
+    let compacted = unless_frozen(session, &agent, compacted).await?;
     if session.json {
         let compacted = compacted.map_or(Json::Null, |compacted| compacted.to_object().into());
-        return output::json(&Object::from([("compacted", compacted)]).into());
+        return output::print_json(&Object::from([("compacted", compacted)]).into());
     }
     let Some(compacted) = compacted else {
-        return output::line("There is nothing to leave out; everything stays as it is.");
+        return output::print_line("There is nothing to leave out; everything stays as it is.");
     };
     let what = match compacted.messages {
-        0 => counted(compacted.outputs, "old tool output is", "old tool outputs are") + " left out",
-        messages => counted(messages, "message became", "messages became") + " a summary",
+        0 => {
+            count_text(compacted.outputs, "old tool output is", "old tool outputs are")
+                + " left out"
+        }
+        messages => count_text(messages, "message became", "messages became") + " a summary",
     };
     let back = match compacted.purged {
         true => {
@@ -59,7 +62,7 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
         }
         false => "Take it back with: ship compact --undo",
     };
-    output::line(&format!(
+    output::print_line(&format!(
         "{what} (by {}): {} tokens before, about {} now.\n{back}",
         compacted.rung.name(),
         compacted.tokens_before,
@@ -68,7 +71,7 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
 }
 
 /// Waits for a compaction. A long one reports its progress on standard error.
-async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
+async fn run_with_notices<T>(mut listener: Listener, running: impl Future<Output = T>) -> T {
     let mut running = pin!(running);
     let mut untold = pin!(tokio::time::sleep(UNTOLD));
     let mut is_late = false;
@@ -80,13 +83,13 @@ async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T 
             result = &mut running => return result,
             () = &mut untold, if !is_late => {
                 is_late = true;
-                output::notice(&latest);
+                output::print_notice(&latest);
             }
             Some(event) = listener.next() => {
                 let RunEvent::Chunk(Chunk::Data(part)) = &event else { continue };
-                let Some(Notice::MakingRoom(text)) = notice(part) else { continue };
+                let Some(Notice::MakingRoom(text)) = read_notice(part) else { continue };
                 if is_late {
-                    output::notice(text);
+                    output::print_notice(text);
                 }
                 latest = text.to_owned();
             }
@@ -94,14 +97,14 @@ async fn told<T>(mut listener: Listener, running: impl Future<Output = T>) -> T 
     }
 }
 
-async fn plan(session: &Session) -> Result<(), Failure> {
+async fn print_plan(session: &Session) -> Result<(), Failure> {
     let agent = session.agent()?;
     let planned = agent.plan_compaction(&session.chat);
-    let Some(planned) = or_frozen(session, &agent, planned).await? else {
+    let Some(planned) = unless_frozen(session, &agent, planned).await? else {
         if session.json {
-            return output::json(&Object::from([("planned", Json::Null)]).into());
+            return output::print_json(&Object::from([("planned", Json::Null)]).into());
         }
-        return output::line("There is nothing to leave out.");
+        return output::print_line("There is nothing to leave out.");
     };
     let state = agent.compaction_state(&session.chat).await?;
     let last = state.as_ref().and_then(|state| state.get("compaction"));
@@ -110,44 +113,44 @@ async fn plan(session: &Session) -> Result<(), Failure> {
             ("planned", Json::from(planned.to_object())),
             ("last", last.cloned().unwrap_or_default()),
         ]);
-        return output::json(&planned.into());
+        return output::print_json(&planned.into());
     }
-    output::line(&what_would_go(&planned))?;
+    output::print_line(&describe_plan(&planned))?;
     let when = match planned.trigger.tokens {
         Some(tokens) => format!("Over {tokens} it is compacted"),
         None => "It is compacted when the model takes no more".to_owned(),
     };
-    output::line(&format!(
+    output::print_line(&format!(
         "A request takes {} tokens now, and {} of them cannot shrink.\n{when}, to {} or less.",
         planned.tokens_now, planned.floor, planned.target
     ))?;
     if let Some(warning) = &planned.trigger.warning {
-        output::warning(warning);
+        output::print_warning(warning);
     }
-    last.and_then(when_last).map_or(Ok(()), |line| output::line(&line))
+    last.and_then(describe_last).map_or(Ok(()), |line| output::print_line(&line))
 }
 
-fn what_would_go(planned: &CompactionPreview) -> String {
-    let kept = counted(planned.kept, "message", "messages");
+fn describe_plan(planned: &CompactionPreview) -> String {
+    let kept = count_text(planned.kept, "message", "messages");
     match (planned.messages, planned.outputs) {
         (0, 0) => format!("Nothing would be left out: {kept} would stay."),
         (0, outputs) => {
-            let outputs = counted(outputs, "old tool output", "old tool outputs");
+            let outputs = count_text(outputs, "old tool output", "old tool outputs");
             format!("{outputs} would be left out, and {kept} would stay.")
         }
         (messages, _) => {
-            let messages = counted(messages, "message", "messages");
+            let messages = count_text(messages, "message", "messages");
             format!("{messages} would become a summary, and {} would stay.", planned.kept)
         }
     }
 }
 
 /// Describes the last compaction and its effect.
-fn when_last(last: &Json) -> Option<String> {
+fn describe_last(last: &Json) -> Option<String> {
     let number = |key: &str| last.get(key)?.as_u64();
     Some(format!(
         "Last compacted at {} (by {}): {} tokens became about {}.",
-        output::moment(last.get("ts")?.as_number()?),
+        output::format_time(last.get("ts")?.as_number()?),
         last.get("rung")?.as_str()?,
         number("tokensBefore")?,
         number("tokensAfter")?
@@ -156,11 +159,11 @@ fn when_last(last: &Json) -> Option<String> {
 
 async fn undo(session: &Session) -> Result<(), Failure> {
     let agent = session.agent()?;
-    let undone = or_frozen(session, &agent, agent.undo_compaction(&session.chat)).await?;
+    let undone = unless_frozen(session, &agent, agent.undo_compaction(&session.chat)).await?;
     if undone == CompactionUndo::Purged {
         let sentence = "the originals are gone: their sealed log was purged, or taken out of `messages/archive`";
         return Err(Failure::new("purged", sentence)
-            .hint("restore it from a copy of the project; the summary stays until then"));
+            .with_hint("restore it from a copy of the project; the summary stays until then"));
     }
     if session.json {
         let (key, count) = match undone {
@@ -168,22 +171,22 @@ async fn undo(session: &Session) -> Result<(), Failure> {
             CompactionUndo::Outputs(count) => ("outputs", Json::from(count as u64)),
             CompactionUndo::Nothing | CompactionUndo::Purged => ("restored", Json::Null),
         };
-        return output::json(&Object::from([(key, count)]).into());
+        return output::print_json(&Object::from([(key, count)]).into());
     }
     let what = match undone {
         CompactionUndo::Nothing | CompactionUndo::Purged => {
-            return output::line("There is no compaction to take back.");
+            return output::print_line("There is no compaction to take back.");
         }
         CompactionUndo::Messages(count) => {
-            counted(count, "message is", "messages are") + " back, before what was said since"
+            count_text(count, "message is", "messages are") + " back, before what was said since"
         }
         CompactionUndo::Outputs(count) => {
-            counted(count, "tool output is", "tool outputs are") + " shown again"
+            count_text(count, "tool output is", "tool outputs are") + " shown again"
         }
     };
-    output::line(&format!("{what}. The whole window may be used until it is full."))
+    output::print_line(&format!("{what}. The whole window may be used until it is full."))
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+fn count_text(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -24,26 +24,26 @@ pub(crate) fn run(session: &Session) -> Result<ExitCode, Failure> {
             ]);
             (row.key, Json::Object(value))
         };
-        output::json(&Json::Object(rows.iter().map(entry).collect()))?;
+        output::print_json(&Json::Object(rows.iter().map(entry).collect()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
-    for line in lines(&rows, table::columns(), style) {
-        output::line(&line)?;
+    for line in setting_lines(&rows, table::columns(), style) {
+        output::print_line(&line)?;
     }
-    output::line(&table::wrapped(&format!("\nModel: {}", session.who_answers()), 7))?;
+    output::print_line(&table::wrap_text(&format!("\nModel: {}", session.describe_model()), 7))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns a line for each setting. In a narrow terminal its group stands above it, and only a value that is not
 /// the default shows its source.
-fn lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String> {
+fn setting_lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String> {
     let width = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
     let source = |row: &Effective| style.dim(&row.source.to_string());
     if columns >= width + 2 + VALUE_COLUMNS + 1 + SettingSource::Default.to_string().len() {
-        let value = |row: &Effective| table::pad(&shown(row), VALUE_COLUMNS);
+        let value = |row: &Effective| table::pad(&shown_value(row), VALUE_COLUMNS);
         let line = |row: &Effective| format!("{:<width$}  {} {}", row.key, value(row), source(row));
-        return rows.iter().map(|row| table::wrapped(&line(row), width + 2)).collect();
+        return rows.iter().map(|row| table::wrap_text(&line(row), width + 2)).collect();
     }
     let parts = |row: &Effective| row.key.rsplit_once('.').unwrap_or(("", row.key));
     let width = rows.iter().map(|row| parts(row).1.len()).max().unwrap_or_default();
@@ -56,16 +56,20 @@ fn lines(rows: &[Effective], columns: usize, style: Style) -> Vec<String> {
             lines.push(style.bold(group));
         }
         above = group;
-        let line = format!("  {name:<width$}  {}", shown(row));
+        let line = format!("  {name:<width$}  {}", shown_value(row));
         let line = match row.source {
             SettingSource::Default => line,
             _ => format!("{line} {}", source(row)),
         };
-        lines.push(table::wrapped(&line, 4));
+        lines.push(table::wrap_text(&line, 4));
     }
     lines
 }
 
-fn shown(row: &Effective) -> String {
-    if row.value.is_null() { "-".to_owned() } else { output::visible(&row.value.to_string()) }
+fn shown_value(row: &Effective) -> String {
+    if row.value.is_null() {
+        "-".to_owned()
+    } else {
+        output::escape_unprintable(&row.value.to_string())
+    }
 }

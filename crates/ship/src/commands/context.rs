@@ -14,7 +14,7 @@ use ship_agent::{
 use ship_context::contexts::{LoadMode, RecallMode};
 use ship_message::json::{Json, Object};
 
-use super::frozen_holder::{FrozenHolder, not_done};
+use super::frozen_holder::{FrozenHolder, command_failure};
 use crate::arguments::{ContextCommand, DEFAULT_CHAT};
 use crate::failure::Failure;
 use crate::output;
@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::style::Style;
 use crate::table;
 
-pub(super) use shell_hints::in_shell;
+pub(super) use shell_hints::hints_for_shell;
 
 /// A request about the contexts of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,26 +76,26 @@ impl From<&ContextCommand> for ContextRequest {
 /// The note for an operation that another process performs later.
 const QUEUED: &str = "The chat is at work; this is done at its next step.";
 
-pub(crate) async fn run(session: &Session, asked: &ContextRequest) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(session: &Session, request: &ContextRequest) -> Result<ExitCode, Failure> {
     let agent = session.agent()?;
-    match asked {
+    match request {
         ContextRequest::Do(operation) => {
             let operated = agent.operate(&session.chat, operation.clone(), "terminal").await;
-            let operated = operated.map_err(not_done)?;
-            tell(session, &agent, operation, operated).await?;
+            let operated = operated.map_err(command_failure)?;
+            print_outcome(session, &agent, operation, operated).await?;
         }
-        look => look_at(session, &agent, look).await?,
+        look => show_requested(session, &agent, look).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Shows the requested list or context; does nothing for an operation.
-pub(super) async fn look_at(
+pub(super) async fn show_requested(
     session: &Session,
     agent: &Agent,
-    asked: &ContextRequest,
+    request: &ContextRequest,
 ) -> Result<(), Failure> {
-    match asked {
+    match request {
         ContextRequest::List { limit } => list::run(session, agent, *limit).await,
         ContextRequest::Show { which } => show::run(session, agent, which.as_deref()).await,
         ContextRequest::Do(_) => Ok(()),
@@ -107,7 +107,7 @@ async fn contexts(session: &Session, agent: &Agent) -> Result<Option<ContextList
     let contexts = agent.contexts(&session.chat).await?;
     if contexts.is_none() && session.chat.as_str() != DEFAULT_CHAT {
         return Err(Failure::new("no_chat", format!("there is no chat `{}`", session.chat))
-            .hint("`ship chats` lists them"));
+            .with_hint("`ship chats` lists them"));
     }
     Ok(contexts)
 }
@@ -121,14 +121,14 @@ async fn refuse_frozen(
     if !matches!(operated, OperationOutcome::Queued) {
         return Ok(());
     }
-    match FrozenHolder::of(session, agent).await? {
+    match FrozenHolder::find(session, agent).await? {
         Some(frozen) => Err(frozen.failure("what you asked for is kept, and not done yet")),
         None => Ok(()),
     }
 }
 
 /// Prints the result of an operation, for a person at a shell or for a program.
-pub(super) async fn tell(
+pub(super) async fn print_outcome(
     session: &Session,
     agent: &Agent,
     operation: &ContextOperation,
@@ -136,43 +136,45 @@ pub(super) async fn tell(
 ) -> Result<(), Failure> {
     refuse_frozen(session, agent, &operated).await?;
     match operated {
-        OperationOutcome::NotDone(not_done) => Err(failure(session, not_done)),
-        OperationOutcome::Queued if session.json => output::json(&Json::Object(Object::from([
-            ("operation", Json::from(operation.name())),
-            ("queued", true.into()),
-            ("line", QUEUED.into()),
-        ]))),
-        OperationOutcome::Queued => output::line(&table::wrapped(QUEUED, 0)),
+        OperationOutcome::NotDone(not_done) => Err(refusal_failure(session, not_done)),
+        OperationOutcome::Queued if session.json => {
+            output::print_json(&Json::Object(Object::from([
+                ("operation", Json::from(operation.name())),
+                ("queued", true.into()),
+                ("line", QUEUED.into()),
+            ])))
+        }
+        OperationOutcome::Queued => output::print_line(&table::wrap_text(QUEUED, 0)),
         OperationOutcome::Done(changed) if session.json => {
-            output::json(&to_json(session, &changed))
+            output::print_json(&to_json(session, &changed))
         }
         OperationOutcome::Done(changed) => {
-            let line = in_shell(&changed.line, &session.same);
-            output::line(&table::wrapped(&output::visible(&line), 0))?;
-            recalled(session, agent, operation).await
+            let line = hints_for_shell(&changed.line, &session.chat_flags);
+            output::print_line(&table::wrap_text(&output::escape_unprintable(&line), 0))?;
+            print_recalled(session, agent, operation).await
         }
     }
 }
 
 /// Formats a line about contexts that appears among the agent's answers.
 pub(super) fn dim_line(line: &str) -> String {
-    Style::of_stdout().dim(&table::wrapped(&output::visible(line), 2))
+    Style::of_stdout().dim(&table::wrap_text(&output::escape_unprintable(line), 2))
 }
 
 /// Prints the result of an operation for a person in `ship chat`.
-pub(super) async fn tell_in_chat(
+pub(super) async fn print_outcome_in_chat(
     session: &Session,
     agent: &Agent,
     operation: &ContextOperation,
     operated: OperationOutcome,
 ) -> Result<(), Failure> {
     refuse_frozen(session, agent, &operated).await?;
-    let note = |line: &str| output::line(&dim_line(line));
+    let note = |line: &str| output::print_line(&dim_line(line));
     match operated {
         OperationOutcome::Queued => note(QUEUED),
         OperationOutcome::Done(changed) => {
             note(&changed.line)?;
-            recalled(session, agent, operation).await
+            print_recalled(session, agent, operation).await
         }
         OperationOutcome::NotDone(not_done) => {
             note(&not_done.line)?;
@@ -183,35 +185,36 @@ pub(super) async fn tell_in_chat(
 }
 
 /// Shows the person what the model is shown.
-async fn recalled(
+async fn print_recalled(
     session: &Session,
     agent: &Agent,
     done: &ContextOperation,
 ) -> Result<(), Failure> {
     let ContextOperation::Recall { which, mode } = done else { return Ok(()) };
     match agent.look_at_context(&session.chat, which).await? {
-        Ok(snapshot) => show::recalled(session, &snapshot, *mode),
+        Ok(snapshot) => show::print_recalled(session, &snapshot, *mode),
         // Another process has just loaded it; the model was shown it all the same.
         Err(_) => Ok(()),
     }
 }
 
 /// Makes the failure of a refused operation, with the contexts that may have been meant.
-fn failure(session: &Session, not_done: OperationRefusal) -> Failure {
-    let line = in_shell(&not_done.line, &session.same);
-    let (message, remedy) = without_remedy(&line);
+fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
+    let line = hints_for_shell(&not_done.line, &session.chat_flags);
+    let (message, remedy) = split_remedy(&line);
     let failure = Failure::new("not_done", message);
     match (not_done.offered.is_empty(), remedy) {
-        (true, Some(remedy)) => failure.hint(remedy),
+        (true, Some(remedy)) => failure.with_hint(remedy),
         (true, None) => failure,
-        (false, _) => failure
-            .offers(not_done.offered)
-            .hint(format!("name one by its id; `ship context list{}` lists them", session.same)),
+        (false, _) => failure.with_offered_contexts(not_done.offered).with_hint(format!(
+            "name one by its id; `ship context list{}` lists them",
+            session.chat_flags
+        )),
     }
 }
 
 /// Separates the remedy from a line, which the ledger keeps as "what is wrong; what to do. Nothing has changed."
-fn without_remedy(line: &str) -> (String, Option<&str>) {
+fn split_remedy(line: &str) -> (String, Option<&str>) {
     const UNCHANGED: &str = " Nothing has changed.";
     let (told, unchanged) = match line.strip_suffix(UNCHANGED) {
         Some(told) => (told, UNCHANGED),
@@ -231,7 +234,7 @@ fn to_json(session: &Session, changed: &ContextChange) -> Json {
         let fields = [("contextId", it.context.as_str()), ("title", it.title.as_str())];
         Json::Object(Object::from(fields))
     };
-    let line = in_shell(&changed.line, &session.same);
+    let line = hints_for_shell(&changed.line, &session.chat_flags);
     let chat = changed.chat.as_ref().map(|chat| Json::from(chat.as_str()));
     Json::Object(Object::from([
         ("operation", Json::from(changed.operation.as_str())),
@@ -258,7 +261,7 @@ mod tests {
             ("Nothing fits `a; b` here.", "Nothing fits `a; b` here.", None),
             ("There is nothing to undo.", "There is nothing to undo.", None),
         ] {
-            assert_eq!(without_remedy(line), (message.to_owned(), remedy));
+            assert_eq!(split_remedy(line), (message.to_owned(), remedy));
         }
     }
 }

@@ -8,7 +8,7 @@ use ship_message::Chunk;
 use ship_message::json::Json;
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq};
 
-use super::message_exchange::{Notice, notice};
+use super::message_exchange::{Notice, read_notice};
 use crate::failure::Failure;
 use crate::session::Session;
 
@@ -16,54 +16,54 @@ use crate::session::Session;
 const PAGE: usize = 200;
 
 /// The changes to the contexts of a chat from a certain time on.
-pub(crate) struct News<'a> {
+pub(crate) struct ContextNews<'a> {
     session: &'a Session,
     /// Receives the events of this process's own agent.
     listener: Listener,
-    told: Vec<String>,
+    reported: Vec<String>,
     /// The last ledger line that was read.
-    seen: Option<LedgerSeq>,
+    last_seen: Option<LedgerSeq>,
 }
 
-impl<'a> News<'a> {
+impl<'a> ContextNews<'a> {
     pub(crate) async fn from_now(session: &'a Session, agent: &Agent) -> Result<Self, Failure> {
         let listener = agent.listen(&session.chat);
         let seen = match session.store()?.open(&session.chat).await? {
             Some(chat) => chat.ledger().before(None, 1).await?.last().map(|line| line.seq),
             None => None,
         };
-        Ok(Self { session, listener, told: Vec::new(), seen })
+        Ok(Self { session, listener, reported: Vec::new(), last_seen: seen })
     }
 
     /// Returns the changes that were not reported here yet, in order.
     pub(crate) async fn read(&mut self) -> Result<Vec<String>, Failure> {
         while let Some(event) = self.listener.try_next() {
             if let RunEvent::Chunk(Chunk::Data(part)) = &event
-                && let Some(Notice::Context(line)) = notice(part)
+                && let Some(Notice::Context(line)) = read_notice(part)
             {
-                self.told.push(line.to_owned());
+                self.reported.push(line.to_owned());
             }
         }
         let mut news = Vec::new();
         let Some(chat) = self.session.store()?.open(&self.session.chat).await? else {
             return Ok(news);
         };
-        for line in self.unseen(&*chat).await? {
-            let Some(text) = of_contexts(&line) else { continue };
-            match self.told.iter().position(|told| told == text) {
-                Some(at) => drop(self.told.remove(at)),
+        for line in self.unseen_lines(&*chat).await? {
+            let Some(text) = context_text(&line) else { continue };
+            match self.reported.iter().position(|reported| reported == text) {
+                Some(at) => drop(self.reported.remove(at)),
                 None => news.push(text.to_owned()),
             }
         }
         Ok(news)
     }
 
-    async fn unseen(&mut self, chat: &dyn Chat) -> Result<Vec<LedgerLine>, Failure> {
+    async fn unseen_lines(&mut self, chat: &dyn Chat) -> Result<Vec<LedgerLine>, Failure> {
         let mut lines = Vec::new();
         loop {
-            let page = chat.ledger().after(self.seen, PAGE).await?;
+            let page = chat.ledger().after(self.last_seen, PAGE).await?;
             let is_last = page.len() < PAGE;
-            self.seen = page.last().map(|line| line.seq).or(self.seen);
+            self.last_seen = page.last().map(|line| line.seq).or(self.last_seen);
             lines.extend(page);
             if is_last {
                 return Ok(lines);
@@ -73,7 +73,7 @@ impl<'a> News<'a> {
 }
 
 /// Returns the text of an entry about contexts. A refused operation concerns only the person that asked for it.
-fn of_contexts(line: &LedgerLine) -> Option<&str> {
+fn context_text(line: &LedgerLine) -> Option<&str> {
     let LedgerBody::Entry(entry) = &line.body else { return None };
     let meta = entry.entry.get("meta")?;
     let is_done = match meta.get("via").and_then(Json::as_str)? {

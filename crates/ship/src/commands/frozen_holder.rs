@@ -15,7 +15,7 @@ pub(crate) struct FrozenHolder {
 
 impl FrozenHolder {
     /// Returns the holder of the chat's lane if it is frozen.
-    pub(crate) async fn of(session: &Session, agent: &Agent) -> Result<Option<Self>, Failure> {
+    pub(crate) async fn find(session: &Session, agent: &Agent) -> Result<Option<Self>, Failure> {
         let found = agent.frozen_holder(&session.chat).await?;
         Ok(found.map(|found| Self::new(&found, session.now())))
     }
@@ -27,8 +27,8 @@ impl FrozenHolder {
     }
 
     /// Returns the stopped process that an error names.
-    pub(crate) fn in_error(error: &RunError) -> Option<Self> {
-        let busy = busy(error).filter(|busy| busy.is_stopped)?;
+    pub(crate) fn from_error(error: &RunError) -> Option<Self> {
+        let busy = busy_in(error).filter(|busy| busy.is_stopped)?;
         Some(Self { holder: busy.holder.clone()?, is_stopped: true, quiet_ms: 0 })
     }
 
@@ -47,7 +47,7 @@ impl FrozenHolder {
 
     /// Makes the failure of a command that does not wait any longer. `kept` says what is kept of it.
     pub(crate) fn failure(&self, kept: &str) -> Failure {
-        Failure::frozen(format!("{}; {kept}", self.sentence())).hint(format!(
+        Failure::frozen(format!("{}; {kept}", self.sentence())).with_hint(format!(
             "{}: nothing is lost by that, and `ship chat` goes on with what is kept",
             self.remedy()
         ))
@@ -62,32 +62,32 @@ impl FrozenHolder {
 }
 
 /// Makes the failure to accept a message. If the ledger was busy, the message was not written.
-pub(crate) fn not_accepted(error: RunError) -> Failure {
-    match FrozenHolder::in_error(&error) {
+pub(crate) fn accept_failure(error: RunError) -> Failure {
+    match FrozenHolder::from_error(&error) {
         Some(frozen) => {
             let message = format!("{}; your message is not kept", frozen.sentence());
             Failure::new("storage_busy", message)
-                .hint(format!("{}, then send it again", frozen.remedy()))
+                .with_hint(format!("{}, then send it again", frozen.remedy()))
         }
         None => error.into(),
     }
 }
 
 /// Makes the failure to answer an accepted message.
-pub(crate) fn not_answered(error: RunError, now: Timestamp) -> Failure {
+pub(crate) fn answer_failure(error: RunError, now: Timestamp) -> Failure {
     let frozen = match &error {
         RunError::Frozen(holder) => Some(FrozenHolder::new(holder, now)),
-        error => FrozenHolder::in_error(error),
+        error => FrozenHolder::from_error(error),
     };
     match frozen {
         Some(frozen) => frozen.failure(KEPT),
-        None => Failure::from(error).kept(),
+        None => Failure::from(error).and_message_is_kept(),
     }
 }
 
 /// Makes the failure of a command.
-pub(crate) fn not_done(error: RunError) -> Failure {
-    match FrozenHolder::in_error(&error) {
+pub(crate) fn command_failure(error: RunError) -> Failure {
+    match FrozenHolder::from_error(&error) {
         Some(frozen) if matches!(error, RunError::Kept(_)) => {
             frozen.failure("what you asked for is kept, and not done yet")
         }
@@ -99,7 +99,7 @@ pub(crate) fn not_done(error: RunError) -> Failure {
 /// Says what happens to a message that a frozen process keeps from being answered.
 const KEPT: &str = "your message is kept, but there is no answer yet";
 
-fn busy(error: &RunError) -> Option<&Busy> {
+fn busy_in(error: &RunError) -> Option<&Busy> {
     match error.storage()? {
         StorageError::Busy(busy) => Some(busy),
         _ => None,
@@ -107,17 +107,17 @@ fn busy(error: &RunError) -> Option<&Busy> {
 }
 
 /// Waits for work that needs the lane. A frozen holder is named in the failure.
-pub(crate) async fn or_frozen<T>(
+pub(crate) async fn unless_frozen<T>(
     session: &Session,
     agent: &Agent,
     running: impl Future<Output = Result<T, RunError>>,
 ) -> Result<T, Failure> {
     match running.await {
-        Err(error) if error.is_elsewhere() => match FrozenHolder::of(session, agent).await? {
+        Err(error) if error.is_elsewhere() => match FrozenHolder::find(session, agent).await? {
             Some(frozen) => Err(frozen.failure("nothing was done")),
             None => Err(error.into()),
         },
-        Err(error) => Err(not_done(error)),
+        Err(error) => Err(command_failure(error)),
         Ok(result) => Ok(result),
     }
 }
@@ -143,11 +143,13 @@ mod tests {
 
     #[test]
     fn a_stopped_writer_is_named_and_what_became_of_the_message_is_told() {
-        let accept = not_accepted(AcceptError::Storage(stopped_writer()).into());
+        let accept = accept_failure(AcceptError::Storage(stopped_writer()).into());
         assert!(accept.sentence().ends_with("is stopped; your message is not kept"), "{accept:?}");
         assert_eq!(accept.exit_code(), ExitCode::FAILURE);
-        let append =
-            not_answered(AppendError::Storage(stopped_writer()).into(), Timestamp::from_millis(0));
+        let append = answer_failure(
+            AppendError::Storage(stopped_writer()).into(),
+            Timestamp::from_millis(0),
+        );
         let kept = "is stopped; your message is kept, but there is no answer yet";
         assert!(append.sentence().ends_with(kept), "{append:?}");
         assert_eq!(append.exit_code(), ExitCode::from(3));

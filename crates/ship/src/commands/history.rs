@@ -27,39 +27,39 @@ pub(crate) async fn run(session: &Session, last: usize, ledger: bool) -> Result<
     let Some(chat) = session.store()?.open(&session.chat).await? else {
         // Every project has the default chat, so it is not an error that nothing was said in it yet.
         if session.chat.as_str() == DEFAULT_CHAT {
-            return nothing(session);
+            return print_nothing(session);
         }
         return Err(Failure::new("no_chat", format!("there is no chat `{}`", session.chat))
-            .hint("`ship chats` lists them"));
+            .with_hint("`ship chats` lists them"));
     };
     if ledger {
         print_ledger(session, &*chat, last).await?;
         return Ok(ExitCode::SUCCESS);
     }
     // Waiting messages are read first: one that is answered meanwhile is then found twice, and shown once.
-    let waiting = waiting(&*chat).await?;
-    let mut said = History::find(&*chat, last).await?;
-    let is_new = |new: &UiMessage| !said.has(new.id().unwrap_or_default());
+    let waiting = waiting_messages(&*chat).await?;
+    let mut history = History::find(&*chat, last).await?;
+    let is_new = |new: &UiMessage| !history.has(new.id().unwrap_or_default());
     let waiting: Vec<UiMessage> = waiting.into_iter().filter(is_new).collect();
-    let all = said.len() + waiting.len();
+    let all = history.len() + waiting.len();
     let first = all.saturating_sub(last);
     let print = |message: UiMessage| match session.json {
-        true => output::json(&message.into_json()),
+        true => output::print_json(&message.into_json()),
         false => print_message(message, Style::of_stdout(), session.project.settings()),
     };
-    for nth in first..said.len() {
-        said.message(nth).await?.map_or(Ok(()), print)?;
+    for nth in first..history.len() {
+        history.message(nth).await?.map_or(Ok(()), print)?;
     }
-    waiting.into_iter().skip(first.saturating_sub(said.len())).try_for_each(print)?;
+    waiting.into_iter().skip(first.saturating_sub(history.len())).try_for_each(print)?;
     if all == 0 && last > 0 {
-        return nothing(session);
+        return print_nothing(session);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn nothing(session: &Session) -> Result<ExitCode, Failure> {
+fn print_nothing(session: &Session) -> Result<ExitCode, Failure> {
     if !session.json {
-        output::line("Nothing was said yet.")?;
+        output::print_line("Nothing was said yet.")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -103,7 +103,7 @@ impl<'a> History<'a> {
         // The live log goes first: if it is rotated meanwhile, it is then found among the sealed ones.
         let live = chat.log().view().await?;
         if let Some(view) = &live {
-            found.take(view, 0);
+            found.add_log(view, 0);
         }
         let mut after = live.as_ref().map(|view| view.head.inbox);
         let sealed = chat.log().sealed().await?;
@@ -111,20 +111,20 @@ impl<'a> History<'a> {
         for (nth, log) in sealed.iter().enumerate() {
             // A head says how far the ledger was read when the logs before it were sealed.
             let read = after.map_or(u64::MAX, |inbox| inbox.map_or(0, LedgerSeq::get));
-            if found.said_behind(read) >= last {
+            if found.count_after(read) >= last {
                 break;
             }
             if log.purged.is_none() {
                 // The log before it is dropped first, so that only one is in memory.
                 drop(open.take());
                 open = chat.log().sealed_view_if_left(&log.name).await?.map(|view| (nth + 1, view));
-                open.iter().for_each(|(_, view)| found.take(view, nth + 1));
+                open.iter().for_each(|(_, view)| found.add_log(view, nth + 1));
             }
             after = Some(log.head.inbox);
         }
         let mut order: Vec<TimedMessages> = found.places.values().copied().collect();
         // At one position, messages of older logs come first.
-        order.sort_unstable_by_key(|said| (said.place, Reverse(said.log), said.seq));
+        order.sort_unstable_by_key(|history| (history.place, Reverse(history.log), history.seq));
         Ok(Self { chat, live, sealed, open, found, order })
     }
 
@@ -168,7 +168,7 @@ struct Found {
 
 impl Found {
     /// Adds the messages of a log that are not found yet.
-    fn take(&mut self, view: &View, log: usize) {
+    fn add_log(&mut self, view: &View, log: usize) {
         let mut place = HistoryPlace::default();
         for line in &view.lines {
             let ContextBody::Message(message) = &line.body else { continue };
@@ -191,13 +191,13 @@ impl Found {
     }
 
     /// Counts the messages for ledger entries after `entry`.
-    fn said_behind(&self, entry: u64) -> usize {
-        self.places.values().filter(|said| said.place.entry > entry).count()
+    fn count_after(&self, entry: u64) -> usize {
+        self.places.values().filter(|history| history.place.entry > entry).count()
     }
 }
 
 /// Returns the accepted messages that are in no context yet, marked as queued.
-async fn waiting(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
+async fn waiting_messages(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
     let view = chat.log().view().await?;
     let inbox = view.as_ref().and_then(|view| view.inbox);
     let message = |line: LedgerLine| {
@@ -215,43 +215,46 @@ async fn waiting(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
         message.set_metadata(metadata.into());
         Some(message)
     };
-    Ok(super::chats::unread(chat, inbox).await?.into_iter().filter_map(message).collect())
+    Ok(super::chats::unread_lines(chat, inbox).await?.into_iter().filter_map(message).collect())
 }
 
 fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Result<(), Failure> {
     let was_left = message.metadata().is_some_and(|metadata| metadata.get(MOVED).is_some());
-    if was_left && text_for_user::told(&message, settings).is_empty() {
+    if was_left && text_for_user::project_texts_for_user(&message, settings).is_empty() {
         // The message has only the switching call, with which the answer in the other context begins.
         return Ok(());
     }
     let about = |key: &str| message.metadata().and_then(|metadata| metadata.get(key));
-    let mut when = about("ts").and_then(Json::as_number).map(output::moment).unwrap_or_default();
+    let mut when =
+        about("ts").and_then(Json::as_number).map(output::format_time).unwrap_or_default();
     if about("queued").is_some() {
         when.push_str(" (queued)");
     }
-    let who = match (message.role().name(), about("username").and_then(Json::as_str)) {
-        (Some("user"), Some(name)) => output::visible(name),
+    let author = match (message.role().name(), about("username").and_then(Json::as_str)) {
+        (Some("user"), Some(name)) => output::escape_unprintable(name),
         (role, _) => role.unwrap_or("?").to_owned(),
     };
-    output::line(&format!("{} {}", style.bold(&who), style.dim(&when)))?;
+    output::print_line(&format!("{} {}", style.bold(&author), style.dim(&when)))?;
     // A person's text is shown as it was typed; an agent's text is Markdown.
     let shown = |text: &str| match message.role() {
-        Role::Assistant => text_for_user::shown(text),
-        _ => table::wrapped_lines(&output::visible(text)),
+        Role::Assistant => text_for_user::render_text(text),
+        _ => table::wrap_lines(&output::escape_unprintable(text)),
     };
     let mut sent = SentTexts::new(settings.context.chat_egress.chat_send_idempotency);
     for part in message.parts() {
         match part {
-            UiPart::Text(text) => output::line(&shown(text.text()))?,
+            UiPart::Text(text) => output::print_line(&shown(text.text()))?,
             UiPart::Tool(tool) => {
-                let name = output::visible(tool.name().unwrap_or("?"));
-                output::line(&style.cyan(&format!("[{name}: {}]", became(tool.state()))))?;
+                let name = output::escape_unprintable(tool.name().unwrap_or("?"));
+                output::print_line(
+                    &style.cyan(&format!("[{name}: {}]", state_words(tool.state()))),
+                )?;
                 if let Some(sent) = sent.text_of_call(tool) {
-                    output::line(&shown(&sent.with_list()))?;
+                    output::print_line(&shown(&sent.with_list()))?;
                 }
             }
-            UiPart::File(file) => output::line(
-                &style.cyan(&format!("[file {}]", output::visible(file.media_type()))),
+            UiPart::File(file) => output::print_line(
+                &style.cyan(&format!("[file {}]", output::escape_unprintable(file.media_type()))),
             )?,
             UiPart::Reasoning(_)
             | UiPart::SourceUrl(_)
@@ -261,11 +264,11 @@ fn print_message(message: UiMessage, style: Style, settings: &Settings) -> Resul
             | UiPart::Unknown(_) => {}
         }
     }
-    output::line("")
+    output::print_line("")
 }
 
 /// Describes the state of a call in a word or two.
-fn became(state: ToolState) -> &'static str {
+fn state_words(state: ToolState) -> &'static str {
     match state {
         ToolState::OutputAvailable => "done",
         ToolState::OutputError => "failed",
@@ -304,13 +307,13 @@ fn print_entry(session: &Session, line: LedgerLine) -> Result<(), Failure> {
     if session.json {
         let mut object = entry.entry;
         object.set("seq", line.seq.get());
-        return output::json(&Json::Object(object));
+        return output::print_json(&Json::Object(object));
     }
     let role = table::pad(entry.entry.str("role").unwrap_or("?"), 9);
-    let text = output::visible(entry.entry.str("text").unwrap_or_default());
+    let text = output::escape_unprintable(entry.entry.str("text").unwrap_or_default());
     // Further lines are indented, so that a text cannot pose as an entry.
     let text = text.replace('\n', &format!("\n{:17}", ""));
-    output::line(&format!("{:>5}  {} {text}", line.seq.get(), Style::of_stdout().bold(&role)))
+    output::print_line(&format!("{:>5}  {} {text}", line.seq.get(), Style::of_stdout().bold(&role)))
 }
 
 #[cfg(test)]
@@ -347,14 +350,14 @@ mod tests {
             self.jump_ms = -self.jump_ms;
             let now = self.clock.now().millis();
             let inbox = self.begun.chat.ledger().accept(entry(text, text)).await.unwrap().seq;
-            let said = |id: &str, ts: i64| {
-                let mut said = message(id, id);
-                said.set("metadata", Object::from([("ts", Json::from(ts as f64))]));
-                said
+            let history = |id: &str, ts: i64| {
+                let mut history = message(id, id);
+                history.set("metadata", Object::from([("ts", Json::from(ts as f64))]));
+                history
             };
-            let question = NewMessage { message: said(text, now), rev: 0, inbox: Some(inbox) };
+            let question = NewMessage { message: history(text, now), rev: 0, inbox: Some(inbox) };
             let answer = format!("{text}!");
-            let answer = NewMessage { message: said(&answer, now + 1), rev: 0, inbox: None };
+            let answer = NewMessage { message: history(&answer, now + 1), rev: 0, inbox: None };
             let batch = vec![question.into(), answer.into()];
             self.begun.position = self.begun.lane.append(batch, self.begun.position).await.unwrap();
         }
@@ -387,10 +390,10 @@ mod tests {
 
         async fn newest(&self, last: usize) -> Vec<String> {
             let chat = Arc::clone(&self.begun.chat);
-            let mut said = History::find(&*chat, last).await.unwrap();
+            let mut history = History::find(&*chat, last).await.unwrap();
             let mut ids = Vec::new();
-            for nth in said.len().saturating_sub(last)..said.len() {
-                ids.push(id(&said.message(nth).await.unwrap().unwrap()));
+            for nth in history.len().saturating_sub(last)..history.len() {
+                ids.push(id(&history.message(nth).await.unwrap().unwrap()));
             }
             ids
         }
@@ -425,13 +428,13 @@ mod tests {
         chatter.switch(None).await;
         chatter.say("soup").await;
         let chat = Arc::clone(&chatter.begun.chat);
-        let mut said = History::find(&*chat, 9).await.unwrap();
-        said.open = None;
-        let log = said.sealed[0].name.clone();
+        let mut history = History::find(&*chat, 9).await.unwrap();
+        history.open = None;
+        let log = history.sealed[0].name.clone();
         chatter.begun.lane.purge(&log, "compact").await.unwrap();
         let mut shown = Vec::new();
-        for nth in 0..said.len() {
-            shown.extend(said.message(nth).await.unwrap().map(|message| id(&message)));
+        for nth in 0..history.len() {
+            shown.extend(history.message(nth).await.unwrap().map(|message| id(&message)));
         }
         assert_eq!(shown, ["soup", "soup!"]);
     }

@@ -16,8 +16,8 @@ use crate::table;
 pub(crate) fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<ExitCode, Failure> {
     let root = match folder.or(arguments.project.as_deref()) {
         Some(folder) if folder.is_absolute() => folder.to_owned(),
-        Some(folder) => session::here()?.join(folder),
-        None => session::here()?,
+        Some(folder) => session::current_folder()?.join(folder),
+        None => session::current_folder()?,
     };
     let made = ship_project::init(&root)?;
     if arguments.json {
@@ -28,16 +28,16 @@ pub(crate) fn run(arguments: &Arguments, folder: Option<&Path>) -> Result<ExitCo
                 Json::Object(Object::from([("file", file.as_str()), ("state", word(&made.kind))]))
             })
             .collect();
-        output::json(&Json::Object(Object::from([("files", files)])))?;
+        output::print_json(&Json::Object(Object::from([("files", files)])))?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
     for made in &made {
         let name = made.path.strip_prefix(&root).unwrap_or(&made.path).display().to_string();
-        output::line(&format!("  {:<12} {}", name, style.dim(word(&made.kind))))?;
+        output::print_line(&format!("  {:<12} {}", name, style.dim(word(&made.kind))))?;
     }
     let next = format!("{} is a project. Next: {}", root.display(), style.bold("ship chat"));
-    output::line(&format!("\n{}", table::wrapped(&next, 0)))?;
+    output::print_line(&format!("\n{}", table::wrap_text(&next, 0)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,7 +14,7 @@ use crate::output;
 use crate::session::Session;
 use crate::table;
 
-pub(crate) use self::past_requests::{list, raw_of_nothing, run as run_past};
+pub(crate) use self::past_requests::{list, raw_without_request, run as run_past};
 
 /// Shows the next request.
 pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
@@ -26,21 +26,21 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         let mut object = pieces.into_object();
         object.set("stable", next.stable.to_object());
         object.set("warning", next.trigger.warning.map_or(Json::Null, Json::from));
-        output::json(&object.into())?;
+        output::print_json(&object.into())?;
         return Ok(ExitCode::SUCCESS);
     }
     print_about(&[
         ("Project", session.project.root().display().to_string()),
         ("Chat", session.chat.to_string()),
-        ("Context", context(next.began.as_ref())),
-        ("Model", session.who_answers()),
+        ("Context", describe_context(next.began.as_ref())),
+        ("Model", session.describe_model()),
     ])?;
     if next.stable.before.is_some() {
-        print_about(&[("Before", stable(&next.stable))])?;
+        print_about(&[("Before", describe_shared_prefix(&next.stable))])?;
     }
     pieces.print()?;
     if let Some(warning) = &next.trigger.warning {
-        output::warning(warning);
+        output::print_warning(warning);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -48,32 +48,36 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
 /// Prints names with their values, on one or more lines each.
 fn print_about(about: &[(&str, String)]) -> Result<(), Failure> {
     for (name, about) in about {
-        output::line(&table::wrapped(&format!("{name:<8} {about}"), 9))?;
+        output::print_line(&table::wrap_text(&format!("{name:<8} {about}"), 9))?;
     }
     Ok(())
 }
 
 /// Describes what a request shares with the one before it.
-fn stable(stable: &SharedPrefix) -> String {
+fn describe_shared_prefix(stable: &SharedPrefix) -> String {
     let tokens = format!("{} tokens as in the request before", stable.tokens);
     match &stable.difference {
         None => format!("{tokens}, then only what is new"),
-        Some(difference) => format!("{tokens}; first difference: {}", output::visible(difference)),
+        Some(difference) => {
+            format!("{tokens}; first difference: {}", output::escape_unprintable(difference))
+        }
     }
 }
 
 /// Describes the active context, the time of its activation, and the reason.
-fn context(began: Option<&Activation>) -> String {
-    let Some(began) = began else { return "none yet: it begins with the first message".to_owned() };
-    let mut about = began.context.to_string();
-    if let Some(title) = &began.title {
-        about.push_str(&format!(" \u{201c}{}\u{201d}", output::visible(title)));
+fn describe_context(activation: Option<&Activation>) -> String {
+    let Some(activation) = activation else {
+        return "none yet: it begins with the first message".to_owned();
+    };
+    let mut about = activation.context.to_string();
+    if let Some(title) = &activation.title {
+        about.push_str(&format!(" \u{201c}{}\u{201d}", output::escape_unprintable(title)));
     }
-    if let Some(since) = began.since {
-        about.push_str(&format!(", since {}", output::moment(since.millis() as f64)));
+    if let Some(since) = activation.since {
+        about.push_str(&format!(", since {}", output::format_time(since.millis() as f64)));
     }
-    if let Some(by) = &began.by {
-        about.push_str(&format!(", by {}", output::visible(by)));
+    if let Some(by) = &activation.by {
+        about.push_str(&format!(", by {}", output::escape_unprintable(by)));
     }
     about
 }

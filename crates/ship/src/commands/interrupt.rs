@@ -10,22 +10,22 @@ use ship_agent::Stop;
 #[derive(Default)]
 pub(crate) struct Interrupt {
     pub(crate) stop: Stop,
-    asked: AtomicBool,
+    is_pressed: AtomicBool,
 }
 
 impl Interrupt {
-    pub(crate) fn was_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+    pub(crate) fn was_pressed(&self) -> bool {
+        self.is_pressed.load(Ordering::Relaxed)
     }
 
     /// Lets Ctrl-C stop the running work, and waits until it has saved what was said. A second Ctrl-C does not
     /// wait; the next command then continues the work.
-    pub(crate) async fn heeded<T>(&self, running: impl Future<Output = T>) -> Option<T> {
-        self.heeded_with(running, || {}).await
+    pub(crate) async fn stop_on_interrupt<T>(&self, running: impl Future<Output = T>) -> Option<T> {
+        self.stop_on_interrupt_after(running, || {}).await
     }
 
     /// Does the same, and calls `first` at the first Ctrl-C.
-    pub(crate) async fn heeded_with<T>(
+    pub(crate) async fn stop_on_interrupt_after<T>(
         &self,
         running: impl Future<Output = T>,
         first: impl FnOnce(),
@@ -37,7 +37,7 @@ impl Interrupt {
             _ = tokio::signal::ctrl_c() => {}
             result = &mut running => return Some(result),
         }
-        self.asked.store(true, Ordering::Relaxed);
+        self.is_pressed.store(true, Ordering::Relaxed);
         self.stop.stop();
         first();
         tokio::select! {
@@ -48,7 +48,7 @@ impl Interrupt {
 }
 
 /// Waits for work that cannot be stopped, unless the person presses Ctrl-C.
-pub(crate) async fn unless_left<T>(running: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn unless_interrupted<T>(running: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         _ = tokio::signal::ctrl_c() => None,

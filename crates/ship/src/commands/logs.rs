@@ -11,7 +11,7 @@ use ship_message::json::{Json, Object};
 use ship_project::LogReader;
 use ship_store::Timestamp;
 
-use super::message_exchange::messages;
+use super::message_exchange::active_messages;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -33,12 +33,13 @@ pub(crate) async fn run(
     let cannot = |error: std::io::Error| {
         let folder = root.join(".ship/logs");
         Failure::new("logs", format!("{} cannot be read: {error}", folder.display()))
-            .hint("see that it is a folder of yours, with files that you may read")
+            .with_hint("see that it is a folder of yours, with files that you may read")
     };
     let mut reader = match request {
         None if follow => LogReader::from_end(root).map_err(cannot)?,
         None => LogReader::from_start(root),
-        Some(id) => LogReader::from_start(root).only_requests(answered_with(session, id).await?),
+        Some(id) => LogReader::from_start(root)
+            .only_requests(requests_answered_together(session, id).await?),
     };
     loop {
         let lines = reader.poll().map_err(cannot)?;
@@ -60,41 +61,47 @@ pub(crate) async fn run(
 
 /// Returns a request and the request it was answered with: messages that arrived together have one run, which is
 /// named after the last.
-async fn answered_with(session: &Session, id: &str) -> Result<BTreeSet<String>, Failure> {
+async fn requests_answered_together(
+    session: &Session,
+    id: &str,
+) -> Result<BTreeSet<String>, Failure> {
     let mut ids = BTreeSet::from([id.to_owned()]);
     let store = session.store()?;
     for look in store.chats().await? {
         let Ok(key) = look.key else { continue };
         // An unreadable chat adds nothing here, but its log may.
-        let said = messages(&*store, &key).await.unwrap_or_default();
-        let mut after = said.iter().skip_while(|message| request_of(message) != Some(id)).skip(1);
+        let said = active_messages(&*store, &key).await.unwrap_or_default();
+        let mut after =
+            said.iter().skip_while(|message| request_id_of(message) != Some(id)).skip(1);
         let answer = after.find(|message| message.role() == ship_message::Role::Assistant);
-        ids.extend(answer.and_then(request_of).map(str::to_owned));
+        ids.extend(answer.and_then(request_id_of).map(str::to_owned));
     }
     Ok(ids)
 }
 
-fn request_of(message: &UiMessage) -> Option<&str> {
+fn request_id_of(message: &UiMessage) -> Option<&str> {
     message.metadata()?.get("requestId")?.as_str()
 }
 
 fn print(session: &Session, line: &Object) -> Result<(), Failure> {
     if session.json {
-        return output::json(&Json::Object(line.clone()));
+        return output::print_json(&Json::Object(line.clone()));
     }
-    output::line(&shown(line, table::columns(), Style::of_stdout()))
+    output::print_line(&format_line(line, table::columns(), Style::of_stdout()))
 }
 
 /// Formats a line for a person, in a terminal of this width.
-fn shown(line: &Object, columns: usize, style: Style) -> String {
-    let text = |key: &str| output::visible(line.str(key).unwrap_or_default());
+fn format_line(line: &Object, columns: usize, style: Style) -> String {
+    let text = |key: &str| output::escape_unprintable(line.str(key).unwrap_or_default());
     let format = match columns {
         0..NARROW => "%H:%M:%S",
         NARROW..WIDE => "%m-%d %H:%M:%S",
         WIDE.. => "%Y-%m-%d %H:%M:%S",
     };
     let when = Timestamp::parse(line.str("ts").unwrap_or_default());
-    let when = when.map(|when| output::local(when.millis() as f64, format)).unwrap_or_default();
+    let when = when
+        .map(|when| output::format_local_time(when.millis() as f64, format))
+        .unwrap_or_default();
     let is_usual = text("level") == "info";
     let mut pieces = vec![(when, Style::dim as fn(Style, &str) -> String)];
     if columns >= NARROW || !is_usual {
@@ -107,14 +114,14 @@ fn shown(line: &Object, columns: usize, style: Style) -> String {
     }
     let used: usize = pieces.iter().map(|(text, _)| table::width(text) + 1).sum();
     // One line of the log stays one line here.
-    let about = output::visible(&about(line)).replace('\n', " ");
+    let about = output::escape_unprintable(&details(line)).replace('\n', " ");
     let about = table::fit(&about, columns.saturating_sub(used));
     let styled = pieces.iter().map(|(text, paint)| paint(style, text));
     styled.chain([about]).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the details of a line, the most important first, without the fields that every line has.
-fn about(line: &Object) -> String {
+fn details(line: &Object) -> String {
     let (mut said, mut more): (Vec<String>, Vec<String>) = Default::default();
     for (key, value) in line.iter() {
         let list = value.as_array().unwrap_or_default();
@@ -126,8 +133,8 @@ fn about(line: &Object) -> String {
             "bytes" => more.push(format!("{plain} bytes")),
             "olderMessages" if list.is_empty() => {}
             "olderMessages" => more.push(format!("{} older", list.len())),
-            "newMessages" => said.extend(list.iter().map(quoted)),
-            "parts" => said.extend(list.iter().map(part)),
+            "newMessages" => said.extend(list.iter().map(quote_message)),
+            "parts" => said.extend(list.iter().map(part_text)),
             key => more.push(format!("{key} {plain}")),
         }
     }
@@ -137,12 +144,12 @@ fn about(line: &Object) -> String {
 }
 
 /// Quotes the text of a message.
-fn quoted(message: &Json) -> String {
+fn quote_message(message: &Json) -> String {
     let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
-    parts.iter().map(part).collect::<Vec<_>>().join(" ")
+    parts.iter().map(part_text).collect::<Vec<_>>().join(" ")
 }
 
-fn part(part: &Json) -> String {
+fn part_text(part: &Json) -> String {
     let text = |key: &str| part.get(key).and_then(Json::as_str);
     match (text("text"), text("type").and_then(|kind| kind.strip_prefix("tool-"))) {
         (Some(text), _) => format!("\u{201c}{}\u{201d}", text.trim()),

@@ -5,7 +5,7 @@ use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
 use ship_store::{ChatKey, Store};
 
-use super::frozen_holder::{FrozenHolder, not_accepted, not_answered};
+use super::frozen_holder::{FrozenHolder, accept_failure, answer_failure};
 use super::interrupt::{Interrupt, break_line};
 use crate::failure::Failure;
 use crate::output;
@@ -35,7 +35,11 @@ impl<'a> MessageExchange<'a> {
     }
 
     /// Makes a message durable. If the person leaves before that, nothing is promised.
-    pub(crate) async fn accept(&self, text: &str, by: &Interrupt) -> Result<AcceptResult, Failure> {
+    pub(crate) async fn accept(
+        &self,
+        text: &str,
+        interrupt: &Interrupt,
+    ) -> Result<AcceptResult, Failure> {
         let request = new_id();
         let request_id = format!("req_{request}");
         let inbound = Inbound {
@@ -49,10 +53,12 @@ impl<'a> MessageExchange<'a> {
         let accepting = self.agent.accept(self.chat(), inbound);
         let warn = || {
             break_line();
-            output::warning("your message is not on disk yet; Ctrl-C again leaves without it");
+            output::print_warning(
+                "your message is not on disk yet; Ctrl-C again leaves without it",
+            );
         };
-        match by.heeded_with(accepting, warn).await {
-            Some(accepted) => Ok(AcceptResult::Yes(accepted.map_err(not_accepted)?)),
+        match interrupt.stop_on_interrupt_after(accepting, warn).await {
+            Some(accepted) => Ok(AcceptResult::Yes(accepted.map_err(accept_failure)?)),
             None => Ok(AcceptResult::Unknown),
         }
     }
@@ -62,43 +68,46 @@ impl<'a> MessageExchange<'a> {
     pub(crate) async fn reply(
         &self,
         accepted: &AcceptedMessage,
-        by: &Interrupt,
+        interrupt: &Interrupt,
     ) -> Result<Option<Reply>, Failure> {
         // A person who stopped while the message was written wants no answer now.
-        if by.was_asked() {
+        if interrupt.was_pressed() {
             return Ok(None);
         }
-        match self.agent.reply_to(self.chat(), accepted, &by.stop).await {
+        match self.agent.reply_to(self.chat(), accepted, &interrupt.stop).await {
             Ok(reply) => Ok(Some(reply)),
-            Err(error) => Err(not_answered(error, self.session.now())),
+            Err(error) => Err(answer_failure(error, self.session.now())),
         }
     }
 }
 
 /// Tells the person on standard error what a reply waits for.
-pub(crate) fn tell_waiting(session: &Session, waiting: &LaneWaiting) {
+pub(crate) fn print_waiting(session: &Session, waiting: &LaneWaiting) {
     match waiting {
         LaneWaiting::Lane => {
-            output::notice("waiting for this chat; another process may be at work in it");
+            output::print_notice("waiting for this chat; another process may be at work in it");
         }
         LaneWaiting::OtherProcess => {
-            output::notice("another process is at work in this chat; it answers you too");
+            output::print_notice("another process is at work in this chat; it answers you too");
         }
         LaneWaiting::FrozenProcess(holder) => {
-            output::notice(&FrozenHolder::new(holder, session.now()).sentence());
+            output::print_notice(&FrozenHolder::new(holder, session.now()).sentence());
         }
     }
 }
 
 /// Returns the messages of a chat's active context.
-pub(crate) async fn messages(store: &dyn Store, key: &ChatKey) -> Result<Vec<UiMessage>, Failure> {
+pub(crate) async fn active_messages(
+    store: &dyn Store,
+    key: &ChatKey,
+) -> Result<Vec<UiMessage>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
     let Some(view) = chat.log().view().await? else { return Ok(Vec::new()) };
     Ok(view.messages().cloned().collect())
 }
 
 /// Returns the calls in a message that wait for a result.
-pub(crate) fn waits_for(message: &UiMessage) -> Vec<(String, String, Json)> {
+pub(crate) fn waiting_calls(message: &UiMessage) -> Vec<(String, String, Json)> {
     let wait = |part: &UiPart| match part {
         UiPart::Tool(tool) if !tool.state().is_terminal() => Some((
             tool.name().unwrap_or_default().to_owned(),
@@ -123,7 +132,7 @@ pub(crate) enum Notice<'a> {
 }
 
 /// Returns the notice if this part is one.
-pub(crate) fn notice(part: &Object) -> Option<Notice<'_>> {
+pub(crate) fn read_notice(part: &Object) -> Option<Notice<'_>> {
     (part.str("type") == Some("data-notice")).then_some(())?;
     let data = part.get("data")?;
     let text = data.get("text")?.as_str()?;

@@ -34,8 +34,8 @@ pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Fa
         match look.key {
             Err(problem) => report.left.push(problem),
             Ok(key) => {
-                if let Err(failure) = look_after(&*store, &key, dry_run, &mut report).await {
-                    report.left.push(verify::unreadable(&key, failure));
+                if let Err(failure) = verify_and_repair(&*store, &key, dry_run, &mut report).await {
+                    report.left.push(verify::unreadable_chat(&key, failure));
                 }
             }
         }
@@ -48,7 +48,7 @@ pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Fa
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn look_after(
+async fn verify_and_repair(
     store: &dyn Store,
     key: &ChatKey,
     dry_run: bool,
@@ -93,7 +93,7 @@ async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[StorageProblem]) -> Res
 fn print_json(report: &RepairReport, dry_run: bool) -> Result<(), Failure> {
     let list =
         |problems: &[StorageProblem]| -> Vec<Json> { problems.iter().map(to_json).collect() };
-    output::json(&Json::Object(Object::from([
+    output::print_json(&Json::Object(Object::from([
         ("ok", Json::Bool(report.left.is_empty())),
         ("dryRun", dry_run.into()),
         ("found", list(&report.found).into()),
@@ -120,15 +120,19 @@ fn print(report: &RepairReport, dry_run: bool) -> Result<(), Failure> {
                 "would be known from now on"
             }
         };
-        let line = format!("{} {}", verify::line(problem, style), style.dim(&format!("({done})")));
-        output::line(&table::wrapped(&line, 2))?;
+        let line = format!(
+            "{} {}",
+            verify::describe_problem(problem, style),
+            style.dim(&format!("({done})"))
+        );
+        output::print_line(&table::wrap_text(&line, 2))?;
     }
     for problem in &report.left {
         verify::print_problem(problem, style)?;
     }
     let count = |effect| report.found.iter().filter(|found| found.repair == effect).count();
     let (healed, known) = (count(RepairEffect::Heals), count(RepairEffect::MarksKnown));
-    output::line(&match (report.found.len() + report.left.len(), dry_run) {
+    output::print_line(&match (report.found.len() + report.left.len(), dry_run) {
         (0, _) => "Nothing to repair.".to_owned(),
         (_, true) => format!("{healed} to heal, {known} to mark as known. Nothing was changed."),
         (_, false) => {

@@ -9,19 +9,21 @@ use ship_message::json::Json;
 use ship_message::{Chunk, UiMessage};
 use ship_store::ContextId;
 
-use super::context::in_shell;
-use super::context_news::News;
+use super::context::hints_for_shell;
+use super::context_news::ContextNews;
 use super::interrupt::{Interrupt, break_line};
-use super::message_exchange::{AcceptResult, MessageExchange, Notice, notice, tell_waiting};
+use super::message_exchange::{AcceptResult, MessageExchange, Notice, print_waiting, read_notice};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
-use crate::text_for_user::{self, told};
+use crate::text_for_user::{self, project_texts_for_user};
 
 pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failure> {
     let text = if text == "-" { read_stdin(session)? } else { text.to_owned() };
     if text.trim().is_empty() {
-        return Err(Failure::new("empty", "there is nothing to send").hint("ship send 'hello'"));
+        return Err(
+            Failure::new("empty", "there is nothing to send").with_hint("ship send 'hello'")
+        );
     }
     let answer = answer(session, &session.agent()?, &text).await?;
     print(session, &answer)?;
@@ -33,18 +35,18 @@ pub(super) async fn answer(session: &Session, agent: &Agent, text: &str) -> Resu
     let turn = MessageExchange::new(session, agent);
     let interrupt = Interrupt::default();
     // News begin before the message is accepted: after that, Ctrl-C must be handled at every moment.
-    let mut news = News::from_now(session, agent).await?;
+    let mut news = ContextNews::from_now(session, agent).await?;
     let AcceptResult::Yes(accepted) = turn.accept(text, &interrupt).await? else {
         break_line();
-        return Err(not_known_to_be_kept());
+        return Err(unknown_if_kept());
     };
     let listener = agent.listen(&session.chat);
-    let followed = tell_notices(session, listener, turn.reply(&accepted, &interrupt));
-    let ended = interrupt.heeded(followed).await;
+    let followed = print_notices(session, listener, turn.reply(&accepted, &interrupt));
+    let ended = interrupt.stop_on_interrupt(followed).await;
     for line in news.read().await? {
-        output::notice(&in_shell(&line, &session.same));
+        output::print_notice(&hints_for_shell(&line, &session.chat_flags));
     }
-    if interrupt.was_asked() {
+    if interrupt.was_pressed() {
         break_line();
     }
     let reply = match ended.transpose()?.flatten() {
@@ -56,18 +58,18 @@ pub(super) async fn answer(session: &Session, agent: &Agent, text: &str) -> Resu
         Some(reply) if reply.outcome == Outcome::Parked => {
             let sentence =
                 "your message is kept, but the agent waits for an answer about a tool first";
-            Err(Failure::new("waiting", sentence).hint("`ship chat` asks for it"))
+            Err(Failure::new("waiting", sentence).with_hint("`ship chat` asks for it"))
         }
         Some(reply) if !reply.messages.is_empty() => Ok(reply),
         _ => Err(Failure::new("no_answer", "your message is kept, but there is no answer yet")
-            .hint("`ship chat` goes on with it; `ship history` shows it")),
+            .with_hint("`ship chat` goes on with it; `ship history` shows it")),
     }
 }
 
 /// Makes the failure of a person that left before the message was on disk.
-pub(super) fn not_known_to_be_kept() -> Failure {
+pub(super) fn unknown_if_kept() -> Failure {
     Failure::new("not_kept", "you left before your message was on disk; it may not be kept")
-        .hint("`ship history` shows it if it is; else say it again")
+        .with_hint("`ship history` shows it if it is; else say it again")
 }
 
 /// Prints an answer. A failed or stopped answer is a failure here too, after its text is printed: half an answer
@@ -75,7 +77,7 @@ pub(super) fn not_known_to_be_kept() -> Failure {
 pub(super) fn print(session: &Session, reply: &Reply) -> Result<(), Failure> {
     let Some(answer) = reply.answer() else { return Ok(()) };
     if session.json && reply.outcome == Outcome::Done {
-        return output::json(&answer.to_json());
+        return output::print_json(&answer.to_json());
     }
     // The message itself ends with these words; the failure below has them.
     let ending = match &reply.outcome {
@@ -84,20 +86,25 @@ pub(super) fn print(session: &Session, reply: &Reply) -> Result<(), Failure> {
         Outcome::Failed(sentence) => Some(sentence.as_str()),
     };
     let settings = session.project.settings();
-    let mut said: Vec<String> =
-        reply.messages.iter().flat_map(|message| told(message, settings)).collect();
+    let mut said: Vec<String> = reply
+        .messages
+        .iter()
+        .flat_map(|message| project_texts_for_user(message, settings))
+        .collect();
     said.retain(|text| Some(text.as_str()) != ending);
     if !session.json {
-        said.iter().try_for_each(|text| output::line(&text_for_user::shown(text)))?;
+        said.iter().try_for_each(|text| output::print_line(&text_for_user::render_text(text)))?;
     }
     match &reply.outcome {
         Outcome::Done | Outcome::Parked => Ok(()),
-        Outcome::Stopped => Err(stopped(session, said.is_empty(), reply.left_context.as_ref())),
-        Outcome::Failed(sentence) => Err(failed(answer, sentence)),
+        Outcome::Stopped => {
+            Err(stopped_failure(session, said.is_empty(), reply.left_context.as_ref()))
+        }
+        Outcome::Failed(sentence) => Err(run_failure(answer, sentence)),
     }
 }
 
-fn stopped(session: &Session, before_a_word: bool, left: Option<&ContextId>) -> Failure {
+fn stopped_failure(session: &Session, before_a_word: bool, left: Option<&ContextId>) -> Failure {
     let sentence = match before_a_word {
         true => "stopped before anything was said; your message is kept",
         false => "stopped; your message and what was said are kept",
@@ -106,20 +113,21 @@ fn stopped(session: &Session, before_a_word: bool, left: Option<&ContextId>) -> 
         None => "`ship send 'go on'` goes on".to_owned(),
         Some(left) => format!(
             "`ship context load {left}{}` goes back to its context, and then `ship send 'go on'` goes on",
-            session.same
+            session.chat_flags
         ),
     };
-    Failure::new("stopped", sentence).hint(format!("{go_on}; `ship history` shows it"))
+    Failure::new("stopped", sentence).with_hint(format!("{go_on}; `ship history` shows it"))
 }
 
-fn failed(message: &UiMessage, sentence: &str) -> Failure {
+fn run_failure(message: &UiMessage, sentence: &str) -> Failure {
     let request = message.metadata().and_then(|metadata| metadata.get("requestId"));
     let request = request.and_then(Json::as_str).unwrap_or_default();
-    Failure::new("failed", sentence).hint(format!("`ship logs --request {request}` tells more"))
+    Failure::new("failed", sentence)
+        .with_hint(format!("`ship logs --request {request}` tells more"))
 }
 
 /// Reports on standard error what the answer waits for, and where the chat continues.
-async fn tell_notices<T>(
+async fn print_notices<T>(
     session: &Session,
     mut listener: Listener,
     running: impl Future<Output = T>,
@@ -132,16 +140,16 @@ async fn tell_notices<T>(
                 let part = match &event {
                     RunEvent::Chunk(Chunk::Data(part)) => part,
                     RunEvent::Waiting(waiting) => {
-                        tell_waiting(session, waiting);
+                        print_waiting(session, waiting);
                         continue;
                     }
                     _ => continue,
                 };
-                match notice(part) {
-                    Some(Notice::Context(line)) => output::notice(&in_shell(line, &session.same)),
+                match read_notice(part) {
+                    Some(Notice::Context(line)) => output::print_notice(&hints_for_shell(line, &session.chat_flags)),
                     // A compaction is no reason to worry; waiting for a provider may be.
-                    Some(Notice::MakingRoom(text) | Notice::MadeRoom(text)) => output::notice(text),
-                    Some(Notice::Other(text)) => output::warning(text),
+                    Some(Notice::MakingRoom(text) | Notice::MadeRoom(text)) => output::print_notice(text),
+                    Some(Notice::Other(text)) => output::print_warning(text),
                     None => {}
                 }
             }
@@ -153,7 +161,7 @@ async fn tell_notices<T>(
 fn read_stdin(session: &Session) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let limit = session.message_bytes_max();
-    let cannot = |error| Failure::from_error("input", &error).hint("send what can be read");
+    let cannot = |error| Failure::from_error("input", &error).with_hint("send what can be read");
     std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > limit {
         return Err(Failure::too_long(None, limit));

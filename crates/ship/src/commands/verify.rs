@@ -19,10 +19,10 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         chats += 1;
         match look.key {
             Err(problem) => problems.push(problem),
-            Ok(key) => match problems_of(&*store, &key).await {
+            Ok(key) => match find_problems(&*store, &key).await {
                 Ok(found) => problems.extend(found),
                 // A chat that cannot be opened is a problem like any other.
-                Err(failure) => problems.push(unreadable(&key, failure)),
+                Err(failure) => problems.push(unreadable_chat(&key, failure)),
             },
         }
     }
@@ -30,7 +30,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let ok = problems.iter().all(|problem| problem.known);
     if session.json {
         let problems: Vec<Json> = problems.iter().map(to_json).collect();
-        output::json(&Json::Object(Object::from([
+        output::print_json(&Json::Object(Object::from([
             ("ok", Json::Bool(ok)),
             ("problems", problems.into()),
         ])))?;
@@ -40,13 +40,13 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn problems_of(store: &dyn Store, key: &ChatKey) -> Result<Vec<StorageProblem>, Failure> {
+async fn find_problems(store: &dyn Store, key: &ChatKey) -> Result<Vec<StorageProblem>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
     Ok(chat.verify().await?)
 }
 
 /// Turns the failure to open a chat into a problem.
-pub(super) fn unreadable(key: &ChatKey, failure: Failure) -> StorageProblem {
+pub(super) fn unreadable_chat(key: &ChatKey, failure: Failure) -> StorageProblem {
     let file = chat_folder(key).display().to_string();
     let remedy = failure.remedy().unwrap_or("restore it from a copy");
     let problem = StorageProblem::new(file, StorageProblemKind::Damage, failure.sentence(), remedy);
@@ -71,9 +71,9 @@ fn print(problems: &[StorageProblem], chats: usize) -> Result<(), Failure> {
     }
     let known = problems.iter().filter(|problem| problem.known).count();
     if problems.iter().any(|it| !it.known && it.repair != RepairEffect::Nothing) {
-        output::line("`ship repair` heals what can be healed, and marks the rest as known.")?;
+        output::print_line("`ship repair` heals what can be healed, and marks the rest as known.")?;
     }
-    output::line(&match (problems.len(), known, chats) {
+    output::print_line(&match (problems.len(), known, chats) {
         (0, _, 1) => "1 chat, nothing wrong.".to_owned(),
         (0, _, chats) => format!("{chats} chats, nothing wrong."),
         (1, 1, _) => "1 problem, known.".to_owned(),
@@ -87,21 +87,21 @@ fn print(problems: &[StorageProblem], chats: usize) -> Result<(), Failure> {
 /// Prints a problem and its remedy.
 pub(super) fn print_problem(problem: &StorageProblem, style: Style) -> Result<(), Failure> {
     if problem.known {
-        let line = format!("{} {}", line(problem, style), style.dim("(known)"));
-        return output::line(&table::wrapped(&line, 2));
+        let line = format!("{} {}", describe_problem(problem, style), style.dim("(known)"));
+        return output::print_line(&table::wrap_text(&line, 2));
     }
-    output::line(&table::wrapped(&line(problem, style), 2))?;
-    let hint = format!("  {} {}", style.dim("hint:"), output::visible(&problem.remedy));
-    output::line(&table::wrapped(&hint, 8))
+    output::print_line(&table::wrap_text(&describe_problem(problem, style), 2))?;
+    let hint = format!("  {} {}", style.dim("hint:"), output::escape_unprintable(&problem.remedy));
+    output::print_line(&table::wrap_text(&hint, 8))
 }
 
 /// Describes the place and the kind of a problem on one line.
-pub(super) fn line(problem: &StorageProblem, style: Style) -> String {
+pub(super) fn describe_problem(problem: &StorageProblem, style: Style) -> String {
     let place = match problem.offset {
         0 => problem.file.clone(),
         offset => format!("{} at byte {offset}", problem.file),
     };
     let kind = problem.kind.as_str().replace('_', " ");
     let kind = if problem.known { style.dim(&kind) } else { style.red(&kind) };
-    format!("{kind} {}: {}", style.bold(&place), output::visible(&problem.message))
+    format!("{kind} {}: {}", style.bold(&place), output::escape_unprintable(&problem.message))
 }

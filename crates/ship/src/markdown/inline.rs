@@ -65,13 +65,13 @@ pub(super) struct Token {
 
 /// Divides a line into tokens. `before` is the character before it, and `sgr` is its style without any mark. An
 /// open token begins with a mark whose other half is missing or would be the last character.
-pub(super) fn tokens(line: &[char], before: Option<char>, sgr: Sgr) -> Vec<Token> {
+pub(super) fn tokenize(line: &[char], before: Option<char>, sgr: Sgr) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut at = 0;
     while at < line.len() {
         let rest = &line[at..];
         let previous = at.checked_sub(1).map(|at| line[at]).or(before);
-        let token = marked(rest, previous, sgr).unwrap_or_else(|open| Token {
+        let token = parse_mark(rest, previous, sgr).unwrap_or_else(|open| Token {
             chars: run_len(rest),
             pieces: vec![text(&rest[..run_len(rest)], sgr)],
             open,
@@ -84,7 +84,7 @@ pub(super) fn tokens(line: &[char], before: Option<char>, sgr: Sgr) -> Vec<Token
 }
 
 /// Returns a line without any marks as one token.
-pub(super) fn plain(line: &[char], sgr: Sgr) -> Vec<Token> {
+pub(super) fn plain_tokens(line: &[char], sgr: Sgr) -> Vec<Token> {
     vec![Token { chars: line.len(), pieces: vec![text(line, sgr)], open: false, plain: true }]
 }
 
@@ -102,19 +102,19 @@ fn run_len(rest: &[char]) -> usize {
 }
 
 /// Returns the token that a mark begins here; otherwise whether it could still become one.
-fn marked(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool> {
+fn parse_mark(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool> {
     match rest[0] {
-        '`' => code(rest, sgr),
-        '*' | '_' => emphasis(rest, before, sgr),
-        '[' => link(rest, sgr),
-        '!' if rest.get(1).is_none_or(|c| *c == '[') => image(rest, sgr),
-        '\\' => escaped(rest, sgr),
+        '`' => parse_code(rest, sgr),
+        '*' | '_' => parse_emphasis(rest, before, sgr),
+        '[' => parse_link(rest, sgr),
+        '!' if rest.get(1).is_none_or(|c| *c == '[') => parse_image(rest, sgr),
+        '\\' => parse_escape(rest, sgr),
         _ => Err(false),
     }
 }
 
 /// Parses an escaped mark. A backslash before any other character is text.
-fn escaped(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
+fn parse_escape(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     match rest.get(1) {
         Some('*' | '_' | '`') => Ok(Token {
             chars: 2,
@@ -127,7 +127,7 @@ fn escaped(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
 }
 
 /// Parses code, which ends with as many backticks as it began with.
-fn code(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
+fn parse_code(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     let marks = run_len(rest);
     let mut at = marks;
     while at < rest.len() {
@@ -152,7 +152,7 @@ fn code(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     Err(true)
 }
 
-fn emphasis(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool> {
+fn parse_emphasis(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool> {
     let (mark, marks) = (rest[0], run_len(rest));
     let inside = match (mark, marks) {
         ('*', 1) | ('_', 1) if !sgr.italic => Sgr { italic: true, ..sgr },
@@ -170,13 +170,13 @@ fn emphasis(rest: &[char], before: Option<char>, sgr: Sgr) -> Result<Token, bool
         let run = run_len(&rest[at..]);
         match rest[at] {
             // Marks inside code belong to the code.
-            '`' => at += code(&rest[at..], sgr).map_or(run, |token| token.chars),
+            '`' => at += parse_code(&rest[at..], sgr).map_or(run, |token| token.chars),
             '\\' => at += 2,
             c if c == mark
                 && run == marks
                 && may_close(mark, &rest[marks..at], rest.get(at + run)) =>
             {
-                let inner = tokens(&rest[marks..at], Some(mark), inside);
+                let inner = tokenize(&rest[marks..at], Some(mark), inside);
                 let pieces = inner.into_iter().flat_map(|token| token.pieces).collect();
                 return Ok(Token {
                     chars: at + run,
@@ -229,20 +229,20 @@ fn may_close(mark: char, inside: &[char], after: Option<&char>) -> bool {
 }
 
 /// Parses `[text](address)`, which is shown as the underlined text followed by the address.
-fn link(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
-    let Some(close) = matching(rest, '[', ']') else { return Err(true) };
+fn parse_link(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
+    let Some(close) = closing_bracket(rest, '[', ']') else { return Err(true) };
     match rest.get(close + 1) {
         None => return Err(true),
         Some('(') => {}
         Some(_) => return Err(false),
     }
-    let Some(end) = matching(&rest[close + 1..], '(', ')') else { return Err(true) };
+    let Some(end) = closing_bracket(&rest[close + 1..], '(', ')') else { return Err(true) };
     let (name, address) = (&rest[1..close], &rest[close + 2..close + 1 + end]);
     if name.is_empty() || address.is_empty() || sgr.underlined {
         return Err(false);
     }
     let look = Sgr { underlined: true, ..sgr };
-    let inner = tokens(name, Some('['), look);
+    let inner = tokenize(name, Some('['), look);
     let mut pieces: Vec<StyledText> = inner.into_iter().flat_map(|token| token.pieces).collect();
     if name != address {
         let address: String = address.iter().collect();
@@ -253,15 +253,15 @@ fn link(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
 }
 
 /// Parses an image, of which only the description and the address can be shown.
-fn image(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
+fn parse_image(rest: &[char], sgr: Sgr) -> Result<Token, bool> {
     if rest.len() == 1 {
         return Err(true);
     }
-    link(&rest[1..], sgr).map(|token| Token { chars: token.chars + 1, ..token })
+    parse_link(&rest[1..], sgr).map(|token| Token { chars: token.chars + 1, ..token })
 }
 
 /// Returns the index of the bracket that closes the first one.
-fn matching(rest: &[char], open: char, close: char) -> Option<usize> {
+fn closing_bracket(rest: &[char], open: char, close: char) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in rest.iter().enumerate() {
         if *c == open {

@@ -44,13 +44,13 @@ pub(super) enum Begin {
 }
 
 /// Determines the kind of a line from the part that has arrived; `None` while several kinds are possible.
-pub(super) fn begin(line: &[char], is_whole: bool, open: Option<Fence>) -> Option<Begin> {
+pub(super) fn line_kind(line: &[char], is_whole: bool, open: Option<Fence>) -> Option<Begin> {
     let chars = line.iter().take_while(|c| matches!(c, ' ' | '\t')).count();
     let columns = line[..chars].iter().map(|c| if *c == '\t' { 4 } else { 1 }).sum();
     let (indent, rest) = (Indent { chars, columns }, &line[chars..]);
     let text = Some(Begin::Text { indent });
     if let Some(fence) = open {
-        return in_code(rest, is_whole, fence);
+        return code_line(rest, is_whole, fence);
     }
     let Some(&first) = rest.first() else { return text.filter(|_| is_whole) };
     let run = rest.iter().take_while(|c| **c == first).count();
@@ -60,30 +60,30 @@ pub(super) fn begin(line: &[char], is_whole: bool, open: Option<Fence>) -> Optio
     }
     let is_spaced = rest.get(run).is_none_or(|c| *c == ' ');
     match first {
-        '`' | '~' if run >= 3 => fence(rest, run, is_whole, indent),
+        '`' | '~' if run >= 3 => begin_fence(rest, run, is_whole, indent),
         '#' if run <= 6 && is_spaced && run < rest.len() => {
-            Some(Begin::Heading { level: run, chars: chars + run + spaces(&rest[run..]) })
+            Some(Begin::Heading { level: run, chars: chars + run + count_space(&rest[run..]) })
         }
         '-' | '*' | '_' if run >= 3 && run == rest.len() => Some(Begin::Rule),
         '-' | '+' | '*' if run == 1 && is_spaced => Some(Begin::Item {
             indent,
             mark: "• ".to_owned(),
-            chars: chars + 1 + spaces(&rest[1..]),
+            chars: chars + 1 + count_space(&rest[1..]),
         }),
         '>' => Some(Begin::Quote { chars: chars + 1 + usize::from(rest.get(1) == Some(&' ')) }),
         '|' => Some(Begin::Row),
-        '0'..='9' => numbered(rest, is_whole, indent),
+        '0'..='9' => parse_number(rest, is_whole, indent),
         _ => text,
     }
 }
 
 /// Counts the one space after a mark; further spaces belong to the text.
-fn spaces(rest: &[char]) -> usize {
+fn count_space(rest: &[char]) -> usize {
     usize::from(rest.first() == Some(&' '))
 }
 
 /// Inside a code block, every line except its end is code.
-fn in_code(rest: &[char], is_whole: bool, fence: Fence) -> Option<Begin> {
+fn code_line(rest: &[char], is_whole: bool, fence: Fence) -> Option<Begin> {
     let run = rest.iter().take_while(|c| **c == fence.mark).count();
     let may_close = rest[run..].iter().all(|c| c.is_whitespace());
     match (may_close, is_whole) {
@@ -94,7 +94,7 @@ fn in_code(rest: &[char], is_whole: bool, fence: Fence) -> Option<Begin> {
 }
 
 /// Begins a code block, unless the mark is inline code.
-fn fence(rest: &[char], len: usize, is_whole: bool, indent: Indent) -> Option<Begin> {
+fn begin_fence(rest: &[char], len: usize, is_whole: bool, indent: Indent) -> Option<Begin> {
     let mark = rest[0];
     if mark == '`' && rest[len..].contains(&'`') {
         return Some(Begin::Text { indent });
@@ -103,7 +103,7 @@ fn fence(rest: &[char], len: usize, is_whole: bool, indent: Indent) -> Option<Be
 }
 
 /// Parses `1. ` or `1) ` and keeps the number.
-fn numbered(rest: &[char], is_whole: bool, indent: Indent) -> Option<Begin> {
+fn parse_number(rest: &[char], is_whole: bool, indent: Indent) -> Option<Begin> {
     let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
     match (rest.get(digits), rest.get(digits + 1)) {
         (Some('.' | ')'), Some(' ')) if digits <= 9 => {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     fn of(line: &str, is_whole: bool) -> Option<Begin> {
-        begin(&line.chars().collect::<Vec<_>>(), is_whole, None)
+        line_kind(&line.chars().collect::<Vec<_>>(), is_whole, None)
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_code_block_ends_with_its_own_mark_wherever_that_stands() {
         let Some(Begin::Fence(open)) = of("  ````rs", true) else { panic!() };
-        let of = |line: &str| begin(&line.chars().collect::<Vec<_>>(), true, open);
+        let of = |line: &str| line_kind(&line.chars().collect::<Vec<_>>(), true, open);
         assert_eq!(of("```"), Some(Begin::Code));
         assert_eq!(of("~~~~"), Some(Begin::Code));
         assert_eq!(of("```` no"), Some(Begin::Code));

@@ -41,21 +41,21 @@ impl Wrap {
     }
 
     /// Writes whole words.
-    pub(super) fn words(&mut self, pieces: &[StyledText], out: &mut String) {
+    pub(super) fn push_words(&mut self, pieces: &[StyledText], out: &mut String) {
         let chars: Vec<(char, Sgr)> =
             pieces.iter().flat_map(|piece| piece.text.chars().map(|c| (c, piece.sgr))).collect();
         let mut start = 0;
         for end in 1..=chars.len() {
             let is_end = end == chars.len() || may_break(chars[end - 1].0, chars[end].0);
             if is_end {
-                self.word(&chars[start..end], out);
+                self.push_word(&chars[start..end], out);
                 start = end;
             }
         }
     }
 
     /// Writes one word with the spaces after it, on the next line if it does not fit here.
-    fn word(&mut self, word: &[(char, Sgr)], out: &mut String) {
+    fn push_word(&mut self, word: &[(char, Sgr)], out: &mut String) {
         let text: String = word.iter().map(|(c, _)| c).collect();
         let spaces = text.chars().rev().take_while(|c| c.is_whitespace());
         let spaces: usize = spaces.map(|c| if c == '\t' { 4 } else { 1 }).sum();
@@ -64,19 +64,19 @@ impl Wrap {
         if columns > 0 {
             let used = self.column + self.gap;
             if self.column > self.indent.1 && used.saturating_add(columns) > self.width {
-                self.set(Sgr::default(), out);
+                self.set_style(Sgr::default(), out);
                 out.push('\n');
                 out.push_str(&self.indent.0);
                 self.column = self.indent.1;
             } else {
                 // A gap has only the style of both its neighbours, so that no underline runs ahead of its word.
-                self.set(self.sgr.and(word[0].1), out);
+                self.set_style(self.sgr.and(word[0].1), out);
                 out.push_str(&" ".repeat(self.gap));
                 self.column += self.gap;
             }
             self.gap = 0;
             for (c, sgr) in word.iter().take(text.chars().count()) {
-                self.set(*sgr, out);
+                self.set_style(*sgr, out);
                 out.push(*c);
             }
             self.column += columns;
@@ -86,24 +86,24 @@ impl Wrap {
 
     /// Ends the line.
     pub(super) fn newline(&mut self, out: &mut String) {
-        self.stop(out);
+        self.end_styles(out);
         out.push('\n');
         *self = Self::new(self.width, self.styled);
     }
 
     /// Ends all styles.
-    pub(super) fn stop(&mut self, out: &mut String) {
-        self.set(Sgr::default(), out);
+    pub(super) fn end_styles(&mut self, out: &mut String) {
+        self.set_style(Sgr::default(), out);
     }
 
     /// Writes a text unchanged, without breaking it.
     pub(super) fn verbatim(&mut self, text: &str, sgr: Sgr, out: &mut String) {
-        self.set(sgr, out);
+        self.set_style(sgr, out);
         out.push_str(text);
         self.column = self.column.saturating_add(table::width(text));
     }
 
-    fn set(&mut self, sgr: Sgr, out: &mut String) {
+    fn set_style(&mut self, sgr: Sgr, out: &mut String) {
         if self.styled && sgr != self.sgr {
             out.push_str(&sgr.codes());
             self.sgr = sgr;
@@ -119,21 +119,21 @@ pub(super) fn may_break(before: char, after: char) -> bool {
     let is_wide = |c: char| c.width() == Some(2);
     before.is_whitespace()
         || ((is_wide(before) || is_wide(after))
-            && !opens(before)
-            && !closes(after)
-            && !joins(before, after))
+            && !is_opening(before)
+            && !is_closing(after)
+            && !look_like_one(before, after))
 }
 
-fn opens(c: char) -> bool {
+fn is_opening(c: char) -> bool {
     "([{“‘（［｛「『【《〈〔".contains(c)
 }
 
-fn closes(c: char) -> bool {
+fn is_closing(c: char) -> bool {
     ")]}”’.,;:!?%…）］｝」』】》〉〕、。，．；：！？％ー々".contains(c)
 }
 
 /// Whether two characters look like one: a combining mark, a joiner, or a variation selector.
-fn joins(before: char, after: char) -> bool {
+fn look_like_one(before: char, after: char) -> bool {
     before == '\u{200d}' || after.width() == Some(0)
 }
 
@@ -144,7 +144,7 @@ mod tests {
     fn wrapped(width: usize, text: &str) -> String {
         let mut wrap = Wrap::new(width, false);
         let mut out = String::new();
-        wrap.words(&[StyledText { text: text.to_owned(), sgr: Sgr::default() }], &mut out);
+        wrap.push_words(&[StyledText { text: text.to_owned(), sgr: Sgr::default() }], &mut out);
         out
     }
 

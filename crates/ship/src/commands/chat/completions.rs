@@ -24,12 +24,12 @@ struct CompletionWords {
 /// Completes lines that begin with a slash. The chat updates the words when they change.
 #[derive(Clone, Default)]
 pub(super) struct Completions {
-    known: Arc<Mutex<CompletionWords>>,
+    words: Arc<Mutex<CompletionWords>>,
 }
 
 impl Completions {
     /// Replaces the words to choose from.
-    pub(super) fn learn(&self, contexts: &ContextList) {
+    pub(super) fn set_words(&self, contexts: &ContextList) {
         let named = |item: &ship_context::contexts::IndexItem| {
             (item.context.as_str().to_owned(), item.title.clone())
         };
@@ -37,11 +37,11 @@ impl Completions {
             contexts: contexts.index.items().iter().map(named).collect(),
             checkpoints: contexts.checkpoints.clone(),
         };
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *self.words.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
     /// Returns the place where the completed word begins, and its candidates.
-    fn offered(&self, typed: &str) -> (usize, Vec<Pair>) {
+    fn candidates(&self, typed: &str) -> (usize, Vec<Pair>) {
         let behind = |command: &str| {
             let rest = typed.strip_prefix(command)?.strip_prefix(' ')?.trim_start();
             Some((typed.len() - rest.len(), rest))
@@ -50,24 +50,24 @@ impl Completions {
             .or_else(|| behind("/context recall"))
             .or_else(|| behind("/context show"))
         {
-            return (at, self.contexts(rest));
+            return (at, self.matching_contexts(rest));
         }
         if let Some((at, rest)) = behind("/context") {
-            return (at, words(SUBCOMMANDS.iter().map(|command| command.name), rest));
+            return (at, matching_words(SUBCOMMANDS.iter().map(|command| command.name), rest));
         }
         if let Some((at, rest)) = behind("/rewind").or_else(|| behind("/fork")) {
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            return (at, words(known.checkpoints.iter().map(String::as_str), rest));
+            let known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+            return (at, matching_words(known.checkpoints.iter().map(String::as_str), rest));
         }
         match typed.starts_with('/') {
-            true => (0, words(COMMANDS.iter().map(|command| command.name), typed)),
+            true => (0, matching_words(COMMANDS.iter().map(|command| command.name), typed)),
             false => (0, Vec::new()),
         }
     }
 
     /// Returns the contexts with a title or id that begins with the typed text.
-    fn contexts(&self, typed: &str) -> Vec<Pair> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+    fn matching_contexts(&self, typed: &str) -> Vec<Pair> {
+        let known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = |title: &str| title.to_lowercase().starts_with(&typed.to_lowercase());
         let pair = |(id, title): &(String, String)| {
             let replacement = match (id.starts_with(typed), begins(title)) {
@@ -75,15 +75,18 @@ impl Completions {
                 (false, true) => title.clone(),
                 (false, false) => return None,
             };
-            let display = format!("{id}  {}", output::visible(title));
+            let display = format!("{id}  {}", output::escape_unprintable(title));
             Some(Pair { display: table::fit(&display, table::columns()), replacement })
         };
         known.contexts.iter().filter_map(pair).collect()
     }
 }
 
-fn words<'a>(words: impl Iterator<Item = &'a str>, typed: &str) -> Vec<Pair> {
-    let pair = |word: &str| Pair { display: output::visible(word), replacement: word.to_owned() };
+fn matching_words<'a>(words: impl Iterator<Item = &'a str>, typed: &str) -> Vec<Pair> {
+    let pair = |word: &str| Pair {
+        display: output::escape_unprintable(word),
+        replacement: word.to_owned(),
+    };
     words.filter(|word| word.starts_with(typed)).map(pair).collect()
 }
 
@@ -104,7 +107,7 @@ impl Completer for Completions {
         at: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        Ok(self.offered(line.get(..at).unwrap_or_default()))
+        Ok(self.candidates(line.get(..at).unwrap_or_default()))
     }
 }
 
@@ -120,8 +123,8 @@ mod tests {
             ],
             checkpoints: vec!["early".to_owned(), "before it all".to_owned()],
         };
-        let completions = Completions { known: Arc::new(Mutex::new(known)) };
-        let (at, pairs) = completions.offered(typed);
+        let completions = Completions { words: Arc::new(Mutex::new(known)) };
+        let (at, pairs) = completions.candidates(typed);
         (at, pairs.into_iter().map(|pair| pair.replacement).collect())
     }
 

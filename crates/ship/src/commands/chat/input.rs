@@ -139,7 +139,7 @@ pub(super) struct Aside(Option<Arc<Mutex<dyn ExternalPrinter + Send>>>);
 
 impl Aside {
     pub(super) fn line(&self, text: &str) -> Result<(), Failure> {
-        let Some(printer) = self.0.clone() else { return output::line(text) };
+        let Some(printer) = self.0.clone() else { return output::print_line(text) };
         let text = format!("{text}\n");
         // The editor prints it when it can; the caller does not wait for that.
         tokio::task::spawn_blocking(move || {

@@ -4,8 +4,8 @@ use ship_agent::CallAnswer;
 use ship_message::json::Json;
 
 use super::input::{LineSource, Typed};
-use super::slash::{self, Meant, Slash};
-use crate::commands::message_exchange::waits_for;
+use super::slash::{self, LineMeaning, Slash};
+use crate::commands::message_exchange::waiting_calls;
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -48,10 +48,10 @@ pub(super) enum QuestionReply {
 
 impl Question {
     /// Returns the first call that the chat's run waits for.
-    pub(super) async fn of(session: &Session) -> Result<Option<Self>, Failure> {
+    pub(super) async fn find(session: &Session) -> Result<Option<Self>, Failure> {
         let Some(chat) = session.store()?.open(&session.chat).await? else { return Ok(None) };
         let journal = ship_context::Journal::read(&chat.runs().journal().await?);
-        let waits = journal.map(|journal| waits_for(&journal.message)).unwrap_or_default();
+        let waits = journal.map(|journal| waiting_calls(&journal.message)).unwrap_or_default();
         let client = &session.project.settings().tools.client;
         Ok(waits.into_iter().next().map(|(tool, call_id, input)| {
             let kind =
@@ -63,8 +63,8 @@ impl Question {
     /// Asks the question. The input of the call is shown exactly, with hidden and turning characters escaped.
     pub(super) async fn ask(self, input: &mut LineSource) -> Result<QuestionReply, Failure> {
         let style = Style::of_stdout();
-        let tool = style.bold(&output::exact(&self.tool));
-        let shown = output::exact(&self.input.to_string());
+        let tool = style.bold(&output::escape_unseen(&self.tool));
+        let shown = output::escape_unseen(&self.input.to_string());
         let (sentence, prompt) = match self.kind {
             QuestionKind::Approval => {
                 (format!("{tool} wants to run with {shown}"), "Allow it? [y/N] ")
@@ -73,12 +73,12 @@ impl Question {
                 (format!("{tool} is yours to run, with {shown}"), "What did it give? ")
             }
         };
-        output::line(&table::wrapped(&sentence, 2))?;
+        output::print_line(&table::wrap_text(&sentence, 2))?;
         if input.is_interactive() {
-            output::line(&style.dim(&table::wrapped(self.kind.help(), 0)))?;
+            output::print_line(&style.dim(&table::wrap_text(self.kind.help(), 0)))?;
         }
         Ok(match input.answer(prompt).await? {
-            Typed::Line(line) => understood(self.kind, self.call_id, line),
+            Typed::Line(line) => interpret_reply(self.kind, self.call_id, line),
             Typed::TooLong => QuestionReply::Again,
             Typed::Interrupted | Typed::End => QuestionReply::Later,
         })
@@ -95,38 +95,41 @@ impl QuestionKind {
 }
 
 /// Interprets the reply.
-fn understood(kind: QuestionKind, call_id: String, line: String) -> QuestionReply {
+fn interpret_reply(kind: QuestionKind, call_id: String, line: String) -> QuestionReply {
     let (word, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
     let why = Some(rest.trim()).filter(|why| !why.is_empty());
     match (kind, word) {
         (_, "/later") => return QuestionReply::Later,
-        (QuestionKind::Approval, "/no") => return approval(&call_id, false, why),
+        (QuestionKind::Approval, "/no") => return approval_reply(&call_id, false, why),
         (QuestionKind::Output, "/fail") => {
             let why = why.unwrap_or("it did not work").to_owned();
             return QuestionReply::Answer(CallAnswer::Output { call_id, output: Err(why) });
         }
         _ => {}
     }
-    match (slash::meant(&line), kind) {
-        (Meant::Command(Slash::Help), _) => QuestionReply::Help(format!("Here: {}", kind.help())),
-        (Meant::Command(command), _) => QuestionReply::Command(command),
-        (Meant::Usage(usage), _) => QuestionReply::Usage(usage),
-        (Meant::NoCommand, _) => QuestionReply::NoCommand(line),
-        (Meant::Nothing, QuestionKind::Output) => QuestionReply::Again,
-        (Meant::Nothing, QuestionKind::Approval) => approval(&call_id, false, None),
-        (Meant::Message, QuestionKind::Output) => {
+    match (slash::interpret_line(&line), kind) {
+        (LineMeaning::Command(Slash::Help), _) => {
+            QuestionReply::Help(format!("Here: {}", kind.help()))
+        }
+        (LineMeaning::Command(command), _) => QuestionReply::Command(command),
+        (LineMeaning::Usage(usage), _) => QuestionReply::Usage(usage),
+        (LineMeaning::NoCommand, _) => QuestionReply::NoCommand(line),
+        (LineMeaning::Nothing, QuestionKind::Output) => QuestionReply::Again,
+        (LineMeaning::Nothing, QuestionKind::Approval) => approval_reply(&call_id, false, None),
+        (LineMeaning::Message, QuestionKind::Output) => {
             let output = Json::parse(&line).unwrap_or_else(|_| Json::from(line));
             QuestionReply::Answer(CallAnswer::Output { call_id, output: Ok(output) })
         }
-        (Meant::Message, QuestionKind::Approval) => match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => approval(&call_id, true, None),
-            "n" | "no" => approval(&call_id, false, None),
+        (LineMeaning::Message, QuestionKind::Approval) => match line.trim().to_lowercase().as_str()
+        {
+            "y" | "yes" => approval_reply(&call_id, true, None),
+            "n" | "no" => approval_reply(&call_id, false, None),
             _ => QuestionReply::Message(line),
         },
     }
 }
 
-fn approval(call_id: &str, approved: bool, why: Option<&str>) -> QuestionReply {
+fn approval_reply(call_id: &str, approved: bool, why: Option<&str>) -> QuestionReply {
     let approval_id = format!("approve_{call_id}");
     QuestionReply::Answer(CallAnswer::Approval {
         approval_id,
@@ -140,7 +143,7 @@ mod tests {
     use super::*;
 
     fn to(kind: QuestionKind, line: &str) -> QuestionReply {
-        understood(kind, "c1".to_owned(), line.to_owned())
+        interpret_reply(kind, "c1".to_owned(), line.to_owned())
     }
 
     #[test]
@@ -152,7 +155,11 @@ mod tests {
             ("no", false, None),
             ("/no too dear", false, Some("too dear")),
         ] {
-            assert_eq!(to(QuestionKind::Approval, line), approval("c1", approved, why), "{line:?}");
+            assert_eq!(
+                to(QuestionKind::Approval, line),
+                approval_reply("c1", approved, why),
+                "{line:?}"
+            );
         }
         assert_eq!(to(QuestionKind::Approval, "/later"), QuestionReply::Later);
         assert_eq!(to(QuestionKind::Approval, "/exit"), QuestionReply::Command(Slash::Exit));

@@ -8,7 +8,7 @@ use ship_message::Chunk;
 
 use crate::commands::context::dim_line;
 use crate::commands::interrupt::Interrupt;
-use crate::commands::message_exchange::{Notice, notice, tell_waiting};
+use crate::commands::message_exchange::{Notice, print_waiting, read_notice};
 use crate::failure::Failure;
 use crate::markdown::Markdown;
 use crate::output;
@@ -36,7 +36,7 @@ impl<'a> Screen<'a> {
     pub(super) async fn follow<T>(
         &mut self,
         running: impl Future<Output = T>,
-        by: &Interrupt,
+        interrupt: &Interrupt,
     ) -> Result<T, Failure> {
         let mut running = pin!(running);
         // The reader of the output may go away; the run still continues to its end and is kept.
@@ -57,77 +57,78 @@ impl<'a> Screen<'a> {
             self.show(&event)?;
         }
         // The terminal has shown `^C` at the cursor.
-        self.mid_line |= by.was_asked() && std::io::stdout().is_terminal();
-        output::part(&self.markdown.end())?;
+        self.mid_line |= interrupt.was_pressed() && std::io::stdout().is_terminal();
+        output::print_part(&self.markdown.end())?;
         self.new_line()?;
         Ok(result)
     }
 
     /// Ends the output of a run that the person does not wait for.
-    pub(super) fn cut(mut self) -> Result<(), Failure> {
+    pub(super) fn end_early(mut self) -> Result<(), Failure> {
         self.mid_line |= std::io::stdout().is_terminal();
-        output::part(&self.markdown.end())?;
+        output::print_part(&self.markdown.end())?;
         self.new_line()
     }
 
     fn show(&mut self, event: &RunEvent) -> Result<(), Failure> {
         match event {
             RunEvent::Chunk(Chunk::TextDelta(_, delta)) => {
-                let text = self.markdown.push(&output::visible(delta));
+                let text = self.markdown.push(&output::escape_unprintable(delta));
                 self.mid_line = !delta.ends_with('\n');
-                output::part(&text)
+                output::print_part(&text)
             }
             // An interrupted text has no end of its own, and the next text does not continue it.
             RunEvent::Chunk(Chunk::TextStart(_) | Chunk::TextEnd(_)) => {
-                output::part(&self.markdown.end())?;
+                output::print_part(&self.markdown.end())?;
                 self.new_line()
             }
             RunEvent::Chunk(Chunk::ToolInputAvailable { tool_name, .. }) => {
-                self.note(&format!("[{}]", output::visible(tool_name)))
+                self.print_note(&format!("[{}]", output::escape_unprintable(tool_name)))
             }
             RunEvent::Chunk(Chunk::ToolOutputError { error_text, .. }) => {
-                self.note(&format!("[failed: {}]", output::visible(error_text)))
+                self.print_note(&format!("[failed: {}]", output::escape_unprintable(error_text)))
             }
-            RunEvent::Chunk(Chunk::ToolInputError { tool_name, .. }) => {
-                self.note(&format!("[{}: a call that cannot be read]", output::visible(tool_name)))
-            }
-            RunEvent::Chunk(Chunk::Data(part)) => match notice(part) {
+            RunEvent::Chunk(Chunk::ToolInputError { tool_name, .. }) => self.print_note(&format!(
+                "[{}: a call that cannot be read]",
+                output::escape_unprintable(tool_name)
+            )),
+            RunEvent::Chunk(Chunk::Data(part)) => match read_notice(part) {
                 Some(Notice::Context(line)) => {
-                    output::part(&self.markdown.end())?;
+                    output::print_part(&self.markdown.end())?;
                     self.new_line()?;
-                    output::line(&dim_line(line))
+                    output::print_line(&dim_line(line))
                 }
                 // A reader at the other end of a pipe gets only the answers.
                 Some(Notice::MakingRoom(text) | Notice::MadeRoom(text))
                     if !std::io::stdout().is_terminal() =>
                 {
-                    output::notice(text);
+                    output::print_notice(text);
                     Ok(())
                 }
                 Some(Notice::MakingRoom(text) | Notice::MadeRoom(text) | Notice::Other(text)) => {
-                    output::part(&self.markdown.end())?;
-                    self.note(&format!("[{}]", output::visible(text)))
+                    output::print_part(&self.markdown.end())?;
+                    self.print_note(&format!("[{}]", output::escape_unprintable(text)))
                 }
                 None => Ok(()),
             },
             RunEvent::Sent(text) => {
                 self.new_line()?;
-                output::line(&text_for_user::shown(text))
+                output::print_line(&text_for_user::render_text(text))
             }
             RunEvent::Waiting(waiting) => {
-                tell_waiting(self.session, waiting);
+                print_waiting(self.session, waiting);
                 Ok(())
             }
             RunEvent::Chunk(_) | RunEvent::Ended { .. } | RunEvent::Reply(_) => Ok(()),
         }
     }
 
-    fn note(&mut self, text: &str) -> Result<(), Failure> {
+    fn print_note(&mut self, text: &str) -> Result<(), Failure> {
         self.new_line()?;
-        output::line(&self.style.cyan(text))
+        output::print_line(&self.style.cyan(text))
     }
 
     fn new_line(&mut self) -> Result<(), Failure> {
-        if std::mem::take(&mut self.mid_line) { output::line("") } else { Ok(()) }
+        if std::mem::take(&mut self.mid_line) { output::print_line("") } else { Ok(()) }
     }
 }

@@ -54,7 +54,7 @@ pub(super) const COMMANDS: [Listed; 13] = [
 
 /// The meaning of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meant {
+pub(super) enum LineMeaning {
     /// The line is empty.
     Nothing,
     /// The line is a command.
@@ -69,33 +69,33 @@ pub(super) enum Meant {
 
 /// Interprets a line. A path such as `/etc/hosts` and a line for the offline model (`/tool …`) are messages: a line
 /// that cannot be a command is sent to the agent and not dropped.
-pub(super) fn meant(line: &str) -> Meant {
+pub(super) fn interpret_line(line: &str) -> LineMeaning {
     let line = line.trim();
     if line.is_empty() {
-        return Meant::Nothing;
+        return LineMeaning::Nothing;
     }
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    if let Some(meant) = contexts::meant(name, rest.trim()) {
+    if let Some(meant) = contexts::interpret_command(name, rest.trim()) {
         return meant;
     }
-    if let Some(command) = plain(name).filter(|_| rest.is_empty()) {
-        return Meant::Command(command);
+    if let Some(command) = plain_command(name).filter(|_| rest.is_empty()) {
+        return LineMeaning::Command(command);
     }
     if let ("/history", Ok(count)) = (name, rest.trim().parse()) {
-        return Meant::Command(Slash::History(count));
+        return LineMeaning::Command(Slash::History(count));
     }
     if name == "/compact" {
-        return compaction(rest.trim());
+        return parse_compact(rest.trim());
     }
     let is_word = |rest: &str| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphabetic());
     match line.strip_prefix('/') {
-        Some(rest) if is_word(rest) && rest != "tool" => Meant::NoCommand,
-        _ => Meant::Message,
+        Some(rest) if is_word(rest) && rest != "tool" => LineMeaning::NoCommand,
+        _ => LineMeaning::Message,
     }
 }
 
 /// Returns a command that takes no arguments.
-fn plain(name: &str) -> Option<Slash> {
+fn plain_command(name: &str) -> Option<Slash> {
     Some(match name {
         "/help" => Slash::Help,
         "/history" => Slash::History(10),
@@ -109,20 +109,20 @@ fn plain(name: &str) -> Option<Slash> {
 }
 
 /// Parses the arguments of `/compact`: flags as on the command line, or instructions for the summary.
-fn compaction(rest: &str) -> Meant {
-    let mut asked = compact::CompactFlags::default();
+fn parse_compact(rest: &str) -> LineMeaning {
+    let mut flags = compact::CompactFlags::default();
     match rest {
         "" => {}
-        "undo" | "--undo" => asked.undo = true,
-        "--dry-run" => asked.dry_run = true,
+        "undo" | "--undo" => flags.undo = true,
+        "--dry-run" => flags.dry_run = true,
         flag if flag.starts_with("--") => {
-            return Meant::Usage(
+            return LineMeaning::Usage(
                 "/compact makes room, /compact undo takes it back; any words are heeded.",
             );
         }
-        words => asked.instructions = Some(words.to_owned()),
+        words => flags.instructions = Some(words.to_owned()),
     }
-    Meant::Command(Slash::Compact(asked))
+    LineMeaning::Command(Slash::Compact(flags))
 }
 
 pub(super) fn help(style: Style) -> String {
@@ -130,7 +130,7 @@ pub(super) fn help(style: Style) -> String {
     let line = |indent: usize, command: &Listed| {
         let usage = format!("{:indent$}{} {}", "", command.name, command.takes);
         let usage = style.cyan(&table::pad(usage.trim_end(), COLUMN));
-        table::wrapped(&format!("  {usage} {}", command.about), COLUMN + 3)
+        table::wrap_text(&format!("  {usage} {}", command.about), COLUMN + 3)
     };
     let mut lines = Vec::new();
     for command in &COMMANDS {
@@ -143,7 +143,7 @@ pub(super) fn help(style: Style) -> String {
         "Tab completes, Up brings back what you typed, Ctrl-C stops an answer.",
         "Everything else is said to the agent, and kept.",
     ] {
-        lines.push(table::wrapped(sentence, 0));
+        lines.push(table::wrap_text(sentence, 0));
     }
     lines.join("\n")
 }
@@ -155,42 +155,45 @@ mod tests {
     #[test]
     fn a_slash_and_a_word_is_a_command_and_what_says_more_is_a_message() {
         for (line, expected) in [
-            ("", Meant::Nothing),
-            ("  \t", Meant::Nothing),
-            ("/help", Meant::Command(Slash::Help)),
-            (" /exit ", Meant::Command(Slash::Exit)),
-            ("/quit", Meant::Command(Slash::Exit)),
-            ("/history", Meant::Command(Slash::History(10))),
-            ("/history 3", Meant::Command(Slash::History(3))),
-            ("/history of Rome", Meant::Message),
-            ("/hlep", Meant::NoCommand),
-            ("/etc/hosts", Meant::Message),
-            ("/tool chat_send {}", Meant::Message),
-            ("/help me with this", Meant::Message),
-            ("/", Meant::Message),
-            ("1/2", Meant::Message),
+            ("", LineMeaning::Nothing),
+            ("  \t", LineMeaning::Nothing),
+            ("/help", LineMeaning::Command(Slash::Help)),
+            (" /exit ", LineMeaning::Command(Slash::Exit)),
+            ("/quit", LineMeaning::Command(Slash::Exit)),
+            ("/history", LineMeaning::Command(Slash::History(10))),
+            ("/history 3", LineMeaning::Command(Slash::History(3))),
+            ("/history of Rome", LineMeaning::Message),
+            ("/hlep", LineMeaning::NoCommand),
+            ("/etc/hosts", LineMeaning::Message),
+            ("/tool chat_send {}", LineMeaning::Message),
+            ("/help me with this", LineMeaning::Message),
+            ("/", LineMeaning::Message),
+            ("1/2", LineMeaning::Message),
         ] {
-            assert_eq!(meant(line), expected, "{line:?}");
+            assert_eq!(interpret_line(line), expected, "{line:?}");
         }
     }
 
     #[test]
     fn compact_takes_words_that_the_summary_heeds_and_undo() {
-        let asked = |line: &str| match meant(line) {
-            Meant::Command(Slash::Compact(asked)) => asked,
+        let flags = |line: &str| match interpret_line(line) {
+            LineMeaning::Command(Slash::Compact(flags)) => flags,
             other => panic!("{line}: {other:?}"),
         };
-        assert_eq!(asked("/compact"), compact::CompactFlags::default());
-        assert_eq!(asked("/compact  keep colours").instructions.as_deref(), Some("keep colours"));
-        assert!(asked("/compact undo").undo && asked("/compact --undo").undo);
-        assert!(asked("/compact --dry-run").dry_run);
-        assert!(matches!(meant("/compact --now"), Meant::Usage(_)));
+        assert_eq!(flags("/compact"), compact::CompactFlags::default());
+        assert_eq!(flags("/compact  keep colours").instructions.as_deref(), Some("keep colours"));
+        assert!(flags("/compact undo").undo && flags("/compact --undo").undo);
+        assert!(flags("/compact --dry-run").dry_run);
+        assert!(matches!(interpret_line("/compact --now"), LineMeaning::Usage(_)));
     }
 
     #[test]
     fn every_command_that_is_listed_means_something() {
         for Listed { name, .. } in &COMMANDS {
-            assert!(matches!(meant(name), Meant::Command(_) | Meant::Usage(_)), "{name}");
+            assert!(
+                matches!(interpret_line(name), LineMeaning::Command(_) | LineMeaning::Usage(_)),
+                "{name}"
+            );
         }
     }
 }

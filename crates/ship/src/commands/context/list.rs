@@ -23,10 +23,10 @@ pub(super) async fn run(
             let items = Json::from(Vec::<Json>::new());
             Json::Object(Object::from([("active", Json::Null), ("items", items)]))
         };
-        return output::json(&contexts.map_or_else(none, |contexts| contexts.to_json(limit)));
+        return output::print_json(&contexts.map_or_else(none, |contexts| contexts.to_json(limit)));
     }
     match contexts {
-        None => output::line("Nothing was said yet."),
+        None => output::print_line("Nothing was said yet."),
         Some(contexts) => print(session, &contexts, limit),
     }
 }
@@ -34,49 +34,55 @@ pub(super) async fn run(
 fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Result<(), Failure> {
     let style = Style::of_stdout();
     let ContextList { active, index, began, .. } = contexts;
-    output::line(&table::wrapped(&format!("* {}", style.bold(&shown(active.title()))), 2))?;
-    let since = began.since.map(moment).map(|since| format!(", active since {since}"));
-    let by = began.by.as_deref().map(|by| format!(", by {}", output::visible(by)));
+    output::print_line(&table::wrap_text(
+        &format!("* {}", style.bold(&one_line(active.title()))),
+        2,
+    ))?;
+    let since = began.since.map(format_time).map(|since| format!(", active since {since}"));
+    let by = began.by.as_deref().map(|by| format!(", by {}", output::escape_unprintable(by)));
     let id = active.context();
-    let messages = counted(active.message_count());
+    let messages = count_text(active.message_count());
     let about =
         format!("  {id}, {messages}{}{}", since.unwrap_or_default(), by.unwrap_or_default());
-    dim(&about)?;
+    print_dim(&about)?;
     let listed = index.newest(limit);
     listed.iter().try_for_each(print_item)?;
     let more = index.items().len().saturating_sub(listed.len());
     if more > 0 {
-        dim(&format!("  and {more} more: ship context list --limit N{}", session.same))?;
+        print_dim(&format!(
+            "  and {more} more: ship context list --limit N{}",
+            session.chat_flags
+        ))?;
     }
     Ok(())
 }
 
 fn print_item(item: &IndexItem) -> Result<(), Failure> {
     let style = Style::of_stdout();
-    output::line(&table::wrapped(&format!("  {}", style.bold(&shown(&item.title))), 2))?;
-    let messages = counted(item.message_count);
-    dim(&format!("  {}, {messages}, left {}", item.context, moment(item.archived_at)))?;
-    let preview = table::fit(&shown(&item.summary_preview), table::columns().saturating_sub(2));
+    output::print_line(&table::wrap_text(&format!("  {}", style.bold(&one_line(&item.title))), 2))?;
+    let messages = count_text(item.message_count);
+    print_dim(&format!("  {}, {messages}, left {}", item.context, format_time(item.archived_at)))?;
+    let preview = table::fit(&one_line(&item.summary_preview), table::columns().saturating_sub(2));
     match preview.is_empty() {
         true => Ok(()),
-        false => output::line(&style.dim(&format!("  {preview}"))),
+        false => output::print_line(&style.dim(&format!("  {preview}"))),
     }
 }
 
-fn dim(text: &str) -> Result<(), Failure> {
-    output::line(&Style::of_stdout().dim(&table::wrapped(text, 2)))
+fn print_dim(text: &str) -> Result<(), Failure> {
+    output::print_line(&Style::of_stdout().dim(&table::wrap_text(text, 2)))
 }
 
 /// Returns a text on one line, with nothing that moves the cursor.
-fn shown(text: &str) -> String {
-    output::visible(text).replace('\n', " ")
+fn one_line(text: &str) -> String {
+    output::escape_unprintable(text).replace('\n', " ")
 }
 
-pub(super) fn moment(at: Timestamp) -> String {
-    output::moment(at.millis() as f64)
+pub(super) fn format_time(at: Timestamp) -> String {
+    output::format_time(at.millis() as f64)
 }
 
-pub(super) fn counted(messages: u64) -> String {
+pub(super) fn count_text(messages: u64) -> String {
     match messages {
         1 => "1 message".to_owned(),
         count => format!("{count} messages"),

@@ -15,12 +15,12 @@ const WITHIN: [(&str, &str); 3] = [
     ("`/context rename`", "`ship context rename`"),
 ];
 
-/// Returns a line with its hints as shell commands. `same` has the flags that choose the same chat.
-pub(crate) fn in_shell(line: &str, same: &str) -> String {
+/// Returns a line with its hints as shell commands. `chat_flags` has the flags that choose the same chat.
+pub(crate) fn hints_for_shell(line: &str, chat_flags: &str) -> String {
     for (before, typed, command) in AT_THE_END {
         // The last occurrence counts, because a title may contain the same words.
         if let Some((told, word)) = line.rsplit_once(&format!("{before}{typed}")) {
-            return format!("{told}{before}{command}{}{same}", output::quoted(word));
+            return format!("{told}{before}{command}{}{chat_flags}", output::quote_for_shell(word));
         }
     }
     WITHIN.iter().fold(line.to_owned(), |line, (typed, command)| line.replace(typed, command))
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn a_hint_is_what_works_at_a_shell() {
-        for (line, same, expected) in [
+        for (line, chat_flags, expected) in [
             (
                 "Now in “a”. Left “b”; to return: /context load c_20260205_a",
                 "",
@@ -50,7 +50,7 @@ mod tests {
             ),
             ("Now in “/context load”.", " --chat x", "Now in “/context load”."),
         ] {
-            assert_eq!(in_shell(line, same), expected);
+            assert_eq!(hints_for_shell(line, chat_flags), expected);
         }
     }
 }

@@ -5,7 +5,7 @@ use ship_context::contexts::{RecallMode, Snapshot, Speaker, Status, Utterance, n
 use ship_message::json::{Json, Object};
 
 use super::contexts;
-use super::list::{counted, moment};
+use super::list::{count_text, format_time};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -18,42 +18,43 @@ pub(super) async fn run(
     agent: &Agent,
     which: Option<&str>,
 ) -> Result<(), Failure> {
-    let Some(which) = which else { return active(session, agent).await };
+    let Some(which) = which else { return show_active(session, agent).await };
     // An unknown chat is reported in the same way as elsewhere.
     contexts(session, agent).await?;
     let snapshot = match agent.look_at_context(&session.chat, which).await? {
         Ok(snapshot) => snapshot,
-        Err(not_done) => return Err(super::failure(session, not_done)),
+        Err(not_done) => return Err(super::refusal_failure(session, not_done)),
     };
     if snapshot.status() == Status::Active {
-        return active(session, agent).await;
+        return show_active(session, agent).await;
     }
     if session.json {
-        return output::json(&Json::Object(snapshot.to_object().clone()));
+        return output::print_json(&Json::Object(snapshot.to_object().clone()));
     }
-    let mut about = about(session, &snapshot);
-    about.push(("Began", snapshot.created_at().map(moment).unwrap_or_default()));
-    let left = snapshot.archived_at().map(moment).unwrap_or_default();
-    let why = snapshot.archive_reason().map(|why| format!(", by {}", output::visible(why)));
+    let mut about = facts(session, &snapshot);
+    about.push(("Began", snapshot.created_at().map(format_time).unwrap_or_default()));
+    let left = snapshot.archived_at().map(format_time).unwrap_or_default();
+    let why =
+        snapshot.archive_reason().map(|why| format!(", by {}", output::escape_unprintable(why)));
     about.push(("Left", left + &why.unwrap_or_default()));
     print_about(&about)?;
     print_summary(&snapshot)?;
     print_turns(&snapshot.utterances(), snapshot.utterances_left_out())
 }
 
-async fn active(session: &Session, agent: &Agent) -> Result<(), Failure> {
+async fn show_active(session: &Session, agent: &Agent) -> Result<(), Failure> {
     let contexts = contexts(session, agent).await?;
     if session.json {
         let object = contexts.map(|contexts| to_object(session, &contexts));
-        return output::json(&object.map_or(Json::Null, Json::Object));
+        return output::print_json(&object.map_or(Json::Null, Json::Object));
     }
-    let Some(contexts) = contexts else { return output::line("Nothing was said yet.") };
-    let mut about = about(session, &contexts.active);
-    let since = contexts.began.since.map(moment).unwrap_or_default();
-    let by = contexts.began.by.map(|by| format!(", by {}", output::visible(&by)));
+    let Some(contexts) = contexts else { return output::print_line("Nothing was said yet.") };
+    let mut about = facts(session, &contexts.active);
+    let since = contexts.began.since.map(format_time).unwrap_or_default();
+    let by = contexts.began.by.map(|by| format!(", by {}", output::escape_unprintable(&by)));
     about.push(("Since", since + &by.unwrap_or_default()));
     if !contexts.checkpoints.is_empty() {
-        about.push(("Points", output::visible(&contexts.checkpoints.join(", "))));
+        about.push(("Points", output::escape_unprintable(&contexts.checkpoints.join(", "))));
     }
     print_about(&about)?;
     if contexts.active.is_compacted() {
@@ -78,7 +79,7 @@ fn to_object(session: &Session, contexts: &ContextList) -> Object {
 }
 
 /// Prints the part of a context that the model was shown.
-pub(super) fn recalled(
+pub(super) fn print_recalled(
     session: &Session,
     snapshot: &Snapshot,
     mode: RecallMode,
@@ -96,20 +97,20 @@ pub(super) fn recalled(
     }
 }
 
-fn about(session: &Session, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
-    let title = output::visible(snapshot.title());
+fn facts(session: &Session, snapshot: &Snapshot) -> Vec<(&'static str, String)> {
+    let title = output::escape_unprintable(snapshot.title());
     vec![
         ("Project", session.project.root().display().to_string()),
         ("Chat", session.chat.to_string()),
         ("Context", format!("{} \u{201c}{title}\u{201d}", snapshot.context())),
-        ("Length", counted(snapshot.message_count())),
+        ("Length", count_text(snapshot.message_count())),
     ]
 }
 
 fn print_about(about: &[(&str, String)]) -> Result<(), Failure> {
-    about
-        .iter()
-        .try_for_each(|(name, text)| output::line(&table::wrapped(&format!("{name:<8} {text}"), 9)))
+    about.iter().try_for_each(|(name, text)| {
+        output::print_line(&table::wrap_text(&format!("{name:<8} {text}"), 9))
+    })
 }
 
 fn print_summary(snapshot: &Snapshot) -> Result<(), Failure> {
@@ -117,7 +118,7 @@ fn print_summary(snapshot: &Snapshot) -> Result<(), Failure> {
         "" => Ok(()),
         summary => {
             let title = Style::of_stdout().bold("Summary");
-            output::line(&format!("\n{title}\n{}", text_for_user::shown(summary)))
+            output::print_line(&format!("\n{title}\n{}", text_for_user::render_text(summary)))
         }
     }
 }
@@ -126,15 +127,15 @@ fn print_turns(turns: &[Utterance], left_out: u64) -> Result<(), Failure> {
     let style = Style::of_stdout();
     if left_out > 0 {
         let line = format!("({left_out} earlier are not shown)");
-        output::line(&format!("\n{}", style.dim(&line)))?;
+        output::print_line(&format!("\n{}", style.dim(&line)))?;
     }
     for turn in turns {
         let who = style.bold(turn.speaker.name());
-        output::line(&format!("\n{who} {}", style.dim(&moment(turn.ts))))?;
+        output::print_line(&format!("\n{who} {}", style.dim(&format_time(turn.ts))))?;
         // A person's text is shown as it was typed; an agent's text is Markdown.
-        output::line(&match turn.speaker {
-            Speaker::User => table::wrapped_lines(&output::visible(&turn.text)),
-            Speaker::Assistant => text_for_user::shown(&turn.text),
+        output::print_line(&match turn.speaker {
+            Speaker::User => table::wrap_lines(&output::escape_unprintable(&turn.text)),
+            Speaker::Assistant => text_for_user::render_text(&turn.text),
         })?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use ship_agent::{
 use ship_message::json::{Json, Object};
 use ship_store::Timestamp;
 
-use super::{PieceTable, print_about, stable};
+use super::{PieceTable, describe_shared_prefix, print_about};
 use crate::failure::Failure;
 use crate::output;
 use crate::session::Session;
@@ -19,12 +19,12 @@ pub(crate) async fn list(session: &Session, last: usize) -> Result<ExitCode, Fai
     let calls = session.agent()?.requests(&session.chat, last).await?;
     for call in &calls {
         match session.json {
-            true => output::json(&to_object(call).into())?,
+            true => output::print_json(&to_object(call).into())?,
             false => print_line(call)?,
         }
     }
     if calls.is_empty() && last > 0 && !session.json {
-        output::line("No request is on record yet.")?;
+        output::print_line("No request is on record yet.")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -42,10 +42,10 @@ fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
     let style = Style::of_stdout();
     let what =
         if matches!(record.shown, RequestMessages::Summary(_)) { ", for a summary" } else { "" };
-    output::line(&format!(
+    output::print_line(&format!(
         "{}  {}  {:>7} tokens, {:>7} as before{what}  {}",
-        style.cyan(&output::visible(&record.id)),
-        output::moment(record.ts.millis() as f64),
+        style.cyan(&output::escape_unprintable(&record.id)),
+        output::format_time(record.ts.millis() as f64),
         record.tokens.total(),
         record.stable.tokens,
         style.dim(&outcome(call.answer.as_ref()))
@@ -58,23 +58,23 @@ pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCo
     let Some(past) = agent.past_request(&session.chat, id).await? else {
         let sentence = format!("no request `{id}` is on record in `{}`", session.chat);
         return Err(Failure::new("no_request", sentence)
-            .hint("`ship inspect --requests` lists the last ones"));
+            .with_hint("`ship inspect --requests` lists the last ones"));
     };
     if raw {
         return print_raw(&past);
     }
     let tokens = agent.weigh(&past);
     match session.json {
-        true => output::json(&past_object(past, tokens).into())?,
+        true => output::print_json(&past_object(past, tokens).into())?,
         false => print(session, past, tokens)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Makes the failure of `--raw` without a request, which has no body to print.
-pub(crate) fn raw_of_nothing() -> Failure {
+pub(crate) fn raw_without_request() -> Failure {
     Failure::new("no_request", "`--raw` prints the body of a request that was made".to_owned())
-        .hint("name it with `--request ID`; `ship inspect --requests` lists the last ones")
+        .with_hint("name it with `--request ID`; `ship inspect --requests` lists the last ones")
 }
 
 /// Prints exactly the body, and nothing else on standard output.
@@ -82,11 +82,11 @@ fn print_raw(past: &PastRequest) -> Result<ExitCode, Failure> {
     let Some(body) = &past.body else {
         return Err(Failure::new("not_explained", verdict(past)));
     };
-    output::part(body)?;
+    output::print_part(body)?;
     if past.is_equal {
         return Ok(ExitCode::SUCCESS);
     }
-    output::warning(&verdict(past));
+    output::print_warning(&verdict(past));
     Ok(ExitCode::FAILURE)
 }
 
@@ -106,12 +106,12 @@ fn past_object(past: PastRequest, tokens: PieceTokens) -> Object {
     request.set("others", texts(&past.others));
     request.set("pruned", past.pruned.to_json());
     request.set("compactions", past.compactions.iter().map(compaction).collect::<Vec<_>>());
-    let mut object = pieces(past, tokens).into_object();
+    let mut object = piece_table(past, tokens).into_object();
     object.set("request", request);
     object
 }
 
-fn pieces(past: PastRequest, tokens: PieceTokens) -> PieceTable {
+fn piece_table(past: PastRequest, tokens: PieceTokens) -> PieceTable {
     let estimated = past.call.record.tokens;
     let limits = (Some(estimated.budget), estimated.window);
     let tools = past.tools.iter().map(|tool| tool.to_json()).collect();
@@ -123,28 +123,29 @@ fn print(session: &Session, past: PastRequest, tokens: PieceTokens) -> Result<()
     print_about(&[
         ("Project", session.project.root().display().to_string()),
         ("Chat", session.chat.to_string()),
-        ("Request", named(record)),
+        ("Request", model_name(record)),
         ("Model", format!("{}/{}", record.recipe.provider, record.recipe.model)),
         ("Body", verdict(&past)),
         ("Answer", outcome(past.call.answer.as_ref())),
-        ("Before", stable(&record.stable)),
+        ("Before", describe_shared_prefix(&record.stable)),
     ])?;
     if !past.others.is_empty() {
         print_about(&[("Others", format!("for the same message: {}", past.others.join(", ")))])?;
     }
     if !past.pruned.is_empty() {
-        let outputs = counted(past.pruned.len() as u64, "tool output");
+        let outputs = count_text(past.pruned.len() as u64, "tool output");
         print_about(&[("Left out", format!("{outputs}, to save room"))])?;
     }
     for (ts, data) in &past.compactions {
-        print_about(&[("Room", compaction(*ts, data))])?;
+        print_about(&[("Room", describe_compaction(*ts, data))])?;
     }
-    pieces(past, tokens).print()
+    piece_table(past, tokens).print()
 }
 
-fn named(record: &RequestRecord) -> String {
-    let when = output::moment(record.ts.millis() as f64);
-    let (id, request) = (output::visible(&record.id), output::visible(&record.request_id));
+fn model_name(record: &RequestRecord) -> String {
+    let when = output::format_time(record.ts.millis() as f64);
+    let (id, request) =
+        (output::escape_unprintable(&record.id), output::escape_unprintable(&record.request_id));
     match &record.shown {
         RequestMessages::Context { position, .. } => {
             format!("{id}, for {request}, {when}, at {position}")
@@ -168,7 +169,7 @@ fn verdict(past: &PastRequest) -> String {
         ),
         None => format!(
             "cannot be written again: {recorded} went out; {}",
-            output::visible(&past.missing.join("; "))
+            output::escape_unprintable(&past.missing.join("; "))
         ),
     }
 }
@@ -176,13 +177,15 @@ fn verdict(past: &PastRequest) -> String {
 fn outcome(answer: Option<&RequestAnswer>) -> String {
     match answer {
         None => "no answer on record".to_owned(),
-        Some(RequestAnswer::Failed(code)) => format!("failed: {}", output::visible(code)),
+        Some(RequestAnswer::Failed(code)) => {
+            format!("failed: {}", output::escape_unprintable(code))
+        }
         Some(RequestAnswer::Answered { finish_reason, usage: None, .. }) => {
-            output::visible(finish_reason)
+            output::escape_unprintable(finish_reason)
         }
         Some(RequestAnswer::Answered { finish_reason, usage: Some(usage), .. }) => format!(
             "{}; the provider counted {} tokens in, {} of them from its cache, {} out",
-            output::visible(finish_reason),
+            output::escape_unprintable(finish_reason),
             usage.input,
             usage.cached,
             usage.output
@@ -191,20 +194,20 @@ fn outcome(answer: Option<&RequestAnswer>) -> String {
 }
 
 /// Describes a compaction from its event.
-fn compaction(ts: Timestamp, data: &Json) -> String {
+fn describe_compaction(ts: Timestamp, data: &Json) -> String {
     let number = |key: &str| data.get(key).and_then(Json::as_u64).unwrap_or_default();
     let rung = data.get("rung").and_then(Json::as_str).unwrap_or("?");
     format!(
         "{}: {}; {} became a summary, {} left out; {} tokens before, {} after",
-        output::moment(ts.millis() as f64),
-        output::visible(rung),
-        counted(number("messages"), "message"),
-        counted(number("outputs"), "tool output"),
+        output::format_time(ts.millis() as f64),
+        output::escape_unprintable(rung),
+        count_text(number("messages"), "message"),
+        count_text(number("outputs"), "tool output"),
         number("tokensBefore"),
         number("tokensAfter")
     )
 }
 
-fn counted(count: u64, what: &str) -> String {
+fn count_text(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -106,22 +106,24 @@ fn print(
         system.iter().map(|(n, t, text)| (*t, n.clone(), text.clone())).collect();
     let tools: Vec<Row> =
         tools.iter().map(|(t, tool)| (*t, text(tool, "name"), text(tool, "description"))).collect();
-    let messages: Vec<Row> =
-        messages.iter().map(|(t, message)| (*t, text(message, "role"), said(message))).collect();
+    let messages: Vec<Row> = messages
+        .iter()
+        .map(|(t, message)| (*t, text(message, "role"), message_preview(message)))
+        .collect();
     for (title, tokens, rows) in [
         ("System", sums.system, system),
         ("Tools", sums.tools, tools),
         ("Messages", sums.messages, messages),
     ] {
         let tokens = style.dim(&format!("{tokens} tokens"));
-        output::line(&format!("\n{} {tokens}", style.bold(title)))?;
+        output::print_line(&format!("\n{} {tokens}", style.bold(title)))?;
         print_rows(&rows, style)?;
     }
     let budget = match sums.budget {
         Some(budget) => format!("of a budget of {budget}"),
         None => "which may grow until the model takes no more".to_owned(),
     };
-    output::line(&format!("\nTotal {} tokens, {budget}", sums.total()))
+    output::print_line(&format!("\nTotal {} tokens, {budget}", sums.total()))
 }
 
 /// The tokens, the name and the text of a piece.
@@ -132,10 +134,10 @@ fn print_rows(rows: &[Row], style: Style) -> Result<(), Failure> {
     // Six digits and the spaces between columns are reserved; a narrow terminal still shows the start of a text.
     let room = table::columns().saturating_sub(width + 12).clamp(8, 70);
     for (tokens, name, text) in rows {
-        let first = output::visible(text.trim().lines().next().unwrap_or_default());
-        output::line(&format!(
+        let first = output::escape_unprintable(text.trim().lines().next().unwrap_or_default());
+        output::print_line(&format!(
             "  {tokens:>6}  {}  {}",
-            style.cyan(&table::pad(&output::visible(name), width)),
+            style.cyan(&table::pad(&output::escape_unprintable(name), width)),
             style.dim(&table::fit(&first, room))
         ))?;
     }
@@ -143,7 +145,7 @@ fn print_rows(rows: &[Row], style: Style) -> Result<(), Failure> {
 }
 
 /// Returns the last text of a message; earlier parts only name the author and the time.
-fn said(message: &Json) -> String {
+fn message_preview(message: &Json) -> String {
     let parts = message.get("parts").and_then(Json::as_array).unwrap_or_default();
     let text = parts.iter().rev().find_map(|part| part.get("text")?.as_str());
     text.unwrap_or("(no text)").to_owned()
