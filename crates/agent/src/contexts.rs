@@ -4,7 +4,8 @@
 //! the whole log is sealed and another takes its place, in one write that is durable when it returns. Sealed logs
 //! are the truth. The lists and search texts are written after that, and again if they are missing.
 //!
-//! - `operate` performs an operation, `target_log` makes the log that it publishes, `publish` publishes it.
+//! - `operate` performs an operation: `target_origin` finds what it continues with, `target_log` makes the log of that,
+//!   `publish` publishes it.
 //! - `archive` keeps the list of archived contexts, `list` shows them, `recall` shows one for reference.
 //! - `log_place` finds a checkpoint or a message in any log.
 //! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
@@ -25,13 +26,14 @@ mod rename_and_checkpoint;
 mod restored_log;
 mod talk_before_first;
 mod target_log;
+mod target_origin;
 mod tool_calls;
 mod undo_in_place;
 
 pub use list::ContextList;
 
 pub(crate) use list::began;
-pub(crate) use operate::{is_refused, operate, operate_asked};
+pub(crate) use operate::{carry_out, move_cursor, operate_asked, plan};
 pub(crate) use queued_operation::{operate_at_rest, tell};
 pub(crate) use restored_log::separate_restored_log;
 pub(crate) use talk_before_first::said_before;

@@ -118,6 +118,8 @@ struct State {
     dead: bool,
     /// How many bytes were read of each file.
     reads: BTreeMap<u64, u64>,
+    /// How often each name was opened to be read.
+    looks: BTreeMap<PathBuf, usize>,
 }
 
 impl SimDisk {
@@ -221,6 +223,11 @@ impl SimDisk {
     pub fn bytes_read_of(&self, path: &Path) -> u64 {
         let number = self.disk.look(path).map(|look| look.file.1);
         number.ok().and_then(|number| self.lock().reads.get(&number).copied()).unwrap_or(0)
+    }
+
+    /// Returns how often the file with this name was opened to be read.
+    pub fn times_opened(&self, path: &Path) -> usize {
+        self.lock().looks.get(path).copied().unwrap_or(0)
     }
 
     /// Fails a change while the disk takes none.
@@ -364,6 +371,9 @@ impl Disk for SimDisk {
             makes.then(|| Op::Name(path.to_owned(), Named::File(*number)))
         };
         let (file, number) = self.call(open, name)?;
+        if mode == OpenMode::Read {
+            *self.lock().looks.entry(path.to_owned()).or_default() += 1;
+        }
         Ok(Box::new(SimFile { sim: self.clone(), file, number }))
     }
 

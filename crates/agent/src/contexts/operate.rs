@@ -2,6 +2,7 @@
 
 use ship_store::{RotateError, StorageError, View};
 
+use super::target_origin::OperationPlan;
 use crate::chat::{OPERATED, OpenRequest};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::engine::LockedChat;
@@ -14,72 +15,111 @@ pub(super) struct OperationInProgress<'a> {
     pub(super) moving: &'a OpenRequest,
 }
 
-/// Performs an operation. The caller holds the lane, and no run writes to the log meanwhile.
-pub(crate) async fn operate(
-    locked: &LockedChat,
-    wanted: &ContextOperation,
-    moving: &OpenRequest,
-) -> Result<OperationOutcome, RunError> {
-    let Some(view) = locked.chat.log().view().await? else {
-        let line = "Nothing was said in this chat yet.";
-        return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
-    };
-    let turning = OperationInProgress { locked, view: &view, moving };
-    if *wanted == ContextOperation::Undo
-        && let Some(operated) = turning.undo_in_place().await?
-    {
-        return Ok(operated);
-    }
-    match wanted {
-        ContextOperation::Rename { title } => turning.rename(title).await,
-        ContextOperation::Checkpoint { name } => turning.checkpoint(name).await,
-        ContextOperation::Recall { which, mode } => {
-            super::recall::recall(locked, &view, which, *mode, moving).await
-        }
-        ContextOperation::Fork { at, to: Some(to) } if to != locked.chat.key() => {
-            turning.fork_to(at.as_deref(), to).await
-        }
-        wanted => match turning.target(wanted).await? {
-            Ok(target) => turning.publish(wanted, target).await,
-            Err(not_done) => Ok(OperationOutcome::NotDone(not_done)),
-        },
+/// The outcome of an operation, and the view of the log that it has published.
+pub(crate) struct Operated {
+    pub(crate) outcome: OperationOutcome,
+    /// The view after the operation; `None` if it must be read again.
+    pub(crate) view: Option<View>,
+}
+
+impl From<OperationOutcome> for Operated {
+    fn from(outcome: OperationOutcome) -> Self {
+        Self { outcome, view: None }
     }
 }
 
-/// Whether an operation that leaves this context would be refused. A run must know this before it writes the
-/// message that it leaves behind.
-pub(crate) async fn is_refused(
+/// Performs an operation on the live log, which has this view. The caller holds the lane, and no run writes to the log
+/// meanwhile.
+pub(crate) async fn operate(
     locked: &LockedChat,
+    view: &View,
     wanted: &ContextOperation,
     moving: &OpenRequest,
-) -> Result<bool, RunError> {
-    let Some(view) = locked.chat.log().view().await? else { return Ok(true) };
-    match (OperationInProgress { locked, view: &view, moving }).target(wanted).await {
-        Ok(target) => Ok(target.is_err()),
-        Err(error) => not_done(error).map(|_| true),
+) -> Result<Operated, RunError> {
+    let turning = OperationInProgress { locked, view, moving };
+    if *wanted == ContextOperation::Undo
+        && let Some(operated) = turning.undo_in_place().await?
+    {
+        return Ok(operated.into());
     }
+    let outcome = match wanted {
+        ContextOperation::Rename { title } => turning.rename(title).await?,
+        ContextOperation::Checkpoint { name } => turning.checkpoint(name).await?,
+        ContextOperation::Recall { which, mode } => {
+            super::recall::recall(locked, view, which, *mode, moving).await?
+        }
+        ContextOperation::Fork { at, to: Some(to) } if to != locked.chat.key() => {
+            turning.fork_to(at.as_deref(), to).await?
+        }
+        wanted => match turning.plan(wanted).await? {
+            Ok(plan) => return turning.publish(wanted, plan).await,
+            Err(not_done) => OperationOutcome::NotDone(not_done),
+        },
+    };
+    Ok(outcome.into())
+}
+
+/// Finds what an operation that leaves this context continues with; `None` if it would be refused. A run must know
+/// this before it writes the message that it leaves behind.
+pub(crate) async fn plan<'a>(
+    locked: &'a LockedChat,
+    view: &'a View,
+    wanted: &ContextOperation,
+    moving: &'a OpenRequest,
+) -> Result<Option<OperationPlan<'a>>, RunError> {
+    match (OperationInProgress { locked, view, moving }).plan(wanted).await {
+        Ok(plan) => Ok(plan.ok()),
+        Err(error) => not_done(error).map(|_| None),
+    }
+}
+
+/// Performs an operation that was planned before the run left its message in the log, which has this view now.
+pub(crate) async fn carry_out(
+    locked: &LockedChat,
+    view: &View,
+    wanted: &ContextOperation,
+    moving: &OpenRequest,
+    plan: OperationPlan<'_>,
+) -> Result<Operated, RunError> {
+    OperationInProgress { locked, view, moving }.publish(wanted, plan).await
 }
 
 /// Performs an operation from the ledger. Whether it succeeds or not, the inbox cursor moves past its entry.
 pub(crate) async fn operate_asked(
     locked: &LockedChat,
+    view: &View,
     wanted: &ContextOperation,
     moving: &OpenRequest,
-) -> Result<OperationOutcome, RunError> {
-    let operated = match operate(locked, wanted, moving).await {
-        Err(error) => OperationOutcome::NotDone(not_done(error)?),
+) -> Result<Operated, RunError> {
+    let operated = operate(locked, view, wanted, moving).await;
+    move_cursor(locked, wanted, moving, operated).await
+}
+
+/// Moves the inbox cursor past the entry of an operation, unless the operation has done so itself.
+pub(crate) async fn move_cursor(
+    locked: &LockedChat,
+    wanted: &ContextOperation,
+    moving: &OpenRequest,
+    operated: Result<Operated, RunError>,
+) -> Result<Operated, RunError> {
+    let Operated { outcome, view } = match operated {
+        Err(error) => OperationOutcome::NotDone(not_done(error)?).into(),
         Ok(operated) => operated,
     };
-    let view = locked.chat.log().view().await?;
-    if let Some(view) = view.filter(|view| view.inbox < moving.inbox) {
-        let mut data = wanted.to_object();
-        data.set("line", operated.line());
-        data.set("done", matches!(operated, OperationOutcome::Done(_)));
-        let turning = OperationInProgress { locked, view: &view, moving };
-        let event = turning.event(OPERATED, data, None);
-        locked.lane.append(vec![event.into()], view.position).await?;
-    }
-    Ok(operated)
+    let view = match view {
+        Some(view) => Some(view),
+        None => locked.chat.log().view().await?,
+    };
+    let Some(behind) = view.as_ref().filter(|view| view.inbox < moving.inbox) else {
+        return Ok(Operated { outcome, view });
+    };
+    let mut data = wanted.to_object();
+    data.set("line", outcome.line());
+    data.set("done", matches!(outcome, OperationOutcome::Done(_)));
+    let turning = OperationInProgress { locked, view: behind, moving };
+    let event = turning.event(OPERATED, data, None);
+    locked.lane.append(vec![event.into()], behind.position).await?;
+    Ok(outcome.into())
 }
 
 /// Turns the error about a target that cannot be read, because it was purged or lost, into a refusal. As an error of

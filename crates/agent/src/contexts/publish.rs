@@ -10,8 +10,9 @@ use ship_store::{
 };
 
 use super::archive::{ContextArchive, operation};
-use super::operate::OperationInProgress;
+use super::operate::{Operated, OperationInProgress};
 use super::target_log::TargetLog;
+use super::target_origin::OperationPlan;
 use crate::chat::{ENTERED, OPERATION, SETTLED, SWITCHED, entered, has_anything, left_messages};
 use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
@@ -25,12 +26,16 @@ impl OperationInProgress<'_> {
     pub(super) async fn publish(
         &self,
         wanted: &ContextOperation,
-        target: TargetLog,
-    ) -> Result<OperationOutcome, RunError> {
+        plan: OperationPlan<'_>,
+    ) -> Result<Operated, RunError> {
+        let target = self.target(&plan.origin);
         let LockedChat { engine, chat, lane } = self.locked;
         let (agent, chat) = (&**engine, &**chat);
         let (view, now) = (self.view, agent.clock.now());
-        let mut shelf = ContextArchive::open(agent, chat, view).await?;
+        let mut shelf = match plan.archive {
+            Some(archive) => archive,
+            None => ContextArchive::open(agent, chat, view).await?,
+        };
         let source = target.source;
         let reason = match wanted {
             ContextOperation::New { reason, .. } => {
@@ -49,7 +54,8 @@ impl OperationInProgress<'_> {
         let rotated = match lane.rotate(self.rotation(wanted, target, about, &left)).await {
             // A retry would fail too, and the messages that wait behind the operation must be answered.
             Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
-                return Ok(OperationOutcome::NotDone(OperationRefusal::because(error.to_string())));
+                let refused = OperationRefusal::because(error.to_string());
+                return Ok(OperationOutcome::NotDone(refused).into());
             }
             rotated => rotated?,
         };
@@ -74,13 +80,14 @@ impl OperationInProgress<'_> {
             // In front: the line ends with the command that leads back.
             line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
         }
-        Ok(OperationOutcome::Done(ContextChange {
+        let outcome = OperationOutcome::Done(ContextChange {
             operation: wanted.name().to_owned(),
             left: is_kept.then_some(left),
             active,
             chat: None,
             line,
-        }))
+        });
+        Ok(Operated { outcome, view: Some(now_active) })
     }
 
     /// Makes the rotation: the lines of the target, the event of the operation, and the open request.

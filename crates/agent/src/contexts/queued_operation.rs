@@ -1,7 +1,7 @@
 //! Performs a person's operation from the ledger in a chat at rest, and reports its outcome.
 
 use ship_message::json::{Json, Object};
-use ship_store::{LedgerBody, LedgerEntry, LedgerLine};
+use ship_store::{LedgerBody, LedgerEntry, LedgerLine, View};
 
 use super::operate::operate_asked;
 use crate::chat::{OpenRequest, current_ids};
@@ -12,17 +12,18 @@ use crate::events::{RunEvent, notice};
 use crate::inbound::millis;
 use crate::inbox::outcome_key;
 
-/// Performs an operation from the ledger in a chat without a run. Messages that wait for an answer move along.
+/// Performs an operation from the ledger in a chat without a run, whose log has this view. Messages that wait for an
+/// answer move along.
 pub(crate) async fn operate_at_rest(
     locked: &LockedChat,
+    view: &View,
     asked: &LedgerLine,
     operation: &ContextOperation,
 ) -> Result<(), RunError> {
-    let view = locked.chat.log().view().await?;
-    let current = view.as_ref().map(|view| current_ids(view, "")).unwrap_or_default();
+    let current = current_ids(view, "");
     let moving = OpenRequest { current, inbox: Some(asked.seq), ..OpenRequest::default() };
-    let operated = operate_asked(locked, operation, &moving).await?;
-    tell(locked, asked, &operated).await
+    let operated = operate_asked(locked, view, operation, &moving).await?;
+    tell(locked, asked, &operated.outcome).await
 }
 
 /// Reports the outcome of an operation: in the ledger to the person, and in an event to the subscribers of the chat.

@@ -9,15 +9,13 @@ use ship_store::{
     ContextBody, ContextId, ContextLine, Head, LogPiece, Position, SealedName, Seq, View,
 };
 
-use super::archive::ContextArchive;
 use super::log_place::LogPlace;
 use super::operate::OperationInProgress;
+use super::target_origin::TargetOrigin;
 use crate::chat::{
     ANSWERED, Activation, CONTINUES, CompactionState, MADE_TITLE, OPERATION, SALT, folded,
-    folded_in, has_anything, left_messages, loaded_skills,
+    folded_in, left_messages, loaded_skills,
 };
-use crate::context_operation::{ContextOperation, OperationRefusal};
-use crate::error::RunError;
 
 /// The log that an operation publishes.
 pub(super) struct TargetLog {
@@ -52,24 +50,16 @@ impl TargetLog {
 }
 
 impl OperationInProgress<'_> {
-    /// Returns the log that an operation publishes, or the refusal. Only an operation that leaves publishes one.
-    pub(super) async fn target(
-        &self,
-        wanted: &ContextOperation,
-    ) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
-        match wanted {
-            ContextOperation::New { title, .. } => Ok(self.clean("new", title.as_deref())),
-            ContextOperation::Clear => Ok(self.clean("clear", None)),
-            ContextOperation::Load { which } => self.load(which).await,
-            ContextOperation::Fork { at, .. } => self.fork(at.as_deref()).await,
-            ContextOperation::Rewind { to } => self.branch("rewind", to).await,
-            ContextOperation::Undo => self.undo().await,
-            ContextOperation::Recall { .. }
-            | ContextOperation::Rename { .. }
-            | ContextOperation::Checkpoint { .. } => {
-                let line = format!("“{}” publishes nothing.", wanted.name());
-                Ok(Err(OperationRefusal::because(line)))
+    /// Makes the log that an operation publishes.
+    pub(super) fn target(&self, origin: &TargetOrigin) -> TargetLog {
+        match origin {
+            TargetOrigin::Clean { by, title } => self.clean(by, title.as_deref()),
+            TargetOrigin::Archived { log, view, title } => self.load(log, view, title),
+            TargetOrigin::Branch { by, place, view } => {
+                let end = LogPlace { log: None, last: self.view.position.seq };
+                self.branch(by, place.as_ref().unwrap_or(&end), view.as_ref())
             }
+            TargetOrigin::Left { log, view } => self.undo(log, view),
         }
     }
 
@@ -80,22 +70,14 @@ impl OperationInProgress<'_> {
     }
 
     /// Makes an empty context. The loaded skills stay loaded, because they belong to the system blocks.
-    fn clean(&self, by: &str, title: Option<&str>) -> Result<TargetLog, OperationRefusal> {
-        let is_called = title.is_some();
-        if !has_anything(self.view, &self.moving.current) {
-            let line = match is_called {
-                true => "This context is clean already; `/context rename` gives it a title.",
-                false => "This context is clean already: nothing was said in it yet.",
-            };
-            return Err(OperationRefusal::because(line));
-        }
+    fn clean(&self, by: &str, title: Option<&str>) -> TargetLog {
         let mut head = Head::new(self.new_id());
         head.title = title.and_then(clean_title);
         let loaded = loaded_skills::loaded_names(self.view);
         head.carry = loaded_skills::carried(loaded.iter().map(String::as_str));
         self.carry_on(&mut head);
         Activation::carry(&mut head, by, self.locked.engine.clock.now());
-        Ok(TargetLog { head, pieces: Vec::new(), messages: 0, source: None, drops_left: false })
+        TargetLog { head, pieces: Vec::new(), messages: 0, source: None, drops_left: false }
     }
 
     /// Carries over the data that all contexts of the chat share: the calibration of token counts, and the salt
@@ -108,60 +90,27 @@ impl OperationInProgress<'_> {
     }
 
     /// Makes a target from an archived context as it was left.
-    async fn load(&self, which: &str) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
-        let (agent, chat) = (&*self.locked.engine, &*self.locked.chat);
-        let shelf = ContextArchive::open(agent, chat, self.view).await?;
-        let snapshot = match shelf.find(which).await? {
-            Ok(snapshot) => snapshot,
-            Err(offered) => return Ok(Err(OperationRefusal::no_context(which, offered))),
-        };
-        let Some(log) = snapshot.sealed_log() else {
-            return Ok(Err(OperationRefusal::no_context(which, Vec::new())));
-        };
-        let view = chat.log().sealed_view(&log).await?;
-        let own = left_messages(&view, &self.moving.current);
+    fn load(&self, log: &SealedName, view: &View, title: &str) -> TargetLog {
+        let own = left_messages(view, &self.moving.current);
         let stays = |line: &ContextLine| match &line.body {
             ContextBody::Event(_) => true,
             ContextBody::Message(message) => own.iter().any(|own| own.id() == message.id()),
         };
-        let mut head = folded_in(&view, &log);
+        let mut head = folded_in(view, log);
         head.carry.set(CONTINUES, log.as_str());
         self.carry_on(&mut head);
         if head.title.is_none() {
             // The context keeps the title under which it was listed.
-            head.carry.set(MADE_TITLE, snapshot.title());
+            head.carry.set(MADE_TITLE, title);
         }
-        let target = TargetLog::of(head, &view.lines, stays, Some(&log));
-        Ok(Ok(TargetLog { source: end_of(&view), ..target }))
+        let target = TargetLog::of(head, &view.lines, stays, Some(log));
+        TargetLog { source: end_of(view), ..target }
     }
 
-    /// Makes a copy of this context, or of its beginning up to a place, under a new id.
-    async fn fork(
-        &self,
-        at: Option<&str>,
-    ) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
-        match at {
-            Some(at) => self.branch("fork", at).await,
-            None => {
-                let spot = LogPlace { log: None, last: self.view.position.seq };
-                Ok(Ok(self.at_spot("fork", &spot).await?))
-            }
-        }
-    }
-
-    async fn branch(
-        &self,
-        by: &str,
-        at: &str,
-    ) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
-        match LogPlace::find(self.locked, self.view, at).await? {
-            Ok(spot) => Ok(Ok(self.at_spot(by, &spot).await?)),
-            Err(not_done) => Ok(Err(not_done)),
-        }
-    }
-
-    async fn at_spot(&self, by: &str, spot: &LogPlace) -> Result<TargetLog, RunError> {
-        let view = spot.view(self.locked, self.view).await?;
+    /// Makes a copy of a log up to a place, under a new id; `view` has a sealed log up to there.
+    fn branch(&self, by: &str, spot: &LogPlace, view: Option<&View>) -> TargetLog {
+        let mut view = view.unwrap_or(self.view).clone();
+        view.lines.retain(|line| line.seq <= spot.last);
         let mut head = self.branched(&view, spot, by);
         // A copy of the live log continues the log that this rotation seals, so it needs no name here.
         let log = spot.log.as_ref().map(|log| Json::from(log.as_str()));
@@ -176,7 +125,7 @@ impl OperationInProgress<'_> {
                 !id.is_some_and(|id| left == Some(id) || is_current(id))
             }
         };
-        Ok(TargetLog::of(head, &view.lines, moves, spot.log.as_ref()))
+        TargetLog::of(head, &view.lines, moves, spot.log.as_ref())
     }
 
     /// Makes the head of a context that branches off at a place in another one.
@@ -212,25 +161,18 @@ impl OperationInProgress<'_> {
     }
 
     /// Makes a target from the context that the last operation has left.
-    async fn undo(&self) -> Result<Result<TargetLog, OperationRefusal>, RunError> {
-        let nothing = || OperationRefusal::because("There is nothing to undo.");
-        let carry = &self.view.head.carry;
-        let Some(operation) = carry.get(OPERATION) else { return Ok(Err(nothing())) };
-        let known = operation.get("sealed").and_then(Json::as_str).and_then(SealedName::parse);
-        let Some(log) = known.or_else(|| self.view.head.sealed.clone()) else {
-            return Ok(Err(nothing()));
-        };
-        let before = self.locked.chat.log().sealed_view(&log).await?;
-        let mut head = folded_in(&before, &log);
+    fn undo(&self, log: &SealedName, before: &View) -> TargetLog {
+        let mut head = folded_in(before, log);
         head.carry.set(CONTINUES, log.as_str());
-        if let Some(question) = self.question(&before) {
+        if let Some(question) = self.question(before) {
             // The question was taken along, and answered in the other context.
             head.carry.set(ANSWERED, question);
         }
         self.carry_on(&mut head);
-        let target = TargetLog::of(head, &before.lines, |_| true, Some(&log));
-        let drops_left = self.is_untouched(operation);
-        Ok(Ok(TargetLog { source: end_of(&before), drops_left, ..target }))
+        let target = TargetLog::of(head, &before.lines, |_| true, Some(log));
+        let operation = self.view.head.carry.get(OPERATION);
+        let drops_left = operation.is_some_and(|operation| self.is_untouched(operation));
+        TargetLog { source: end_of(before), drops_left, ..target }
     }
 
     /// Whether an operation has made this context and nothing was said in it since.

@@ -187,9 +187,10 @@ impl ContextToolCall<'_> {
 
     async fn checkpoint(&self, input: NewCheckpoint) -> Answered {
         let wanted = ContextOperation::Checkpoint { name: input.name.trim().to_owned() };
-        let operated = operate(&self.work.locked, &wanted, &OpenRequest::default()).await?;
+        let nothing = OpenRequest::default();
+        let operated = operate(&self.work.locked, self.view, &wanted, &nothing).await?;
         self.work.read_again().await?;
-        Ok(match operated {
+        Ok(match operated.outcome {
             OperationOutcome::Done(changed) => Ok(Json::from(changed.line)),
             OperationOutcome::NotDone(not_done) => Err(not_done.line),
             OperationOutcome::Queued => Err("the chat is at work".to_owned()),

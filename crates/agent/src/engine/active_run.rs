@@ -48,6 +48,17 @@ pub(crate) struct RunState {
     pub(crate) sent: DeliveredCalls,
 }
 
+impl RunState {
+    /// Takes over the state of the log from a view of it.
+    fn take_over(&mut self, view: &View) {
+        self.position = view.position;
+        self.inbox = view.inbox;
+        self.messages = place_said(messages(view));
+        self.pruned = pruned(view);
+        self.size = LogSize::of(view);
+    }
+}
+
 impl ActiveRun {
     /// Prepares a run, or the continuation of one. Problems with its sources are logged.
     pub(crate) async fn begin(
@@ -113,21 +124,19 @@ impl ActiveRun {
     /// Reads the context again after it was rewritten.
     pub(crate) async fn read_again(&self) -> Result<(), RunError> {
         let view = self.locked.read_view().await?;
-        let mut log = self.log.lock().await;
-        log.position = view.position;
-        log.inbox = view.inbox;
-        log.messages = place_said(messages(&view));
-        log.pruned = pruned(&view);
-        log.size = LogSize::of(&view);
+        self.log.lock().await.take_over(&view);
         Ok(())
     }
 
-    /// Reads the context that is now active, with its loaded skills.
-    pub(crate) async fn enter(&self) -> Result<(), RunError> {
-        self.read_again().await?;
-        if let Some(view) = self.locked.chat.log().view().await? {
-            self.log.lock().await.loaded = loaded_skills::loaded_names(&view);
-        }
+    /// Continues in the context that is now active, with its loaded skills. It is read unless its view is given.
+    pub(crate) async fn enter(&self, view: Option<View>) -> Result<(), RunError> {
+        let view = match view {
+            Some(view) => view,
+            None => self.locked.read_view().await?,
+        };
+        let mut log = self.log.lock().await;
+        log.take_over(&view);
+        log.loaded = loaded_skills::loaded_names(&view);
         Ok(())
     }
 

@@ -230,9 +230,12 @@ impl LaneLoop {
                 if open.is_some() {
                     finish::end(&*self.locked.lane).await?;
                 }
+                return operate_at_rest(&self.locked, &view, asked, operation).await;
             }
         }
-        operate_at_rest(&self.locked, asked, operation).await
+        // The run that ended here has written to the log.
+        let view = self.locked.read_view().await?;
+        operate_at_rest(&self.locked, &view, asked, operation).await
     }
 
     /// Whether the ledger has the answer of the last run. A run that ended has delivered it before. The answer of an

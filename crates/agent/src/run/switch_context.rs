@@ -12,13 +12,13 @@ use ship_context::Journal;
 use ship_context::contexts::message_left_behind;
 use ship_message::json::Json;
 use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, UiMessage, UiPart};
-use ship_store::{LedgerLine, Synced};
+use ship_store::{LedgerLine, Synced, View};
 
 use super::finish;
 use super::run_progress::RunProgress;
 use crate::chat::{OpenRequest, current_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome};
-use crate::contexts::{is_refused, operate, operate_asked, tell, undo_stays};
+use crate::contexts::{carry_out, move_cursor, operate_asked, plan, tell, undo_stays};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
@@ -61,15 +61,18 @@ pub(crate) async fn switch(
     progress.journal_switch(work, call.call_id()).await?;
     let call_id = Some(call.call_id());
     let operation = operation_of(call);
-    if is_refused(&work.locked, &operation, &moving(work).await?).await? {
+    let before = work.locked.read_view().await?;
+    let here = moving(work, &before);
+    let Some(plan) = plan(&work.locked, &before, &operation, &here).await? else {
         return refuse(work, progress, call).await;
-    }
-    let mut moving = leave(work, progress, call_id).await?;
+    };
+    let mut moving = leave(work, progress, call_id, here.current.clone()).await?;
     moving.title = text_of(call, "name");
     moving.promised = active_id(call).and_then(|id| id.parse().ok());
-    let operated = operate(&work.locked, &operation, &moving).await?;
-    go_on(work, progress, call_id).await?;
-    let line = match &operated {
+    let view = work.locked.read_view().await?;
+    let operated = carry_out(&work.locked, &view, &operation, &moving, plan).await?;
+    go_on(work, progress, call_id, operated.view).await?;
+    let line = match &operated.outcome {
         OperationOutcome::Done(changed) => changed.line.clone(),
         OperationOutcome::NotDone(not_done) => not_done.with_offers(),
         OperationOutcome::Queued => return Ok(()),
@@ -96,10 +99,8 @@ async fn refuse(
 }
 
 /// Returns the messages that move along, before the run leaves anything behind.
-async fn moving(work: &ActiveRun) -> Result<OpenRequest, RunError> {
-    let view = work.locked.chat.log().view().await?;
-    let current = view.map(|view| current_ids(&view, &work.run_id)).unwrap_or_default();
-    Ok(OpenRequest { current, ..OpenRequest::default() })
+fn moving(work: &ActiveRun, view: &View) -> OpenRequest {
+    OpenRequest { current: current_ids(view, &work.run_id), ..OpenRequest::default() }
 }
 
 /// Whether a run must end before an operation. An operation that would change nothing ends no run.
@@ -110,19 +111,16 @@ pub(crate) async fn stops(
     match operation {
         // The question stays behind with the run that answers it, so there is always something to leave, even if
         // nothing was said before that question.
-        ContextOperation::Clear => Ok(true),
-        ContextOperation::Undo if is_in_place(work).await? => Ok(false),
-        operation => {
-            let here = moving(work).await?;
-            Ok(operation.stops_a_run() && !is_refused(&work.locked, operation, &here).await?)
-        }
+        ContextOperation::Clear => return Ok(true),
+        operation if !operation.stops_a_run() => return Ok(false),
+        _ => {}
     }
-}
-
-/// Whether an undo concerns the context of the run itself.
-async fn is_in_place(work: &ActiveRun) -> Result<bool, RunError> {
-    let view = work.locked.chat.log().view().await?;
-    Ok(view.is_some_and(|view| undo_stays(&work.locked.engine, &view)))
+    let view = work.locked.read_view().await?;
+    // An undo may concern the context of the run itself.
+    if *operation == ContextOperation::Undo && undo_stays(&work.locked.engine, &view) {
+        return Ok(false);
+    }
+    Ok(plan(&work.locked, &view, operation, &moving(work, &view)).await?.is_some())
 }
 
 /// Waits until a person asks for an operation that ends this run. Such an operation does not wait for the answer.
@@ -153,19 +151,24 @@ pub(crate) async fn operate_midway(
         }
         _ => false,
     };
-    let here = moving(work).await?;
-    let leaves = leaves && !is_refused(&work.locked, operation, &here).await?;
-    let mut moving = match leaves {
-        true => leave(work, progress, None).await?,
-        false => here,
+    let before = work.locked.read_view().await?;
+    let here = OpenRequest { inbox: Some(asked.seq), ..moving(work, &before) };
+    let plan = match leaves {
+        true => plan(&work.locked, &before, operation, &here).await?,
+        false => None,
     };
+    let Some(plan) = plan else {
+        let operated = operate_asked(&work.locked, &before, operation, &here).await?;
+        work.enter(operated.view).await?;
+        return tell(&work.locked, asked, &operated.outcome).await;
+    };
+    let mut moving = leave(work, progress, None, here.current.clone()).await?;
     moving.inbox = Some(asked.seq);
-    let operated = operate_asked(&work.locked, operation, &moving).await?;
-    match leaves {
-        true => go_on(work, progress, None).await?,
-        false => work.enter().await?,
-    }
-    tell(&work.locked, asked, &operated).await
+    let view = work.locked.read_view().await?;
+    let operated = carry_out(&work.locked, &view, operation, &moving, plan).await;
+    let operated = move_cursor(&work.locked, operation, &moving, operated).await?;
+    go_on(work, progress, None, operated.view).await?;
+    tell(&work.locked, asked, &operated.outcome).await
 }
 
 /// Writes the run's parts so far into the log that it leaves, unless they are there already.
@@ -173,10 +176,10 @@ async fn leave(
     work: &ActiveRun,
     progress: &mut RunProgress,
     call_id: Option<&str>,
+    current: Vec<String>,
 ) -> Result<OpenRequest, RunError> {
     let so_far = progress.assembler.message().clone();
     let said = work.context().await;
-    let current = moving(work).await?.current;
     let is_current = |message: &&Arc<UiMessage>| {
         message.id().is_some_and(|id| current.iter().any(|known| known == id))
     };
@@ -200,11 +203,12 @@ async fn leave(
     Ok(OpenRequest { current, settled, ..OpenRequest::default() })
 }
 
-/// Continues the run in the context that is active now.
+/// Continues the run in the context that is active now; `view` is its view, if it was read.
 async fn go_on(
     work: &ActiveRun,
     progress: &mut RunProgress,
     call_id: Option<&str>,
+    view: Option<View>,
 ) -> Result<(), RunError> {
     let journal = Journal {
         message: progress.assembler.message().clone(),
@@ -215,7 +219,7 @@ async fn go_on(
     work.locked.lane.begin_journal(next.start.to_object()).await?;
     progress.take_over(next);
     work.has_switched().await;
-    work.enter().await
+    work.enter(view).await
 }
 
 impl RunProgress {

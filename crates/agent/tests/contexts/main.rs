@@ -4,6 +4,7 @@
 
 mod branches;
 mod clock;
+mod cost;
 mod damaged;
 mod during;
 mod explained;

@@ -1,0 +1,57 @@
+//! What a switch costs: how often it opens the live log and the index of the archive.
+
+use std::path::Path;
+
+use ship_agent::{ContextOperation, Outcome};
+
+use crate::place::{Place, calls, line, says};
+
+const LIVE: &str = ".ship/chat/terminal%3Amain/messages/history.jsonl";
+const INDEX: &str = ".ship/chat/terminal%3Amain/contexts/index.json";
+
+/// Returns how often the live log and the index were opened so far.
+fn opened(place: &Place) -> [usize; 2] {
+    [LIVE, INDEX].map(|path| place.disk.times_opened(Path::new(path)))
+}
+
+/// A chat with an archived context about a trip.
+async fn with_an_archived_trip() -> Place {
+    let place = Place::new();
+    place.say("plan the trip").await;
+    place.done(ContextOperation::New { title: None, reason: None }).await;
+    place.say("cook dinner").await;
+    place
+}
+
+/// Lets a model make one call, and returns how often its run has opened the live log and the index.
+async fn opened_in_run(call: &'static str, input: &'static str) -> [usize; 2] {
+    let place = with_an_archived_trip().await;
+    place.minds(move |seen| match line(seen.last().unwrap()).contains(&format!("[{call} done]")) {
+        true => says("Done."),
+        false => calls(call, input),
+    });
+    place.accept("go on").await;
+    let before = opened(&place);
+    assert_eq!(place.run().await, Some(Outcome::Done));
+    let after = opened(&place);
+    [0, 1].map(|at| after[at] - before[at])
+}
+
+#[tokio::test]
+async fn a_models_load_looks_before_it_leaves_after_that_and_where_it_arrives() {
+    let [live, index] = opened_in_run("chat_context_load", r#"{"query":"trip"}"#).await;
+    let [live_of_list, index_of_list] = opened_in_run("chat_context_list", "{}").await;
+    // Either call opens both files once to be answered. The next request looks four times what it shares with the one
+    // before it; the rest is the switch.
+    assert_eq!([live - live_of_list, index - index_of_list], [3 + 4, 1]);
+}
+
+#[tokio::test]
+async fn a_persons_load_looks_before_it_leaves_and_where_it_arrives() {
+    let place = with_an_archived_trip().await;
+    let before = opened(&place);
+    place.done(ContextOperation::Load { which: "trip".to_owned() }).await;
+    let after = opened(&place);
+    // Besides, one look finds out whether there is a context, and one whether another operation waits.
+    assert_eq!([0, 1].map(|at| after[at] - before[at]), [2 + 2, 1]);
+}
