@@ -45,13 +45,13 @@
 
 mod compaction;
 mod entry;
+mod entry_file;
+mod entry_scan;
+mod entry_storage;
 mod error;
 mod file;
 mod ids;
-mod lines;
-mod log;
 mod message;
-mod place;
 mod state;
 pub mod view;
 
@@ -64,7 +64,7 @@ use ship_message::UiMessage;
 use ship_message::json::Object;
 
 use crate::Clock;
-use log::{Access, EntryFile};
+use entry_file::{Access, EntryFile};
 use state::ConversationState;
 
 pub use entry::{ContextEntry, EntryError, EntryRole, EventEntry, MessageEntry};
@@ -103,7 +103,8 @@ impl Conversation {
         let path = path.as_ref();
         let mut place = file::open_to_write(path)?;
         let mut state = ConversationState::default();
-        let extent = log::scan(&place.file, path, |offset, entry| state.apply(offset, entry))?;
+        let extent =
+            entry_file::scan(&place.file, path, |offset, entry| state.apply(offset, entry))?;
         let is_torn = extent.whole < extent.total;
         let repair = is_torn.then(|| file::cut_tail_aside(&mut place, extent)).transpose()?;
         let log = EntryFile::on_disk(place, extent.whole, Access::Write);
@@ -119,7 +120,7 @@ impl Conversation {
         let place = file::open_to_read(path.as_ref())?;
         let mut state = ConversationState::default();
         let each = |offset, entry| state.apply(offset, entry);
-        let extent = log::scan(&place.file, path.as_ref(), each)?;
+        let extent = entry_file::scan(&place.file, path.as_ref(), each)?;
         let log = EntryFile::on_disk(place, extent.whole, Access::Read);
         Ok(Self { log, state, clock: Arc::new(clock), repair: None })
     }
@@ -367,7 +368,7 @@ impl Conversation {
         if batch.is_empty() {
             return Ok(());
         }
-        let (text, offsets) = lines::write_batch(&batch);
+        let (text, offsets) = entry_scan::write_batch(&batch);
         let start = self.log.append(&text)?;
         for (entry, offset) in batch.into_iter().zip(offsets) {
             self.state.apply(start + offset, entry);

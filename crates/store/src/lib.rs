@@ -30,6 +30,7 @@
 //! ```
 
 mod chat;
+mod chat_folder;
 mod clock;
 mod context_log;
 pub mod conversation;
@@ -39,7 +40,6 @@ mod error;
 mod file;
 mod ledger;
 mod line;
-mod name;
 mod rotation;
 mod run_records;
 mod scan;
@@ -47,6 +47,7 @@ mod store;
 mod store_future;
 
 pub use chat::{About, Chat, ChatState, Lane, Synced};
+pub use chat_folder::chat_folder;
 pub use clock::SystemClock;
 pub use context_log::{ContextLog, LogFeatures};
 pub use derived::{Derived, DerivedFiles, DerivedState};
@@ -56,7 +57,6 @@ pub use error::{
 };
 pub use file::FileStore;
 pub use ledger::Ledger;
-pub use name::chat_folder;
 pub use rotation::{LogPiece, Rotated, Rotation};
 pub use run_records::RunRecords;
 pub use ship_record::carry;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::lines::Extent;
-use super::place::{EntryStorage as _, OnDisk, Prefix};
+use super::entry_scan::Extent;
+use super::entry_storage::{EntryStorage as _, OnDisk, Prefix};
 use super::{CreateError, LoadConversationError};
 
 /// The bytes of an unfinished write that were cut off the end of a file.

@@ -39,7 +39,7 @@
 //! message keeps the ids and times of its lines if it still fits them, and otherwise counts as a new message.
 
 mod group;
-mod plain;
+mod plain_entries;
 mod record;
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ use super::state::ConversationState;
 use super::{ContextEntry, EntryRole, MessageEntry};
 use crate::Timestamp;
 use group::EntryGroup;
-use plain::Opening;
+use plain_entries::Opening;
 
 pub use record::without_record;
 
@@ -137,7 +137,7 @@ impl NewEntries {
     fn is_of_use(&self, entries: &[ContextEntry]) -> bool {
         let first = entries.iter().find_map(ContextEntry::as_message);
         let is_step = first.is_some_and(|first| {
-            first.role == EntryRole::Assistant && plain::begins_step(&first.content)
+            first.role == EntryRole::Assistant && plain_entries::begins_step(&first.content)
         });
         let is_free = |entry: &ContextEntry| !self.taken.contains(entry.id());
         entries.iter().all(is_free) && !(is_step && self.takes_step)
@@ -148,7 +148,7 @@ impl NewEntries {
         let opening =
             Opening { keeps_id: own_id.is_some(), could_be_taken_for_a_step: self.takes_step };
         let mut first_id = own_id.map(str::to_owned);
-        let entries = plain::entries(message, opening).into_iter().map(|entry| {
+        let entries = plain_entries::entries(message, opening).into_iter().map(|entry| {
             let id = first_id.take().unwrap_or_else(|| self.ids.message());
             MessageEntry { id, ts: self.now.clone(), ..entry }.into()
         });

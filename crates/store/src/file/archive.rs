@@ -8,9 +8,9 @@ use std::path::Path;
 use ship_message::json::Json;
 
 use super::chat::ChatFiles;
-use super::kept::KeptView;
 use super::log_reading::first_two;
 use super::rotate::sealed_path;
+use super::view_cache::KeptView;
 use super::{purge, view};
 use crate::line::LineKind;
 use crate::scan::{LogScan, ScannedLine, scan};

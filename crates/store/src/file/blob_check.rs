@@ -6,7 +6,7 @@ use std::path::Path;
 use ship_message::json::Json;
 
 use super::blobs;
-use super::env::Env;
+use super::store_env::Env;
 use crate::scan::{LogScan, ScannedLine};
 use crate::{BlobError, StorageProblem, StorageProblemKind};
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::env::{Env, UNFINISHED, write_all};
+use super::store_env::{Env, UNFINISHED, write_all};
+use crate::chat_folder::hex;
 use crate::disk::{DiskFile, NodeKind, OpenMode};
-use crate::name::hex;
 use crate::{BlobError, BlobRef, StorageError};
 
 const FOLDER: &str = ".ship/blobs/sha256";

@@ -9,12 +9,9 @@ use std::sync::{Arc, Mutex};
 use ship_message::json::{Json, Object};
 
 use super::context::{self, Batch, ContextFold};
-use super::cursor::CursorCache;
-use super::elsewhere::{Elsewhere, OtherChats};
-use super::env::Env;
-use super::group::WriteGroup;
+use super::copied_lines::{Elsewhere, OtherChats};
+use super::inbox_cursor::CursorCache;
 use super::journal::{self, JournalFile};
-use super::kept::KeptView;
 use super::ledger::{self, Adding, Addition, LedgerFold};
 use super::ledger_reader::LedgerReader;
 use super::log::LogFile;
@@ -23,8 +20,11 @@ use super::lookup::KnownKey;
 use super::overview::about_of;
 use super::right::{Attempt, HeldRight, RightFile};
 use super::rotate;
-use super::{prepare, quarantine, verify};
-use crate::name::folder_name;
+use super::store_env::Env;
+use super::view_cache::KeptView;
+use super::write_group::WriteGroup;
+use super::{prepared_line, quarantine, verify};
+use crate::chat_folder::folder_name;
 use crate::{
     About, AcceptError, Accepted, AppendError, ChatKey, ContextId, Delivery, Derived, DerivedState,
     FORMAT_VERSION, Gen, LaneHolder, LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, NewLine,
@@ -330,7 +330,7 @@ impl ChatFiles {
         if batch.is_empty() {
             return Err(RefusedInput::Empty.into());
         }
-        let prepared = batch.into_iter().map(|entry| prepare::entry(&self.env, entry));
+        let prepared = batch.into_iter().map(|entry| prepared_line::entry(&self.env, entry));
         let lines = prepared.collect::<Result<Vec<_>, _>>()?;
         self.batches.submit(Batch { lines, expected }, |waiting| self.commit(waiting))
     }

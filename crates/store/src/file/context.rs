@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ship_message::json::{Json, Object};
 
 use super::log::{Fold, Span, Writing};
-use super::prepare::PreparedLine;
+use super::prepared_line::PreparedLine;
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
 use crate::{
     AppendError, ChatKey, Gen, Head, LedgerSeq, MessageId, Position, RefusedInput, Seq,

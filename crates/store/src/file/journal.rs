@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::{Json, Object};
 
-use super::env::Env;
 use super::log::{Fold, LogFile, Span};
-use super::prepare::{self, PrepareError};
+use super::prepared_line::{self, PrepareError};
 use super::right::HeldRight;
+use super::store_env::Env;
 use crate::line::{LineKind, RawLine, UnnumberedLine};
 use crate::scan::scan;
 use crate::{FORMAT_VERSION, StorageError};
@@ -101,7 +101,7 @@ pub(crate) fn append(
 fn wrapped(journal: &JournalFile, part: Object) -> Result<UnnumberedLine, StorageError> {
     let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
     let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
-    prepare::body(&journal.env, LineKind::Event, body, &name).map_err(|error| match error {
+    prepared_line::body(&journal.env, LineKind::Event, body, &name).map_err(|error| match error {
         PrepareError::Storage(error) => error,
         PrepareError::Refused(refused) => {
             StorageError::Refused { path: journal.path.clone(), refused }
@@ -138,7 +138,7 @@ pub(crate) fn parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, Storag
     let Some((_, bytes)) = env.read(path)? else { return Ok(Vec::new()) };
     let mut parts = Vec::new();
     for mut line in scan(&bytes, None).lines.into_iter().map(|found| found.line) {
-        prepare::resolve(env, &mut line, "", &mut Vec::new())?;
+        prepared_line::resolve(env, &mut line, "", &mut Vec::new())?;
         if let (Some("part"), Some(Json::Object(part))) = (line.event(), line.body.get("data")) {
             parts.push((line.seq, part.clone()));
         }
@@ -153,7 +153,7 @@ pub(crate) fn read(journal: &JournalFile) -> Result<Vec<Object>, StorageError> {
     let (mut objects, mut problems) = (Vec::new(), Vec::new());
     for found in scan(&bytes, None).lines {
         let mut line = found.line;
-        prepare::resolve(&journal.env, &mut line, &file, &mut problems)?;
+        prepared_line::resolve(&journal.env, &mut line, &file, &mut problems)?;
         let head = line.event() == Some("head");
         let Some(Json::Object(mut data)) = line.body.remove("data") else { continue };
         if !head {

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::{Array, Json, Object};
 
-use super::env::Env;
 use super::key_index::KeyIndex;
-use super::keys::{Keys, digest, entry_key, ledger_path};
+use super::ledger_keys::{Keys, digest, entry_key, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{Fold, LogTail, Span, Writing};
 use super::log_reading::first_line;
-use super::prepare::{self, PrepareError};
-use super::recent::{Recent, Start};
+use super::prepared_line::{self, PrepareError};
+use super::recent_lines::{Recent, Start};
+use super::store_env::Env;
 use crate::line::{LineKind, RawLine, UnnumberedLine, decode};
 use crate::scan::scan;
 use crate::{
@@ -142,7 +142,7 @@ pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<Addition, A
     for (name, value) in entry.into_entries() {
         body.set(name, value);
     }
-    let draft = prepare::body(env, LineKind::Message, body, &key)?;
+    let draft = prepared_line::body(env, LineKind::Message, body, &key)?;
     Ok(Addition::Entry { key, draft })
 }
 
@@ -154,8 +154,9 @@ pub(crate) fn prepare_deliveries(
     if states.is_empty() {
         return Err(RefusedInput::Empty.into());
     }
-    let draft =
-        |state: &Delivery| Ok(prepare::body(env, LineKind::Event, state.to_body(), &state.id)?);
+    let draft = |state: &Delivery| {
+        Ok(prepared_line::body(env, LineKind::Event, state.to_body(), &state.id)?)
+    };
     let drafts = states.iter().map(draft).collect::<Result<_, AcceptError>>()?;
     Ok(Addition::Deliveries { states, drafts })
 }

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::env::{Env, read_from};
-use super::keys::ledger_path;
 use super::ledger::{LedgerFold, OpenDelivery, live, sealed_before};
+use super::ledger_keys::ledger_path;
 use super::log::{Fold, Span};
 use super::log_reading::first_line;
-use super::prepare;
-use super::recent::Start;
+use super::prepared_line;
+use super::recent_lines::Start;
 use super::seek::lines_behind;
+use super::store_env::{Env, read_from};
 use crate::disk::{DiskFile, OpenMode};
 use crate::line::{LineKind, RawLine, claimed_seq};
 use crate::scan::{LogScan, ScannedLine, scan};
@@ -210,7 +210,7 @@ impl LedgerReader<'_> {
             // `resolve` needs a line around the body; its numbers are not used.
             let (seq, rev, crc, inbox, batch) = (0, 0, 0, None, None);
             let mut line = RawLine { seq, kind, rev, inbox, batch, blobs, crc, body };
-            prepare::resolve(self.env, &mut line, "", &mut Vec::new())?;
+            prepared_line::resolve(self.env, &mut line, "", &mut Vec::new())?;
             Ok(Delivery::from_body(&line.body))
         };
         let open = self.fold()?.open.into_values();
@@ -221,7 +221,7 @@ impl LedgerReader<'_> {
         let mut resolved = Vec::with_capacity(lines.len());
         for mut line in lines {
             // A text without its blob stays a preview; verification reports it.
-            prepare::resolve(self.env, &mut line, "", &mut Vec::new())?;
+            prepared_line::resolve(self.env, &mut line, "", &mut Vec::new())?;
             resolved.extend(to_line(line));
         }
         Ok(resolved)

@@ -14,11 +14,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use super::env::{Env, UNFINISHED, aside, read_from, write_all};
 use super::log_reading::{check_head, problems};
 use super::outlines::outlines;
 use super::quarantine;
 use super::right::HeldRight;
+use super::store_env::{Env, UNFINISHED, aside, read_from, write_all};
 use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
 use crate::scan::{LineNumbers, LogScan, scan_behind};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::env::{Env, read_from};
+use super::store_env::{Env, read_from};
 use crate::disk::OpenMode;
 use crate::line::RawLine;
 use crate::scan::{LogFault, LogScan};

@@ -3,12 +3,12 @@
 //! The last known state of the live ledger gives the place of the key at once, and only newer lines are read. In
 //! sealed ledgers the key files give it, regardless of their age: the caller limits how far back an entry can be.
 
-use super::env::read_from;
-use super::keys::{Keys, digest, entry_key, ledger_path};
 use super::ledger::{LedgerFold, live, sealed_before};
+use super::ledger_keys::{Keys, digest, entry_key, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{LogTail, Span, is_same_log};
 use super::log_reading::first_line;
+use super::store_env::read_from;
 use crate::disk::{DiskFile, OpenMode};
 use crate::line::{RawLine, decode};
 use crate::scan::scan;

@@ -6,10 +6,10 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 
 use super::chat::Paths;
-use super::env::Env;
 use super::ledger_reader::LedgerReader;
+use super::store_env::Env;
+use crate::chat_folder::folder_name;
 use crate::line::{LineKind, decode, outline};
-use crate::name::folder_name;
 use crate::{About, ChatContent, ChatKey, FORMAT_VERSION, Head, LedgerSeq};
 
 /// Reads `chat.json`, the live log and the end of the ledger of a chat, each once. Returns `None` if anything is

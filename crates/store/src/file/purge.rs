@@ -11,11 +11,11 @@ use ship_message::json::{Json, Object};
 
 use super::chat::ChatFiles;
 use super::context::head_line;
-use super::env::Env;
 use super::log_reading::check_head;
 use super::recovered_head::recovered_head;
 use super::rotate::sealed_path;
-use super::{prepare, view};
+use super::store_env::Env;
+use super::{prepared_line, view};
 use crate::line::{LineKind, PURGED, RawLine, UnnumberedLine};
 use crate::scan::{LogScan, scan};
 use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
@@ -47,7 +47,7 @@ pub(crate) fn in_scan(scan: &LogScan) -> Option<Purged> {
 }
 
 fn in_line(line: &RawLine) -> Option<Purged> {
-    line.is_tombstone().then(|| in_event(&prepare::event(&line.body)?)).flatten()
+    line.is_tombstone().then(|| in_event(&prepared_line::event(&line.body)?)).flatten()
 }
 
 fn in_event(event: &ContextEvent) -> Option<Purged> {
@@ -153,7 +153,7 @@ fn tombstone(
             ref_msg_id: None,
             inbox: None,
         };
-        let draft = UnnumberedLine::new(LineKind::Event, prepare::event_body(event));
+        let draft = UnnumberedLine::new(LineKind::Event, prepared_line::event_body(event));
         UnnumberedLine { inbox, ..draft }.write(last.get(), None, &mut bytes);
     }
     bytes

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::env::Env;
+use super::store_env::Env;
 use crate::StorageError;
 
 /// Stores bytes of a file, durably. Returns whether they are new in the quarantine: damaged bytes stay in the log,

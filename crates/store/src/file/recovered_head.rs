@@ -8,8 +8,8 @@ use std::path::Path;
 use ship_message::json::{Json, Object};
 use ship_record::carry::{BEGAN, OPERATION, SALT, SWITCHED, TOKENS, entered_context};
 
-use super::env::Env;
 use super::rotate::sealed_path;
+use super::store_env::Env;
 use super::view::view;
 use crate::line::RawLine;
 use crate::{ContextId, Gen, Head, SealedName, StorageError, Timestamp, View};

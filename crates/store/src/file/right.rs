@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use ship_message::json::{Json, Object};
 
-use super::env::{Env, read_from};
 use super::holder;
+use super::store_env::{Env, read_from};
 use crate::disk::{DiskFile, OpenMode};
 use crate::{Busy, ChatKey, Holder, Right, StorageError, Timestamp};
 

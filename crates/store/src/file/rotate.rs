@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::context::{ContextFold, LinePosition, head_line};
-use super::elsewhere::Elsewhere;
-use super::env::Env;
+use super::copied_lines::Elsewhere;
 use super::log::{LogTail, Span, Writing};
-use super::prepare::{self, PrepareError, PreparedLine};
+use super::prepared_line::{self, PrepareError, PreparedLine};
 use super::recovered_head::recovered_head;
+use super::store_env::Env;
 use super::view::{collapse, view};
 use crate::line::{RawLine, UnnumberedLine, decode};
 use crate::scan::scan;
@@ -77,7 +77,7 @@ pub(crate) fn prepare(
             LogPiece::Of { chat, log, first, last } => {
                 ReadyPiece::Copied(elsewhere.of(chat, log, (first, last))?)
             }
-            LogPiece::New(entry) => ReadyPiece::New(prepare::entry(env, entry)?),
+            LogPiece::New(entry) => ReadyPiece::New(prepared_line::entry(env, entry)?),
         })
     };
     let pieces = pieces.into_iter().map(ready).collect::<Result<_, RotateError>>()?;

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::env::read_from;
+use super::store_env::read_from;
 use crate::disk::DiskFile;
 use crate::line::{RawLine, decode};
 use crate::scan::scan;

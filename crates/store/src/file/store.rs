@@ -9,13 +9,13 @@ use tokio::time::Instant;
 
 use super::blobs;
 use super::chat::{ChatFiles, Paths};
-use super::env::Env;
 use super::log_reading::first_line;
-use super::open::OpenChats;
+use super::open_chats::OpenChats;
 use super::overview;
 use super::right::{Attempt, HeldRight};
+use super::store_env::Env;
+use crate::chat_folder::{decoded_name, folder_name};
 use crate::disk::{Disk, MemoryDisk, NodeKind, RealDisk};
-use crate::name::{decoded_name, folder_name};
 use crate::{
     About, AcceptError, Accepted, AppendError, BlobError, BlobRef, Chat, ChatContent, ChatKey,
     ChatLook, ChatOverview, ChatState, ContextId, ContextLog, Delivery, Derived, DerivedFiles,

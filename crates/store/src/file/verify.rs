@@ -7,10 +7,10 @@ use ship_message::json::Json;
 
 use super::archive::missing_end;
 use super::chat::{ChatFiles, derived_state};
-use super::env::UNFINISHED;
-use super::keys::{Keys, ledger_path};
+use super::ledger_keys::{Keys, ledger_path};
 use super::log_reading::{check_head, problems};
 use super::rotate::sealed_path;
+use super::store_env::UNFINISHED;
 use super::{blob_check, blobs, journal, ledger};
 use crate::disk::NodeKind;
 use crate::scan::{LogScan, scan};

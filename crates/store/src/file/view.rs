@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use ship_message::UiMessage;
 
-use super::env::Env;
 use super::log_reading::{check_head, problems};
-use super::prepare;
+use super::prepared_line;
 use super::recovered_head::recovered_head;
+use super::store_env::Env;
 use crate::line::{LineKind, RawLine};
 use crate::scan::{LogScan, scan};
 use crate::{
@@ -78,7 +78,7 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
     let file = path.display().to_string();
     let mut lines = Vec::new();
     for mut raw in collapse(scan.lines.into_iter().skip(skip).map(|found| found.line)) {
-        prepare::resolve(env, &mut raw, &file, &mut found)?;
+        prepared_line::resolve(env, &mut raw, &file, &mut found)?;
         let seq = raw.seq;
         match to_line(raw) {
             Some(line) => lines.push(Arc::new(line)),
@@ -105,7 +105,7 @@ fn known_head(scan: &LogScan) -> Option<Head> {
 pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
     let body = match raw.kind {
         LineKind::Message => ContextBody::Message(UiMessage::from_object(raw.body)),
-        LineKind::Event => ContextBody::Event(prepare::event(&raw.body)?),
+        LineKind::Event => ContextBody::Event(prepared_line::event(&raw.body)?),
     };
     let (seq, inbox) = (Seq::new(raw.seq), raw.inbox.map(LedgerSeq::new));
     Some(ContextLine { seq, rev: raw.rev, inbox, body })

@@ -3,7 +3,7 @@
 use ship_message::json::{Json, Object};
 use ship_message::{Role, ToolPart, UiMessage, UiPart};
 
-use super::plain;
+use super::plain_entries;
 use crate::conversation::{ContextEntry, EntryRole, MessageEntry};
 
 /// A message that grows line by line, with its lines.
@@ -39,7 +39,7 @@ impl<'a> EntryGroup<'a> {
         }
         match entry.role {
             EntryRole::Tool => self.open_call(entry).is_some(),
-            EntryRole::Assistant => self.takes_step() && plain::begins_step(&entry.content),
+            EntryRole::Assistant => self.takes_step() && plain_entries::begins_step(&entry.content),
             EntryRole::System | EntryRole::User | EntryRole::Developer => false,
         }
     }
@@ -97,9 +97,9 @@ fn opened(entry: &MessageEntry) -> UiMessage {
         EntryRole::Assistant | EntryRole::Tool => Role::Assistant,
     };
     let message = UiMessage::new(entry.id.as_str(), role, vec![]);
-    match plain::opening(entry) {
+    match plain_entries::opening(entry) {
         None => message,
-        Some(given) => plain::with_given_fields(message, given),
+        Some(given) => plain_entries::with_given_fields(message, given),
     }
 }
 
@@ -108,11 +108,11 @@ fn parts_of(entry: &MessageEntry) -> Vec<UiPart> {
     match (&entry.content, entry.role) {
         (_, EntryRole::Tool) => vec![UiPart::Tool(lone_result(entry))],
         (Json::Array(list), _) => {
-            let said_before = usize::from(plain::opening(entry).is_some());
+            let said_before = usize::from(plain_entries::opening(entry).is_some());
             list.iter().skip(said_before).map(|part| UiPart::from_json(part.clone())).collect()
         }
-        (content, EntryRole::Assistant) => plain::step(text_of(content)),
-        (content, _) => text_of(content).map(plain::text).into_iter().collect(),
+        (content, EntryRole::Assistant) => plain_entries::step(text_of(content)),
+        (content, _) => text_of(content).map(plain_entries::text).into_iter().collect(),
     }
 }
 
@@ -129,7 +129,7 @@ fn calls_of(entry: &MessageEntry) -> Vec<ToolPart> {
     if entry.role != EntryRole::Assistant {
         return Vec::new();
     }
-    entry.tool_calls.iter().flatten().filter_map(plain::read_call).collect()
+    entry.tool_calls.iter().flatten().filter_map(plain_entries::read_call).collect()
 }
 
 fn lone_result(entry: &MessageEntry) -> ToolPart {

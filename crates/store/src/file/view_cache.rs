@@ -10,8 +10,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::env::{Env, read_from};
-use super::prepare;
+use super::prepared_line;
+use super::store_env::{Env, read_from};
 use super::view::{to_line, view_of};
 use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::RawLine;
@@ -163,7 +163,7 @@ impl CachedView {
             return None;
         }
         let mut problems = Vec::new();
-        prepare::resolve(env, &mut raw, "", &mut problems).ok()?;
+        prepared_line::resolve(env, &mut raw, "", &mut problems).ok()?;
         let (seq, crc, inbox) = (raw.seq, raw.crc, raw.inbox);
         let line = to_line(raw).filter(|_| problems.is_empty())?;
         if !self.ids.insert(id(&line).to_owned()) {

@@ -11,7 +11,7 @@ use ship_message::json::{Json, Object};
 
 use super::blobs;
 use super::chat::ChatFiles;
-use super::env::read_from;
+use super::store_env::read_from;
 use crate::disk::OpenMode;
 use crate::{RepairEffect, StorageError, StorageProblem};
 

@@ -8,7 +8,7 @@
 use ship_message::json::{Json, Object};
 
 use super::blobs;
-use super::env::Env;
+use super::store_env::Env;
 use crate::line::{HEAD, LineKind, PURGED, RESERVED, RawLine, UnnumberedLine};
 use crate::{
     AppendError, BlobError, ContextEvent, LedgerSeq, MessageId, NewLine, RefusedInput,

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use ship_message::json::Json;
 
-use super::env::Env;
 use super::log_reading::line_at;
+use super::store_env::Env;
 use crate::line::{LineKind, RawLine};
 use crate::scan::scan;
 use crate::{LedgerSeq, StorageError, Timestamp};

@@ -7,8 +7,8 @@
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::lines::{self, Extent, ScanError};
-use super::place::{EntryStorage, Memory, OnDisk, Prefix};
+use super::entry_scan::{self, Extent, ScanError};
+use super::entry_storage::{EntryStorage, Memory, OnDisk, Prefix};
 use super::{ContextEntry, LoadConversationError, WriteError};
 
 /// Says whether a log may be written.
@@ -109,7 +109,7 @@ pub(super) fn scan(
     each: impl FnMut(u64, ContextEntry),
 ) -> Result<Extent, LoadConversationError> {
     let path = || path.to_owned();
-    lines::scan(BufReader::new(bytes), each).map_err(|error| match error {
+    entry_scan::scan(BufReader::new(bytes), each).map_err(|error| match error {
         ScanError::Io(source) => LoadConversationError::Io { doing: "read", path: path(), source },
         ScanError::Damaged { line, cause } => {
             LoadConversationError::Damaged { path: path(), line, source: cause }
