@@ -14,8 +14,8 @@ mod log_size;
 mod message_ids;
 mod open_request;
 mod pending_switch;
-mod said_messages;
 mod shown_messages;
+mod view_messages;
 
 pub use activation::Activation;
 pub use message_ids::question_id;
@@ -38,6 +38,6 @@ pub(crate) use log_size::LogSize;
 pub(crate) use message_ids::{LedgerMessageIds, MessageIds, question_in};
 pub(crate) use open_request::{OpenRequest, current_ids, has_anything, left_messages};
 pub(crate) use pending_switch::{last_step, switching_call};
-pub(crate) use said_messages::{messages, place_said};
 pub(crate) use ship_store::carry::{ENTERED, OPERATION, SALT, SWITCHED, entered};
 pub(crate) use shown_messages::shown;
+pub(crate) use view_messages::{messages, place_said};

@@ -1,9 +1,9 @@
 //! Model calls: a request is prepared, recorded, and sent.
 
-mod kept_texts;
 mod model_call;
 mod prepared_request;
+mod stored_texts;
 
-pub(crate) use kept_texts::{last_request, not_recorded};
 pub(crate) use model_call::ModelCall;
 pub(crate) use prepared_request::PreparedRequest;
+pub(crate) use stored_texts::{last_request, not_recorded};

@@ -8,8 +8,8 @@ use ship_provider::{AnswerEnd, CachedSequence, ChunkSink, ProviderError, Recipe}
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::kept_texts::{keep_text, last_request, not_recorded};
 use super::prepared_request::{CompiledRequest, PreparedRequest};
+use super::stored_texts::{keep_text, last_request, not_recorded};
 use crate::digest::digest;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
