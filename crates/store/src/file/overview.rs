@@ -9,7 +9,7 @@ use super::chat::Paths;
 use super::ledger_reader::LedgerReader;
 use super::store_env::Env;
 use crate::chat_folder::folder_name;
-use crate::line::{LineKind, decode, outline};
+use crate::line::{LineKind, decode, quick_outline};
 use crate::{About, ChatContent, ChatKey, FORMAT_VERSION, Head, LedgerSeq};
 
 /// Reads `chat.json`, the live log and the end of the ledger of a chat, each once. Returns `None` if anything is
@@ -55,7 +55,7 @@ impl Log {
         let mut ids = HashSet::new();
         let (mut messages, mut last) = (0, None);
         for bytes in lines {
-            let line = outline(bytes).filter(|line| line.seq == seq + 1)?;
+            let line = quick_outline(bytes).filter(|line| line.seq == seq + 1)?;
             if !ids.insert(line.id) {
                 return None;
             }
