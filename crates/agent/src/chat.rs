@@ -18,26 +18,27 @@ mod shown_messages;
 mod view_messages;
 
 pub use activation::Activation;
-pub use message_ids::question_id;
+pub use message_ids::inbound_message_id;
 
 pub(crate) use compacted_log::{sealed_by, sealed_by_last_compaction};
 pub(crate) use compaction_state::{
-    COMPACTED, CompactionState, PRUNED, SEALED_GENERATION, WARNED, is_undoable, pruned,
-    pruned_by_head,
+    COMPACTED, CompactionState, PRUNED, SEALED_GENERATION, WARNED, is_undoable, pruned_by_head,
+    pruned_outputs,
 };
 pub(crate) use head_after_events::{
-    CHECKPOINT, MADE_TITLE, OF, RENAMED, folded, folded_in, predecessor, title_in,
+    CHECKPOINT, MADE_TITLE, OF, RENAMED, context_title, head_after_events, predecessor,
+    sealed_head_after_events,
 };
 pub(crate) use head_carry::{ANSWERED, CONTINUES, SETTLED};
 pub(crate) use last_operation::{
     AT, CheckpointChange, LastOperation, OPERATED, Places, UNDO, UNSHOWN, WAS,
-    carry_last_operation, id_of, is_just_compacted, is_switch, last_operation, place_to_json,
+    carry_last_operation, is_just_compacted, is_switch, last_operation, line_id, place_to_json,
 };
-pub(crate) use ledger::{LEDGER_PAGE, entries, is_message, lines_up_to, questions};
+pub(crate) use ledger::{LEDGER_PAGE, is_message, lines_up_to, message_lines, promoted_messages};
 pub(crate) use log_size::LogSize;
-pub(crate) use message_ids::{LedgerMessageIds, MessageIds, question_in};
-pub(crate) use open_request::{OpenRequest, current_ids, has_anything, left_messages};
+pub(crate) use message_ids::{LedgerMessageIds, MessageIds, inbound_id_in};
+pub(crate) use open_request::{OpenRequest, has_content, messages_left_behind, open_request_ids};
 pub(crate) use pending_switch::{last_step, switching_call};
 pub(crate) use ship_store::carry::{ENTERED, OPERATION, SALT, SWITCHED, entered};
-pub(crate) use shown_messages::shown;
-pub(crate) use view_messages::{messages, place_said};
+pub(crate) use shown_messages::show_messages;
+pub(crate) use view_messages::{place_messages, view_messages};

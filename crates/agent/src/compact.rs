@@ -23,5 +23,5 @@ mod undo_compaction;
 pub use agent_compact::{Compaction, CompactionPreview};
 pub use undo_compaction::CompactionUndo;
 
-pub(crate) use make_room::{CompactionOutcome, CompactionReason, make_room, prepared};
+pub(crate) use make_room::{CompactionOutcome, CompactionReason, make_room, prepare_current};
 pub(crate) use purge_originals::finish_purge;

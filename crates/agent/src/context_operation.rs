@@ -24,7 +24,7 @@ impl ContextName {
         Some(Self { context, title: json.get("title")?.as_str()?.to_owned() })
     }
 
-    pub(crate) fn pair(&self) -> (&ContextId, &str) {
+    pub(crate) fn as_pair(&self) -> (&ContextId, &str) {
         (&self.context, &self.title)
     }
 }
@@ -96,7 +96,7 @@ impl ContextOperation {
     }
 
     /// Whether a run cannot continue after it, because the message it was answering is gone.
-    pub(crate) fn stops_a_run(&self) -> bool {
+    pub(crate) fn ends_run(&self) -> bool {
         match self {
             Self::Load { .. } | Self::Clear | Self::Rewind { .. } | Self::Undo => true,
             Self::New { .. }
@@ -197,7 +197,7 @@ pub struct OperationRefusal {
 }
 
 impl OperationRefusal {
-    pub(crate) fn because(line: impl Into<String>) -> Self {
+    pub(crate) fn new(line: impl Into<String>) -> Self {
         Self { line: line.into(), offered: Vec::new() }
     }
 

@@ -19,7 +19,7 @@ use ship_store::conversation::{Conversation, ForkError, Repair};
 
 pub use error::ConversationError;
 
-use crate::conversation_log::{blocking, chat};
+use crate::conversation_log::{blocking, conversation_chat};
 use crate::engine::{ActiveConversation, Agent, CurrentConversation};
 use crate::events::Listener;
 use crate::inbound::CallAnswer;
@@ -41,9 +41,9 @@ impl Agent {
     /// Fails if the path is taken already, or no file can be made there.
     pub async fn new_conversation(&self, path: impl AsRef<Path>) -> Result<(), ConversationError> {
         let mut current = self.current.lock().await;
-        let (path, clock) = (path.as_ref().to_owned(), Arc::clone(&self.inner.clock));
+        let (path, clock) = (path.as_ref().to_owned(), Arc::clone(&self.engine.clock));
         let conversation = blocking(move || Conversation::create(path, clock)).await?;
-        *current = self.within(conversation);
+        *current = self.enter_conversation(conversation);
         Ok(())
     }
 
@@ -57,7 +57,7 @@ impl Agent {
         path: impl AsRef<Path>,
     ) -> Result<Option<Repair>, ConversationError> {
         let mut current = self.current.lock().await;
-        let (path, clock) = (path.as_ref().to_owned(), Arc::clone(&self.inner.clock));
+        let (path, clock) = (path.as_ref().to_owned(), Arc::clone(&self.engine.clock));
         let left = current.leave(&path).await;
         let loaded = blocking(move || Conversation::load(path, clock)).await;
         if let (Err(_), Some(talk)) = (&loaded, left.upgrade()) {
@@ -65,7 +65,7 @@ impl Agent {
         }
         let conversation = loaded?;
         let repair = conversation.repair().cloned();
-        *current = self.within(conversation);
+        *current = self.enter_conversation(conversation);
         Ok(repair)
     }
 
@@ -96,9 +96,9 @@ impl Agent {
         fork: impl FnOnce(&Conversation) -> Result<Conversation, ForkError> + Send + 'static,
     ) -> Result<(), ConversationError> {
         let mut current = self.current.lock().await;
-        let talk = self.begun(&mut current)?;
-        let copy = talk.kept.with(|context| fork(&context.conversation)).await?;
-        *current = self.within(copy);
+        let talk = self.begin_if_none(&mut current)?;
+        let copy = talk.log.with(|context| fork(&context.conversation)).await?;
+        *current = self.enter_conversation(copy);
         Ok(())
     }
 
@@ -108,11 +108,11 @@ impl Agent {
     }
 
     /// Returns the current conversation, which is begun in memory if there is none.
-    async fn talk(&self) -> Result<Arc<ActiveConversation>, ConversationError> {
-        self.begun(&mut *self.current.lock().await)
+    async fn current_conversation(&self) -> Result<Arc<ActiveConversation>, ConversationError> {
+        self.begin_if_none(&mut *self.current.lock().await)
     }
 
-    fn begun(
+    fn begin_if_none(
         &self,
         current: &mut CurrentConversation,
     ) -> Result<Arc<ActiveConversation>, ConversationError> {
@@ -122,16 +122,16 @@ impl Agent {
                 Err(ConversationError::Nowhere { path: path.clone() })
             }
             CurrentConversation::Unbegun => {
-                let conversation = Conversation::in_memory(Arc::clone(&self.inner.clock));
-                let talk = Arc::new(ActiveConversation::new(&self.inner, conversation));
+                let conversation = Conversation::in_memory(Arc::clone(&self.engine.clock));
+                let talk = Arc::new(ActiveConversation::new(&self.engine, conversation));
                 *current = CurrentConversation::In(Arc::clone(&talk));
                 Ok(talk)
             }
         }
     }
 
-    fn within(&self, conversation: Conversation) -> CurrentConversation {
-        CurrentConversation::In(Arc::new(ActiveConversation::new(&self.inner, conversation)))
+    fn enter_conversation(&self, conversation: Conversation) -> CurrentConversation {
+        CurrentConversation::In(Arc::new(ActiveConversation::new(&self.engine, conversation)))
     }
 }
 
@@ -148,8 +148,8 @@ impl ConversationHandle<'_> {
     /// Fails if the file cannot be written.
     pub async fn checkpoint(&self, name: &str) -> Result<(), ConversationError> {
         let name = name.to_owned();
-        let talk = self.agent.talk().await?;
-        talk.kept.with(move |context| context.conversation.checkpoint(&name)).await?;
+        let talk = self.agent.current_conversation().await?;
+        talk.log.with(move |context| context.conversation.checkpoint(&name)).await?;
         Ok(())
     }
 
@@ -172,8 +172,8 @@ impl ConversationHandle<'_> {
         text: impl Into<String>,
         stop: &Stop,
     ) -> Result<Reply, ConversationError> {
-        let talk = self.agent.talk().await?;
-        talk.say(text.into(), stop).await
+        let talk = self.agent.current_conversation().await?;
+        talk.send(text.into(), stop).await
     }
 
     /// Gives a parked run the approval or output that it waits for, and continues it.
@@ -185,13 +185,13 @@ impl ConversationHandle<'_> {
         answer: CallAnswer,
         stop: &Stop,
     ) -> Result<Reply, ConversationError> {
-        let talk = self.agent.talk().await?;
-        talk.decide(answer, stop).await
+        let talk = self.agent.current_conversation().await?;
+        talk.answer_call(answer, stop).await
     }
 
     /// Listens to the events of this conversation and of all later ones of the agent, from now on.
     pub fn listen(&self) -> Listener {
-        self.agent.listen(&chat())
+        self.agent.listen(&conversation_chat())
     }
 
     /// Returns the messages of the conversation that a model is shown, each with its time in `metadata.ts`.
@@ -199,8 +199,8 @@ impl ConversationHandle<'_> {
     /// # Errors
     /// Fails if the agent has no conversation, because it could not load its own file again.
     pub async fn messages(&self) -> Result<Vec<UiMessage>, ConversationError> {
-        let talk = self.agent.talk().await?;
-        Ok(talk.kept.with(|context| context.messages()).await)
+        let talk = self.agent.current_conversation().await?;
+        Ok(talk.log.with(|context| context.messages()).await)
     }
 
     /// Returns the active skills of the conversation, in the order in which they were activated.
@@ -208,10 +208,10 @@ impl ConversationHandle<'_> {
     /// # Errors
     /// Fails like [`ConversationHandle::messages`].
     pub async fn active_skills(&self) -> Result<Vec<String>, ConversationError> {
-        let talk = self.agent.talk().await?;
+        let talk = self.agent.current_conversation().await?;
         let names =
             |conversation: &Conversation| conversation.active_skills().map(str::to_owned).collect();
-        Ok(talk.kept.with(move |context| names(&context.conversation)).await)
+        Ok(talk.log.with(move |context| names(&context.conversation)).await)
     }
 
     /// Returns the path of the conversation's file; `None` if it is in memory.
@@ -219,8 +219,8 @@ impl ConversationHandle<'_> {
     /// # Errors
     /// Fails like [`ConversationHandle::messages`].
     pub async fn path(&self) -> Result<Option<PathBuf>, ConversationError> {
-        let talk = self.agent.talk().await?;
-        Ok(talk.kept.with(|context| context.conversation.path().map(Path::to_owned)).await)
+        let talk = self.agent.current_conversation().await?;
+        Ok(talk.log.with(|context| context.conversation.path().map(Path::to_owned)).await)
     }
 }
 
@@ -235,7 +235,7 @@ impl CurrentConversation {
             (Err(_), _) | (_, Err(_)) => false,
         };
         let is_in = |conversation: &Conversation| conversation.path().is_some_and(is_wanted);
-        if !talk.kept.with(move |context| is_in(&context.conversation)).await {
+        if !talk.log.with(move |context| is_in(&context.conversation)).await {
             return Weak::new();
         }
         let left = Arc::downgrade(talk);

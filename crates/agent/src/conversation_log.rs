@@ -21,7 +21,7 @@ use ship_store::{
 };
 
 use crate::chat::{MessageIds, loaded_skills};
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 
 /// Runs `work` on a blocking thread, to its end even if the caller stops waiting.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -35,7 +35,7 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// The chat that a conversation is to the engine.
-pub(crate) fn chat() -> ChatKey {
+pub(crate) fn conversation_chat() -> ChatKey {
     "conversation".parse().expect("a plain word is a chat key")
 }
 
@@ -87,11 +87,11 @@ impl ConversationLog {
 
 /// Takes ids from the conversation's own count: `m001`, `m002`, …
 impl MessageIds for ConversationLog {
-    fn question(&self, _seq: LedgerSeq, nth: usize) -> String {
+    fn inbound_id(&self, _seq: LedgerSeq, nth: usize) -> String {
         self.context().conversation.next_ids().nth(nth).unwrap_or_default()
     }
 
-    fn answer(&self, _run: u64) -> String {
+    fn answer_id(&self, _run: u64) -> String {
         self.context().conversation.next_ids().next().unwrap_or_default()
     }
 }
@@ -113,7 +113,7 @@ impl ContextLog for ConversationLog {
 
     fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError> {
         let name = name.to_string();
-        Box::pin(async move { Err(ReadError::NoSealedLog { chat: chat(), name }) })
+        Box::pin(async move { Err(ReadError::NoSealedLog { chat: conversation_chat(), name }) })
     }
 }
 
@@ -142,7 +142,7 @@ impl ConversationContext {
         let active = self.conversation.active_skills();
         let mut head = Head::new(self.id.clone());
         head.generation = self.generation;
-        head.carry = loaded_skills::carried(active);
+        head.carry = loaded_skills::skills_to_carry(active);
         let line = |(seq, message)| ContextLine {
             seq: Seq::new(seq),
             rev: 0,
@@ -171,7 +171,7 @@ impl ConversationContext {
     ) -> Result<Position, AppendError> {
         let found = self.position();
         if found != expected {
-            return Err(AppendError::Moved { chat: chat(), expected, found });
+            return Err(AppendError::Moved { chat: conversation_chat(), expected, found });
         }
         let lines = batch.len() as u64;
         let mut inbox = self.inbox;
@@ -181,7 +181,7 @@ impl ConversationContext {
             match entry {
                 NewLine::Message(new) => {
                     inbox = inbox.max(new.inbox);
-                    messages.push(for_file(new.message)?);
+                    messages.push(file_message(new.message)?);
                 }
                 NewLine::Event(event) => events.push(event),
             }
@@ -192,7 +192,7 @@ impl ConversationContext {
             (true, None) => return Err(RefusedInput::Empty.into()),
             (_, Some(_)) => return Err(RefusedInput::NotAMessage("an event among messages").into()),
         };
-        written.map_err(|error| self.failed(error))?;
+        written.map_err(|error| self.append_error(error))?;
         self.inbox = inbox;
         self.lines += lines;
         Ok(self.position())
@@ -205,14 +205,14 @@ impl ConversationContext {
         let pieces = &rotation.pieces;
         let copies =
             |piece: &LogPiece| matches!(piece, LogPiece::Sealed { .. } | LogPiece::Of { .. });
-        let summary = pieces.iter().find_map(summary).filter(|_| !pieces.iter().any(copies));
+        let summary = pieces.iter().find_map(summary_text).filter(|_| !pieces.iter().any(copies));
         let Some(summary) = summary else {
             let why = "a conversation's lines are only added to, never replaced";
             let source = io::Error::new(io::ErrorKind::Unsupported, why);
             return Err(failed(self.place(), source).into());
         };
         let position = self
-            .compact(|seq| pieces.iter().any(|piece| keeps(piece, seq)), &summary)
+            .compact(|seq| pieces.iter().any(|piece| keeps_line(piece, seq)), &summary)
             .map_err(|error| failed(self.place(), io::Error::other(error)))?;
         Ok(Rotated { position, sealed: None, damage: Vec::new() })
     }
@@ -242,7 +242,7 @@ impl ConversationContext {
     }
 
     /// Keeps a ledger message from coming in later. Returns whether it had already come in.
-    pub(crate) fn pass_over(&mut self, seq: LedgerSeq) -> bool {
+    pub(crate) fn skip_entry(&mut self, seq: LedgerSeq) -> bool {
         let came_in = self.inbox >= Some(seq);
         self.inbox = self.inbox.max(Some(seq));
         came_in
@@ -263,21 +263,21 @@ impl ConversationContext {
         self.conversation.record_event(name, data, about)
     }
 
-    fn failed(&self, error: WriteError) -> AppendError {
+    fn append_error(&self, error: WriteError) -> AppendError {
         let source = io::Error::other(error);
         StorageError::Io { doing: "append to", path: self.place(), source }.into()
     }
 }
 
 /// The text of a piece that is a new message.
-fn summary(piece: &LogPiece) -> Option<String> {
+fn summary_text(piece: &LogPiece) -> Option<String> {
     let LogPiece::New(NewLine::Message(new)) = piece else { return None };
     let message = UiMessage::from_json(Json::Object(new.message.clone())).ok()?;
     Some(message.text())
 }
 
 /// Whether a piece keeps the line of this number.
-fn keeps(piece: &LogPiece, seq: Seq) -> bool {
+fn keeps_line(piece: &LogPiece, seq: Seq) -> bool {
     match piece {
         LogPiece::Keep(first, last) => (*first..=*last).contains(&seq),
         LogPiece::KeepFrom(first) => seq >= *first,
@@ -286,7 +286,7 @@ fn keeps(piece: &LogPiece, seq: Seq) -> bool {
 }
 
 /// Returns a message in the form of the file.
-fn for_file(message: Object) -> Result<UiMessage, RefusedInput> {
+fn file_message(message: Object) -> Result<UiMessage, RefusedInput> {
     let metadata = message.get("metadata").and_then(Json::as_object);
     let kept = metadata.into_iter().flat_map(Object::iter);
     let kept: Object = kept
@@ -300,12 +300,12 @@ fn for_file(message: Object) -> Result<UiMessage, RefusedInput> {
 
 /// Returns a message in the engine's form: without the record of its lines, but with the time of the first.
 fn with_time(message: &UiMessage) -> UiMessage {
-    let said = said_at(message);
+    let said = timestamp_of(message);
     let mut message = without_record(message);
     let metadata = message.metadata().and_then(Json::as_object).cloned();
     if let Some(said) = said {
         let mut metadata = metadata.unwrap_or_default();
-        metadata.set("ts", millis(said));
+        metadata.set("ts", millis_json(said));
         message.set_metadata(metadata.into());
     }
     message
@@ -320,7 +320,7 @@ fn line_ids(message: &UiMessage) -> Vec<String> {
     lines.unwrap_or_default().iter().filter_map(id).collect()
 }
 
-fn said_at(message: &UiMessage) -> Option<Timestamp> {
+fn timestamp_of(message: &UiMessage) -> Option<Timestamp> {
     let lines = message.metadata()?.get("conversation")?.get("entries")?.as_array()?;
     let text = lines.first()?.get("ts")?.as_str()?;
     // Other programs write whole seconds.

@@ -32,7 +32,7 @@ pub(crate) use active_run::ActiveRun;
 pub(crate) use agent::{ActiveConversation, CurrentConversation};
 pub(crate) use locked_chat::LockedChat;
 pub(crate) use summary_drafts::{SummaryCost, SummaryDraft, SummaryRange};
-pub(crate) use system_sources::{ChatLocation, SystemSources, last_of};
+pub(crate) use system_sources::{ChatLocation, SystemSources, last_user_field};
 
 use crate::chat::MessageIds;
 use crate::events::EventHub;
@@ -50,19 +50,19 @@ pub(crate) struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) tools: BTreeMap<String, Tool>,
-    pub(crate) surroundings: Arc<dyn ProjectSource>,
+    pub(crate) project: Arc<dyn ProjectSource>,
     pub(crate) rules: Rules,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn IdSource>,
     pub(crate) log: Arc<dyn RunLog>,
-    pub(crate) names: Arc<dyn MessageIds>,
+    pub(crate) message_ids: Arc<dyn MessageIds>,
     pub(crate) hub: Arc<EventHub>,
-    pub(crate) scales: Arc<TokenMeter>,
+    pub(crate) token_meter: Arc<TokenMeter>,
     /// The summaries that are not published yet.
     pub(crate) drafts: Arc<SummaryDrafts>,
-    pub(crate) recorded: Arc<RequestCache>,
+    pub(crate) request_cache: Arc<RequestCache>,
     /// The chats that this agent has already repaired.
-    pub(crate) repaired: Arc<Mutex<HashSet<ChatKey>>>,
+    pub(crate) repaired_chats: Arc<Mutex<HashSet<ChatKey>>>,
     /// The problems that were repaired or found, until the caller takes them.
     pub(crate) repairs: Arc<std::sync::Mutex<Vec<StorageProblem>>>,
     /// The warnings that are already in the log.

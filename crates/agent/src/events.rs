@@ -83,7 +83,7 @@ impl EventHub {
     }
 
     /// Sends an event to every listener of the chat, and forgets listeners that are gone.
-    pub(crate) fn tell(&self, chat: &ChatKey, event: &RunEvent) {
+    pub(crate) fn send(&self, chat: &ChatKey, event: &RunEvent) {
         self.listeners().retain(|(key, sender)| key != chat || sender.send(event.clone()).is_ok());
     }
 

@@ -77,7 +77,7 @@ pub enum CallAnswer {
 impl Inbound {
     /// Returns the ledger entry of the message.
     pub(crate) fn into_entry(self, chat: &ChatKey, now: Timestamp) -> LedgerEntry {
-        let mut entry = Object::from([("v", Json::from(1u64)), ("ts", millis(now))]);
+        let mut entry = Object::from([("v", Json::from(1u64)), ("ts", millis_json(now))]);
         entry.set("role", "user");
         entry.set("text", self.text);
         entry.set("chatKey", chat.as_str());
@@ -99,22 +99,22 @@ impl Inbound {
 }
 
 /// Writes a time in milliseconds, as JSON has it.
-pub(crate) fn millis(now: Timestamp) -> Json {
+pub(crate) fn millis_json(now: Timestamp) -> Json {
     Json::Number(now.millis() as f64)
 }
 
 /// Returns the message that a ledger entry becomes in the context.
-pub(crate) fn message_of(entry: &LedgerEntry, id: String) -> UiMessage {
+pub(crate) fn promoted_message(entry: &LedgerEntry, id: String) -> UiMessage {
     let text = entry.entry.str("text").unwrap_or_default();
     let mut message = UiMessage::new(id, Role::User, vec![UiPart::text(text)]);
-    let mut metadata = metadata_of(entry);
+    let mut metadata = promoted_metadata(entry);
     metadata.set("source", "ingress");
     message.set_metadata(Json::Object(metadata));
     message
 }
 
 /// Returns the metadata of the message that a ledger entry becomes.
-pub(crate) fn metadata_of(entry: &LedgerEntry) -> Object {
+pub(crate) fn promoted_metadata(entry: &LedgerEntry) -> Object {
     let mut metadata = Object::new();
     for key in
         ["v", "ts", "chatKey", "channel", "chatId", "userId", "username", "messageId", "requestId"]

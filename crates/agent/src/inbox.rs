@@ -6,4 +6,4 @@ mod unread_ledger;
 
 pub(crate) use next_input::NextInput;
 pub(crate) use operation_entry::{COMMAND, outcome_key, outcome_of};
-pub(crate) use unread_ledger::{MissedAnswers, UnreadLedger, answer_key, missed};
+pub(crate) use unread_ledger::{MissedAnswers, UnreadLedger, answer_key, missed_answers};

@@ -66,7 +66,7 @@ mod tool;
 mod tool_schema;
 
 pub use built_in_tools::{built_in_tools, context_tools};
-pub use chat::{Activation, question_id};
+pub use chat::{Activation, inbound_message_id};
 pub use compact::{Compaction, CompactionPreview, CompactionUndo};
 pub use context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,

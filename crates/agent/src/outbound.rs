@@ -26,7 +26,7 @@ fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Strin
 
 impl Outbound {
     /// Returns the text with the attachments listed below it, for places that show only text.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn text_with_attachments(&self) -> String {
         let attachments = self.attachments.iter().map(String::as_str).collect();
         SentText { text: &self.text, attachments }.with_list()
     }
@@ -63,8 +63,8 @@ pub(crate) struct DeliveredCalls {
 
 impl DeliveredCalls {
     /// Reads the calls from the run's journal.
-    pub(crate) fn of(journal: &Journal) -> Self {
-        Self { earlier: journal.start.earlier.sends, calls: delivered(&journal.message) }
+    pub(crate) fn from_journal(journal: &Journal) -> Self {
+        Self { earlier: journal.start.earlier.sends, calls: delivered_calls(&journal.message) }
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -72,7 +72,7 @@ impl DeliveredCalls {
     }
 }
 
-fn delivered(message: &UiMessage) -> Vec<DeliveredCall> {
+fn delivered_calls(message: &UiMessage) -> Vec<DeliveredCall> {
     let answered = |part: &UiPart| match part {
         UiPart::Tool(tool) if tool.name() == Some("chat_send") && tool.output().is_some() => {
             let sending = from_json(tool.input()?).ok()?;

@@ -18,8 +18,10 @@ pub use request_record::{
 pub use shared_prefix::SharedPrefix;
 
 pub(crate) use block_digests::{first_difference, journal_digests};
-pub(crate) use read_records::recorded;
-pub(crate) use rebuild::{RebuiltRequest, parts_that_count, rebuild};
+pub(crate) use read_records::read_records;
+pub(crate) use rebuild::{RebuiltRequest, counted_parts, rebuild};
 pub(crate) use request_cache::{RECENT_LINES, RequestCache};
-pub(crate) use shared_prefix::{OutgoingRequest, block_digests, last_of_context, short_digest};
+pub(crate) use shared_prefix::{
+    OutgoingRequest, block_digests, last_context_request, short_digest,
+};
 pub(crate) use usage::usage_of_run;

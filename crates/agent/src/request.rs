@@ -6,4 +6,4 @@ mod stored_texts;
 
 pub(crate) use model_call::ModelCall;
 pub(crate) use prepared_request::PreparedRequest;
-pub(crate) use stored_texts::{last_request, not_recorded};
+pub(crate) use stored_texts::{last_request, log_not_recorded};

@@ -69,15 +69,15 @@ impl From<&Settings> for Rules {
         let Settings { context, limits, llm, .. } = settings;
         let run = &context.run;
         Self {
-            max_steps: size(run.max_steps),
+            max_steps: to_usize(run.max_steps),
             run_deadline: Duration::from_millis(run.deadline_ms),
             tool_deadline: Duration::from_millis(run.tool_deadline_ms),
-            message_bytes: size(limits.message_bytes),
-            tool_output_chars: size(limits.tool_output_chars),
+            message_bytes: to_usize(limits.message_bytes),
+            tool_output_chars: to_usize(limits.tool_output_chars),
             max_tokens: llm.max_tokens,
             retries: llm.retries,
             archive_on_compact: context.history.archive_on_compact,
-            keep_last_messages: size(context.history.keep_last_messages),
+            keep_last_messages: to_usize(context.history.keep_last_messages),
             window: llm.window,
             input_tokens_max: match context.history.max_input_tokens_approx {
                 TokenBudget::Auto => None,
@@ -86,7 +86,7 @@ impl From<&Settings> for Rules {
             log_lines_max: LOG_LINES_MAX,
             log_bytes_max: LOG_BYTES_MAX,
             request_id_in_system: llm.request_id_in_system,
-            chat_sends_max: size(context.chat_egress.chat_send_max_calls_per_run),
+            chat_sends_max: to_usize(context.chat_egress.chat_send_max_calls_per_run),
             chat_send_once: context.chat_egress.chat_send_idempotency,
             contexts: ContextRules::from(&context.contexts),
             operation_wait: Duration::from_millis(settings.lock.wait_ms),
@@ -112,22 +112,22 @@ impl From<&ArchiveSettings> for ContextRules {
         Self {
             enabled: settings.enabled,
             active: UtteranceLimits {
-                utterances_max: size(settings.active_max_messages),
-                chars_max: size(settings.active_max_chars),
+                utterances_max: to_usize(settings.active_max_messages),
+                chars_max: to_usize(settings.active_max_chars),
             },
             snapshot: SnapshotLimits {
                 utterances: UtteranceLimits {
-                    utterances_max: size(settings.max_turns),
-                    chars_max: size(settings.max_chars),
+                    utterances_max: to_usize(settings.max_turns),
+                    chars_max: to_usize(settings.max_chars),
                 },
-                search_text_chars_max: size(settings.search_text_max_chars),
+                search_text_chars_max: to_usize(settings.search_text_max_chars),
             },
         }
     }
 }
 
 /// Converts a setting to a number of things in memory.
-pub(crate) fn size(number: u64) -> usize {
+pub(crate) fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 

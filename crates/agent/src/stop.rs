@@ -21,7 +21,7 @@ impl Stop {
         self.notify.notify_one();
     }
 
-    pub(crate) async fn stopped(&self) {
+    pub(crate) async fn until_stopped(&self) {
         self.notify.notified().await;
     }
 }
@@ -36,7 +36,7 @@ pub(crate) async fn lane_unless_stopped(
     tokio::select! {
         lane = &mut waiting => return lane.map(Some),
         // The wait has consumed the signal, and the run needs it again.
-        () = stop.stopped() => stop.stop(),
+        () = stop.until_stopped() => stop.stop(),
     }
     tokio::time::timeout(FREE_LANE_WAIT, waiting).await.ok().transpose()
 }

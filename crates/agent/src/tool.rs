@@ -23,7 +23,7 @@ pub(crate) trait ToolHost: Send + Sync {
     fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>>;
     fn skills(&self) -> HostFuture<'_, Json>;
     fn set_skill(&self, name: String, loaded: bool) -> HostFuture<'_, Result<Json, String>>;
-    fn contexts(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>>;
+    fn call_context_tool(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>>;
 }
 
 pub(crate) type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -157,7 +157,7 @@ pub struct ToolContext {
     pub view: Arc<[Arc<UiMessage>]>,
     /// The index of the message that the run answers.
     pub current_user_message: Option<usize>,
-    pub(crate) operations: Arc<dyn ToolHost>,
+    pub(crate) host: Arc<dyn ToolHost>,
 }
 
 impl ToolContext {
@@ -167,17 +167,17 @@ impl ToolContext {
     /// # Errors
     /// Fails if the run has sent as often as it may, or if the ledger cannot be written.
     pub async fn deliver(&self, sending: Outbound) -> Result<Json, String> {
-        self.operations.deliver(self.call_id.clone(), sending).await
+        self.host.deliver(self.call_id.clone(), sending).await
     }
 
     /// Performs a call of one of the tools for contexts.
-    pub(crate) async fn contexts(&self, call: ContextToolInput) -> Result<Json, String> {
-        self.operations.contexts(call).await
+    pub(crate) async fn call_context_tool(&self, call: ContextToolInput) -> Result<Json, String> {
+        self.host.call_context_tool(call).await
     }
 
     /// Returns the existing skills.
     pub async fn skills(&self) -> Json {
-        self.operations.skills().await
+        self.host.skills().await
     }
 
     /// Loads a skill into the system blocks, or unloads it.
@@ -185,7 +185,7 @@ impl ToolContext {
     /// # Errors
     /// Fails if there is no such skill, or if it cannot be used.
     pub async fn set_skill(&self, name: String, loaded: bool) -> Result<Json, String> {
-        self.operations.set_skill(name, loaded).await
+        self.host.set_skill(name, loaded).await
     }
 }
 

@@ -38,32 +38,32 @@ pub(crate) fn input_schema<T: JsonSchema>() -> Json {
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     // The tool has a description of its own.
     schema.remove("description");
-    let plain = plain(schema.as_value());
+    let plain = reduce_schema(schema.as_value());
     // A derived schema never nests deeper than our JSON may.
     Json::try_from(plain).unwrap_or_default()
 }
 
 /// Reduces a schema to the keywords that are sent, in their order.
-fn plain(schema: &Value) -> Value {
+fn reduce_schema(schema: &Value) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let mut schema = schema.clone();
-    leave_out_null(&mut schema);
+    remove_null(&mut schema);
     constants_to_enum(&mut schema);
     if schema.get("type") == Some(&json!("object")) {
         schema.entry("properties").or_insert_with(|| json!({}));
         schema.entry("required").or_insert_with(|| json!([]));
     }
-    let word = |word: &str| Some((word.to_owned(), reduced(word, schema.get(word)?)));
+    let word = |word: &str| Some((word.to_owned(), reduce_keyword(word, schema.get(word)?)));
     Value::Object(WORDS.into_iter().filter_map(word).collect())
 }
 
 /// Reduces the schemas inside a keyword.
-fn reduced(word: &str, value: &Value) -> Value {
+fn reduce_keyword(word: &str, value: &Value) -> Value {
     match (word, value) {
-        ("items" | "additionalProperties", schema) => plain(schema),
-        ("anyOf" | "oneOf", Value::Array(schemas)) => schemas.iter().map(plain).collect(),
+        ("items" | "additionalProperties", schema) => reduce_schema(schema),
+        ("anyOf" | "oneOf", Value::Array(schemas)) => schemas.iter().map(reduce_schema).collect(),
         ("properties", Value::Object(fields)) => {
-            fields.iter().map(|(name, schema)| (name.clone(), plain(schema))).collect()
+            fields.iter().map(|(name, schema)| (name.clone(), reduce_schema(schema))).collect()
         }
         (_, value) => value.clone(),
     }
@@ -71,7 +71,7 @@ fn reduced(word: &str, value: &Value) -> Value {
 
 /// Removes `null` from the types, values and choices of an optional field. If one choice is left, it takes the
 /// field's place and keeps its description.
-fn leave_out_null(schema: &mut Map<String, Value>) {
+fn remove_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");
         if let [only] = types.as_slice() {

@@ -70,7 +70,7 @@ where
 {
     let run = move |input: Input, context: ToolContext| {
         let call = call(input);
-        async move { context.contexts(call).await }
+        async move { context.call_context_tool(call).await }
     };
     Tool::new(name, description, run).safe_to_repeat()
 }

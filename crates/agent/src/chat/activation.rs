@@ -7,7 +7,7 @@ use ship_message::json::{Json, Object};
 use ship_store::carry::{BEGAN, OPERATION};
 use ship_store::{ContextId, Head, Timestamp};
 
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 
 /// The beginning of the active context, or its last activation.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,10 +24,11 @@ pub struct Activation {
 
 impl Activation {
     /// Reads the beginning from the head of a log.
-    pub(crate) fn of(head: &Head) -> Self {
-        let began = head.carry.get(BEGAN);
-        let since = began.and_then(|began| began.get("ts")).and_then(Json::as_number);
-        let by = began.and_then(|began| began.get("by")).and_then(Json::as_str);
+    pub(crate) fn from_head(head: &Head) -> Self {
+        let activation = head.carry.get(BEGAN);
+        let since =
+            activation.and_then(|activation| activation.get("ts")).and_then(Json::as_number);
+        let by = activation.and_then(|activation| activation.get("by")).and_then(Json::as_str);
         Self {
             context: head.context.clone(),
             title: head.title.clone(),
@@ -37,20 +38,20 @@ impl Activation {
     }
 
     /// Returns the last activation: by the last operation, or else the beginning.
-    pub(crate) fn active(head: &Head) -> Self {
-        let began = Self::of(head);
-        let Some(operation) = head.carry.get(OPERATION) else { return began };
+    pub(crate) fn last_in(head: &Head) -> Self {
+        let activation = Self::from_head(head);
+        let Some(operation) = head.carry.get(OPERATION) else { return activation };
         let since = operation.get("ts").and_then(Json::as_number);
         let by = operation.get("op").and_then(Json::as_str);
         Self {
-            since: since.map(|millis| Timestamp::from_millis(millis as i64)).or(began.since),
-            by: by.map(str::to_owned).or(began.by),
-            ..began
+            since: since.map(|millis| Timestamp::from_millis(millis as i64)).or(activation.since),
+            by: by.map(str::to_owned).or(activation.by),
+            ..activation
         }
     }
 
     /// Writes the beginning into the head of a new log.
-    pub(crate) fn carry(head: &mut Head, by: &str, now: Timestamp) {
-        head.carry.set(BEGAN, Object::from([("by", Json::from(by)), ("ts", millis(now))]));
+    pub(crate) fn write_to_head(head: &mut Head, by: &str, now: Timestamp) {
+        head.carry.set(BEGAN, Object::from([("by", Json::from(by)), ("ts", millis_json(now))]));
     }
 }

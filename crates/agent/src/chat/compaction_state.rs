@@ -7,7 +7,7 @@ use ship_store::carry::TOKENS;
 use ship_store::{ContextBody, ContextEvent, Head, Timestamp, View};
 
 use super::loaded_skills;
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 
 /// The event of a compaction.
 pub(crate) const COMPACTED: &str = "compacted";
@@ -36,36 +36,39 @@ pub(crate) struct CompactionState {
     /// The time until which no model is asked again.
     pub(crate) cool_until: Option<Timestamp>,
     /// Whether a person has undone a compaction: then the trigger is the window, until it overflows.
-    pub(crate) raised: bool,
+    pub(crate) is_raised: bool,
     /// The settings for which the warning that the floor fills the budget was logged.
-    pub(crate) warned: Option<String>,
+    pub(crate) warned_settings: Option<String>,
 }
 
 impl CompactionState {
-    pub(crate) fn of(view: &View) -> Self {
+    pub(crate) fn read(view: &View) -> Self {
         let carry = &view.head.carry;
         let state = carry.get(CARRY);
         let field = |key: &str| state.and_then(|state| state.get(key));
         let cool_until = field("coolUntil").and_then(Json::as_number);
         Self {
-            pruned: pruned(view),
+            pruned: pruned_outputs(view),
             tokens: carry.get(TOKENS).and_then(Json::as_object).cloned().unwrap_or_default(),
             failures: field("failures").and_then(Json::as_u64).unwrap_or_default(),
             cool_until: cool_until.map(|millis| Timestamp::from_millis(millis as i64)),
-            raised: field("raised").and_then(Json::as_bool).unwrap_or_default(),
-            warned: warned_by_event(view).or_else(|| field(WARNED)?.as_str()).map(str::to_owned),
+            is_raised: field("raised").and_then(Json::as_bool).unwrap_or_default(),
+            warned_settings: warned_by_event(view)
+                .or_else(|| field(WARNED)?.as_str())
+                .map(str::to_owned),
         }
     }
 
     pub(crate) fn write_to(&self, head: &mut Head, loaded: &[String]) {
         let mut state = Object::from([("failures", Json::from(self.failures))]);
-        state.set_or_remove("coolUntil", self.cool_until.map(millis));
-        state.set_or_remove("raised", self.raised.then(|| Json::from(true)));
-        state.set_or_remove(WARNED, self.warned.as_deref().map(Json::from));
+        state.set_or_remove("coolUntil", self.cool_until.map(millis_json));
+        state.set_or_remove("raised", self.is_raised.then(|| Json::from(true)));
+        state.set_or_remove(WARNED, self.warned_settings.as_deref().map(Json::from));
         head.carry.set(CARRY, state);
         head.carry.set(PRUNED, self.pruned.to_json());
         head.carry.set(TOKENS, self.tokens.clone());
-        for (key, value) in loaded_skills::carried(loaded.iter().map(String::as_str)).into_entries()
+        for (key, value) in
+            loaded_skills::skills_to_carry(loaded.iter().map(String::as_str)).into_entries()
         {
             head.carry.set(key, value);
         }
@@ -73,7 +76,7 @@ impl CompactionState {
 }
 
 /// Returns the outputs that a view leaves out: those that its head carries, and those of later compactions.
-pub(crate) fn pruned(view: &View) -> PrunedOutputs {
+pub(crate) fn pruned_outputs(view: &View) -> PrunedOutputs {
     let mut pruned = pruned_by_head(&view.head);
     for line in &view.lines {
         if let ContextBody::Event(event) = &line.body

@@ -18,9 +18,9 @@ pub(crate) const OF: &str = "of";
 pub(crate) const MADE_TITLE: &str = "title";
 
 /// Returns the head for a log that continues this context: its present title and checkpoints.
-pub(crate) fn folded(view: &View) -> Head {
+pub(crate) fn head_after_events(view: &View) -> Head {
     let mut head = view.head.clone();
-    let gone = taken_back(view);
+    let gone = removed_checkpoints(view);
     for line in &view.lines {
         let ContextBody::Event(event) = &line.body else { continue };
         match event.event.as_str() {
@@ -49,7 +49,7 @@ pub(crate) fn folded(view: &View) -> Head {
     }
     if head.title.is_none() && !head.carry.has(MADE_TITLE) {
         // A title made from the first messages stays, although these may be summarised later.
-        head.carry.set_or_remove(MADE_TITLE, made_title(view).map(Json::from));
+        head.carry.set_or_remove(MADE_TITLE, title_of_view(view).map(Json::from));
     }
     // From now on the log that is sealed next holds the lines that this one continued.
     head.carry.remove(CONTINUES);
@@ -58,7 +58,7 @@ pub(crate) fn folded(view: &View) -> Head {
 }
 
 /// Returns the ids of the events whose checkpoints were removed; the last event on each counts.
-fn taken_back(view: &View) -> HashSet<&str> {
+fn removed_checkpoints(view: &View) -> HashSet<&str> {
     let mut gone = HashSet::new();
     for line in &view.lines {
         let ContextBody::Event(event) = &line.body else { continue };
@@ -72,19 +72,19 @@ fn taken_back(view: &View) -> HashSet<&str> {
 }
 
 /// Returns the title of a context: the given one, or else the one made from its first words.
-pub(crate) fn title_in(head: &Head) -> Option<&str> {
+pub(crate) fn context_title(head: &Head) -> Option<&str> {
     head.title.as_deref().or_else(|| head.carry.str(MADE_TITLE))
 }
 
 /// Makes a title from messages; `None` if there are none.
-fn made_title(view: &View) -> Option<String> {
-    let began = Activation::of(&view.head).since.unwrap_or(Timestamp::from_millis(0));
+fn title_of_view(view: &View) -> Option<String> {
+    let began = Activation::from_head(&view.head).since.unwrap_or(Timestamp::from_millis(0));
     ship_context::contexts::title_of_messages(&view_messages(view), began)
 }
 
 /// Does the same for a sealed log, whose checkpoints are in it.
-pub(crate) fn folded_in(view: &View, log: &SealedName) -> Head {
-    let mut head = folded(view);
+pub(crate) fn sealed_head_after_events(view: &View, log: &SealedName) -> Head {
+    let mut head = head_after_events(view);
     for checkpoint in &mut head.checkpoints {
         checkpoint.sealed.get_or_insert_with(|| log.clone());
     }

@@ -11,7 +11,7 @@ use ship_store::{
 };
 
 use super::compaction_state::{COMPACTED, is_undoable};
-use super::head_after_events::{CHECKPOINT, OF, RENAMED, folded};
+use super::head_after_events::{CHECKPOINT, OF, RENAMED, head_after_events};
 
 /// The key in a head for the last operation before the log was compacted.
 pub(crate) const UNDO: &str = "undo";
@@ -65,7 +65,7 @@ pub(crate) fn last_operation(view: &View) -> LastOperation {
         if is_switch(line) {
             return LastOperation::Switch;
         }
-        match (of_line(view, line), carried) {
+        match (operation_in_line(view, line), carried) {
             (Some(LastOperation::Shown { id }), Some(carried)) if is_older(carried, &id) => {}
             (Some(found), _) => return found,
             (None, _) => {}
@@ -83,7 +83,7 @@ pub(crate) fn is_just_compacted(view: &View) -> bool {
                 // summary at its beginning.
                 return !is_undoable(event) || is_as_published(view);
             }
-            ContextBody::Event(_) if is_switch(line) || of_line(view, line).is_some() => {
+            ContextBody::Event(_) if is_switch(line) || operation_in_line(view, line).is_some() => {
                 return false;
             }
             ContextBody::Event(_) => {}
@@ -111,7 +111,7 @@ pub(crate) fn carry_last_operation(head: &mut Head, view: &View, messages: usize
     undo.set("messages", messages as u64);
     // References that stay in the log were shown before the last operation.
     let is_last = |id: &str| matches!(&last, LastOperation::Shown { id: last } if last == id);
-    let shown = view.lines.iter().filter(|line| is_shown(line)).map(|line| id_of(line));
+    let shown = view.lines.iter().filter(|line| is_shown(line)).map(|line| line_id(line));
     let older: Vec<Json> = shown.filter(|id| !is_last(id)).map(Json::from).collect();
     undo.set_or_remove("older", (!older.is_empty()).then(|| Json::from(older)));
     head.carry.set(UNDO, undo);
@@ -134,7 +134,7 @@ fn is_shown(line: &ContextLine) -> bool {
     is_reference(message) && run.is_none() && line.inbox.is_some()
 }
 
-pub(crate) fn id_of(line: &ContextLine) -> &str {
+pub(crate) fn line_id(line: &ContextLine) -> &str {
     match &line.body {
         ContextBody::Message(message) => message.id().unwrap_or_default(),
         ContextBody::Event(event) => &event.id,
@@ -142,16 +142,16 @@ pub(crate) fn id_of(line: &ContextLine) -> &str {
 }
 
 /// Returns the operation of a line, if it stays in the context.
-fn of_line(view: &View, line: &ContextLine) -> Option<LastOperation> {
+fn operation_in_line(view: &View, line: &ContextLine) -> Option<LastOperation> {
     let event = match &line.body {
         ContextBody::Message(_) => {
-            return is_shown(line).then(|| LastOperation::Shown { id: id_of(line).to_owned() });
+            return is_shown(line).then(|| LastOperation::Shown { id: line_id(line).to_owned() });
         }
         ContextBody::Event(event) => event,
     };
     let text = |key: &str| event.data.get(key).and_then(Json::as_str).map(str::to_owned);
     match event.event.as_str() {
-        RENAMED => Some(LastOperation::Renamed { before: before(view, line.seq).title }),
+        RENAMED => Some(LastOperation::Renamed { before: head_before(view, line.seq).title }),
         CHECKPOINT => Some(LastOperation::Checkpoint(checkpoint_change(event)?)),
         UNSHOWN => Some(LastOperation::Unshown { id: text(OF)?, after: text("after") }),
         OPERATED if is_copy(event) => {
@@ -162,10 +162,10 @@ fn of_line(view: &View, line: &ContextLine) -> Option<LastOperation> {
 }
 
 /// Returns the head as it was before a line.
-fn before(view: &View, seq: Seq) -> Head {
+fn head_before(view: &View, seq: Seq) -> Head {
     let mut before = view.clone();
     before.lines.retain(|line| line.seq < seq);
-    folded(&before)
+    head_after_events(&before)
 }
 
 fn checkpoint_change(event: &ContextEvent) -> Option<CheckpointChange> {
@@ -191,11 +191,12 @@ fn is_copy(event: &ContextEvent) -> bool {
 impl CheckpointChange {
     /// Returns the change with its places, if the log has the event that made the checkpoint.
     fn placed_in(&self, view: &View) -> Self {
-        let made = view.lines.iter().find(|line| id_of(line) == self.of);
+        let made = view.lines.iter().find(|line| line_id(line) == self.of);
         let Some(made) = made.filter(|_| self.places.is_none()) else { return self.clone() };
         let (name, message) = (self.name.clone(), self.message.clone());
         let at = Checkpoint { name, sealed: None, seq: made.seq, message };
-        let was = before(view, made.seq).checkpoints.into_iter().find(|it| it.name == self.name);
+        let was =
+            head_before(view, made.seq).checkpoints.into_iter().find(|it| it.name == self.name);
         Self { places: Some(Places { at, was }), ..self.clone() }
     }
 }

@@ -3,8 +3,8 @@
 use ship_message::json::Json;
 use ship_store::{Chat, Head, LedgerBody, LedgerLine, LedgerSeq, NewLine, NewMessage, ReadError};
 
-use super::message_ids::{MessageIds, question_in};
-use crate::inbound::message_of;
+use super::message_ids::{MessageIds, inbound_id_in};
+use crate::inbound::promoted_message;
 
 /// Reads all lines after `after` up to `last`, any number of them.
 pub(crate) async fn lines_up_to(
@@ -23,22 +23,22 @@ pub(crate) async fn lines_up_to(
 }
 
 /// Returns the messages that ledger lines become in a context, in order, each with its ledger position.
-pub(crate) fn questions<'a>(
+pub(crate) fn promoted_messages<'a>(
     names: &dyn MessageIds,
     head: &Head,
     lines: impl Iterator<Item = &'a LedgerLine>,
 ) -> Vec<NewMessage> {
     let question = |(nth, line): (usize, &LedgerLine)| {
         let LedgerBody::Entry(entry) = &line.body else { return None };
-        let id = question_in(names, head, line.seq, nth);
-        let Json::Object(message) = message_of(entry, id).into_json() else { return None };
+        let id = inbound_id_in(names, head, line.seq, nth);
+        let Json::Object(message) = promoted_message(entry, id).into_json() else { return None };
         Some(NewMessage { message, rev: 0, inbox: Some(line.seq) })
     };
     lines.filter(|line| is_message(line)).enumerate().filter_map(question).collect()
 }
 
 /// Returns the lines that put messages into a context.
-pub(crate) fn entries(questions: Vec<NewMessage>) -> Vec<NewLine> {
+pub(crate) fn message_lines(questions: Vec<NewMessage>) -> Vec<NewLine> {
     questions.into_iter().map(NewLine::from).collect()
 }
 

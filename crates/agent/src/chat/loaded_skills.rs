@@ -30,12 +30,12 @@ pub(crate) fn loaded_names(view: &View) -> Vec<String> {
 }
 
 /// Returns the value that a head carries for these loaded skills.
-pub(crate) fn carried<'a>(names: impl Iterator<Item = &'a str>) -> Object {
+pub(crate) fn skills_to_carry<'a>(names: impl Iterator<Item = &'a str>) -> Object {
     Object::from([(CARRY, Json::from(names.map(Json::from).collect::<Vec<_>>()))])
 }
 
 /// Returns the line of a skill in the overview.
-pub(crate) fn line(skill: &Skill) -> SkillLine {
+pub(crate) fn overview_line(skill: &Skill) -> SkillLine {
     match &skill.state {
         SkillState::Usable { .. } => SkillLine {
             name: skill.name.clone(),
@@ -49,7 +49,7 @@ pub(crate) fn line(skill: &Skill) -> SkillLine {
 }
 
 /// Returns the skill with this name, a usable one if there is any.
-pub(crate) fn find<'a>(skills: &'a [Skill], name: &str) -> Option<&'a Skill> {
+pub(crate) fn find_skill<'a>(skills: &'a [Skill], name: &str) -> Option<&'a Skill> {
     let named = || skills.iter().filter(|skill| skill.name == name);
     named()
         .find(|skill| matches!(skill.state, SkillState::Usable { .. }))
@@ -57,8 +57,8 @@ pub(crate) fn find<'a>(skills: &'a [Skill], name: &str) -> Option<&'a Skill> {
 }
 
 /// Returns the texts of the loaded skills. A skill that is gone gets a note, so that the model is not misled.
-pub(crate) fn loaded(names: &[String], skills: &[Skill]) -> Vec<LoadedSkill> {
-    let text = |name: &String| match find(skills, name).map(|skill| &skill.state) {
+pub(crate) fn loaded_skills(names: &[String], skills: &[Skill]) -> Vec<LoadedSkill> {
+    let text = |name: &String| match find_skill(skills, name).map(|skill| &skill.state) {
         Some(SkillState::Usable { body }) => body.clone(),
         Some(SkillState::Unusable { reason }) => {
             format!("(This skill cannot be used now: {reason})")

@@ -11,7 +11,7 @@ use ship_store::{LedgerSeq, View};
 use super::head_carry::ANSWERED;
 
 /// Returns the ids of the messages that a run answers, or that wait for a run.
-pub(crate) fn current_ids(view: &View, run_id: &str) -> Vec<String> {
+pub(crate) fn open_request_ids(view: &View, run_id: &str) -> Vec<String> {
     let messages = view_messages(view);
     let open = open_request(&messages, run_id, view.head.carry.str(ANSWERED));
     let asked = open.into_iter().map(|at| &messages[at]).filter(|it| it.role() == Role::User);
@@ -20,9 +20,9 @@ pub(crate) fn current_ids(view: &View, run_id: &str) -> Vec<String> {
 
 /// Returns the messages that belong to a context that was left, without those that were taken along. A question at
 /// its end was taken along, or it would have been answered.
-pub(crate) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
+pub(crate) fn messages_left_behind(view: &View, taken: &[String]) -> Vec<UiMessage> {
     let mut gone: HashSet<String> = taken.iter().cloned().collect();
-    gone.extend(current_ids(view, ""));
+    gone.extend(open_request_ids(view, ""));
     let is_gone = |message: &UiMessage| {
         let id = match is_reference(message) {
             true => message.metadata().and_then(|it| it.get("forMessageId")).and_then(Json::as_str),
@@ -35,9 +35,9 @@ pub(crate) fn left_messages(view: &View, taken: &[String]) -> Vec<UiMessage> {
 }
 
 /// Whether a context has other messages than those being answered.
-pub(crate) fn has_anything(view: &View, current: &[String]) -> bool {
+pub(crate) fn has_content(view: &View, current: &[String]) -> bool {
     let current: Vec<&str> = current.iter().map(String::as_str).collect();
-    has_other_messages(&left_messages(view, &[]), &current)
+    has_other_messages(&messages_left_behind(view, &[]), &current)
 }
 
 /// The part of a run that an operation takes along and remembers.

@@ -7,7 +7,7 @@ use ship_context::{ShownLimits, shown_to_model};
 use ship_message::UiMessage;
 
 /// Returns the messages as a model is shown them: those of the context, and the run's own so far.
-pub(crate) fn shown(
+pub(crate) fn show_messages(
     limits: ShownLimits,
     said: &[Arc<UiMessage>],
     so_far: Option<&UiMessage>,

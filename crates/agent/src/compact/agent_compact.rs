@@ -8,7 +8,7 @@ use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::ChatKey;
 
-use super::make_room::{CompactionOutcome, CompactionReason, make_room, prepared};
+use super::make_room::{CompactionOutcome, CompactionReason, make_room, prepare_current};
 use super::plan::{CompactionStep, PlanResult, plan};
 use crate::engine::{ActiveRun, Agent, CompactionTrigger, LockedChat};
 use crate::error::RunError;
@@ -17,7 +17,7 @@ use crate::error::RunError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compaction {
     /// The method that was used.
-    pub rung: CompactionMethod,
+    pub method: CompactionMethod,
     /// The tokens of the request before.
     pub tokens_before: u64,
     /// The tokens of the request now.
@@ -34,7 +34,7 @@ impl Compaction {
     /// Returns the compaction in the form of its event.
     pub fn to_object(&self) -> Object {
         let mut object = Object::from([
-            ("rung", Json::from(self.rung.name())),
+            ("rung", Json::from(self.method.name())),
             ("tokensBefore", self.tokens_before.into()),
             ("tokensAfter", self.tokens_after.into()),
             ("messages", (self.messages as u64).into()),
@@ -93,7 +93,7 @@ impl Agent {
     ) -> Result<Option<Compaction>, RunError> {
         let Some(locked) = self.lock_repaired(chat).await? else { return Ok(None) };
         let Some((work, so_far)) = work_at_rest(locked).await? else { return Ok(None) };
-        let request = prepared(&work, so_far.as_ref()).await;
+        let request = prepare_current(&work, so_far.as_ref()).await;
         let why = CompactionReason::Person { wishes };
         let making_room = Box::pin(make_room(&work, so_far.as_ref(), request, &why));
         match work.locked.with_heartbeat(making_room).await?.0 {
@@ -111,9 +111,9 @@ impl Agent {
         &self,
         chat: &ChatKey,
     ) -> Result<Option<CompactionPreview>, RunError> {
-        let Some(locked) = self.lock_at_rest(chat).await? else { return Ok(None) };
+        let Some(locked) = self.lock_idle_chat(chat).await? else { return Ok(None) };
         let Some((work, so_far)) = work_at_rest(locked).await? else { return Ok(None) };
-        let request = prepared(&work, so_far.as_ref()).await;
+        let request = prepare_current(&work, so_far.as_ref()).await;
         let why = CompactionReason::Person { wishes: None };
         let plan = match plan(&work, &request, &why).await? {
             PlanResult::Plan(plan) => plan,
@@ -130,19 +130,19 @@ impl Agent {
             tokens_now: plan.load.total(),
             floor: plan.goal.floor,
             // A person that has undone a compaction has postponed the next one.
-            trigger: work.locked.engine.trigger(plan.carried.raised, request.pieces()),
+            trigger: work.locked.engine.compaction_trigger(plan.state.is_raised, request.pieces()),
             target: plan.goal.target,
             messages,
-            kept: plan.said.len() - messages,
+            kept: plan.messages.len() - messages,
             outputs,
         }))
     }
 
     /// Locks a chat in which nothing runs; `None` if there is none.
-    async fn lock_at_rest(&self, key: &ChatKey) -> Result<Option<LockedChat>, RunError> {
-        let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
+    async fn lock_idle_chat(&self, key: &ChatKey) -> Result<Option<LockedChat>, RunError> {
+        let Some(chat) = self.engine.store.open(key).await? else { return Ok(None) };
         let lane = chat.lane("compact").await?;
-        Ok(Some(LockedChat { engine: Arc::clone(&self.inner), chat, lane }))
+        Ok(Some(LockedChat { engine: Arc::clone(&self.engine), chat, lane }))
     }
 
     /// Does the same, and repairs the chat, because a log without a head cannot be replaced.
@@ -150,8 +150,8 @@ impl Agent {
         &self,
         key: &ChatKey,
     ) -> Result<Option<LockedChat>, RunError> {
-        let Some(locked) = self.lock_at_rest(key).await? else { return Ok(None) };
-        self.inner.note_repairs(key, locked.chat.repair().await?);
+        let Some(locked) = self.lock_idle_chat(key).await? else { return Ok(None) };
+        self.engine.note_repairs(key, locked.chat.repair().await?);
         Ok(Some(locked))
     }
 }

@@ -15,7 +15,9 @@ use super::make_room::{CompactionOutcome, CompactionReason};
 use super::plan::{CompactionPlan, CompactionStep, half_of};
 use super::summarise::{SummaryResult, SummarySource, summarise};
 use super::{meta_file, purge_originals};
-use crate::chat::{COMPACTED, PRUNED, SEALED_GENERATION, WARNED, carry_last_operation, folded};
+use crate::chat::{
+    COMPACTED, PRUNED, SEALED_GENERATION, WARNED, carry_last_operation, head_after_events,
+};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::notice;
@@ -37,14 +39,14 @@ impl CompactionPlan {
         };
         // Without this, a summary would be paid again and again on a disk that takes no sealed log.
         work.locked.lane.check_seal().await?;
-        tell(work, &cut);
+        notify_started(work, &cut);
         let older = self.messages_at(&cut.older);
         let wishes = match why {
             CompactionReason::Person { wishes } => wishes.as_deref(),
             CompactionReason::Trigger | CompactionReason::Overflow { .. } => None,
         };
         let older = SummarySource { messages: &older, wishes, view: &self.view };
-        let summed = summarise(work, &self.goal, &self.carried, older).await;
+        let summed = summarise(work, &self.goal, &self.state, older).await;
         let is_asked = matches!(why, CompactionReason::Person { .. });
         self.rotate(work, cut, summed, before, is_asked).await
     }
@@ -53,7 +55,7 @@ impl CompactionPlan {
     async fn prune(self, work: &ActiveRun, before: u64) -> Result<CompactionOutcome, RunError> {
         let warned = self.warned_with(work);
         let compacted = Compaction {
-            rung: CompactionMethod::Prune,
+            method: CompactionMethod::Prune,
             tokens_before: before,
             tokens_after: self.after_pruning(),
             messages: 0,
@@ -63,9 +65,9 @@ impl CompactionPlan {
         let mut data = compacted.to_object();
         data.set(PRUNED, self.pruned.to_json());
         data.set_or_remove(WARNED, warned.map(Json::from));
-        work.append(vec![event(work, data).into()]).await?;
+        work.append(vec![compaction_event(work, data).into()]).await?;
         work.read_again().await?;
-        log(work, &compacted);
+        log_compaction(work, &compacted);
         Ok(CompactionOutcome::Made(compacted))
     }
 
@@ -78,49 +80,50 @@ impl CompactionPlan {
         before: u64,
         is_asked: bool,
     ) -> Result<CompactionOutcome, RunError> {
-        let scales = &work.locked.engine.scales;
+        let scales = &work.locked.engine.token_meter;
         let mut message = self.summary(work, &cut, summed.prose, self.goal.summary_room());
-        let mut rung = match (summed.rung, cut.is_smaller) {
+        let mut rung = match (summed.method, cut.is_smaller) {
             (CompactionMethod::Summary, true) => CompactionMethod::SmallerTail,
             (rung, _) => rung,
         };
         // The load also has the run's own message, behind those of the context.
-        let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
+        let so_far: u64 = self.load.messages.iter().skip(self.messages.len()).sum();
         let others = self.load.fixed + so_far + self.tokens_of(&cut.kept);
-        if is_asked && others + scales.message(&message) >= before {
+        if is_asked && others + scales.message_tokens(&message) >= before {
             message = self.short_extract(work, &cut);
             rung = CompactionMethod::Extract;
         }
         let mut compacted = Compaction {
-            rung,
+            method: rung,
             tokens_before: before,
-            tokens_after: others + scales.message(&message),
+            tokens_after: others + scales.message_tokens(&message),
             messages: cut.older.len(),
             outputs: 0,
             purged: false,
         };
         let warned = self.warned_with(work);
-        let mut carried = self.carried;
-        carried.warned = warned;
+        let mut carried = self.state;
+        carried.warned_settings = warned;
         carried.tokens = scales.to_object();
-        carried.raised = false;
+        carried.is_raised = false;
         carried.pruned.extend(self.pruned);
         // The marks of messages that the summary replaces are not needed any more.
-        let stays = cut.kept.iter().map(|at| &*self.said[*at]);
+        let stays = cut.kept.iter().map(|at| &*self.messages[*at]);
         carried.pruned = carried.pruned.retain_messages(stays);
         carried.failures = summed.failures;
         carried.cool_until = summed.cool_until;
-        let mut head = folded(&self.view);
+        let mut head = head_after_events(&self.view);
         carried.write_to(&mut head, &work.loaded_skills().await);
         carry_last_operation(&mut head, &self.view, cut.kept.len() + 1);
         let entry = message.to_json().as_object().cloned().unwrap_or_default();
         let mut data = compacted.to_object();
         data.set("cost", summed.cost.to_object());
         data.set(SEALED_GENERATION, self.view.position.generation.get());
-        let mut pieces = vec![LogPiece::New(entry.into()), LogPiece::New(event(work, data).into())];
-        pieces.extend(kept_pieces(&self.view, &cut, &self.said));
+        let mut pieces =
+            vec![LogPiece::New(entry.into()), LogPiece::New(compaction_event(work, data).into())];
+        pieces.extend(pieces_that_stay(&self.view, &cut, &self.messages));
         // The head marks the purge as due, so that the next process does it after a crash before the purge.
-        purge_originals::set_due(&mut head, !work.locked.engine.rules.archive_on_compact);
+        purge_originals::set_purge_due(&mut head, !work.locked.engine.rules.archive_on_compact);
         let rotated = work
             .locked
             .lane
@@ -132,8 +135,8 @@ impl CompactionPlan {
         if let Some(view) = work.locked.chat.log().view().await? {
             meta_file::write(work, &view, None).await;
         }
-        log(work, &compacted);
-        tell_done(work, &compacted);
+        log_compaction(work, &compacted);
+        notify_done(work, &compacted);
         Ok(CompactionOutcome::Made(compacted))
     }
 }
@@ -143,12 +146,12 @@ impl CompactionPlan {
     fn summary(&self, work: &ActiveRun, cut: &Cut, prose: String, room: u64) -> UiMessage {
         let engine = &work.locked.engine;
         let older = self.messages_at(&cut.older);
-        let open = self.said.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
+        let open = self.messages.iter().zip(&self.open).filter(|(_, is_open)| **is_open);
         let open = open_request_text(open.map(|(message, _)| &**message));
         let (previous, others) = split_off_summary(&older);
         let source = others.iter().map(|message| transcript_entry(message));
         let summary = Summary::new(prose, source, previous.as_deref(), open);
-        let text = summary.text(room, &|text| engine.scales.count(text));
+        let text = summary.text(room, &|text| engine.token_meter.count(text));
         let id = format!("s_{:016x}", engine.ids.next());
         summary_message(id, text, &older, engine.clock.now())
     }
@@ -159,35 +162,34 @@ impl CompactionPlan {
         let room = half_of(self.tokens_of(&cut.older)).min(self.goal.summary_room());
         let older = self.messages_at(&cut.older);
         let (previous, others) = split_off_summary(&older);
-        let count = |text: &str| work.locked.engine.scales.count(text);
+        let count = |text: &str| work.locked.engine.token_meter.count(text);
         let prose = extract(previous.as_deref(), &others, room, &count);
         self.summary(work, cut, prose, room)
     }
 
     fn messages_at(&self, places: &[usize]) -> Vec<&UiMessage> {
-        places.iter().map(|at| &*self.said[*at]).collect()
+        places.iter().map(|at| &*self.messages[*at]).collect()
     }
 
     /// Logs that the floor fills the budget: once for a chat until the settings change, as far as compactions
     /// and this process remember.
     pub(super) async fn warn_once(&self, work: &ActiveRun) {
-        let Some(warning) = self.filled_by.as_ref() else { return };
+        let Some(warning) = self.budget_warning.as_ref() else { return };
         let settings = self.warned_with(work);
-        if self.carried.warned == settings {
+        if self.state.warned_settings == settings {
             return;
         }
         let once = format!("{} {}", work.locked.chat.key(), settings.unwrap_or_default());
         if work.locked.engine.warned.lock().await.insert(once) {
-            let fields =
-                vec![("message", Json::from(work.locked.engine.surroundings.mask(warning)))];
-            work.note(RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() });
+            let fields = vec![("message", Json::from(work.locked.engine.project.mask(warning)))];
+            work.log(RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() });
         }
     }
 
     /// Returns the settings for which this was logged, to be remembered.
     fn warned_with(&self, work: &ActiveRun) -> Option<String> {
-        if self.filled_by.is_none() {
-            return self.carried.warned.clone();
+        if self.budget_warning.is_none() {
+            return self.state.warned_settings.clone();
         }
         let rules = &work.locked.engine.rules;
         let or_none = |tokens: Option<u64>| tokens.map_or("auto".to_owned(), |it| it.to_string());
@@ -208,7 +210,7 @@ async fn purge_originals(work: &ActiveRun, sealed: Option<&SealedName>) -> Resul
 
 /// Returns the lines that stay: ranges of the old log. The last range is open, so that lines that
 /// come meanwhile stay too.
-fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece> {
+fn pieces_that_stay(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece> {
     let ids: Vec<Option<&str>> = cut.kept.iter().map(|at| said[*at].id()).collect();
     let stays = |body: &ContextBody| match body {
         ContextBody::Message(message) => ids.contains(&message.id()),
@@ -226,7 +228,7 @@ fn kept_pieces(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogPiece>
     pieces
 }
 
-fn event(work: &ActiveRun, data: Object) -> ContextEvent {
+fn compaction_event(work: &ActiveRun, data: Object) -> ContextEvent {
     ContextEvent {
         id: format!("e_{:016x}", work.locked.engine.ids.next()),
         ts: work.locked.engine.clock.now(),
@@ -237,16 +239,16 @@ fn event(work: &ActiveRun, data: Object) -> ContextEvent {
     }
 }
 
-fn tell(work: &ActiveRun, cut: &Cut) {
+fn notify_started(work: &ActiveRun, cut: &Cut) {
     let what = match cut.older.len() {
         1 => "1 older message becomes".to_owned(),
         count => format!("{count} older messages become"),
     };
     let text = format!("Making room: {what} a summary");
-    work.tell(&crate::events::RunEvent::Chunk(notice("compacting", &text)));
+    work.notify(&crate::events::RunEvent::Chunk(notice("compacting", &text)));
 }
 
-fn tell_done(work: &ActiveRun, compacted: &Compaction) {
+fn notify_done(work: &ActiveRun, compacted: &Compaction) {
     let (before, after) = (compacted.tokens_before, compacted.tokens_after);
     let gone = match compacted.purged {
         true => {
@@ -256,17 +258,17 @@ fn tell_done(work: &ActiveRun, compacted: &Compaction) {
         false => "",
     };
     let text = format!("Made room: about {before} tokens are about {after} now{gone}");
-    work.tell(&crate::events::RunEvent::Chunk(notice("compacted", &text)));
+    work.notify(&crate::events::RunEvent::Chunk(notice("compacted", &text)));
 }
 
-fn log(work: &ActiveRun, compacted: &Compaction) {
+fn log_compaction(work: &ActiveRun, compacted: &Compaction) {
     let fields = vec![
-        ("rung", Json::from(compacted.rung.name())),
+        ("rung", Json::from(compacted.method.name())),
         ("tokensBefore", compacted.tokens_before.into()),
         ("tokensAfter", compacted.tokens_after.into()),
         ("messages", (compacted.messages as u64).into()),
         ("outputs", (compacted.outputs as u64).into()),
         ("purged", compacted.purged.into()),
     ];
-    work.note(RunLogEntry { kind: RunLogKind::Compacted, fields, ..RunLogEntry::default() });
+    work.log(RunLogEntry { kind: RunLogKind::Compacted, fields, ..RunLogEntry::default() });
 }

@@ -56,15 +56,15 @@ pub(crate) async fn make_room(
 ) -> Result<(CompactionOutcome, PreparedRequest), RunError> {
     let mut moves = 0;
     loop {
-        match once(work, &request, why).await {
+        match compact_once(work, &request, why).await {
             // A repair has replaced the log. If it still holds the same messages, the summary is the same too.
             Err(RunError::Rotate(RotateError::Moved { .. })) if moves < MOVES_MAX => {
                 moves += 1;
                 work.read_again().await?;
-                request = prepared(work, so_far).await;
+                request = prepare_current(work, so_far).await;
             }
             Ok(room @ CompactionOutcome::Made(_)) => {
-                return Ok((room, prepared(work, so_far).await));
+                return Ok((room, prepare_current(work, so_far).await));
             }
             Err(RunError::Rotate(RotateError::Storage(
                 error @ StorageError::CannotSeal { .. },
@@ -84,8 +84,8 @@ fn without_sealing(
     why: &CompactionReason,
     error: &StorageError,
 ) -> CompactionOutcome {
-    let scales = &work.locked.engine.scales;
-    let tokens = scales.estimated(&scales.counted(request.pieces())).total();
+    let scales = &work.locked.engine.token_meter;
+    let tokens = scales.estimate_pieces(&scales.count_pieces(request.pieces())).total();
     let fits = work.locked.engine.window_tokens().is_none_or(|window| tokens < window);
     match matches!(why, CompactionReason::Trigger) && fits {
         true => CompactionOutcome::Enough(tokens),
@@ -97,12 +97,15 @@ fn without_sealing(
 }
 
 /// Returns the request that the model would be sent now.
-pub(crate) async fn prepared(work: &ActiveRun, so_far: Option<&UiMessage>) -> PreparedRequest {
-    let (said, pruned) = (work.context().await, work.pruned().await);
+pub(crate) async fn prepare_current(
+    work: &ActiveRun,
+    so_far: Option<&UiMessage>,
+) -> PreparedRequest {
+    let (said, pruned) = (work.messages().await, work.pruned().await);
     PreparedRequest::new(&work.locked.engine, work.blocks().await, &said, so_far, &pruned)
 }
 
-async fn once(
+async fn compact_once(
     work: &Arc<ActiveRun>,
     request: &PreparedRequest,
     why: &CompactionReason,
@@ -119,7 +122,7 @@ async fn once(
         PlanResult::No(sentence) => return Ok(CompactionOutcome::None(sentence)),
     };
     plan.warn_once(work).await;
-    if plan.is_content(why) && !work.log_is_full().await {
+    if plan.meets_target(why) && !work.log_is_full().await {
         return Ok(CompactionOutcome::Enough(plan.load.total()));
     }
     plan.carry_out(work, why).await

@@ -10,10 +10,10 @@ use ship_store::{
     Chat, ChatKey, ContextBody, ContextEvent, Derived, DerivedState, ReadError, SealedName, View,
 };
 
-use crate::chat::{COMPACTED, LogSize, SEALED_GENERATION, messages, sealed_by};
+use crate::chat::{COMPACTED, LogSize, SEALED_GENERATION, sealed_by, view_messages};
 use crate::engine::{ActiveRun, Agent, Engine, SummaryDraft};
 use crate::error::RunError;
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The version that this program writes.
@@ -28,14 +28,14 @@ impl Agent {
     /// # Errors
     /// Fails if the chat cannot be opened or read.
     pub async fn compaction_state(&self, key: &ChatKey) -> Result<Option<Object>, RunError> {
-        let Some(chat) = self.inner.store.open(key).await? else { return Ok(None) };
+        let Some(chat) = self.engine.store.open(key).await? else { return Ok(None) };
         let Some(view) = chat.log().view().await? else { return Ok(None) };
         let known = chat.derived().read(Derived::Meta).await?;
-        if let Some(known) = known.filter(|known| is_of(known, &view)) {
+        if let Some(known) = known.filter(|known| describes(known, &view)) {
             return Ok(Some(known.value));
         }
-        let value = derive(&self.inner, &*chat, &view).await?;
-        chat.derived().put(Derived::Meta, state(&view, value.clone())).await?;
+        let value = derive(&self.engine, &*chat, &view).await?;
+        chat.derived().put(Derived::Meta, derived_state(&view, value.clone())).await?;
         Ok(Some(value))
     }
 }
@@ -45,29 +45,31 @@ pub(super) async fn write(work: &ActiveRun, view: &View, draft: Option<&SummaryD
     let written = async {
         let mut value = derive(&work.locked.engine, &*work.locked.chat, view).await?;
         value.set_or_remove(DRAFT, draft.map(|draft| draft.to_object().into()));
-        Ok::<(), RunError>(work.locked.chat.derived().put(Derived::Meta, state(view, value)).await?)
+        Ok::<(), RunError>(
+            work.locked.chat.derived().put(Derived::Meta, derived_state(view, value)).await?,
+        )
     };
     if let Err(error) = written.await {
         let reason =
-            work.locked.engine.surroundings.mask(&format!("meta.json was not written: {error}"));
+            work.locked.engine.project.mask(&format!("meta.json was not written: {error}"));
         let texts = vec![("reason", Json::from(reason))];
-        work.note(RunLogEntry { kind: RunLogKind::Warning, texts, ..RunLogEntry::default() });
+        work.log(RunLogEntry { kind: RunLogKind::Warning, texts, ..RunLogEntry::default() });
     }
 }
 
 /// Whether it was derived from exactly this view.
-fn is_of(known: &DerivedState, view: &View) -> bool {
+fn describes(known: &DerivedState, view: &View) -> bool {
     let version = known.value.get("v").and_then(Json::as_u64);
     known.position == view.position && known.crc == view.crc && version == Some(VERSION)
 }
 
-fn state(view: &View, value: Object) -> DerivedState {
+fn derived_state(view: &View, value: Object) -> DerivedState {
     DerivedState { value, position: view.position, crc: view.crc }
 }
 
 async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, ReadError> {
-    let said = messages(view);
-    let tokens: u64 = said.iter().map(|message| agent.scales.message(message)).sum();
+    let said = view_messages(view);
+    let tokens: u64 = said.iter().map(|message| agent.token_meter.message_tokens(message)).sum();
     let size = LogSize::of(view);
     let sizes = Object::from([
         ("lines", Json::from(size.lines)),
@@ -76,7 +78,7 @@ async fn derive(agent: &Engine, chat: &dyn Chat, view: &View) -> Result<Object, 
     ]);
     let mut value = Object::from([
         ("v", Json::from(VERSION)),
-        ("ts", millis(agent.clock.now())),
+        ("ts", millis_json(agent.clock.now())),
         ("contextId", view.head.context.as_str().into()),
         ("sizes", sizes.into()),
         ("tokens", Object::from([("messages", tokens)]).into()),
@@ -95,7 +97,7 @@ fn cursor(event: &ContextEvent, sealed: Option<SealedName>, summary: Option<&UiM
     let of_event = |key: &str| event.data.get(key).cloned();
     let range = summary.and_then(|summary| summary.metadata()?.get("sourceRange"));
     let of_range = |key: &str| range.and_then(|range| range.get(key)).cloned();
-    let mut cursor = Object::from([("ts", millis(event.ts))]);
+    let mut cursor = Object::from([("ts", millis_json(event.ts))]);
     cursor.set("sealed", sealed.map_or(Json::Null, |name| name.as_str().into()));
     for key in ["fromId", "toId", "count"] {
         cursor.set_or_remove(key, of_range(key));

@@ -14,7 +14,7 @@ use super::make_room::CompactionReason;
 use crate::chat::{ANSWERED, CompactionState, LogSize};
 use crate::engine::{ActiveRun, Engine};
 use crate::error::RunError;
-use crate::request::{PreparedRequest, not_recorded};
+use crate::request::{PreparedRequest, log_not_recorded};
 use crate::rules::Rules;
 use crate::tokens::RequestLoad;
 
@@ -23,16 +23,16 @@ const SUMMARY_MARGIN: u64 = 16;
 
 /// Everything that is known before a compaction.
 pub(super) struct CompactionPlan {
-    pub(super) said: Arc<[Arc<UiMessage>]>,
+    pub(super) messages: Arc<[Arc<UiMessage>]>,
     pub(super) open: Vec<bool>,
     pub(super) load: RequestLoad,
     pub(super) goal: CompactionGoal,
     /// A sentence about the system and the tools, if they and the open request fill the budget.
-    pub(super) filled_by: Option<String>,
+    pub(super) budget_warning: Option<String>,
     /// The outputs to leave out, and the tokens of the messages without them.
     pub(super) pruned: PrunedOutputs,
     pub(super) weights: Vec<u64>,
-    pub(super) carried: CompactionState,
+    pub(super) state: CompactionState,
     pub(super) view: View,
 }
 
@@ -64,22 +64,22 @@ pub(super) async fn plan(
     let Some(view) = work.locked.chat.log().view().await? else {
         return Ok(PlanResult::No("there is nothing to make room in".to_owned()));
     };
-    let carried = CompactionState::of(&view);
+    let carried = CompactionState::read(&view);
     if let Err(error) = agent.remember_counts(&*work.locked.chat, &carried.tokens).await {
-        not_recorded(work, &error);
+        log_not_recorded(work, &error);
     }
-    let load = agent.scales.load(request.pieces());
-    let said = work.context().await;
+    let load = agent.token_meter.load_of(request.pieces());
+    let said = work.messages().await;
     let mut open = vec![false; said.len()];
     for at in open_request(&said, &work.run_id, view.head.carry.str(ANSWERED)) {
         open[at] = true;
     }
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();
     let open_tokens: u64 = (0..said.len()).filter(|at| open[*at]).map(weigh).sum();
-    let budget = budget(agent, &carried, why, load.total());
+    let budget = token_limits(agent, &carried, why, load.total());
     let goal = match CompactionGoal::new(load.fixed, open_tokens, &budget) {
         Ok(goal) => goal,
-        Err(too_big) => return Ok(PlanResult::No(sentence(agent, request, &too_big))),
+        Err(too_big) => return Ok(PlanResult::No(too_big_for_user(agent, request, &too_big))),
     };
     let so_far = request.shown.get(said.len());
     let needs_room = *why != CompactionReason::Trigger || load.total() > goal.trigger;
@@ -96,7 +96,9 @@ pub(super) async fn plan(
             match CompactionGoal::new(load.fixed, open_tokens + tokens, &budget) {
                 Ok(goal) => goal,
                 Err(_) if may_settle => return Ok(PlanResult::Settle(so_far.parts().len())),
-                Err(too_big) => return Ok(PlanResult::No(sentence(agent, request, &too_big))),
+                Err(too_big) => {
+                    return Ok(PlanResult::No(too_big_for_user(agent, request, &too_big)));
+                }
             }
         }
     };
@@ -104,7 +106,9 @@ pub(super) async fn plan(
     let messages: Vec<&UiMessage> = said.iter().map(Arc::as_ref).collect();
     // An event among the messages records what is pruned.
     let pruned = match work.locked.chat.log().features().holds_events {
-        true => prunable_outputs(&messages, protected(&weights, goal.room() / 2), &carried.pruned),
+        true => {
+            prunable_outputs(&messages, first_protected(&weights, goal.room() / 2), &carried.pruned)
+        }
         false => PrunedOutputs::default(),
     };
     // Mostly nothing is left out, and then copies of all messages would be wasted.
@@ -112,30 +116,31 @@ pub(super) async fn plan(
         if pruned.has_output_of(&request.shown[at]) {
             let mut shown = request.shown[at].clone();
             pruned.apply(&mut shown);
-            *weight = agent.scales.message(&shown);
+            *weight = agent.token_meter.message_tokens(&shown);
         }
     }
     // A refusal of the provider says nothing about the settings.
     let is_overflow = matches!(why, CompactionReason::Overflow { .. });
     let filled_by = (goal.floor_fills_budget && !is_overflow).then(|| {
-        let weights = agent.scales.estimated(&agent.scales.counted(request.pieces()));
-        agent.filled_budget(request.pieces(), &weights, &goal)
+        let weights =
+            agent.token_meter.estimate_pieces(&agent.token_meter.count_pieces(request.pieces()));
+        agent.describe_filled_budget(request.pieces(), &weights, &goal)
     });
     Ok(PlanResult::Plan(Box::new(CompactionPlan {
-        said,
+        messages: said,
         open,
         load,
         goal,
-        filled_by,
+        budget_warning: filled_by,
         pruned,
         weights,
-        carried,
+        state: carried,
         view,
     })))
 }
 
 /// Describes what is too big, and the remedy.
-fn sentence(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) -> String {
+fn too_big_for_user(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) -> String {
     let FloorTooBig { open, fixed, largest_request: wall } = *too_big;
     let takes = format!("the model takes {wall} with room for an answer");
     if open > fixed {
@@ -144,7 +149,8 @@ fn sentence(agent: &Engine, request: &PreparedRequest, too_big: &FloorTooBig) ->
              Send it in pieces, or as a file."
         );
     }
-    let weights = agent.scales.estimated(&agent.scales.counted(request.pieces()));
+    let weights =
+        agent.token_meter.estimate_pieces(&agent.token_meter.count_pieces(request.pieces()));
     let system: u64 = weights.system.iter().sum();
     let tools: u64 = weights.tools.iter().sum();
     let named = request.blocks.iter().map(|block| block.name.as_str()).zip(&weights.system);
@@ -178,14 +184,14 @@ fn earlier_parts(so_far: &UiMessage) -> usize {
 /// Returns the limits of a request. A person that has undone a compaction wants the whole window,
 /// until it overflows. If a provider refuses a request of `total` tokens without naming its limit, a
 /// lower number is assumed.
-pub(super) fn budget(
+pub(super) fn token_limits(
     agent: &Engine,
     carried: &CompactionState,
     why: &CompactionReason,
     total: u64,
 ) -> TokenLimits {
     let CompactionReason::Overflow { limit } = why else {
-        return agent.budget(carried.raised && *why == CompactionReason::Trigger);
+        return agent.token_limits(carried.is_raised && *why == CompactionReason::Trigger);
     };
     let known = agent.window_tokens();
     let takes = limit.unwrap_or(total / 4 * 3);
@@ -199,7 +205,7 @@ pub(super) fn budget(
 }
 
 /// Returns the index from which the messages take at most `room` tokens.
-fn protected(weights: &[u64], room: u64) -> usize {
+fn first_protected(weights: &[u64], room: u64) -> usize {
     let mut left = room;
     for (at, weight) in weights.iter().enumerate().rev() {
         match left.checked_sub(*weight) {
@@ -212,20 +218,20 @@ fn protected(weights: &[u64], room: u64) -> usize {
 
 impl CompactionPlan {
     /// Whether nothing needs to be done.
-    pub(super) fn is_content(&self, why: &CompactionReason) -> bool {
+    pub(super) fn meets_target(&self, why: &CompactionReason) -> bool {
         *why == CompactionReason::Trigger && self.load.total() <= self.goal.trigger
     }
 
     pub(super) fn after_pruning(&self) -> u64 {
-        let so_far: u64 = self.load.messages.iter().skip(self.said.len()).sum();
+        let so_far: u64 = self.load.messages.iter().skip(self.messages.len()).sum();
         self.load.fixed + so_far + self.weights.iter().sum::<u64>()
     }
 
     /// Chooses the messages that stay.
     pub(super) fn cut(&self, keep_last: usize) -> Cut {
-        let weighed: Vec<WeighedMessage<'_>> = (0..self.said.len())
+        let weighed: Vec<WeighedMessage<'_>> = (0..self.messages.len())
             .map(|at| WeighedMessage {
-                message: &self.said[at],
+                message: &self.messages[at],
                 tokens: self.weights[at],
                 is_open: self.open[at],
             })
@@ -250,7 +256,7 @@ impl CompactionPlan {
     }
 
     pub(super) fn size_of(&self, kept: &[usize]) -> LogSize {
-        LogSize::of_messages(kept.iter().map(|at| &*self.said[*at]))
+        LogSize::of_messages(kept.iter().map(|at| &*self.messages[*at]))
     }
 
     /// Chooses the first method that is enough. A preview and the compaction itself both ask here.
@@ -264,7 +270,7 @@ impl CompactionPlan {
             return CompactionStep::Prune;
         }
         let cut = self.cut_for(rules, is_full);
-        match (self.is_worth(&cut, why), self.pruned.is_empty()) {
+        match (self.shrinks_request(&cut, why), self.pruned.is_empty()) {
             (true, _) => CompactionStep::Summarise(cut),
             (false, false) => CompactionStep::Prune,
             (false, true) => CompactionStep::Nothing,
@@ -274,8 +280,8 @@ impl CompactionPlan {
     /// Whether a cut makes the request smaller: a single summary is not summarised again, unless
     /// it exceeds the room. A person that asks for room wants some, and a few short messages take less than
     /// any summary of them.
-    fn is_worth(&self, cut: &Cut, why: &CompactionReason) -> bool {
-        let is_new = |at: &usize| !is_summary(&self.said[*at]);
+    fn shrinks_request(&self, cut: &Cut, why: &CompactionReason) -> bool {
+        let is_new = |at: &usize| !is_summary(&self.messages[*at]);
         let tokens = self.tokens_of(&cut.older);
         let is_asked = matches!(why, CompactionReason::Person { .. });
         let is_enough = !is_asked || half_of(tokens) >= SUMMARY_TOKENS_MIN;

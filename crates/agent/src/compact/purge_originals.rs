@@ -15,7 +15,7 @@ pub(super) const BY: &str = "compaction";
 const DUE: &str = "purge";
 
 /// Notes in a head whether the log before it must be purged.
-pub(super) fn set_due(head: &mut Head, is_due: bool) {
+pub(super) fn set_purge_due(head: &mut Head, is_due: bool) {
     head.carry.set_or_remove(DUE, is_due.then(|| Json::from(true)));
 }
 

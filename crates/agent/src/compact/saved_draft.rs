@@ -6,14 +6,14 @@ use super::meta_file;
 use crate::engine::{ActiveRun, SummaryDraft, SummaryRange};
 
 /// Keeps a draft on disk and in memory.
-pub(super) async fn keep(work: &ActiveRun, view: &View, draft: SummaryDraft) {
+pub(super) async fn save_draft(work: &ActiveRun, view: &View, draft: SummaryDraft) {
     meta_file::write(work, view, Some(&draft)).await;
     work.locked.engine.drafts.remember(work.locked.chat.key(), draft);
 }
 
 /// Returns the draft for exactly this range, if there is one.
-pub(super) async fn find(work: &ActiveRun, range: &SummaryRange) -> Option<SummaryDraft> {
-    let known = work.locked.engine.drafts.of(work.locked.chat.key());
+pub(super) async fn find_draft(work: &ActiveRun, range: &SummaryRange) -> Option<SummaryDraft> {
+    let known = work.locked.engine.drafts.last_for(work.locked.chat.key());
     if let Some(draft) = known.filter(|draft| draft.range == *range) {
         return Some(draft);
     }

@@ -24,7 +24,7 @@ const COOL_DOWN_S: [i64; 3] = [60, 300, 900];
 /// The text that takes the place of the older part.
 pub(super) struct SummaryResult {
     pub(super) prose: String,
-    pub(super) rung: CompactionMethod,
+    pub(super) method: CompactionMethod,
     pub(super) failures: u64,
     pub(super) cool_until: Option<Timestamp>,
     pub(super) cost: SummaryCost,
@@ -46,17 +46,18 @@ pub(super) async fn summarise(
     carried: &CompactionState,
     older: SummarySource<'_>,
 ) -> SummaryResult {
-    let scales = &work.locked.engine.scales;
+    let scales = &work.locked.engine.token_meter;
     let count = |text: &str| scales.count(text);
     let (previous, rest) = split_off_summary(older.messages);
     let source = || rest.iter().map(|message| transcript_entry(message));
     let room = goal.summary_room();
-    let range = SummaryRange::of(older.view, older.messages, older.wishes);
-    if let Some(draft) = saved_draft::find(work, &range).await.filter(|it| count(&it.prose) <= room)
+    let range = SummaryRange::new(older.view, older.messages, older.wishes);
+    if let Some(draft) =
+        saved_draft::find_draft(work, &range).await.filter(|it| count(&it.prose) <= room)
     {
-        let SummaryDraft { prose, rung, cost, .. } = draft;
+        let SummaryDraft { prose, method: rung, cost, .. } = draft;
         let (failures, cool_until) = (0, None);
-        return SummaryResult { prose, rung, failures, cool_until, cost };
+        return SummaryResult { prose, method: rung, failures, cool_until, cost };
     }
     let mut cost = SummaryCost::default();
     let now = work.locked.engine.clock.now();
@@ -69,14 +70,14 @@ pub(super) async fn summarise(
     let mut so_far = (previous.clone(), 0);
     if may_ask && work.locked.engine.provider.can_summarise() && has_source && is_worth_a_call {
         let asked = Summariser { work, goal, wishes: older.wishes, count: &count };
-        let read = asked.all(&rest, previous.as_deref(), &mut cost).await;
+        let read = asked.summarise_in_parts(&rest, previous.as_deref(), &mut cost).await;
         match (read.failed, read.prose) {
             (None, Some(prose)) => {
-                let rung = read.rung;
-                let draft = SummaryDraft { range, prose: prose.clone(), rung, cost };
-                saved_draft::keep(work, older.view, draft).await;
+                let rung = read.method;
+                let draft = SummaryDraft { range, prose: prose.clone(), method: rung, cost };
+                saved_draft::save_draft(work, older.view, draft).await;
                 let (failures, cool_until) = (0, None);
-                return SummaryResult { prose, rung, failures, cool_until, cost };
+                return SummaryResult { prose, method: rung, failures, cool_until, cost };
             }
             (failed, prose) => {
                 let failed = failed.unwrap_or(SummaryFailure::Rejected(SummaryRejection::Empty));
@@ -86,10 +87,10 @@ pub(super) async fn summarise(
                     failures += 1;
                     cool_until = Some(Timestamp::from_millis(now.millis() + wait * 1000));
                 }
-                let reason = work.locked.engine.surroundings.mask(&failed.to_string());
+                let reason = work.locked.engine.project.mask(&failed.to_string());
                 let texts = vec![("reason", Json::from(reason))];
                 let fields = vec![("failures", Json::from(failures))];
-                work.note(RunLogEntry {
+                work.log(RunLogEntry {
                     kind: RunLogKind::Warning,
                     fields,
                     texts,
@@ -103,7 +104,7 @@ pub(super) async fn summarise(
     }
     let (so_far, read) = so_far;
     let prose = extract(so_far.as_deref(), &rest[read..], room, &count);
-    SummaryResult { prose, rung: CompactionMethod::Extract, failures, cool_until, cost }
+    SummaryResult { prose, method: CompactionMethod::Extract, failures, cool_until, cost }
 }
 
 /// Whether a model may be asked again. If the wait ends later than the longest one could, the clock was set back

@@ -51,7 +51,7 @@ pub(super) struct SummaryProgress {
     /// The summary of the first `messages`; `None` if there was no answer.
     pub(super) prose: Option<String>,
     pub(super) messages: usize,
-    pub(super) rung: CompactionMethod,
+    pub(super) method: CompactionMethod,
     /// The reason why the other messages are not in it.
     pub(super) failed: Option<SummaryFailure>,
 }
@@ -67,7 +67,7 @@ impl Summariser<'_> {
     /// Asks for one summary of everything, or piece by piece, each of which updates the one before. Messages that
     /// are older than the calls can read are extracted, and the first call gets that extract as its summary so far.
     /// If a piece is larger than the provider takes, the rest is divided again.
-    pub(super) async fn all(
+    pub(super) async fn summarise_in_parts(
         &self,
         messages: &[&UiMessage],
         previous: Option<&str>,
@@ -75,11 +75,11 @@ impl Summariser<'_> {
     ) -> SummaryProgress {
         let summary_room = self.goal.summary_room();
         let is_long = |text: &str| (self.count)(text) > summary_room;
-        let mut room = self.room_of(self.goal.reading);
+        let mut room = self.piece_room(self.goal.reading);
         let mut read = SummaryProgress {
             prose: None,
             messages: 0,
-            rung: CompactionMethod::Summary,
+            method: CompactionMethod::Summary,
             failed: None,
         };
         let (mut calls, mut overflows) = (0, 0);
@@ -89,7 +89,7 @@ impl Summariser<'_> {
             let TranscriptChunks { texts, starts, unread } =
                 transcript_chunks(source, room, CALLS_MAX - calls, self.count);
             if texts.len() > 1 || unread > 0 || from > 0 || overflows > 0 {
-                read.rung = CompactionMethod::Chunks;
+                read.method = CompactionMethod::Chunks;
             }
             let known = read.prose.as_deref().or(previous);
             let mut so_far = match known {
@@ -102,10 +102,10 @@ impl Summariser<'_> {
             };
             for (nth, piece) in texts.iter().enumerate() {
                 if texts.len() > 1 {
-                    self.tell(nth + 1, texts.len());
+                    self.notify_part(nth + 1, texts.len());
                 }
                 calls += 1;
-                match self.once(piece, so_far.as_deref(), cost).await {
+                match self.summarise_part(piece, so_far.as_deref(), cost).await {
                     Ok(prose) => {
                         so_far = Some(prose.clone());
                         read.prose = Some(prose);
@@ -118,7 +118,7 @@ impl Summariser<'_> {
                     {
                         overflows += 1;
                         // The pieces become half as large at least, even if the provider names no limit.
-                        let takes = limit.map_or(u64::MAX, |limit| self.room_of(limit));
+                        let takes = limit.map_or(u64::MAX, |limit| self.piece_room(limit));
                         room = takes.min(room / 2).max(PIECE_TOKENS_MIN);
                         continue 'parted;
                     }
@@ -133,18 +133,18 @@ impl Summariser<'_> {
     }
 
     /// Returns the size of a piece for a model that takes so many tokens.
-    fn room_of(&self, takes: u64) -> u64 {
+    fn piece_room(&self, takes: u64) -> u64 {
         // Twice, because the request has the summary so far, and the answer is the next one.
         takes.saturating_sub(2 * self.goal.summary_room() + OVERHEAD).max(PIECE_TOKENS_MIN)
     }
 
-    fn tell(&self, nth: usize, of: usize) {
+    fn notify_part(&self, nth: usize, of: usize) {
         let text = format!("Making room: part {nth} of {of} is summed up");
-        self.work.tell(&RunEvent::Chunk(notice("compacting", &text)));
+        self.work.notify(&RunEvent::Chunk(notice("compacting", &text)));
     }
 
     /// Asks for a summary of one piece, and checks it.
-    async fn once(
+    async fn summarise_part(
         &self,
         piece: &str,
         previous: Option<&str>,
@@ -159,8 +159,8 @@ impl Summariser<'_> {
         }
         text.push_str(&format!("The part of the chat to sum up:\n\n<chat>\n{piece}\n</chat>"));
         let said = UiMessage::new("summary-request", Role::User, vec![UiPart::text(text)]);
-        let request = PreparedRequest::apart(block, said);
-        let written = request.written(&self.work.locked.engine, room)?;
+        let request = PreparedRequest::standalone(block, said);
+        let written = request.compile(&self.work.locked.engine, room)?;
         let asking = ModelCall::for_summary(self.work, &request, &written).await?;
         let mut said = String::new();
         let mut called = false;

@@ -12,7 +12,9 @@ use ship_store::{
 
 use super::agent_compact::work_at_rest;
 use super::meta_file;
-use crate::chat::{COMPACTED, CompactionState, PRUNED, UNDO, folded, pruned_by_head, sealed_by};
+use crate::chat::{
+    COMPACTED, CompactionState, PRUNED, UNDO, head_after_events, pruned_by_head, sealed_by,
+};
 use crate::engine::{ActiveRun, Agent};
 use crate::error::RunError;
 
@@ -48,7 +50,7 @@ impl Agent {
         let Some((seq, event)) = last_compaction(&view) else { return Ok(CompactionUndo::Nothing) };
         if let Some(left_out) = event.data.get(PRUNED) {
             let outputs = PrunedOutputs::from_json(left_out).len();
-            show_again(&work, &view, seq).await?;
+            restore_outputs(&work, &view, seq).await?;
             return Ok(CompactionUndo::Outputs(outputs));
         }
         let Some(sealed) = sealed_by(&*work.locked.chat, &view, event).await? else {
@@ -60,7 +62,7 @@ impl Agent {
             }
             before => before?,
         };
-        bring_back(&work, &view, seq, &before).await.map(CompactionUndo::Messages)
+        restore_originals(&work, &view, seq, &before).await.map(CompactionUndo::Messages)
     }
 }
 
@@ -72,38 +74,38 @@ fn last_compaction(view: &View) -> Option<(Seq, &ContextEvent)> {
 }
 
 /// Rewrites the log without the event that leaves outputs out.
-async fn show_again(work: &ActiveRun, view: &View, event: Seq) -> Result<(), RunError> {
+async fn restore_outputs(work: &ActiveRun, view: &View, event: Seq) -> Result<(), RunError> {
     let others = view.lines.iter().filter(|line| line.seq != event);
     let pieces = others.map(|line| LogPiece::Keep(line.seq, line.seq)).collect();
-    let mut carried = CompactionState::of(view);
+    let mut carried = CompactionState::read(view);
     carried.pruned = pruned_by_head(&view.head);
     publish(work, view, &view.head, carried, pieces).await
 }
 
 /// Rewrites the log with the lines of the sealed one. Later messages stand after them, and a message that has
 /// changed since keeps its present form.
-async fn bring_back(
+async fn restore_originals(
     work: &ActiveRun,
     view: &View,
     event: Seq,
     before: &View,
 ) -> Result<usize, RunError> {
-    let now: HashMap<&str, Seq> = view.lines.iter().map(|line| (id(line), line.seq)).collect();
-    let known: HashSet<&str> = before.lines.iter().map(|line| id(line)).collect();
-    let originals = before.lines.iter().map(|line| match now.get(id(line)) {
+    let now: HashMap<&str, Seq> = view.lines.iter().map(|line| (line_id(line), line.seq)).collect();
+    let known: HashSet<&str> = before.lines.iter().map(|line| line_id(line)).collect();
+    let originals = before.lines.iter().map(|line| match now.get(line_id(line)) {
         Some(seq) => LogPiece::Keep(*seq, *seq),
-        None => LogPiece::New(entry(line)),
+        None => LogPiece::New(copy_line(line)),
     });
     let since = view
         .lines
         .iter()
-        .filter(|line| !known.contains(id(line)) && line.seq != event && !is_summary(line))
+        .filter(|line| !known.contains(line_id(line)) && line.seq != event && !is_summary(line))
         .map(|line| LogPiece::Keep(line.seq, line.seq));
     let pieces = originals.chain(since).collect();
-    let mut carried = CompactionState::of(view);
+    let mut carried = CompactionState::read(view);
     carried.pruned = pruned_by_head(&before.head);
     publish(work, view, &before.head, carried, pieces).await?;
-    let back = before.lines.iter().filter(|line| !now.contains_key(id(line)));
+    let back = before.lines.iter().filter(|line| !now.contains_key(line_id(line)));
     Ok(back.filter(|line| matches!(line.body, ContextBody::Message(_))).count())
 }
 
@@ -115,10 +117,10 @@ async fn publish(
     mut carried: CompactionState,
     pieces: Vec<LogPiece>,
 ) -> Result<(), RunError> {
-    work.locked.engine.scales.carry_over(&carried.tokens);
-    carried.tokens = work.locked.engine.scales.to_object();
-    carried.raised = true;
-    let mut head = folded(view);
+    work.locked.engine.token_meter.merge_calibration(&carried.tokens);
+    carried.tokens = work.locked.engine.token_meter.to_object();
+    carried.is_raised = true;
+    let mut head = head_after_events(view);
     // The lines with titles and checkpoints are back too, so the head has the values from before them.
     head.title.clone_from(&before.title);
     head.checkpoints.clone_from(&before.checkpoints);
@@ -133,14 +135,14 @@ async fn publish(
     Ok(())
 }
 
-fn id(line: &ContextLine) -> &str {
+fn line_id(line: &ContextLine) -> &str {
     match &line.body {
         ContextBody::Message(message) => message.id().unwrap_or_default(),
         ContextBody::Event(event) => &event.id,
     }
 }
 
-fn entry(line: &ContextLine) -> NewLine {
+fn copy_line(line: &ContextLine) -> NewLine {
     match &line.body {
         ContextBody::Message(message) => {
             let message = message.clone().into_object();

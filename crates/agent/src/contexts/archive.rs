@@ -16,7 +16,7 @@ use ship_store::{
     View,
 };
 
-use crate::chat::{Activation, OPERATION, folded, left_messages, title_in};
+use crate::chat::{Activation, OPERATION, context_title, head_after_events, messages_left_behind};
 use crate::context_operation::ContextName;
 use crate::engine::Engine;
 use crate::error::RunError;
@@ -41,7 +41,7 @@ pub(super) struct Departure {
 
 impl Departure {
     /// Reads a departure; `None` if the log was not published by an operation.
-    fn of(head: &Head) -> Option<Self> {
+    fn read(head: &Head) -> Option<Self> {
         let operation = head.carry.get(OPERATION)?;
         let text = |key: &str| operation.get(key).and_then(Json::as_str);
         Some(Self {
@@ -61,7 +61,7 @@ impl<'a> ContextArchive<'a> {
         view: &View,
     ) -> Result<Self, RunError> {
         let known = chat.derived().read(Derived::ContextIndex).await?;
-        let newest = Departure::of(&view.head).map(|left| left.generation);
+        let newest = Departure::read(&view.head).map(|departure| departure.generation);
         let index = known
             .filter(|state| newest.is_none_or(|newest| state.position.generation >= newest))
             .and_then(|state| Index::read(&state.value));
@@ -82,11 +82,12 @@ impl<'a> ContextArchive<'a> {
         loop {
             let page = chat.log().sealed_logs(before.clone(), PAGE).await?;
             for log in &page {
-                let left = Departure::of(&after).filter(|left| left.generation == after.generation);
+                let departure = Departure::read(&after)
+                    .filter(|departure| departure.generation == after.generation);
                 if seen.insert(log.head.context.clone())
-                    && let Some(left) = left.filter(|left| !left.is_dropped)
+                    && let Some(departure) = departure.filter(|departure| !departure.is_dropped)
                 {
-                    shelf.put_back(log, &left).await?;
+                    shelf.restore_snapshot(log, &departure).await?;
                 }
                 after = log.head.clone();
             }
@@ -95,17 +96,17 @@ impl<'a> ContextArchive<'a> {
             }
             before = page.last().map(|log| log.name.clone());
         }
-        shelf.tidy(&view.head.context).await?;
-        shelf.write(view.position, view.crc).await?;
+        shelf.remove_stale_files(&view.head.context).await?;
+        shelf.write_index(view.position, view.crc).await?;
         Ok(shelf)
     }
 
     /// Removes the snapshot of the active context, which a process that was killed may have left. The snapshot of a
     /// context that no log has is set aside.
-    async fn tidy(&self, active: &ContextId) -> Result<(), RunError> {
+    async fn remove_stale_files(&self, active: &ContextId) -> Result<(), RunError> {
         let derived = self.chat.derived();
         for context in derived.archived_contexts().await? {
-            match self.has(&context) {
+            match self.contains(&context) {
                 true => {}
                 false if context == *active => derived.remove(Derived::Context(context)).await?,
                 false => derived.set_aside(Derived::Context(context)).await?,
@@ -114,13 +115,17 @@ impl<'a> ContextArchive<'a> {
         Ok(())
     }
 
-    fn has(&self, context: &ContextId) -> bool {
+    fn contains(&self, context: &ContextId) -> bool {
         self.index.items().iter().any(|item| item.context == *context)
     }
 
     /// Lists the context of a sealed log behind those that were left later. Writes its snapshot again if it is
     /// missing or belongs to another log.
-    async fn put_back(&mut self, log: &SealedLog, left: &Departure) -> Result<(), RunError> {
+    async fn restore_snapshot(
+        &mut self,
+        log: &SealedLog,
+        departure: &Departure,
+    ) -> Result<(), RunError> {
         let known = self.chat.derived().read(Derived::Context(log.head.context.clone())).await?;
         let known = known.and_then(|state| Snapshot::read(state.value));
         if let Some(known) = known.filter(|known| known.sealed_log().as_ref() == Some(&log.name)) {
@@ -131,44 +136,44 @@ impl<'a> ContextArchive<'a> {
             return Ok(());
         }
         let view = self.chat.log().sealed_view(&log.name).await?;
-        let messages = left_messages(&view, &[]);
+        let messages = messages_left_behind(&view, &[]);
         if messages.is_empty() {
             return Ok(());
         }
-        let snapshot = self.made(&view, &messages, left, Some(&log.name));
+        let snapshot = self.snapshot_of(&view, &messages, departure, Some(&log.name));
         self.write_down(&snapshot, &view).await?;
         self.list_older(&snapshot);
         Ok(())
     }
 
-    fn made(
+    fn snapshot_of(
         &self,
         view: &View,
         messages: &[UiMessage],
-        left: &Departure,
+        departure: &Departure,
         sealed: Option<&SealedName>,
     ) -> Snapshot {
-        let head = folded(view);
-        let known = known(&head);
-        let archived = ArchiveNote { at: left.at, reason: &left.reason, sealed };
+        let head = head_after_events(view);
+        let known = context_facts(&head);
+        let archived = ArchiveNote { at: departure.at, reason: &departure.reason, sealed };
         Snapshot::of_archived(messages, known, archived, self.limits())
     }
 
     /// Makes the snapshot of a context that is about to be left.
-    pub(super) fn leave(
+    pub(super) fn snapshot_on_leave(
         &self,
         view: &View,
         messages: &[UiMessage],
         at: Timestamp,
         reason: &str,
     ) -> Snapshot {
-        let left = Departure {
+        let departure = Departure {
             at,
             reason: reason.to_owned(),
             is_dropped: false,
             generation: view.head.generation.next(),
         };
-        self.made(view, messages, &left, None)
+        self.snapshot_of(view, messages, &departure, None)
     }
 
     fn limits(&self) -> SnapshotLimits {
@@ -176,7 +181,11 @@ impl<'a> ContextArchive<'a> {
     }
 
     /// Writes the snapshot of the context that was just left, and lists it first.
-    pub(super) async fn keep(&mut self, snapshot: &Snapshot, of: &View) -> Result<(), RunError> {
+    pub(super) async fn store_snapshot(
+        &mut self,
+        snapshot: &Snapshot,
+        of: &View,
+    ) -> Result<(), RunError> {
         self.write_down(snapshot, of).await?;
         if let Some(item) = IndexItem::from_snapshot(snapshot) {
             self.index.add(item);
@@ -199,7 +208,7 @@ impl<'a> ContextArchive<'a> {
 
     /// Removes a context from the archive, because it is active now. `source` is the end of the log that its lines come
     /// from. A snapshot of a longer log tells what the log has lost, and is set aside.
-    pub(super) async fn take(
+    pub(super) async fn remove_snapshot(
         &mut self,
         context: &ContextId,
         source: Option<(Position, u32)>,
@@ -216,7 +225,7 @@ impl<'a> ContextArchive<'a> {
     }
 
     /// Writes the index, which is complete up to this position.
-    pub(super) async fn write(&self, position: Position, crc: u32) -> Result<(), RunError> {
+    pub(super) async fn write_index(&self, position: Position, crc: u32) -> Result<(), RunError> {
         let state = DerivedState { value: self.index.to_object(), position, crc };
         Ok(self.chat.derived().put(Derived::ContextIndex, state).await?)
     }
@@ -228,7 +237,7 @@ impl<'a> ContextArchive<'a> {
             return Ok(Some(snapshot));
         }
         let view = self.chat.log().view().await?;
-        let Some(view) = view.filter(|_| self.has(context)) else { return Ok(None) };
+        let Some(view) = view.filter(|_| self.contains(context)) else { return Ok(None) };
         Box::pin(Self::rebuild(self.agent, self.chat, &view)).await?;
         let state = self.chat.derived().read(Derived::Context(context.clone())).await?;
         Ok(state.and_then(|state| Snapshot::read(state.value)))
@@ -237,7 +246,7 @@ impl<'a> ContextArchive<'a> {
     /// Returns the snapshot of the active context, if it is archived with lines that the live log does not have.
     pub(super) async fn later_snapshot(&self, view: &View) -> Result<Option<Snapshot>, RunError> {
         let context = &view.head.context;
-        if !self.has(context) {
+        if !self.contains(context) {
             return Ok(None);
         }
         let is_later = |snapshot: &Snapshot| {
@@ -282,25 +291,25 @@ impl<'a> ContextArchive<'a> {
     }
 
     /// Makes the snapshot of the active context.
-    pub(super) fn active(&self, view: &View) -> Snapshot {
-        super::list::snapshot(self.agent, view)
+    pub(super) fn active_snapshot(&self, view: &View) -> Snapshot {
+        super::list::active_snapshot(self.agent, view)
     }
 }
 
-pub(super) fn known(head: &Head) -> ContextFacts<'_> {
-    let since = Activation::of(head).since.unwrap_or(Timestamp::from_millis(0));
-    ContextFacts { context: &head.context, created_at: since, title: title_in(head) }
+pub(super) fn context_facts(head: &Head) -> ContextFacts<'_> {
+    let since = Activation::from_head(head).since.unwrap_or(Timestamp::from_millis(0));
+    ContextFacts { context: &head.context, created_at: since, title: context_title(head) }
 }
 
 /// Makes the description of an operation for the head that it publishes.
-pub(super) fn operation(
+pub(super) fn operation_mark(
     name: &str,
     reason: Option<&str>,
     now: Timestamp,
     generation: Gen,
 ) -> Object {
     let mut object = Object::from([("op", Json::from(name)), ("gen", generation.get().into())]);
-    object.set("ts", crate::inbound::millis(now));
+    object.set("ts", crate::inbound::millis_json(now));
     object.set_or_remove("reason", reason.map(Json::from));
     object
 }

@@ -40,29 +40,29 @@ impl OperationInProgress<'_> {
             Ok(lane) => lane,
             Err(LaneError::Storage(StorageError::Busy(_))) => {
                 let line = format!("The chat `{to}` is at work. Nothing has changed.");
-                return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
+                return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
             }
             Err(error) => return Err(error.into()),
         };
         match other.log().view().await? {
             None => {
-                let rotation = self.copy(&spot).await?;
+                let rotation = self.copied_log(&spot).await?;
                 lane.rotate(rotation).await?;
             }
-            Some(view) if self.has_made(&view) => {}
+            Some(view) if self.already_copied(&view) => {}
             Some(_) => {
                 let line = format!("The chat `{to}` has a context already; fork to a new one.");
-                return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
+                return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
             }
         }
-        self.goes_on_in(&*other).await
+        self.outcome_in(&*other).await
     }
 
     /// Makes the first log of the other chat.
-    async fn copy(&self, spot: &LogPlace) -> Result<Rotation, RunError> {
+    async fn copied_log(&self, spot: &LogPlace) -> Result<Rotation, RunError> {
         let chat = &self.locked.chat;
         let view = spot.view(self.locked, self.view).await?;
-        let mut head = self.branched(&view, spot, "fork");
+        let mut head = self.branch_head(&view, spot, "fork");
         if let Some(from) = head.forked_from.as_mut().and_then(Json::as_object_mut) {
             from.set("chatKey", chat.key().as_str());
             from.set_or_remove(ASKED, self.moving.inbox.map(|seq| Json::from(seq.get())));
@@ -91,7 +91,7 @@ impl OperationInProgress<'_> {
     }
 
     /// Whether the other chat already has the copy that this ledger entry asked for.
-    fn has_made(&self, other: &View) -> bool {
+    fn already_copied(&self, other: &View) -> bool {
         let Some(from) = &other.head.forked_from else { return false };
         let asked = from.get(ASKED).and_then(Json::as_u64);
         from.get("chatKey").and_then(Json::as_str) == Some(self.locked.chat.key().as_str())
@@ -99,12 +99,13 @@ impl OperationInProgress<'_> {
             && asked == self.moving.inbox.map(|seq| seq.get())
     }
 
-    async fn goes_on_in(&self, other: &dyn Chat) -> Result<OperationOutcome, RunError> {
+    async fn outcome_in(&self, other: &dyn Chat) -> Result<OperationOutcome, RunError> {
         let to = other.key();
         let copied = other.log().view().await?;
         let copied = copied.ok_or_else(|| RunError::Vanished { chat: to.clone() })?;
-        let active =
-            ContextArchive::open(&self.locked.engine, other, &copied).await?.active(&copied);
+        let active = ContextArchive::open(&self.locked.engine, other, &copied)
+            .await?
+            .active_snapshot(&copied);
         let active =
             ContextName { context: active.context().clone(), title: active.title().to_owned() };
         let line =

@@ -4,8 +4,8 @@ use ship_context::contexts::{Index, Snapshot, listing_json, view_messages};
 use ship_message::json::Json;
 use ship_store::{ChatKey, View};
 
-use super::archive::{ContextArchive, known};
-use crate::chat::{Activation, folded};
+use super::archive::{ContextArchive, context_facts};
+use crate::chat::{Activation, head_after_events};
 use crate::context_operation::OperationRefusal;
 use crate::engine::{Agent, Engine};
 use crate::error::RunError;
@@ -18,7 +18,7 @@ pub struct ContextList {
     /// The index of the archived contexts.
     pub index: Index,
     /// The time and the reason of the last activation.
-    pub began: Activation,
+    pub activation: Activation,
     /// The names of the active context's checkpoints, the newest last.
     pub checkpoints: Vec<String>,
 }
@@ -31,24 +31,30 @@ impl ContextList {
 }
 
 /// Returns the activation of the active context, with its title.
-pub(crate) fn began(agent: &Engine, view: &View) -> Activation {
-    let head = folded(view);
-    let active = snapshot(agent, view);
-    Activation { title: Some(active.title().to_owned()), ..Activation::active(&head) }
+pub(crate) fn active_context(agent: &Engine, view: &View) -> Activation {
+    let head = head_after_events(view);
+    let active = active_snapshot(agent, view);
+    Activation { title: Some(active.title().to_owned()), ..Activation::last_in(&head) }
 }
 
 /// Makes the snapshot of the active context, within the limits for showing it.
-pub(super) fn snapshot(agent: &Engine, view: &View) -> Snapshot {
-    let head = folded(view);
-    Snapshot::of_active(&view_messages(view), known(&head), agent.rules.contexts.active)
+pub(super) fn active_snapshot(agent: &Engine, view: &View) -> Snapshot {
+    let head = head_after_events(view);
+    Snapshot::of_active(&view_messages(view), context_facts(&head), agent.rules.contexts.active)
 }
 
 impl ContextArchive<'_> {
     /// Returns the list of contexts, with the active one from this view.
-    pub(super) fn contexts(self, view: &View) -> ContextList {
-        let checkpoints = folded(view).checkpoints.into_iter().map(|known| known.name).collect();
-        let began = began(self.agent, view);
-        ContextList { active: self.active(view), index: self.index, began, checkpoints }
+    pub(super) fn into_list(self, view: &View) -> ContextList {
+        let checkpoints =
+            head_after_events(view).checkpoints.into_iter().map(|known| known.name).collect();
+        let began = active_context(self.agent, view);
+        ContextList {
+            active: self.active_snapshot(view),
+            index: self.index,
+            activation: began,
+            checkpoints,
+        }
     }
 }
 
@@ -58,11 +64,11 @@ impl Agent {
     /// # Errors
     /// Fails if the chat cannot be read, or if an outdated index cannot be written again.
     pub async fn contexts(&self, chat: &ChatKey) -> Result<Option<ContextList>, RunError> {
-        let agent = &*self.inner;
+        let agent = &*self.engine;
         let Some(chat) = agent.store.open(chat).await? else { return Ok(None) };
         let Some(view) = chat.log().view().await? else { return Ok(None) };
         let shelf = ContextArchive::open(agent, &*chat, &view).await?;
-        Ok(Some(shelf.contexts(&view)))
+        Ok(Some(shelf.into_list(&view)))
     }
 
     /// Returns the snapshot of a context, without changing the chat.
@@ -74,12 +80,12 @@ impl Agent {
         chat: &ChatKey,
         which: &str,
     ) -> Result<Result<Snapshot, OperationRefusal>, RunError> {
-        let agent = &*self.inner;
+        let agent = &*self.engine;
         let none = || OperationRefusal::no_context(which, Vec::new());
         let Some(chat) = agent.store.open(chat).await? else { return Ok(Err(none())) };
         let Some(view) = chat.log().view().await? else { return Ok(Err(none())) };
         let shelf = ContextArchive::open(agent, &*chat, &view).await?;
-        let active = shelf.active(&view);
+        let active = shelf.active_snapshot(&view);
         if active.context().as_str() == which {
             return Ok(Ok(active));
         }

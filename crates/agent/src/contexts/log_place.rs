@@ -3,7 +3,7 @@
 use ship_context::compact;
 use ship_store::{ContextBody, ContextLine, MessageId, ReadError, SealedName, Seq, View};
 
-use crate::chat::{folded, predecessor};
+use crate::chat::{head_after_events, predecessor};
 use crate::context_operation::OperationRefusal;
 use crate::engine::LockedChat;
 use crate::error::RunError;
@@ -21,18 +21,18 @@ impl LogPlace {
     pub(super) async fn find(
         locked: &LockedChat,
         view: &View,
-        called: &str,
+        name: &str,
     ) -> Result<Result<Self, OperationRefusal>, RunError> {
-        let checkpoints = folded(view).checkpoints;
-        let named = checkpoints.iter().rev().find(|checkpoint| checkpoint.name == called);
+        let checkpoints = head_after_events(view).checkpoints;
+        let named = checkpoints.iter().rev().find(|checkpoint| checkpoint.name == name);
         if let Some(checkpoint) = named {
             return Ok(Ok(Self { log: checkpoint.sealed.clone(), last: checkpoint.seq }));
         }
-        if let Some(id) = MessageId::new(called)
+        if let Some(id) = MessageId::new(name)
             && let Some(place) = locked.chat.log().find(&id, None).await?
         {
             let spot = Self { log: place.log, last: place.seq };
-            return Ok(Ok(spot.where_it_was_said(locked, &id).await?));
+            return Ok(Ok(spot.in_original_log(locked, &id).await?));
         }
         let names: Vec<&str> =
             checkpoints.iter().map(|checkpoint| checkpoint.name.as_str()).collect();
@@ -40,18 +40,14 @@ impl LogPlace {
             true => "this context has no checkpoints; `/checkpoint NAME` makes one".to_owned(),
             false => format!("its checkpoints are: {}", names.join(", ")),
         };
-        Ok(Err(OperationRefusal::because(format!(
-            "There is no checkpoint and no message `{called}` here; {known}. Nothing has changed."
+        Ok(Err(OperationRefusal::new(format!(
+            "There is no checkpoint and no message `{name}` here; {known}. Nothing has changed."
         ))))
     }
 
     /// Returns the place of the message in the log in which it was said. A later compaction may have copied the
     /// message behind a summary, and the fork should have the originals before it.
-    async fn where_it_was_said(
-        self,
-        locked: &LockedChat,
-        id: &MessageId,
-    ) -> Result<Self, RunError> {
+    async fn in_original_log(self, locked: &LockedChat, id: &MessageId) -> Result<Self, RunError> {
         let mut spot = self;
         while let Some(log) = &spot.log {
             let view = locked.chat.log().sealed_view(log).await?;

@@ -69,7 +69,7 @@ pub(crate) async fn plan<'a>(
 ) -> Result<Option<OperationPlan<'a>>, RunError> {
     match (OperationInProgress { locked, view, moving }).plan(wanted).await {
         Ok(plan) => Ok(plan.ok()),
-        Err(error) => not_done(error).map(|_| None),
+        Err(error) => refusal_from_error(error).map(|_| None),
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn carry_out(
 }
 
 /// Performs an operation from the ledger. Whether it succeeds or not, the inbox cursor moves past its entry.
-pub(crate) async fn operate_asked(
+pub(crate) async fn operate_from_ledger(
     locked: &LockedChat,
     view: &View,
     wanted: &ContextOperation,
@@ -103,7 +103,7 @@ pub(crate) async fn move_cursor(
     operated: Result<Operated, RunError>,
 ) -> Result<Operated, RunError> {
     let Operated { outcome, view } = match operated {
-        Err(error) => OperationOutcome::NotDone(not_done(error)?).into(),
+        Err(error) => OperationOutcome::NotDone(refusal_from_error(error)?).into(),
         Ok(operated) => operated,
     };
     let view = match view {
@@ -117,20 +117,20 @@ pub(crate) async fn move_cursor(
     data.set("line", outcome.line());
     data.set("done", matches!(outcome, OperationOutcome::Done(_)));
     let turning = OperationInProgress { locked, view: behind, moving };
-    let event = turning.event(OPERATED, data, None);
+    let event = turning.new_event(OPERATED, data, None);
     locked.lane.append(vec![event.into()], behind.position).await?;
     Ok(outcome.into())
 }
 
 /// Turns the error about a target that cannot be read, because it was purged or lost, into a refusal. As an error of
 /// the chat it would come back with every run.
-pub(super) fn not_done(error: RunError) -> Result<OperationRefusal, RunError> {
+pub(super) fn refusal_from_error(error: RunError) -> Result<OperationRefusal, RunError> {
     match error {
         RunError::Read(_) | RunError::Open(_) | RunError::Rotate(RotateError::Source(_)) => {
-            Ok(OperationRefusal::because(error.to_string()))
+            Ok(OperationRefusal::new(error.to_string()))
         }
         RunError::Rotate(RotateError::Storage(StorageError::CannotSeal { .. })) => {
-            Ok(OperationRefusal::because(error.to_string()))
+            Ok(OperationRefusal::new(error.to_string()))
         }
         error => Err(error),
     }

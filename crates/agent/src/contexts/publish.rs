@@ -9,11 +9,13 @@ use ship_store::{
     StorageError, View,
 };
 
-use super::archive::{ContextArchive, operation};
+use super::archive::{ContextArchive, operation_mark};
 use super::operate::{Operated, OperationInProgress};
 use super::target_log::TargetLog;
 use super::target_origin::OperationPlan;
-use crate::chat::{ENTERED, OPERATION, SETTLED, SWITCHED, entered, has_anything, left_messages};
+use crate::chat::{
+    ENTERED, OPERATION, SETTLED, SWITCHED, entered, has_content, messages_left_behind,
+};
 use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
@@ -43,18 +45,19 @@ impl OperationInProgress<'_> {
             }
             _ => None,
         };
-        let left_behind = left_messages(view, &self.moving.current);
+        let left_behind = messages_left_behind(view, &self.moving.current);
         // A context in which nothing was said is not archived.
-        let is_kept = has_anything(view, &self.moving.current) && !target.drops_left;
-        let mut snapshot = shelf.leave(view, &left_behind, now, reason.unwrap_or(wanted.name()));
+        let is_kept = has_content(view, &self.moving.current) && !target.drops_left_context;
+        let mut snapshot =
+            shelf.snapshot_on_leave(view, &left_behind, now, reason.unwrap_or(wanted.name()));
         let left =
             ContextName { context: view.head.context.clone(), title: snapshot.title().to_owned() };
-        let mut about = operation(wanted.name(), reason, now, view.head.generation.next());
+        let mut about = operation_mark(wanted.name(), reason, now, view.head.generation.next());
         about.set_or_remove("drops", (!is_kept).then(|| Json::from(true)));
         let rotated = match lane.rotate(self.rotation(wanted, target, about, &left)).await {
             // A retry would fail too, and the messages that wait behind the operation must be answered.
             Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
-                let refused = OperationRefusal::because(error.to_string());
+                let refused = OperationRefusal::new(error.to_string());
                 return Ok(OperationOutcome::NotDone(refused).into());
             }
             rotated => rotated?,
@@ -65,17 +68,17 @@ impl OperationInProgress<'_> {
         if let Some(sealed) = &rotated.sealed {
             snapshot = snapshot.with_sealed_log(sealed);
         }
-        shelf.take(&now_active.head.context, source).await?;
+        shelf.remove_snapshot(&now_active.head.context, source).await?;
         if is_kept {
-            shelf.keep(&snapshot, view).await?;
+            shelf.store_snapshot(&snapshot, view).await?;
         }
-        shelf.write(now_active.position, now_active.crc).await?;
+        shelf.write_index(now_active.position, now_active.crc).await?;
         let left_out = rotated.damage.len();
         agent.note_repairs(chat.key(), rotated.damage);
-        let active = shelf.active(&now_active);
+        let active = shelf.active_snapshot(&now_active);
         let active =
             ContextName { context: active.context().clone(), title: active.title().to_owned() };
-        let mut line = told(wanted, is_kept.then_some(&left), &active.title);
+        let mut line = text_for_user(wanted, is_kept.then_some(&left), &active.title);
         if left_out > 0 {
             // In front: the line ends with the command that leads back.
             line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
@@ -111,13 +114,18 @@ impl OperationInProgress<'_> {
         let mut data = wanted.to_object();
         data.set("left", left.to_json());
         data.set(ENTERED, entered(&head));
-        pieces.push(LogPiece::New(self.event(SWITCHED, data, None).into()));
+        pieces.push(LogPiece::New(self.new_event(SWITCHED, data, None).into()));
         pieces.extend(taken.into_iter().map(|seq| LogPiece::Keep(seq, seq)));
         let expected = Some(self.view.head.generation);
         Rotation { expected, head, pieces }
     }
 
-    pub(super) fn event(&self, name: &str, data: Object, about: Option<MessageId>) -> ContextEvent {
+    pub(super) fn new_event(
+        &self,
+        name: &str,
+        data: Object,
+        about: Option<MessageId>,
+    ) -> ContextEvent {
         ContextEvent {
             id: format!("e_{:016x}", self.locked.engine.ids.next()),
             ts: self.locked.engine.clock.now(),
@@ -152,7 +160,7 @@ fn lines_of(view: &View, ids: &[String]) -> Vec<Seq> {
 }
 
 /// Returns the line that a person reads. A branch often has the title of its origin, so the line says that it is one.
-fn told(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> String {
+fn text_for_user(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> String {
     let Some(left) = left else { return format!("Now in “{title}”.") };
     let back = format!("to return: /context load {}", left.context);
     match wanted {
@@ -165,6 +173,6 @@ fn told(wanted: &ContextOperation, left: Option<&ContextName>, title: &str) -> S
         ContextOperation::Fork { at: None, .. } => {
             format!("Now in a copy of “{}”; {back}", left.title)
         }
-        _ => switch_text_for_user(left.pair(), title),
+        _ => switch_text_for_user(left.as_pair(), title),
     }
 }

@@ -3,41 +3,41 @@
 use ship_message::json::{Json, Object};
 use ship_store::{LedgerBody, LedgerEntry, LedgerLine, View};
 
-use super::operate::operate_asked;
-use crate::chat::{OpenRequest, current_ids};
+use super::operate::operate_from_ledger;
+use crate::chat::{OpenRequest, open_request_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome};
 use crate::engine::LockedChat;
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 use crate::inbox::outcome_key;
 
 /// Performs an operation from the ledger in a chat without a run, whose log has this view. Messages that wait for an
 /// answer move along.
-pub(crate) async fn operate_at_rest(
+pub(crate) async fn operate_idle(
     locked: &LockedChat,
     view: &View,
-    asked: &LedgerLine,
+    request_line: &LedgerLine,
     operation: &ContextOperation,
 ) -> Result<(), RunError> {
-    let current = current_ids(view, "");
-    let moving = OpenRequest { current, inbox: Some(asked.seq), ..OpenRequest::default() };
-    let operated = operate_asked(locked, view, operation, &moving).await?;
-    tell(locked, asked, &operated.outcome).await
+    let current = open_request_ids(view, "");
+    let moving = OpenRequest { current, inbox: Some(request_line.seq), ..OpenRequest::default() };
+    let operated = operate_from_ledger(locked, view, operation, &moving).await?;
+    announce_outcome(locked, request_line, &operated.outcome).await
 }
 
 /// Reports the outcome of an operation: in the ledger to the person, and in an event to the subscribers of the chat.
-pub(crate) async fn tell(
+pub(crate) async fn announce_outcome(
     locked: &LockedChat,
-    asked: &LedgerLine,
+    request_line: &LedgerLine,
     operated: &OperationOutcome,
 ) -> Result<(), RunError> {
-    let LedgerBody::Entry(entry) = &asked.body else { return Ok(()) };
+    let LedgerBody::Entry(entry) = &request_line.body else { return Ok(()) };
     let line = operated.line();
     let chat = locked.chat.key();
     let mut told = Object::from([
         ("v", Json::from(1u64)),
-        ("ts", millis(locked.engine.clock.now())),
+        ("ts", millis_json(locked.engine.clock.now())),
         ("role", "assistant".into()),
         ("text", line.as_str().into()),
         ("chatKey", chat.as_str().into()),
@@ -48,6 +48,6 @@ pub(crate) async fn tell(
     told.set("meta", meta);
     let key = outcome_key(&entry.key);
     locked.chat.ledger().accept(LedgerEntry { key, entry: told }).await?;
-    locked.engine.hub.tell(chat, &RunEvent::Chunk(notice("context", &line)));
+    locked.engine.hub.send(chat, &RunEvent::Chunk(notice("context", &line)));
     Ok(())
 }

@@ -23,7 +23,7 @@ pub(super) fn reference(
     mode: RecallMode,
 ) -> Result<ship_context::contexts::Reference, ReferenceTooLarge> {
     let rules = &agent.rules;
-    let count = |text: &str| agent.scales.count(text);
+    let count = |text: &str| agent.token_meter.count(text);
     recall_reference(
         snapshot,
         mode,
@@ -47,9 +47,9 @@ pub(super) async fn recall(
             return Ok(OperationOutcome::NotDone(OperationRefusal::no_context(which, offered)));
         }
     };
-    let active = shelf.active(view);
+    let active = shelf.active_snapshot(view);
     let shown = ReferenceSite { view, run_id: None, current: &moving.current };
-    match put(locked, &shown, &snapshot, mode, moving).await? {
+    match append_reference(locked, &shown, &snapshot, mode, moving).await? {
         Err(not_done) => Ok(OperationOutcome::NotDone(not_done)),
         Ok(()) => Ok(OperationOutcome::Done(ContextChange {
             operation: "recall".to_owned(),
@@ -72,7 +72,7 @@ pub(super) struct ReferenceSite<'a> {
 }
 
 /// Appends a reference, unless the same one is shown already or there is no room for it.
-pub(super) async fn put(
+pub(super) async fn append_reference(
     locked: &LockedChat,
     shown: &ReferenceSite<'_>,
     snapshot: &Snapshot,
@@ -82,13 +82,13 @@ pub(super) async fn put(
     let messages = view_messages(shown.view);
     let is_there = match shown.run_id {
         Some(run_id) => is_referenced(&messages, run_id, snapshot.context(), mode),
-        None => messages.last().is_some_and(|last| shows(last, snapshot, mode)),
+        None => messages.last().is_some_and(|last| is_reference_to(last, snapshot, mode)),
     };
     if is_there {
-        return Ok(Err(OperationRefusal::because("It is shown above already.")));
+        return Ok(Err(OperationRefusal::new("It is shown above already.")));
     }
     let Ok(reference) = reference(&locked.engine, snapshot, mode) else {
-        return Ok(Err(OperationRefusal::because("There is no room to show it.")));
+        return Ok(Err(OperationRefusal::new("There is no room to show it.")));
     };
     let id = format!("r_{:016x}", locked.engine.ids.next());
     let fetched = ReferenceOrigin {
@@ -105,7 +105,7 @@ pub(super) async fn put(
 }
 
 /// Whether a message is a reference to this context in this mode.
-fn shows(message: &UiMessage, snapshot: &Snapshot, mode: RecallMode) -> bool {
+fn is_reference_to(message: &UiMessage, snapshot: &Snapshot, mode: RecallMode) -> bool {
     let field = |key: &str| message.metadata()?.get(key)?.as_str();
     is_reference(message)
         && field("contextId") == Some(snapshot.context().as_str())

@@ -7,20 +7,24 @@ use ship_store::MessageId;
 
 use super::archive::ContextArchive;
 use super::operate::OperationInProgress;
-use crate::chat::{CHECKPOINT, RENAMED, folded};
+use crate::chat::{CHECKPOINT, RENAMED, head_after_events};
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 
 impl OperationInProgress<'_> {
     pub(super) async fn rename(&self, title: &str) -> Result<OperationOutcome, RunError> {
         let Some(title) = clean_title(title) else {
-            return Ok(OperationOutcome::NotDone(OperationRefusal::because(
+            return Ok(OperationOutcome::NotDone(OperationRefusal::new(
                 "A title needs at least a letter.",
             )));
         };
-        let event = self.event(RENAMED, Object::from([("title", title.as_str())]), None);
+        let event = self.new_event(RENAMED, Object::from([("title", title.as_str())]), None);
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
-        Ok(self.stays("rename", title.clone(), format!("This context is now “{title}”.")))
+        Ok(self.unchanged_context(
+            "rename",
+            title.clone(),
+            format!("This context is now “{title}”."),
+        ))
     }
 
     /// Names the present end of the context, behind its last message.
@@ -30,23 +34,32 @@ impl OperationInProgress<'_> {
         let last = last.and_then(UiMessage::id).and_then(MessageId::new);
         if name.is_empty() || name.chars().any(char::is_control) {
             let line = "A checkpoint needs a name, on one line.";
-            return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
+            return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
         }
         if name.starts_with('-') {
             let line = "A checkpoint's name does not begin with a dash.";
-            return Ok(OperationOutcome::NotDone(OperationRefusal::because(line)));
+            return Ok(OperationOutcome::NotDone(OperationRefusal::new(line)));
         }
-        let known = folded(self.view).checkpoints.iter().any(|known| known.name == name);
-        let event = self.event(CHECKPOINT, Object::from([("name", name)]), last);
+        let known = head_after_events(self.view).checkpoints.iter().any(|known| known.name == name);
+        let event = self.new_event(CHECKPOINT, Object::from([("name", name)]), last);
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
         let was = if known { " It was somewhere else before." } else { "" };
         let line = format!("Checkpoint “{name}” is here.{was} To come back: /rewind {name}");
         let shelf =
             ContextArchive::open(&self.locked.engine, &*self.locked.chat, self.view).await?;
-        Ok(self.stays("checkpoint", shelf.active(self.view).title().to_owned(), line))
+        Ok(self.unchanged_context(
+            "checkpoint",
+            shelf.active_snapshot(self.view).title().to_owned(),
+            line,
+        ))
     }
 
-    pub(super) fn stays(&self, operation: &str, title: String, line: String) -> OperationOutcome {
+    pub(super) fn unchanged_context(
+        &self,
+        operation: &str,
+        title: String,
+        line: String,
+    ) -> OperationOutcome {
         OperationOutcome::Done(ContextChange {
             operation: operation.to_owned(),
             left: None,

@@ -9,7 +9,7 @@ use ship_store::{
 };
 
 use super::archive::ContextArchive;
-use crate::chat::folded;
+use crate::chat::head_after_events;
 use crate::engine::Engine;
 use crate::error::RunError;
 
@@ -23,7 +23,7 @@ pub(crate) async fn separate_restored_log(
     let shelf = ContextArchive::open(agent, chat, view).await?;
     let newer = shelf.later_snapshot(view).await?;
     let Some(newer) = newer else { return Ok(()) };
-    let mut head = folded(view);
+    let mut head = head_after_events(view);
     head.context = ContextId::new(agent.clock.now(), agent.ids.next());
     let from = Object::from([
         ("contextId", Json::from(view.head.context.as_str())),

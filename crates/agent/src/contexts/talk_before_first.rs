@@ -4,17 +4,21 @@ use ship_context::contexts::{ReferenceBudget, ReferenceOrigin, earlier_talk_refe
 use ship_store::{Head, LedgerLine, NewLine, NewMessage};
 
 use super::recall::SHARE;
-use crate::chat::{is_message, question_in};
+use crate::chat::{inbound_id_in, is_message};
 use crate::engine::Engine;
 
 /// Makes a reference to the lines of the ledger before the first message to the agent; `None` if there are none or
 /// if they do not fit.
-pub(crate) fn said_before(agent: &Engine, head: &Head, lines: &[LedgerLine]) -> Option<NewLine> {
+pub(crate) fn reference_to_earlier_talk(
+    agent: &Engine,
+    head: &Head,
+    lines: &[LedgerLine],
+) -> Option<NewLine> {
     let first = lines.iter().position(is_message)?;
-    let count = |text: &str| agent.scales.count(text);
+    let count = |text: &str| agent.token_meter.count(text);
     let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
     let reference = earlier_talk_reference(&lines[..first], room).ok()??;
-    let for_message = question_in(&*agent.names, head, lines[first].seq, 0);
+    let for_message = inbound_id_in(&*agent.message_ids, head, lines[first].seq, 0);
     let id = format!("r_{:016x}", agent.ids.next());
     let at = agent.clock.now();
     let fetched = ReferenceOrigin { id: &id, for_message: &for_message, run_id: None, at };

@@ -13,8 +13,8 @@ use super::log_place::LogPlace;
 use super::operate::OperationInProgress;
 use super::target_origin::TargetOrigin;
 use crate::chat::{
-    ANSWERED, Activation, CONTINUES, CompactionState, MADE_TITLE, OPERATION, SALT, folded,
-    folded_in, left_messages, loaded_skills,
+    ANSWERED, Activation, CONTINUES, CompactionState, MADE_TITLE, OPERATION, SALT,
+    head_after_events, loaded_skills, messages_left_behind, sealed_head_after_events,
 };
 
 /// The log that an operation publishes.
@@ -26,12 +26,12 @@ pub(super) struct TargetLog {
     /// The end of the log with these lines; `None` if something of it is missing or cannot be read.
     pub(super) source: Option<(Position, u32)>,
     /// Whether the context that is left has nothing worth archiving.
-    pub(super) drops_left: bool,
+    pub(super) drops_left_context: bool,
 }
 
 impl TargetLog {
     /// Makes a target from the lines of a log that stay.
-    fn of(
+    fn from_lines(
         head: Head,
         lines: &[Arc<ContextLine>],
         stays: impl Fn(&ContextLine) -> bool,
@@ -45,7 +45,7 @@ impl TargetLog {
             None => LogPiece::Keep(first, last),
         };
         let pieces = spans(lines, &stays).into_iter().map(piece).collect();
-        Self { head, pieces, messages, source: None, drops_left: false }
+        Self { head, pieces, messages, source: None, drops_left_context: false }
     }
 }
 
@@ -53,7 +53,7 @@ impl OperationInProgress<'_> {
     /// Makes the log that an operation publishes.
     pub(super) fn target(&self, origin: &TargetOrigin) -> TargetLog {
         match origin {
-            TargetOrigin::Clean { by, title } => self.clean(by, title.as_deref()),
+            TargetOrigin::Clean { by, title } => self.empty_log(by, title.as_deref()),
             TargetOrigin::Archived { log, view, title } => self.load(log, view, title),
             TargetOrigin::Branch { by, place, view } => {
                 let end = LogPlace { log: None, last: self.view.position.seq };
@@ -70,40 +70,40 @@ impl OperationInProgress<'_> {
     }
 
     /// Makes an empty context. The loaded skills stay loaded, because they belong to the system blocks.
-    fn clean(&self, by: &str, title: Option<&str>) -> TargetLog {
+    fn empty_log(&self, by: &str, title: Option<&str>) -> TargetLog {
         let mut head = Head::new(self.new_id());
         head.title = title.and_then(clean_title);
         let loaded = loaded_skills::loaded_names(self.view);
-        head.carry = loaded_skills::carried(loaded.iter().map(String::as_str));
-        self.carry_on(&mut head);
-        Activation::carry(&mut head, by, self.locked.engine.clock.now());
-        TargetLog { head, pieces: Vec::new(), messages: 0, source: None, drops_left: false }
+        head.carry = loaded_skills::skills_to_carry(loaded.iter().map(String::as_str));
+        self.set_carry(&mut head);
+        Activation::write_to_head(&mut head, by, self.locked.engine.clock.now());
+        TargetLog { head, pieces: Vec::new(), messages: 0, source: None, drops_left_context: false }
     }
 
     /// Carries over the data that all contexts of the chat share: the calibration of token counts, and the salt
     /// of message ids.
-    fn carry_on(&self, head: &mut Head) {
-        let scales = &self.locked.engine.scales;
-        scales.carry_over(&CompactionState::of(self.view).tokens);
+    fn set_carry(&self, head: &mut Head) {
+        let scales = &self.locked.engine.token_meter;
+        scales.merge_calibration(&CompactionState::read(self.view).tokens);
         head.carry.set("tokens", scales.to_object());
         head.carry.set_or_remove(SALT, self.view.head.carry.get(SALT).cloned());
     }
 
     /// Makes a target from an archived context as it was left.
     fn load(&self, log: &SealedName, view: &View, title: &str) -> TargetLog {
-        let own = left_messages(view, &self.moving.current);
+        let own = messages_left_behind(view, &self.moving.current);
         let stays = |line: &ContextLine| match &line.body {
             ContextBody::Event(_) => true,
             ContextBody::Message(message) => own.iter().any(|own| own.id() == message.id()),
         };
-        let mut head = folded_in(view, log);
+        let mut head = sealed_head_after_events(view, log);
         head.carry.set(CONTINUES, log.as_str());
-        self.carry_on(&mut head);
+        self.set_carry(&mut head);
         if head.title.is_none() {
             // The context keeps the title under which it was listed.
             head.carry.set(MADE_TITLE, title);
         }
-        let target = TargetLog::of(head, &view.lines, stays, Some(log));
+        let target = TargetLog::from_lines(head, &view.lines, stays, Some(log));
         TargetLog { source: end_of(view), ..target }
     }
 
@@ -111,7 +111,7 @@ impl OperationInProgress<'_> {
     fn branch(&self, by: &str, spot: &LogPlace, view: Option<&View>) -> TargetLog {
         let mut view = view.unwrap_or(self.view).clone();
         view.lines.retain(|line| line.seq <= spot.last);
-        let mut head = self.branched(&view, spot, by);
+        let mut head = self.branch_head(&view, spot, by);
         // A copy of the live log continues the log that this rotation seals, so it needs no name here.
         let log = spot.log.as_ref().map(|log| Json::from(log.as_str()));
         head.carry.set_or_remove(CONTINUES, log);
@@ -125,18 +125,18 @@ impl OperationInProgress<'_> {
                 !id.is_some_and(|id| left == Some(id) || is_current(id))
             }
         };
-        TargetLog::of(head, &view.lines, moves, spot.log.as_ref())
+        TargetLog::from_lines(head, &view.lines, moves, spot.log.as_ref())
     }
 
     /// Makes the head of a context that branches off at a place in another one.
-    pub(super) fn branched(&self, view: &View, spot: &LogPlace, by: &str) -> Head {
+    pub(super) fn branch_head(&self, view: &View, spot: &LogPlace, by: &str) -> Head {
         let mut head = match &spot.log {
-            Some(log) => folded_in(view, log),
-            None => folded(view),
+            Some(log) => sealed_head_after_events(view, log),
+            None => head_after_events(view),
         };
         if view.head.context == self.view.head.context {
             // After a rewind, the person can still return to later checkpoints.
-            head.checkpoints = folded(self.view).checkpoints;
+            head.checkpoints = head_after_events(self.view).checkpoints;
         }
         let from = Object::from([
             ("contextId", Json::from(head.context.as_str())),
@@ -146,14 +146,14 @@ impl OperationInProgress<'_> {
         head.forked_from = Some(from.into());
         head.context = self.new_id();
         head.title = self.moving.title.as_deref().and_then(clean_title).or(head.title);
-        head.carry.set_or_remove(ANSWERED, self.question(view));
-        self.carry_on(&mut head);
-        Activation::carry(&mut head, by, self.locked.engine.clock.now());
+        head.carry.set_or_remove(ANSWERED, self.answered_question(view));
+        self.set_carry(&mut head);
+        Activation::write_to_head(&mut head, by, self.locked.engine.clock.now());
         head
     }
 
     /// Returns the question at the end of a log, if it is not part of the open request.
-    fn question(&self, view: &View) -> Option<Json> {
+    fn answered_question(&self, view: &View) -> Option<Json> {
         let last = view.messages().rfind(|message| !is_reference(message))?;
         let id = last.id().filter(|_| last.role() == Role::User)?;
         let waits = self.moving.current.iter().any(|current| current == id);
@@ -162,21 +162,21 @@ impl OperationInProgress<'_> {
 
     /// Makes a target from the context that the last operation has left.
     fn undo(&self, log: &SealedName, before: &View) -> TargetLog {
-        let mut head = folded_in(before, log);
+        let mut head = sealed_head_after_events(before, log);
         head.carry.set(CONTINUES, log.as_str());
-        if let Some(question) = self.question(before) {
+        if let Some(question) = self.answered_question(before) {
             // The question was taken along, and answered in the other context.
             head.carry.set(ANSWERED, question);
         }
-        self.carry_on(&mut head);
-        let target = TargetLog::of(head, &before.lines, |_| true, Some(log));
+        self.set_carry(&mut head);
+        let target = TargetLog::from_lines(head, &before.lines, |_| true, Some(log));
         let operation = self.view.head.carry.get(OPERATION);
-        let drops_left = operation.is_some_and(|operation| self.is_untouched(operation));
-        TargetLog { source: end_of(before), drops_left, ..target }
+        let drops_left = operation.is_some_and(|operation| self.is_unused_since(operation));
+        TargetLog { source: end_of(before), drops_left_context: drops_left, ..target }
     }
 
     /// Whether an operation has made this context and nothing was said in it since.
-    fn is_untouched(&self, operation: &Json) -> bool {
+    fn is_unused_since(&self, operation: &Json) -> bool {
         let made = matches!(
             operation.get("op").and_then(Json::as_str),
             Some("new" | "clear" | "fork" | "rewind")

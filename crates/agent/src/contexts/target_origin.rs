@@ -6,7 +6,7 @@ use ship_store::{SealedName, View};
 use super::archive::ContextArchive;
 use super::log_place::LogPlace;
 use super::operate::OperationInProgress;
-use crate::chat::{OPERATION, has_anything};
+use crate::chat::{OPERATION, has_content};
 use crate::context_operation::{ContextOperation, OperationRefusal};
 use crate::error::RunError;
 
@@ -54,7 +54,7 @@ impl<'a> OperationInProgress<'a> {
             | ContextOperation::Rename { .. }
             | ContextOperation::Checkpoint { .. } => {
                 let line = format!("“{}” publishes nothing.", wanted.name());
-                Err(OperationRefusal::because(line))
+                Err(OperationRefusal::new(line))
             }
         };
         Ok(origin.map(|origin| OperationPlan { origin, archive }))
@@ -65,10 +65,10 @@ impl<'a> OperationInProgress<'a> {
         by: &'static str,
         title: Option<&str>,
     ) -> Result<TargetOrigin, OperationRefusal> {
-        if has_anything(self.view, &self.moving.current) {
+        if has_content(self.view, &self.moving.current) {
             return Ok(TargetOrigin::Clean { by, title: title.map(str::to_owned) });
         }
-        Err(OperationRefusal::because(match title {
+        Err(OperationRefusal::new(match title {
             Some(_) => "This context is clean already; `/context rename` gives it a title.",
             None => "This context is clean already: nothing was said in it yet.",
         }))
@@ -103,7 +103,7 @@ impl<'a> OperationInProgress<'a> {
     }
 
     async fn left_origin(&self) -> Found<TargetOrigin> {
-        let nothing = || OperationRefusal::because("There is nothing to undo.");
+        let nothing = || OperationRefusal::new("There is nothing to undo.");
         let Some(operation) = self.view.head.carry.get(OPERATION) else {
             return Ok(Err(nothing()));
         };

@@ -15,8 +15,8 @@ use super::archive::ContextArchive;
 use super::log_place::LogPlace;
 use super::operate::operate;
 use super::publish::left_out_sentence;
-use super::recall::{ReferenceSite, SHARE, put};
-use crate::chat::{LEDGER_PAGE, OpenRequest, current_ids, has_anything};
+use super::recall::{ReferenceSite, SHARE, append_reference};
+use crate::chat::{LEDGER_PAGE, OpenRequest, has_content, open_request_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
 use crate::context_tool_input::{
     ContextToolInput, ForkContext, ListContexts, LoadContext, LoadHistory, NewCheckpoint,
@@ -33,7 +33,7 @@ const PAGES_MAX: usize = 50;
 
 /// Answers a call for contexts. An error is a text for the model.
 pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Result<Json, String> {
-    let told = |error: RunError| work.locked.engine.surroundings.mask(&error.to_string());
+    let told = |error: RunError| work.locked.engine.project.mask(&error.to_string());
     let view = work.locked.chat.log().view().await.map_err(|error| told(error.into()))?;
     let view = view.ok_or("there is no context yet")?;
     let called = ContextToolCall { work, view: &view };
@@ -41,8 +41,8 @@ pub(crate) async fn answer_call(work: &ActiveRun, call: ContextToolInput) -> Res
         ContextToolInput::List(input) => called.list(&input).await,
         ContextToolInput::Recall(input) => called.recall(&input).await,
         ContextToolInput::Load(input) => called.load(&input).await,
-        ContextToolInput::New(input) => called.clean(Switch::New, input.title).await,
-        ContextToolInput::Clear(_) => called.clean(Switch::Clear, None).await,
+        ContextToolInput::New(input) => called.switch_to_empty(Switch::New, input.title).await,
+        ContextToolInput::Clear(_) => called.switch_to_empty(Switch::Clear, None).await,
         ContextToolInput::Fork(input) => called.fork(input).await,
         ContextToolInput::Checkpoint(input) => called.checkpoint(input).await,
         ContextToolInput::History(input) => called.history(input).await,
@@ -58,17 +58,17 @@ struct ContextToolCall<'a> {
 type Answered = Result<Result<Json, String>, RunError>;
 
 impl ContextToolCall<'_> {
-    async fn shelf(&self) -> Result<ContextArchive<'_>, RunError> {
+    async fn open_archive(&self) -> Result<ContextArchive<'_>, RunError> {
         ContextArchive::open(&self.work.locked.engine, &*self.work.locked.chat, self.view).await
     }
 
-    fn current(&self) -> Vec<String> {
-        current_ids(self.view, &self.work.run_id)
+    fn open_request_ids(&self) -> Vec<String> {
+        open_request_ids(self.view, &self.work.run_id)
     }
 
     async fn list(&self, input: &ListContexts) -> Answered {
-        let shelf = self.shelf().await?;
-        Ok(Ok(shelf.contexts(self.view).to_json(input.limit)))
+        let shelf = self.open_archive().await?;
+        Ok(Ok(shelf.into_list(self.view).to_json(input.limit)))
     }
 
     async fn recall(&self, input: &RecallContext) -> Answered {
@@ -80,22 +80,23 @@ impl ContextToolCall<'_> {
 
     /// Shows a context once, before the message that the run answers.
     async fn show(&self, which: &str, mode: RecallMode) -> Answered {
-        let shelf = self.shelf().await?;
+        let shelf = self.open_archive().await?;
         let snapshot = match shelf.find(which).await? {
             Ok(snapshot) => snapshot,
             Err(offered) => {
                 return Ok(Err(OperationRefusal::no_context(which, offered).with_offers()));
             }
         };
-        let (locked, current) = (&self.work.locked, self.current());
+        let (locked, current) = (&self.work.locked, self.open_request_ids());
         let run_id = Some(self.work.run_id.as_str());
         let shown = ReferenceSite { view: self.view, run_id, current: &current };
-        if let Err(not_done) = put(locked, &shown, &snapshot, mode, &OpenRequest::default()).await?
+        if let Err(not_done) =
+            append_reference(locked, &shown, &snapshot, mode, &OpenRequest::default()).await?
         {
             return Ok(Err(not_done.line));
         }
         self.work.read_again().await?;
-        Ok(Ok(shown_above(snapshot.context().as_str(), mode.name())))
+        Ok(Ok(shown_output(snapshot.context().as_str(), mode.name())))
     }
 
     async fn load(&self, input: &LoadContext) -> Answered {
@@ -105,10 +106,10 @@ impl ContextToolCall<'_> {
         match input.mode.and_then(LoadMode::recall_mode) {
             Some(mode) => self.show(which, mode).await,
             None => {
-                if let Err(refused) = self.may(Switch::Load).await {
+                if let Err(refused) = self.check_switch(Switch::Load).await {
                     return Ok(Err(refused.to_string()));
                 }
-                let shelf = self.shelf().await?;
+                let shelf = self.open_archive().await?;
                 let snapshot = match shelf.find(which).await? {
                     Ok(snapshot) => snapshot,
                     Err(offered) => {
@@ -123,22 +124,22 @@ impl ContextToolCall<'_> {
                 let left_out = damaged_places(&view);
                 let count = usize::try_from(snapshot.message_count()).unwrap_or(usize::MAX);
                 let loaded = (snapshot.context().clone(), snapshot.title().to_owned());
-                let answered = self.promise(&shelf, loaded, count).await?;
+                let answered = self.answer_with_promise(&shelf, loaded, count).await?;
                 Ok(answered.map(|output| with_note_of_damage(output, left_out)))
             }
         }
     }
 
-    async fn clean(&self, switch: Switch, title: Option<String>) -> Answered {
-        if let Err(refused) = self.may(switch).await {
+    async fn switch_to_empty(&self, switch: Switch, title: Option<String>) -> Answered {
+        if let Err(refused) = self.check_switch(switch).await {
             return Ok(Err(refused.to_string()));
         }
         let title = title.unwrap_or_else(|| "(new)".to_owned());
-        self.promise(&self.shelf().await?, (self.new_id(), title), 0).await
+        self.answer_with_promise(&self.open_archive().await?, (self.new_id(), title), 0).await
     }
 
     async fn fork(&self, input: ForkContext) -> Answered {
-        if let Err(refused) = self.may(Switch::Fork).await {
+        if let Err(refused) = self.check_switch(Switch::Fork).await {
             return Ok(Err(refused.to_string()));
         }
         let left_out = match &input.at {
@@ -148,10 +149,10 @@ impl ContextToolCall<'_> {
                 Ok(place) => damaged_places(&place.view(&self.work.locked, self.view).await?),
             },
         };
-        let shelf = self.shelf().await?;
-        let active = shelf.active(self.view);
+        let shelf = self.open_archive().await?;
+        let active = shelf.active_snapshot(self.view);
         let title = input.name.unwrap_or_else(|| active.title().to_owned());
-        let answered = self.promise(&shelf, (self.new_id(), title), 1).await?;
+        let answered = self.answer_with_promise(&shelf, (self.new_id(), title), 1).await?;
         Ok(answered.map(|mut output| {
             if let Some(output) = output.as_object_mut() {
                 output.set("note", IN_A_COPY);
@@ -164,24 +165,24 @@ impl ContextToolCall<'_> {
         ContextId::new(self.work.locked.engine.clock.now(), self.work.locked.engine.ids.next())
     }
 
-    async fn may(&self, switch: Switch) -> Result<(), SwitchRefusal> {
+    async fn check_switch(&self, switch: Switch) -> Result<(), SwitchRefusal> {
         if self.work.is_switching().await {
             return Err(SwitchRefusal::OneAtATime);
         }
-        let current = self.current();
+        let current = self.open_request_ids();
         let made = usize::try_from(self.work.switches().await).unwrap_or(usize::MAX);
-        check_switch(switch, made, has_anything(self.view, &current))
+        check_switch(switch, made, has_content(self.view, &current))
     }
 
-    async fn promise(
+    async fn answer_with_promise(
         &self,
         shelf: &ContextArchive<'_>,
         (context, title): (ContextId, String),
         messages: usize,
     ) -> Answered {
-        let active: Snapshot = shelf.active(self.view);
+        let active: Snapshot = shelf.active_snapshot(self.view);
         let left = (active.context(), active.title());
-        self.work.set_switching().await;
+        self.work.begin_switch().await;
         Ok(Ok(switch_output(left, (&context, &title), messages)))
     }
 
@@ -208,14 +209,14 @@ impl ContextToolCall<'_> {
         let in_view = VisibleEntries::in_messages(&messages, promoted);
         let lines = self.earlier_lines().await?;
         let agent = &self.work.locked.engine;
-        let count = |text: &str| agent.scales.count(text);
+        let count = |text: &str| agent.token_meter.count(text);
         let room = ReferenceBudget { tokens: agent.budget_tokens() / SHARE, count: &count };
         let loaded = loaded_in_run(&messages, &self.work.run_id);
         let (reference, _) = match history_reference(&lines, &ask, &in_view, loaded, room) {
             Ok(found) => found,
             Err(not_loaded) => return Ok(Err(not_loaded.to_string())),
         };
-        let current = self.current();
+        let current = self.open_request_ids();
         let id = format!("r_{:016x}", agent.ids.next());
         let message = reference.into_message(ReferenceOrigin {
             id: &id,
@@ -226,7 +227,7 @@ impl ContextToolCall<'_> {
         let message = message.to_json().as_object().cloned().unwrap_or_default();
         self.work.append(vec![NewMessage { message, rev: 0, inbox: None }.into()]).await?;
         self.work.read_again().await?;
-        Ok(Ok(shown_above("history", "history")))
+        Ok(Ok(shown_output("history", "history")))
     }
 
     /// Returns the newest lines of the ledger, in order, up to the limit of pages.
@@ -261,7 +262,7 @@ fn with_note_of_damage(mut output: Json, places: usize) -> Json {
     output
 }
 
-fn shown_above(what: &str, mode: &str) -> Json {
+fn shown_output(what: &str, mode: &str) -> Json {
     let mut object = Object::from([("shown", what), ("mode", mode)]);
     object.set("note", "It stands above the person's message, for reference only.");
     Json::Object(object)

@@ -12,7 +12,7 @@ use super::operate::OperationInProgress;
 use super::target_log::spans;
 use crate::chat::{
     AT, CHECKPOINT, CheckpointChange, LastOperation, OF, OPERATED, Places, RENAMED, UNSHOWN, WAS,
-    folded, id_of, is_just_compacted, is_switch, last_operation, place_to_json,
+    head_after_events, is_just_compacted, is_switch, last_operation, line_id, place_to_json,
     sealed_by_last_compaction,
 };
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
@@ -35,66 +35,66 @@ fn names_compaction(agent: &Engine, view: &View) -> bool {
     agent.rules.archive_on_compact && is_just_compacted(view)
 }
 
-fn not_done(sentence: impl Into<String>) -> Result<Option<OperationOutcome>, RunError> {
-    Ok(Some(OperationOutcome::NotDone(OperationRefusal::because(sentence))))
+fn refuse_undo(sentence: impl Into<String>) -> Result<Option<OperationOutcome>, RunError> {
+    Ok(Some(OperationOutcome::NotDone(OperationRefusal::new(sentence))))
 }
 
 impl OperationInProgress<'_> {
     /// Undoes the last operation; `None` if it was a switch. A second undo restores it.
     pub(super) async fn undo_in_place(&self) -> Result<Option<OperationOutcome>, RunError> {
         if names_compaction(&self.locked.engine, self.view) {
-            return not_done(JUST_COMPACTED);
+            return refuse_undo(JUST_COMPACTED);
         }
-        let (event, told) = match last_operation(self.view) {
+        let (event, text) = match last_operation(self.view) {
             LastOperation::Switch => return Ok(None),
-            LastOperation::Renamed { before } => self.renamed(before),
-            LastOperation::Checkpoint(change) => match self.checkpoint_back(change).await? {
+            LastOperation::Renamed { before } => self.previous_title(before),
+            LastOperation::Checkpoint(change) => match self.toggle_checkpoint(change).await? {
                 Some(back) => back,
                 None => {
-                    return not_done(
+                    return refuse_undo(
                         "The log that this checkpoint was in is gone. Nothing has changed.",
                     );
                 }
             },
-            LastOperation::Shown { id } => return self.unshow(&id).await,
+            LastOperation::Shown { id } => return self.remove_reference(&id).await,
             LastOperation::Unshown { id, after } => {
-                return self.show_again(&id, after.as_deref()).await;
+                return self.restore_reference(&id, after.as_deref()).await;
             }
             LastOperation::Copied { to } => {
-                return not_done(format!(
+                return refuse_undo(format!(
                     "The copy in `{to}` is a chat of its own, and stays. Nothing has changed."
                 ));
             }
         };
         self.locked.lane.append(vec![event.into()], self.view.position).await?;
-        self.taken_back(told).await.map(Some)
+        self.undone_outcome(text).await.map(Some)
     }
 
-    async fn taken_back(&self, told: String) -> Result<OperationOutcome, RunError> {
+    async fn undone_outcome(&self, text: String) -> Result<OperationOutcome, RunError> {
         let view = self.locked.chat.log().view().await?;
         let view = view.as_ref().unwrap_or(self.view);
         let shelf = ContextArchive::open(&self.locked.engine, &*self.locked.chat, view).await?;
-        Ok(self.stays("undo", shelf.active(view).title().to_owned(), told))
+        Ok(self.unchanged_context("undo", shelf.active_snapshot(view).title().to_owned(), text))
     }
 
     /// Makes the event that restores an earlier title.
-    fn renamed(&self, title: Option<String>) -> (ContextEvent, String) {
-        let told = match &title {
+    fn previous_title(&self, title: Option<String>) -> (ContextEvent, String) {
+        let text = match &title {
             Some(title) => format!("This context is “{title}” again."),
             None => "The title is taken back.".to_owned(),
         };
         let title = title.map_or(Json::Null, Json::from);
-        (self.event(RENAMED, Object::from([("title", title)]), None), told)
+        (self.new_event(RENAMED, Object::from([("title", title)]), None), text)
     }
 
     /// Makes the event that removes a checkpoint or restores it; `None` if the log of its place is gone.
-    async fn checkpoint_back(
+    async fn toggle_checkpoint(
         &self,
         change: CheckpointChange,
     ) -> Result<Option<(ContextEvent, String)>, RunError> {
         let name = change.name.as_str();
         let mut data = Object::from([("name", name), (OF, &change.of)]);
-        let told = match change.is_removed {
+        let text = match change.is_removed {
             true => format!("The checkpoint “{name}” is back where it was."),
             false => {
                 data.set("removed", true);
@@ -102,18 +102,18 @@ impl OperationInProgress<'_> {
             }
         };
         if let Some(Places { at, was }) = change.places {
-            let Some(at) = self.in_its_log(at).await? else { return Ok(None) };
+            let Some(at) = self.with_sealed_log(at).await? else { return Ok(None) };
             data.set(AT, place_to_json(&at));
             if let Some(was) = was {
-                let was = self.in_its_log(was).await?;
+                let was = self.with_sealed_log(was).await?;
                 data.set_or_remove(WAS, was.as_ref().map(place_to_json));
             }
         }
-        Ok(Some((self.event(CHECKPOINT, data, change.message), told)))
+        Ok(Some((self.new_event(CHECKPOINT, data, change.message), text)))
     }
 
     /// Adds the sealed log to a place that was in the live log before the last compaction.
-    async fn in_its_log(&self, place: Checkpoint) -> Result<Option<Checkpoint>, RunError> {
+    async fn with_sealed_log(&self, place: Checkpoint) -> Result<Option<Checkpoint>, RunError> {
         if place.sealed.is_some() {
             return Ok(Some(place));
         }
@@ -122,26 +122,28 @@ impl OperationInProgress<'_> {
     }
 
     /// Publishes this context without a reference.
-    async fn unshow(&self, id: &str) -> Result<Option<OperationOutcome>, RunError> {
+    async fn remove_reference(&self, id: &str) -> Result<Option<OperationOutcome>, RunError> {
         let lines = &self.view.lines;
-        let Some(at) = lines.iter().position(|line| id_of(line) == id) else {
-            return not_done(
+        let Some(at) = lines.iter().position(|line| line_id(line) == id) else {
+            return refuse_undo(
                 "What was shown for reference is in the summary by now; `/compact --undo` brings the originals \
                  back, and then it can be taken back. Nothing has changed.",
             );
         };
         let is_message = |line: &&Arc<ContextLine>| matches!(line.body, ContextBody::Message(_));
-        let after = lines[..at].iter().rev().find(is_message).map(|line| id_of(line));
+        let after = lines[..at].iter().rev().find(is_message).map(|line| line_id(line));
         let mut data = Object::from([(OF, id)]);
         data.set_or_remove("after", after.map(Json::from));
-        let mut pieces = kept(lines, |line| id_of(line) != id);
-        pieces.push(LogPiece::New(self.event(UNSHOWN, data, None).into()));
+        let mut pieces = pieces_that_stay(lines, |line| line_id(line) != id);
+        pieces.push(LogPiece::New(self.new_event(UNSHOWN, data, None).into()));
         self.publish_in_place(pieces).await?;
-        self.taken_back("What was shown for reference is taken back.".to_owned()).await.map(Some)
+        self.undone_outcome("What was shown for reference is taken back.".to_owned())
+            .await
+            .map(Some)
     }
 
     /// Publishes this context with a reference that an undo had removed, at its old place.
-    async fn show_again(
+    async fn restore_reference(
         &self,
         id: &str,
         after: Option<&str>,
@@ -151,32 +153,32 @@ impl OperationInProgress<'_> {
             None => None,
         };
         let Some((log, seq)) = found.and_then(|place| Some((place.log?, place.seq))) else {
-            return not_done(
+            return refuse_undo(
                 "What was shown is gone; it can be recalled anew. Nothing has changed.",
             );
         };
         let lines = &self.view.lines;
-        let behind = |after: &str| lines.iter().position(|line| id_of(line) == after);
+        let behind = |after: &str| lines.iter().position(|line| line_id(line) == after);
         let at = after.map_or(0, |after| behind(after).map_or(lines.len(), |at| at + 1));
         // The reference was shown after the last switch. Before the line of that switch, another undo would not
         // find it.
         let at = at.max(lines.iter().rposition(|line| is_switch(line)).map_or(0, |at| at + 1));
         let is_kept = |line: &ContextLine| !matches!(&line.body, ContextBody::Event(event) if event.event == UNSHOWN);
-        let mut pieces = kept(&lines[..at], is_kept);
+        let mut pieces = pieces_that_stay(&lines[..at], is_kept);
         pieces.push(LogPiece::Sealed { log, first: seq, last: seq });
-        pieces.extend(kept(&lines[at..], is_kept));
+        pieces.extend(pieces_that_stay(&lines[at..], is_kept));
         // The same write must move the inbox cursor past the entry that asked for this.
         let mut data = ContextOperation::Undo.to_object();
         data.set("line", SHOWN_AGAIN);
         data.set("done", true);
-        pieces.push(LogPiece::New(self.event(OPERATED, data, None).into()));
+        pieces.push(LogPiece::New(self.new_event(OPERATED, data, None).into()));
         self.publish_in_place(pieces).await?;
-        self.taken_back(SHOWN_AGAIN.to_owned()).await.map(Some)
+        self.undone_outcome(SHOWN_AGAIN.to_owned()).await.map(Some)
     }
 
     async fn publish_in_place(&self, pieces: Vec<LogPiece>) -> Result<(), RunError> {
         let expected = Some(self.view.head.generation);
-        let head = folded(self.view);
+        let head = head_after_events(self.view);
         let rotation = Rotation { expected, head, pieces };
         self.locked.lane.rotate(rotation).await?;
         Ok(())
@@ -184,6 +186,9 @@ impl OperationInProgress<'_> {
 }
 
 /// Returns the lines that stay as pieces of the next log.
-fn kept(lines: &[Arc<ContextLine>], stays: impl Fn(&ContextLine) -> bool) -> Vec<LogPiece> {
+fn pieces_that_stay(
+    lines: &[Arc<ContextLine>],
+    stays: impl Fn(&ContextLine) -> bool,
+) -> Vec<LogPiece> {
     spans(lines, stays).into_iter().map(|(first, last)| LogPiece::Keep(first, last)).collect()
 }

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use super::error::ConversationError;
 use super::store::ConversationStore;
 use crate::built_in_tools::context_tools;
-use crate::conversation_log::{ConversationLog, chat};
+use crate::conversation_log::{ConversationLog, conversation_chat};
 use crate::engine::{ActiveConversation, Agent, Engine};
 use crate::error::RunError;
 use crate::inbound::{CallAnswer, Inbound};
@@ -33,57 +33,63 @@ impl ActiveConversation {
         let agent = Engine {
             tools,
             store: Arc::new(ConversationStore { memory, log: kept.clone() }),
-            names: Arc::new(kept.clone()),
-            recorded: Arc::default(),
+            message_ids: Arc::new(kept.clone()),
+            request_cache: Arc::default(),
             ..agent.clone()
         };
-        Self { agent: Agent::of(agent), kept, turn: Mutex::default(), said: AtomicU64::new(0) }
+        Self {
+            agent: Agent::from_engine(agent),
+            log: kept,
+            turn: Mutex::default(),
+            sent_count: AtomicU64::new(0),
+        }
     }
 
-    pub(super) async fn say(&self, text: String, stop: &Stop) -> Result<Reply, ConversationError> {
+    pub(super) async fn send(&self, text: String, stop: &Stop) -> Result<Reply, ConversationError> {
         let _alone = self.turn.lock().await;
-        let accepted = self.agent.accept(&chat(), self.inbound(text)).await?.seq;
-        let ran = self.agent.run(&chat(), stop).await;
+        let accepted = self.agent.accept(&conversation_chat(), self.inbound(text)).await?.seq;
+        let ran = self.agent.run(&conversation_chat(), stop).await;
         // A message that did not get into the conversation was not said, and must not get in later.
-        let came_in = self.kept.with(move |context| context.pass_over(accepted)).await;
+        let came_in = self.log.with(move |context| context.skip_entry(accepted)).await;
         match ran? {
             Some(Outcome::Parked) if !came_in => {
-                let place = self.kept.with(|context| context.place()).await;
+                let place = self.log.with(|context| context.place()).await;
                 Err(ConversationError::Waiting { place: place.display().to_string() })
             }
             outcome => self.reply(outcome).await,
         }
     }
 
-    pub(super) async fn decide(
+    pub(super) async fn answer_call(
         &self,
         answer: CallAnswer,
         stop: &Stop,
     ) -> Result<Reply, ConversationError> {
         let _alone = self.turn.lock().await;
-        let outcome = self.agent.answer(&chat(), answer, stop).await?;
+        let outcome = self.agent.answer(&conversation_chat(), answer, stop).await?;
         self.reply(outcome).await
     }
 
     fn inbound(&self, text: String) -> Inbound {
         Inbound {
-            key: format!("said:{}", self.said.fetch_add(1, Ordering::Relaxed)),
+            key: format!("said:{}", self.sent_count.fetch_add(1, Ordering::Relaxed)),
             text,
             channel: "conversation".to_owned(),
-            request_id: format!("req_{:016x}", self.agent.inner.ids.next()),
+            request_id: format!("req_{:016x}", self.agent.engine.ids.next()),
             ..Inbound::default()
         }
     }
 
     async fn reply(&self, outcome: Option<Outcome>) -> Result<Reply, ConversationError> {
-        let chat = self.agent.inner.store.open(&chat()).await.map_err(RunError::from)?;
+        let chat =
+            self.agent.engine.store.open(&conversation_chat()).await.map_err(RunError::from)?;
         let Some(chat) = chat else { return Ok(Reply::without_answer(outcome)) };
         let journal = Journal::read(&chat.runs().journal().await.map_err(RunError::from)?);
         let outcome = outcome.unwrap_or(Outcome::Done);
         let message = match (&outcome, &journal) {
             // The unfinished message of a parked run is not in the conversation yet.
             (Outcome::Parked, journal) => journal.as_ref().map(|journal| journal.message.clone()),
-            _ => self.kept.with(|context| context.messages().pop()).await,
+            _ => self.log.with(|context| context.messages().pop()).await,
         };
         let records = chat.runs().requests(usize::MAX).await.map_err(RunError::from)?;
         let run_id = journal.map(|journal| journal.start.run_id);

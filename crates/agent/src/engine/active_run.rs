@@ -13,10 +13,12 @@ use tokio::sync::Mutex;
 
 use super::locked_chat::LockedChat;
 use super::system_sources::{ChatLocation, SystemSources};
-use crate::chat::{LogSize, loaded_skills, messages, place_said, pruned, switching_call};
+use crate::chat::{
+    LogSize, loaded_skills, place_messages, pruned_outputs, switching_call, view_messages,
+};
 use crate::error::RunError;
 use crate::events::RunEvent;
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 use crate::outbound::DeliveredCalls;
 use crate::run_log::RunLogEntry;
 
@@ -26,7 +28,7 @@ pub(crate) struct ActiveRun {
     pub(crate) run_id: String,
     pub(crate) request_id: String,
     pub(crate) place: ChatLocation,
-    pub(crate) log: Mutex<RunState>,
+    pub(crate) state: Mutex<RunState>,
 }
 
 /// The known state of the log, updated with every write, so that the log is read once in a run.
@@ -43,9 +45,9 @@ pub(crate) struct RunState {
     pub(crate) sources: SystemSources,
     /// The number of switches of the run, and whether a call of this step is about to switch.
     switches: u64,
-    switching: bool,
+    is_switching: bool,
     /// The answered calls of `chat_send` in this run.
-    pub(crate) sent: DeliveredCalls,
+    pub(crate) delivered_calls: DeliveredCalls,
 }
 
 impl RunState {
@@ -53,8 +55,8 @@ impl RunState {
     fn take_over(&mut self, view: &View) {
         self.position = view.position;
         self.inbox = view.inbox;
-        self.messages = place_said(messages(view));
-        self.pruned = pruned(view);
+        self.messages = place_messages(view_messages(view));
+        self.pruned = pruned_outputs(view);
         self.size = LogSize::of(view);
     }
 }
@@ -68,7 +70,7 @@ impl ActiveRun {
         journal: &Journal,
     ) -> Self {
         let (engine, key) = (&locked.engine, locked.chat.key());
-        let messages = place_said(messages(view));
+        let messages = place_messages(view_messages(view));
         let sources = SystemSources::read(engine, key, about, &messages);
         engine.warn(key, &sources.problems()).await;
         let place = sources.place().clone();
@@ -77,64 +79,64 @@ impl ActiveRun {
             inbox: view.inbox,
             messages,
             loaded: loaded_skills::loaded_names(view),
-            pruned: pruned(view),
+            pruned: pruned_outputs(view),
             size: LogSize::of(view),
             sources,
             switches: journal.start.earlier.switches,
-            switching: switching_call(&journal.message, &journal.start).is_some(),
-            sent: DeliveredCalls::of(journal),
+            is_switching: switching_call(&journal.message, &journal.start).is_some(),
+            delivered_calls: DeliveredCalls::from_journal(journal),
         };
         let (run_id, request_id) = (journal.start.run_id.clone(), journal.start.request_id.clone());
-        Self { locked, run_id, request_id, place, log: Mutex::new(log) }
+        Self { locked, run_id, request_id, place, state: Mutex::new(log) }
     }
 
     /// Returns the present system blocks of this run.
     pub(crate) async fn blocks(&self) -> Vec<SystemBlock> {
-        let log = self.log.lock().await;
+        let log = self.state.lock().await;
         let request_id = Some(self.request_id.as_str());
         log.sources.blocks(&self.locked.engine, self.locked.chat.key(), request_id, &log.loaded)
     }
 
     /// Returns the messages before this run.
-    pub(crate) async fn context(&self) -> Arc<[Arc<UiMessage>]> {
-        Arc::clone(&self.log.lock().await.messages)
+    pub(crate) async fn messages(&self) -> Arc<[Arc<UiMessage>]> {
+        Arc::clone(&self.state.lock().await.messages)
     }
 
     /// Returns the end of the log.
     pub(crate) async fn position(&self) -> Position {
-        self.log.lock().await.position
+        self.state.lock().await.position
     }
 
     /// Returns the tool outputs that are no longer shown.
     pub(crate) async fn pruned(&self) -> PrunedOutputs {
-        self.log.lock().await.pruned.clone()
+        self.state.lock().await.pruned.clone()
     }
 
     /// Whether the log is so long that it is compacted regardless of the request's size.
     pub(crate) async fn log_is_full(&self) -> bool {
         let can_shrink = self.locked.chat.log().features().shrinks;
-        can_shrink && self.log.lock().await.size.is_over(&self.locked.engine.rules)
+        can_shrink && self.state.lock().await.size.is_over(&self.locked.engine.rules)
     }
 
     /// Returns the names of the loaded skills.
     pub(crate) async fn loaded_skills(&self) -> Vec<String> {
-        self.log.lock().await.loaded.clone()
+        self.state.lock().await.loaded.clone()
     }
 
     /// Reads the context again after it was rewritten.
     pub(crate) async fn read_again(&self) -> Result<(), RunError> {
         let view = self.locked.read_view().await?;
-        self.log.lock().await.take_over(&view);
+        self.state.lock().await.take_over(&view);
         Ok(())
     }
 
     /// Continues in the context that is now active, with its loaded skills. It is read unless its view is given.
-    pub(crate) async fn enter(&self, view: Option<View>) -> Result<(), RunError> {
+    pub(crate) async fn reload_context(&self, view: Option<View>) -> Result<(), RunError> {
         let view = match view {
             Some(view) => view,
             None => self.locked.read_view().await?,
         };
-        let mut log = self.log.lock().await;
+        let mut log = self.state.lock().await;
         log.take_over(&view);
         log.loaded = loaded_skills::loaded_names(&view);
         Ok(())
@@ -142,31 +144,31 @@ impl ActiveRun {
 
     /// Returns the number of switches of the run.
     pub(crate) async fn switches(&self) -> u64 {
-        self.log.lock().await.switches
+        self.state.lock().await.switches
     }
 
     /// Whether a call of this step is about to switch.
     pub(crate) async fn is_switching(&self) -> bool {
-        self.log.lock().await.switching
+        self.state.lock().await.is_switching
     }
 
-    pub(crate) async fn set_switching(&self) {
-        self.log.lock().await.switching = true;
+    pub(crate) async fn begin_switch(&self) {
+        self.state.lock().await.is_switching = true;
     }
 
-    pub(crate) async fn unset_switching(&self) {
-        self.log.lock().await.switching = false;
+    pub(crate) async fn cancel_switch(&self) {
+        self.state.lock().await.is_switching = false;
     }
 
     /// Notes that the switch was made.
-    pub(crate) async fn has_switched(&self) {
-        let mut log = self.log.lock().await;
-        log.switches += u64::from(std::mem::take(&mut log.switching));
+    pub(crate) async fn end_switch(&self) {
+        let mut log = self.state.lock().await;
+        log.switches += u64::from(std::mem::take(&mut log.is_switching));
     }
 
     /// Returns the last ledger entry that was read.
     pub(crate) async fn inbox(&self) -> Option<LedgerSeq> {
-        self.log.lock().await.inbox
+        self.state.lock().await.inbox
     }
 
     /// Puts messages of the ledger into the context.
@@ -181,14 +183,14 @@ impl ActiveRun {
 
     /// Appends lines to the context log.
     pub(crate) async fn append(&self, batch: Vec<NewLine>) -> Result<(), AppendError> {
-        let mut log = self.log.lock().await;
+        let mut log = self.state.lock().await;
         // The state stays locked during the write, so that no other append expects the same position.
         log.position = self.locked.lane.append(batch, log.position).await?;
         Ok(())
     }
 
     /// Writes a line to the log.
-    pub(crate) fn note(&self, note: RunLogEntry) {
+    pub(crate) fn log(&self, note: RunLogEntry) {
         let (request_id, run_id) = (self.request_id.clone(), self.run_id.clone());
         self.locked
             .engine
@@ -196,12 +198,12 @@ impl ActiveRun {
             .write(self.locked.chat.key(), RunLogEntry { request_id, run_id, ..note });
     }
 
-    pub(crate) fn tell(&self, event: &RunEvent) {
-        self.locked.engine.hub.tell(self.locked.chat.key(), event);
+    pub(crate) fn notify(&self, event: &RunEvent) {
+        self.locked.engine.hub.send(self.locked.chat.key(), event);
     }
 
     /// Records in the ledger what the person was told, once for each key.
-    pub(crate) async fn record_sent(
+    pub(crate) async fn record_outgoing(
         &self,
         key: String,
         text: &str,
@@ -209,7 +211,7 @@ impl ActiveRun {
     ) -> Result<bool, AcceptError> {
         let mut entry = Object::from([
             ("v", Json::from(1u64)),
-            ("ts", millis(self.locked.engine.clock.now())),
+            ("ts", millis_json(self.locked.engine.clock.now())),
             ("role", "assistant".into()),
             ("text", text.into()),
             ("chatKey", self.locked.chat.key().as_str().into()),

@@ -14,24 +14,24 @@ use crate::events::Listener;
 /// An agent that answers in chats or conversations. Clones share everything.
 #[derive(Clone)]
 pub struct Agent {
-    pub(crate) inner: Arc<Engine>,
+    pub(crate) engine: Arc<Engine>,
     /// The current conversation, which all clones share.
     pub(crate) current: Arc<Mutex<CurrentConversation>>,
 }
 
 impl Agent {
-    pub(crate) fn of(inner: Engine) -> Self {
-        Self { inner: Arc::new(inner), current: Arc::default() }
+    pub(crate) fn from_engine(inner: Engine) -> Self {
+        Self { engine: Arc::new(inner), current: Arc::default() }
     }
 
     /// Follows the events of a chat from now on.
     pub fn listen(&self, chat: &ChatKey) -> Listener {
-        self.inner.hub.listen(chat)
+        self.engine.hub.listen(chat)
     }
 
     /// Returns what was repaired or found damaged since the last call. The log has it too.
     pub fn take_repairs(&self) -> Vec<StorageProblem> {
-        std::mem::take(&mut *self.inner.repairs.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.engine.repairs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -51,8 +51,8 @@ pub(crate) enum CurrentConversation {
 pub(crate) struct ActiveConversation {
     /// The same agent, with the conversation as its store.
     pub(crate) agent: Agent,
-    pub(crate) kept: ConversationLog,
+    pub(crate) log: ConversationLog,
     /// Held for one message at a time, until it is answered.
     pub(crate) turn: Mutex<()>,
-    pub(crate) said: AtomicU64,
+    pub(crate) sent_count: AtomicU64,
 }

@@ -6,7 +6,7 @@ use ship_message::json::Object;
 use ship_store::{Chat, ReadError};
 
 use super::Engine;
-use crate::records::{RECENT_LINES, recorded};
+use crate::records::{RECENT_LINES, read_records};
 use crate::tokens::{PieceTokens, RequestPieces};
 
 impl Engine {
@@ -14,7 +14,7 @@ impl Engine {
     /// provider. A lower limit that the provider named in a refusal counts until the program ends.
     pub(crate) fn window_tokens(&self) -> Option<u64> {
         let known = self.rules.window.or_else(|| self.provider.window_tokens());
-        match (known, self.scales.limit()) {
+        match (known, self.token_meter.limit()) {
             (Some(known), Some(limit)) => Some(known.min(limit)),
             (known, limit) => known.or(limit),
         }
@@ -27,10 +27,10 @@ impl Engine {
         chat: &dyn Chat,
         carried: &Object,
     ) -> Result<(), ReadError> {
-        if self.scales.wants_records() {
-            self.scales.learn_from(&recorded(&*self.store, chat, RECENT_LINES).await?);
+        if self.token_meter.wants_records() {
+            self.token_meter.learn_from(&read_records(&*self.store, chat, RECENT_LINES).await?);
         }
-        self.scales.carry_over(carried);
+        self.token_meter.merge_calibration(carried);
         Ok(())
     }
 }
@@ -61,7 +61,7 @@ impl Engine {
 
     /// Returns the limits of a request. `is_raised` is set if a person has undone a compaction: then the whole
     /// window may be used.
-    pub(crate) fn budget(&self, is_raised: bool) -> TokenLimits {
+    pub(crate) fn token_limits(&self, is_raised: bool) -> TokenLimits {
         let window = self.window_tokens();
         let tokens = match is_raised {
             true => window.unwrap_or(UNLIMITED),
@@ -71,16 +71,20 @@ impl Engine {
     }
 
     /// Returns the condition for an automatic compaction, without an open request.
-    pub(crate) fn trigger(&self, is_raised: bool, request: RequestPieces<'_>) -> CompactionTrigger {
-        let weights = self.scales.estimated(&self.scales.counted(request));
+    pub(crate) fn compaction_trigger(
+        &self,
+        is_raised: bool,
+        request: RequestPieces<'_>,
+    ) -> CompactionTrigger {
+        let weights = self.token_meter.estimate_pieces(&self.token_meter.count_pieces(request));
         let fixed = weights.system.iter().chain(&weights.tools).sum();
-        let budget = self.budget(is_raised);
+        let budget = self.token_limits(is_raised);
         match CompactionGoal::new(fixed, 0, &budget) {
             Ok(goal) => CompactionTrigger {
                 tokens: (budget.tokens != UNLIMITED).then_some(goal.trigger),
                 warning: goal
                     .floor_fills_budget
-                    .then(|| self.filled_budget(request, &weights, &goal)),
+                    .then(|| self.describe_filled_budget(request, &weights, &goal)),
             },
             // No request fits the window; every attempt to make one reports this error.
             Err(too_big) => {
@@ -90,7 +94,7 @@ impl Engine {
     }
 
     /// Describes what fills the budget, and the consequence.
-    pub(crate) fn filled_budget(
+    pub(crate) fn describe_filled_budget(
         &self,
         request: RequestPieces<'_>,
         weights: &PieceTokens,

@@ -131,21 +131,21 @@ impl AgentBuilder {
             }
         }
         tools.extend(self.tools);
-        Agent::of(Engine {
+        Agent::from_engine(Engine {
             store: self.store.unwrap_or_else(in_memory),
-            scales: Arc::new(TokenMeter::new(self.provider.model())),
+            token_meter: Arc::new(TokenMeter::new(self.provider.model())),
             provider: self.provider,
             tools: tools.into_iter().map(|tool| (tool.spec().name.clone(), tool)).collect(),
-            surroundings: self.project,
+            project: self.project,
             rules: self.rules,
             clock: self.clock,
             ids: self.ids,
             log: self.log,
-            names: Arc::new(LedgerMessageIds),
+            message_ids: Arc::new(LedgerMessageIds),
             hub: Arc::default(),
             drafts: Arc::default(),
-            recorded: Arc::default(),
-            repaired: Arc::default(),
+            request_cache: Arc::default(),
+            repaired_chats: Arc::default(),
             repairs: Arc::default(),
             warned: Arc::default(),
         })

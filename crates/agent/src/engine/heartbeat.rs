@@ -24,11 +24,11 @@ impl LockedChat {
         tokio::select! {
             biased;
             done = work => done,
-            never = self.beat() => match never {},
+            never = self.show_life() => match never {},
         }
     }
 
-    async fn beat(&self) -> Infallible {
+    async fn show_life(&self) -> Infallible {
         let interval = interval(self.engine.rules.tool_deadline);
         loop {
             tokio::time::sleep(interval).await;

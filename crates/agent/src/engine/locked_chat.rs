@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ship_store::{Chat, Lane, LedgerLine, View};
 
 use super::Engine;
-use crate::chat::{entries, questions};
+use crate::chat::{message_lines, promoted_messages};
 use crate::error::RunError;
 
 /// A chat whose lane we hold, so that no other process writes it.
@@ -25,11 +25,11 @@ impl LockedChat {
 
     /// Puts new ledger entries into the context, in their order and exactly once.
     pub(crate) async fn promote(&self, view: View, lines: &[LedgerLine]) -> Result<View, RunError> {
-        let questions = questions(&*self.engine.names, &view.head, lines.iter());
+        let questions = promoted_messages(&*self.engine.message_ids, &view.head, lines.iter());
         if questions.is_empty() {
             return Ok(view);
         }
-        self.lane.append(entries(questions), view.position).await?;
+        self.lane.append(message_lines(questions), view.position).await?;
         // The log decides how a message reads once it is in: a conversation keeps little of its metadata.
         self.read_view().await
     }

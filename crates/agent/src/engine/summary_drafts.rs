@@ -31,7 +31,7 @@ pub(crate) struct SummaryRange {
 }
 
 impl SummaryRange {
-    pub(crate) fn of(view: &View, older: &[&UiMessage], wishes: Option<&str>) -> Self {
+    pub(crate) fn new(view: &View, older: &[&UiMessage], wishes: Option<&str>) -> Self {
         let revisions: HashMap<&str, u64> = view
             .lines
             .iter()
@@ -61,7 +61,7 @@ impl SummaryRange {
 pub(crate) struct SummaryDraft {
     pub(crate) range: SummaryRange,
     pub(crate) prose: String,
-    pub(crate) rung: CompactionMethod,
+    pub(crate) method: CompactionMethod,
     pub(crate) cost: SummaryCost,
 }
 
@@ -72,7 +72,7 @@ impl SummaryDraft {
             ("toId", self.range.to.as_str().into()),
             ("count", self.range.count.into()),
             ("digest", self.range.digest.as_str().into()),
-            ("rung", self.rung.name().into()),
+            ("rung", self.method.name().into()),
             ("cost", self.cost.to_object().into()),
             ("prose", self.prose.as_str().into()),
         ])
@@ -88,7 +88,7 @@ impl SummaryDraft {
                 digest: text("digest")?,
             },
             prose: text("prose")?,
-            rung: CompactionMethod::named(object.str("rung")?)?,
+            method: CompactionMethod::named(object.str("rung")?)?,
             cost: SummaryCost::from_object(object.get("cost")?.as_object()?),
         })
     }
@@ -105,7 +105,7 @@ impl SummaryDrafts {
     }
 
     /// Returns the last draft for a chat.
-    pub(crate) fn of(&self, chat: &ChatKey) -> Option<SummaryDraft> {
+    pub(crate) fn last_for(&self, chat: &ChatKey) -> Option<SummaryDraft> {
         self.lock().get(chat).cloned()
     }
 

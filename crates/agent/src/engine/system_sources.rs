@@ -44,15 +44,15 @@ impl SystemSources {
         agent: &Engine,
         chat: &ChatKey,
         about: About,
-        said: &[Arc<UiMessage>],
+        messages: &[Arc<UiMessage>],
     ) -> Self {
-        let chat_id = last_of(said, "chatId").map(str::to_owned);
-        Self::at(agent, chat, ChatLocation { channel: about.channel, chat_id })
+        let chat_id = last_user_field(messages, "chatId").map(str::to_owned);
+        Self::read_at(agent, chat, ChatLocation { channel: about.channel, chat_id })
     }
 
     /// Reads the sources for a location.
-    pub(crate) fn at(agent: &Engine, chat: &ChatKey, place: ChatLocation) -> Self {
-        let (texts, skills) = (agent.surroundings.texts(chat), agent.surroundings.skills());
+    pub(crate) fn read_at(agent: &Engine, chat: &ChatKey, place: ChatLocation) -> Self {
+        let (texts, skills) = (agent.project.texts(chat), agent.project.skills());
         Self { place, texts, skills }
     }
 
@@ -76,7 +76,7 @@ impl SystemSources {
         let ChatLocation { channel, chat_id } = self.place.clone();
         let request_id = request_id.filter(|_| agent.rules.request_id_in_system);
         system_blocks(&BlockSources {
-            project_root: agent.surroundings.project_root(),
+            project_root: agent.project.project_root(),
             chat_key: chat.as_str().to_owned(),
             output_rules: OutputRules::of_channel(channel.as_deref()),
             has_contexts: agent.tools.contains_key("chat_context_new"),
@@ -87,14 +87,14 @@ impl SystemSources {
             profile_other: self.texts.profile_other.clone(),
             memory: self.texts.memory.clone(),
             agent: self.texts.role.clone(),
-            skills: self.skills.iter().map(loaded_skills::line).collect(),
-            loaded_skills: loaded_skills::loaded(loaded, &self.skills),
+            skills: self.skills.iter().map(loaded_skills::overview_line).collect(),
+            loaded_skills: loaded_skills::loaded_skills(loaded, &self.skills),
         })
     }
 }
 
 /// Returns a metadata field of the person's last message.
-pub(crate) fn last_of<'a>(said: &'a [Arc<UiMessage>], key: &str) -> Option<&'a str> {
-    let last = said.iter().rev().find(|message| message.role() == Role::User)?;
+pub(crate) fn last_user_field<'a>(messages: &'a [Arc<UiMessage>], key: &str) -> Option<&'a str> {
+    let last = messages.iter().rev().find(|message| message.role() == Role::User)?;
     last.metadata()?.get(key)?.as_str()
 }

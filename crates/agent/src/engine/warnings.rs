@@ -12,11 +12,10 @@ impl Agent {
     /// Returns the problems, a sentence each: texts that exist and cannot be read, and settings that name unknown
     /// tools. Problems from loading the project are not among them.
     pub fn warnings(&self, chat: &ChatKey) -> Vec<String> {
-        let agent = &*self.inner;
+        let agent = &*self.engine;
         let mut warnings = agent.unknown_tools();
-        warnings
-            .extend(agent.surroundings.texts(chat).problems.iter().map(FileError::text_for_user));
-        warnings.iter().map(|warning| agent.surroundings.mask(warning)).collect()
+        warnings.extend(agent.project.texts(chat).problems.iter().map(FileError::text_for_user));
+        warnings.iter().map(|warning| agent.project.mask(warning)).collect()
     }
 }
 
@@ -25,7 +24,7 @@ impl Engine {
     pub(crate) async fn warn(&self, chat: &ChatKey, problems: &[String]) {
         let mut warned = self.warned.lock().await;
         if warned.is_empty() {
-            for warning in self.surroundings.warnings().into_iter().chain(self.unknown_tools()) {
+            for warning in self.project.warnings().into_iter().chain(self.unknown_tools()) {
                 self.warn_once(&mut warned, chat, warning);
             }
             // This empty entry, which is no real warning, marks that the step was done.
@@ -42,7 +41,7 @@ impl Engine {
         chat: &ChatKey,
         warning: String,
     ) {
-        let message = self.surroundings.mask(&warning);
+        let message = self.project.mask(&warning);
         if warned.insert(warning) {
             let fields = vec![("message", Json::from(message))];
             self.log.write(

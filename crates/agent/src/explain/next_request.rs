@@ -11,17 +11,19 @@ use ship_provider::{CachedSequence, ToolSpec};
 use ship_store::{Chat, ChatKey, ChatState, LedgerBody};
 
 use crate::chat::{
-    Activation, CompactionState, LEDGER_PAGE, is_message, loaded_skills, messages, pruned,
-    question_in,
+    Activation, CompactionState, LEDGER_PAGE, inbound_id_in, is_message, loaded_skills,
+    pruned_outputs, view_messages,
 };
 use crate::digest::digest;
-use crate::engine::{Agent, ChatLocation, CompactionTrigger, Engine, SystemSources, last_of};
+use crate::engine::{
+    Agent, ChatLocation, CompactionTrigger, Engine, SystemSources, last_user_field,
+};
 use crate::error::RunError;
-use crate::inbound::message_of;
+use crate::inbound::promoted_message;
 use crate::inbox::UnreadLedger;
 use crate::records::{
-    OutgoingRequest, RECENT_LINES, RequestTokens, SharedPrefix, block_digests, last_of_context,
-    recorded,
+    OutgoingRequest, RECENT_LINES, RequestTokens, SharedPrefix, block_digests,
+    last_context_request, read_records,
 };
 use crate::request::PreparedRequest;
 use crate::tokens::PieceTokens;
@@ -48,9 +50,9 @@ pub struct NextRequest {
     /// The number of tokens that the model takes, if it is known.
     pub window_tokens: Option<u64>,
     /// The activation of the active context; `None` before the first message.
-    pub began: Option<Activation>,
+    pub activation: Option<Activation>,
     /// The part that it shares with the last request.
-    pub stable: SharedPrefix,
+    pub shared_prefix: SharedPrefix,
 }
 
 impl Agent {
@@ -59,32 +61,40 @@ impl Agent {
     /// # Errors
     /// Fails if the chat cannot be read.
     pub async fn inspect(&self, chat: &ChatKey) -> Result<NextRequest, RunError> {
-        let agent = &*self.inner;
+        let agent = &*self.engine;
         let open = agent.store.open(chat).await?;
         let found = match &open {
             Some(open) => RequestInputs::read(agent, &**open).await?,
             None => RequestInputs::default(),
         };
-        let said: Vec<Arc<UiMessage>> = found.said.iter().chain(&found.queued).cloned().collect();
+        let said: Vec<Arc<UiMessage>> =
+            found.messages.iter().chain(&found.queued).cloned().collect();
         let place = ChatLocation {
             channel: found.channel,
-            chat_id: last_of(&said, "chatId").map(str::to_owned),
+            chat_id: last_user_field(&said, "chatId").map(str::to_owned),
         };
-        let sources = SystemSources::at(agent, chat, place);
-        let blocks = sources.blocks(agent, chat, last_of(&said, "requestId"), &found.loaded);
-        let mut request =
-            PreparedRequest::new(agent, blocks, &found.said, found.so_far.as_ref(), &found.pruned);
+        let sources = SystemSources::read_at(agent, chat, place);
+        let blocks =
+            sources.blocks(agent, chat, last_user_field(&said, "requestId"), &found.loaded);
+        let mut request = PreparedRequest::new(
+            agent,
+            blocks,
+            &found.messages,
+            found.so_far.as_ref(),
+            &found.pruned,
+        );
         let queued = PreparedRequest::new(agent, Vec::new(), &found.queued, None, &found.pruned);
         request.shown.extend(queued.shown);
-        if let (Some(open), Some(carried)) = (&open, &found.carried) {
+        if let (Some(open), Some(carried)) = (&open, &found.carry) {
             agent.remember_counts(&**open, carried).await?;
         }
-        let tokens = agent.scales.estimated(&agent.scales.counted(request.pieces()));
+        let tokens =
+            agent.token_meter.estimate_pieces(&agent.token_meter.count_pieces(request.pieces()));
         let stable = match &open {
-            Some(open) => agent.stable(&**open, &request, &tokens, &found.pruned).await?,
-            None => SharedPrefix::of_first(),
+            Some(open) => agent.compare_unsent(&**open, &request, &tokens, &found.pruned).await?,
+            None => SharedPrefix::for_first_request(),
         };
-        let trigger = agent.trigger(found.is_raised, request.pieces());
+        let trigger = agent.compaction_trigger(found.is_raised, request.pieces());
         let PreparedRequest { blocks, shown: messages, tools, .. } = request;
         Ok(NextRequest {
             tokens,
@@ -95,15 +105,15 @@ impl Agent {
             tools,
             trigger,
             window_tokens: agent.window_tokens(),
-            began: found.began,
-            stable,
+            activation: found.activation,
+            shared_prefix: stable,
         })
     }
 }
 
 impl Engine {
     /// Compares a request that is not sent with the last one that was.
-    async fn stable(
+    async fn compare_unsent(
         &self,
         chat: &dyn Chat,
         request: &PreparedRequest,
@@ -111,7 +121,7 @@ impl Engine {
         pruned: &PrunedOutputs,
     ) -> Result<SharedPrefix, RunError> {
         // A request that cannot be compiled is reported when it is needed.
-        let Ok(written) = request.written(self, self.rules.max_tokens) else {
+        let Ok(written) = request.compile(self, self.rules.max_tokens) else {
             return Ok(SharedPrefix::unknown());
         };
         let sums = RequestTokens {
@@ -131,7 +141,7 @@ impl Engine {
             shown: &request.shown,
             pruned,
         };
-        let last = last_of_context(recorded(&*self.store, chat, RECENT_LINES).await?);
+        let last = last_context_request(read_records(&*self.store, chat, RECENT_LINES).await?);
         Ok(now.compare(&*self.store, chat, last.as_deref()).await)
     }
 }
@@ -139,16 +149,16 @@ impl Engine {
 /// The inputs of the next request in a chat.
 #[derive(Default)]
 struct RequestInputs {
-    said: Vec<Arc<UiMessage>>,
+    messages: Vec<Arc<UiMessage>>,
     so_far: Option<UiMessage>,
     queued: Vec<Arc<UiMessage>>,
     loaded: Vec<String>,
     channel: Option<String>,
-    began: Option<Activation>,
+    activation: Option<Activation>,
     parked: bool,
     pruned: PrunedOutputs,
     /// The data in the log's head about the provider's counts.
-    carried: Option<Object>,
+    carry: Option<Object>,
     /// Whether a person has undone a compaction, so that the whole window may be used.
     is_raised: bool,
 }
@@ -156,16 +166,16 @@ struct RequestInputs {
 impl RequestInputs {
     async fn read(agent: &Engine, chat: &dyn Chat) -> Result<Self, RunError> {
         let ChatState { about, view, new_lines, journal } = chat.state(LEDGER_PAGE).await?;
-        let lines = UnreadLedger::of(agent, chat, view.as_ref(), new_lines).await?.queue.lines;
+        let lines = UnreadLedger::find(agent, chat, view.as_ref(), new_lines).await?.queue.lines;
         let journal = Journal::read(&journal);
         let waiting = lines.iter().filter(|line| is_message(line));
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {
             LedgerBody::Entry(entry) => {
                 let id = match &view {
-                    Some(view) => question_in(&*agent.names, &view.head, line.seq, nth),
-                    None => agent.names.question(line.seq, nth),
+                    Some(view) => inbound_id_in(&*agent.message_ids, &view.head, line.seq, nth),
+                    None => agent.message_ids.inbound_id(line.seq, nth),
                 };
-                Some(Arc::new(message_of(entry, id)))
+                Some(Arc::new(promoted_message(entry, id)))
             }
             LedgerBody::Delivery(_) => None,
         });
@@ -179,16 +189,16 @@ impl RequestInputs {
             Recovery::Idle | Recovery::Deliver(_) | Recovery::RunPending => (None, false),
         };
         Ok(Self {
-            said: view.as_ref().map(messages).map(place_references).unwrap_or_default(),
+            messages: view.as_ref().map(view_messages).map(place_references).unwrap_or_default(),
             so_far,
             queued,
             loaded: view.as_ref().map(loaded_skills::loaded_names).unwrap_or_default(),
             channel: about.channel,
-            began: view.as_ref().map(|view| crate::contexts::began(agent, view)),
+            activation: view.as_ref().map(|view| crate::contexts::active_context(agent, view)),
             parked,
-            pruned: view.as_ref().map(pruned).unwrap_or_default(),
-            is_raised: view.as_ref().is_some_and(|view| CompactionState::of(view).raised),
-            carried: view.as_ref().map(|view| CompactionState::of(view).tokens),
+            pruned: view.as_ref().map(pruned_outputs).unwrap_or_default(),
+            is_raised: view.as_ref().is_some_and(|view| CompactionState::read(view).is_raised),
+            carry: view.as_ref().map(|view| CompactionState::read(view).tokens),
         })
     }
 }

@@ -9,7 +9,7 @@ use ship_store::{Chat, ChatKey, Store, Timestamp};
 
 use crate::engine::Agent;
 use crate::error::RunError;
-use crate::records::{RebuiltRequest, RecordedRequest, rebuild, recorded};
+use crate::records::{RebuiltRequest, RecordedRequest, read_records, rebuild};
 use crate::tokens::{PieceTokens, RequestPieces, TokenMeter};
 
 /// An earlier request, rebuilt from its record.
@@ -47,10 +47,11 @@ impl Agent {
         chat: &ChatKey,
         limit: usize,
     ) -> Result<Vec<RecordedRequest>, RunError> {
-        let Some(chat) = self.inner.store.open(chat).await? else { return Ok(Vec::new()) };
+        let Some(chat) = self.engine.store.open(chat).await? else { return Ok(Vec::new()) };
         // Each call has a line of its own and one for its answer.
         let mut calls =
-            recorded(&*self.inner.store, &*chat, limit.saturating_mul(2).saturating_add(1)).await?;
+            read_records(&*self.engine.store, &*chat, limit.saturating_mul(2).saturating_add(1))
+                .await?;
         calls.drain(..calls.len().saturating_sub(limit));
         Ok(calls)
     }
@@ -65,11 +66,11 @@ impl Agent {
         chat: &ChatKey,
         id: &str,
     ) -> Result<Option<PastRequest>, RunError> {
-        let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
-        let Some((call, others)) = find(&*self.inner.store, &*chat, id).await? else {
+        let Some(chat) = self.engine.store.open(chat).await? else { return Ok(None) };
+        let Some((call, others)) = find(&*self.engine.store, &*chat, id).await? else {
             return Ok(None);
         };
-        let rebuilt = rebuild(&*self.inner.store, &*chat, &call.record).await;
+        let rebuilt = rebuild(&*self.engine.store, &*chat, &call.record).await;
         let RebuiltRequest { blocks, shown, tools, pruned, compactions, body, is_equal, missing } =
             rebuilt;
         Ok(Some(PastRequest {
@@ -88,17 +89,17 @@ impl Agent {
 
     /// Returns the tokens of a request's pieces, in proportion to the count by the model's vocabulary. They add up
     /// to the recorded numbers, on which the decisions of that time were based.
-    pub fn weigh(&self, past: &PastRequest) -> PieceTokens {
-        let (inner, record) = (&*self.inner, &past.call.record);
+    pub fn piece_tokens(&self, past: &PastRequest) -> PieceTokens {
+        let (inner, record) = (&*self.engine, &past.call.record);
         let pieces =
             RequestPieces { blocks: &past.blocks, messages: &past.messages, tools: &past.tools };
         let model = &record.recipe.model;
         let weighed = match model == inner.provider.model() {
-            _ if record.tokens.is_rough => pieces.rough(),
-            true => inner.scales.counted(pieces),
-            false => TokenMeter::new(model).counted(pieces),
+            _ if record.tokens.is_rough => pieces.rough_tokens(),
+            true => inner.token_meter.count_pieces(pieces),
+            false => TokenMeter::new(model).count_pieces(pieces),
         };
-        weighed.adding_up_to(&record.tokens)
+        weighed.scale_to(&record.tokens)
     }
 }
 
@@ -112,7 +113,7 @@ async fn find(
     id: &str,
 ) -> Result<Option<(RecordedRequest, Vec<String>)>, RunError> {
     for lines in [LINES, usize::MAX] {
-        let calls = recorded(store, chat, lines).await?;
+        let calls = read_records(store, chat, lines).await?;
         let is_it = |call: &&RecordedRequest| call.record.id == id || call.record.request_id == id;
         let Some(found) = calls.iter().rev().find(is_it).cloned() else { continue };
         let is_other = |call: &&RecordedRequest| {

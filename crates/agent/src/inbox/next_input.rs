@@ -6,11 +6,11 @@
 
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError};
 
-use super::operation_entry::{operation_of, was_done};
+use super::operation_entry::{operation_of, has_outcome};
 use crate::chat::{LEDGER_PAGE, is_message};
 use crate::context_operation::ContextOperation;
 use crate::engine::Engine;
-use crate::tokens::rough;
+use crate::tokens::rough_tokens;
 
 /// The tokens that a provider adds to each message, for the author and the time.
 const MESSAGE_TOKENS: u64 = 16;
@@ -42,18 +42,18 @@ impl NextInput {
         mut page: Vec<LedgerLine>,
     ) -> Result<Self, ReadError> {
         let mut queue = Self::default();
-        let mut room = HalfBudget::of(agent);
+        let mut room = HalfBudget::new(agent);
         loop {
             let is_last = page.len() < LEDGER_PAGE;
             for line in page {
                 // An operation that the ledger marks as done is not repeated in an older context.
                 if let Some(operation) = operation_of(&line)
-                    && !was_done(chat, &line).await?
+                    && !has_outcome(chat, &line).await?
                 {
                     queue.operation = Some((line, operation));
                     return Ok(queue);
                 }
-                if !room.takes(&line) {
+                if !room.fits_message(&line) {
                     return Ok(queue);
                 }
                 queue.lines.push(line);
@@ -79,19 +79,19 @@ pub(crate) struct HalfBudget {
 }
 
 impl HalfBudget {
-    pub(crate) fn of(agent: &Engine) -> Self {
+    pub(crate) fn new(agent: &Engine) -> Self {
         Self { tokens: agent.budget_tokens() / 2, is_begun: false }
     }
 
     /// Whether a line fits. The first message always fits, because otherwise no run would ever take it in.
-    fn takes(&mut self, line: &LedgerLine) -> bool {
-        !is_message(line) || self.takes_any(line)
+    fn fits_message(&mut self, line: &LedgerLine) -> bool {
+        !is_message(line) || self.fits_line(line)
     }
 
     /// Does the same for a line with any role.
-    pub(crate) fn takes_any(&mut self, line: &LedgerLine) -> bool {
+    pub(crate) fn fits_line(&mut self, line: &LedgerLine) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return true };
-        let tokens = rough(entry.entry.str("text").unwrap_or_default()) + MESSAGE_TOKENS;
+        let tokens = rough_tokens(entry.entry.str("text").unwrap_or_default()) + MESSAGE_TOKENS;
         let fits = tokens <= self.tokens || !self.is_begun;
         self.is_begun = true;
         self.tokens = self.tokens.saturating_sub(tokens);

@@ -13,8 +13,8 @@ pub(crate) fn operation_of(line: &LedgerLine) -> Option<ContextOperation> {
     if entry.entry.str("role") != Some(COMMAND) {
         return None;
     }
-    let asked = entry.entry.get("meta")?.get("operation")?.as_object()?;
-    ContextOperation::from_object(asked)
+    let request_seq = entry.entry.get("meta")?.get("operation")?.as_object()?;
+    ContextOperation::from_object(request_seq)
 }
 
 /// Returns the key of the ledger entry with the outcome of an operation.
@@ -23,7 +23,7 @@ pub(crate) fn outcome_key(key: &str) -> String {
 }
 
 /// Whether the ledger has the outcome of the operation that a line asks for.
-pub(crate) async fn was_done(chat: &dyn Chat, line: &LedgerLine) -> Result<bool, ReadError> {
+pub(crate) async fn has_outcome(chat: &dyn Chat, line: &LedgerLine) -> Result<bool, ReadError> {
     let LedgerBody::Entry(entry) = &line.body else { return Ok(false) };
     Ok(chat.ledger().entry_of(&outcome_key(&entry.key), Some(line.seq)).await?.is_some())
 }
@@ -31,10 +31,10 @@ pub(crate) async fn was_done(chat: &dyn Chat, line: &LedgerLine) -> Result<bool,
 /// Returns the outcome in the ledger of an operation that was asked for at `asked`.
 pub(crate) async fn outcome_of(
     chat: &dyn Chat,
-    asked: LedgerSeq,
+    request_seq: LedgerSeq,
     key: &str,
 ) -> Result<Option<OperationOutcome>, ReadError> {
-    let Some(told) = chat.ledger().entry_of(&outcome_key(key), Some(asked)).await? else {
+    let Some(told) = chat.ledger().entry_of(&outcome_key(key), Some(request_seq)).await? else {
         return Ok(None);
     };
     let before = LedgerSeq::new(told.get().saturating_sub(1));

@@ -14,9 +14,9 @@ use ship_store::{
 };
 
 use super::next_input::{HalfBudget, NextInput};
-use crate::chat::{LEDGER_PAGE, is_message, questions};
+use crate::chat::{LEDGER_PAGE, is_message, promoted_messages};
 use crate::engine::Engine;
-use crate::inbound::metadata_of;
+use crate::inbound::promoted_metadata;
 
 /// The entries of the ledger that no run has read.
 pub(crate) struct UnreadLedger {
@@ -28,7 +28,7 @@ pub(crate) struct UnreadLedger {
 
 impl UnreadLedger {
     /// Finds the unread entries from the first page of lines after the context's cursor.
-    pub(crate) async fn of(
+    pub(crate) async fn find(
         agent: &Engine,
         chat: &dyn Chat,
         view: Option<&View>,
@@ -38,13 +38,13 @@ impl UnreadLedger {
             let queue = NextInput::read_on(agent, chat, first).await?;
             return Ok(Self { inbox: view.inbox, queue });
         }
-        let inbox = answered(chat).await?;
+        let inbox = last_answered(chat).await?;
         Ok(Self { inbox, queue: NextInput::read(agent, chat, inbox).await? })
     }
 }
 
 /// Returns the last message that was answered, from the ledger alone.
-async fn answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
+async fn last_answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> {
     let (mut answered, mut after) = (AnsweredEntries::default(), None);
     loop {
         let page = chat.ledger().after(after, LEDGER_PAGE).await?;
@@ -70,7 +70,7 @@ pub(crate) struct MissedAnswers {
 }
 
 /// Compares a context with the answers in the ledger.
-pub(crate) async fn missed(
+pub(crate) async fn missed_answers(
     agent: &Engine,
     chat: &dyn Chat,
     view: &View,
@@ -107,7 +107,10 @@ pub(crate) async fn missed(
             }
         }
         if is_last {
-            return Ok(MissedAnswers { messages: history(agent, view, &missed), answered: known });
+            return Ok(MissedAnswers {
+                messages: messages_of_lines(agent, view, &missed),
+                answered: known,
+            });
         }
     }
 }
@@ -136,15 +139,15 @@ fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
 
 /// Returns ledger lines as messages: each question as it would have been put into the context, each answer with the
 /// text that the person was told.
-fn history(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
-    let mut room = HalfBudget::of(agent);
-    let fits = lines.iter().rev().take_while(|line| room.takes_any(line)).count();
+fn messages_of_lines(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
+    let mut room = HalfBudget::new(agent);
+    let fits = lines.iter().rev().take_while(|line| room.fits_line(line)).count();
     let message = |line: &LedgerLine| match &line.body {
         LedgerBody::Entry(entry) if entry.key.starts_with(ANSWER_KEY) => {
-            let message = told_before(entry)?;
+            let message = answer_from_ledger(entry)?;
             Some(NewMessage { message, rev: 0, inbox: Some(line.seq) })
         }
-        _ => questions(&*agent.names, &view.head, [line].into_iter()).pop(),
+        _ => promoted_messages(&*agent.message_ids, &view.head, [line].into_iter()).pop(),
     };
     // A message whose id already exists would be a conflict and not a repair.
     let is_there =
@@ -154,7 +157,7 @@ fn history(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage>
 }
 
 /// Makes the message of an answer that only the ledger still has.
-fn told_before(entry: &LedgerEntry) -> Option<Object> {
+fn answer_from_ledger(entry: &LedgerEntry) -> Option<Object> {
     let text = entry.entry.str("text").unwrap_or_default();
     let part = match text.is_empty() {
         true => UiPart::StepStart(StepStartPart::default()),
@@ -162,7 +165,7 @@ fn told_before(entry: &LedgerEntry) -> Option<Object> {
     };
     let run = entry.key.strip_prefix(ANSWER_KEY)?;
     let mut message = UiMessage::new(format!("h_{run}"), Role::Assistant, vec![part]);
-    let mut metadata = metadata_of(entry);
+    let mut metadata = promoted_metadata(entry);
     metadata.set("source", "ledger");
     message.set_metadata(Json::Object(metadata));
     message.to_json().as_object().cloned()

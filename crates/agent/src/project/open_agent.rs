@@ -8,9 +8,9 @@ use ship_store::{Clock, FileStore, Store, StoreOptions, SystemClock};
 
 use super::error::OpenAgentError;
 use super::project_folder::{ProjectFolder, ProjectRunLog};
-use super::provider_choice::provider;
+use super::provider_choice::make_provider;
 use crate::engine::{Agent, AgentBuilder};
-use crate::rules::{Rules, size};
+use crate::rules::{Rules, to_usize};
 
 impl Agent {
     /// Opens the agent of the project in a folder, as its `ship.json` and `.env` say; without either, everything
@@ -44,7 +44,7 @@ impl AgentBuilder {
         let log = ProjectRunLog { logs: LogWriter::new(project, Arc::clone(&clock)) };
         Ok(Agent::builder()
             .store(open_store(project, Arc::clone(&clock))?)
-            .shared_provider(provider(project)?)
+            .shared_provider(make_provider(project)?)
             .project_source(Arc::new(ProjectFolder { project: project.clone() }))
             .rules(Rules::from(project.settings()))
             .log(Arc::new(log))
@@ -67,7 +67,7 @@ pub fn open_store(
     let options = StoreOptions {
         durability: settings.storage.durability,
         lock_wait_ms: settings.lock.wait_ms,
-        message_bytes_max: line_bytes_max(size(settings.limits.message_bytes)),
+        message_bytes_max: line_bytes_max(to_usize(settings.limits.message_bytes)),
         clock,
     };
     Ok(Arc::new(FileStore::new(project.root(), options)?))

@@ -9,7 +9,7 @@ use ship_provider::{ApiKey, HttpProvider, HttpSettings, Offline, Provider, windo
 use super::error::OpenAgentError;
 
 /// Makes the provider that the settings and the keys choose.
-pub(crate) fn provider(project: &Project) -> Result<Arc<dyn Provider>, OpenAgentError> {
+pub(crate) fn make_provider(project: &Project) -> Result<Arc<dyn Provider>, OpenAgentError> {
     let choice = project.provider();
     let llm = &project.settings().llm;
     let key = match choice.key {

@@ -9,7 +9,7 @@ use ship_store::{Chat, ReadError, Store};
 use super::request_record::{RecordedRequest, RequestAnswer, RequestRecord};
 
 /// Returns a frame by its digest, if it still exists.
-pub(super) async fn frame(store: &dyn Store, sha256: &str) -> Option<Object> {
+pub(super) async fn read_frame(store: &dyn Store, sha256: &str) -> Option<Object> {
     let bytes = store.blob(sha256).await.ok()?;
     match Json::parse(&String::from_utf8(bytes).ok()?) {
         Ok(Json::Object(frame)) => Some(frame),
@@ -29,7 +29,7 @@ fn lost_frame(sha256: &str) -> Object {
 }
 
 /// Reads the calls of the last `lines` lines, the oldest first.
-pub(crate) async fn recorded(
+pub(crate) async fn read_records(
     store: &dyn Store,
     chat: &dyn Chat,
     lines: usize,
@@ -39,7 +39,7 @@ pub(crate) async fn recorded(
     for mut line in chat.runs().requests(lines).await? {
         if let Some(sha256) = line.str("frame").map(str::to_owned) {
             if !frames.contains_key(&sha256)
-                && let Some(frame) = frame(store, &sha256).await
+                && let Some(frame) = read_frame(store, &sha256).await
             {
                 frames.insert(sha256.clone(), frame);
             }

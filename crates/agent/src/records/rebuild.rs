@@ -15,7 +15,7 @@ use ship_provider::{Request, ToolSpec};
 use ship_store::{Chat, ContextBody, Gen, Position, ReadError, SealedLog, Store, View};
 
 use super::request_record::{RequestMessages, RequestRecord};
-use crate::chat::{COMPACTED, messages, pruned, shown};
+use crate::chat::{COMPACTED, pruned_outputs, show_messages, view_messages};
 use crate::digest::digest;
 
 /// A request that is rebuilt from its record.
@@ -44,13 +44,14 @@ pub(crate) async fn rebuild(
 ) -> RebuiltRequest {
     let mut rebuilt = RebuiltRequest::default();
     for (name, sha256) in &record.system {
-        if let Some(text) = rebuilt.blob(store, sha256, &format!("the system block `{name}`")).await
+        if let Some(text) =
+            rebuilt.read_blob(store, sha256, &format!("the system block `{name}`")).await
         {
             rebuilt.blocks.push(SystemBlock { name: name.clone(), text });
         }
     }
-    if let Some(tools) = rebuilt.blob(store, &record.tools, "the tools").await {
-        rebuilt.tools = list(&tools).iter().filter_map(ToolSpec::from_json).collect();
+    if let Some(tools) = rebuilt.read_blob(store, &record.tools, "the tools").await {
+        rebuilt.tools = parse_list(&tools).iter().filter_map(ToolSpec::from_json).collect();
     }
     match &record.shown {
         RequestMessages::Context { position, message_id, parts } => {
@@ -64,17 +65,18 @@ pub(crate) async fn rebuild(
             rebuilt.missing.push(sentence.to_owned());
         }
         RequestMessages::Summary(sha256) => {
-            if let Some(said) = rebuilt.blob(store, sha256, "the messages").await {
-                let read = list(&said).into_iter().filter_map(|one| UiMessage::from_json(one).ok());
+            if let Some(said) = rebuilt.read_blob(store, sha256, "the messages").await {
+                let read =
+                    parse_list(&said).into_iter().filter_map(|one| UiMessage::from_json(one).ok());
                 rebuilt.shown = read.collect();
             }
         }
     }
-    rebuilt.write(record);
+    rebuilt.write_body(record);
     rebuilt
 }
 
-fn list(json: &str) -> Vec<Json> {
+fn parse_list(json: &str) -> Vec<Json> {
     match Json::parse(json) {
         Ok(Json::Array(list)) => list.into_vec(),
         _ => Vec::new(),
@@ -82,7 +84,7 @@ fn list(json: &str) -> Vec<Json> {
 }
 
 impl RebuiltRequest {
-    async fn blob(&mut self, store: &dyn Store, sha256: &str, what: &str) -> Option<String> {
+    async fn read_blob(&mut self, store: &dyn Store, sha256: &str, what: &str) -> Option<String> {
         let found = store.blob(sha256).await.map_err(|error| error.to_string());
         let text = found.and_then(|bytes| {
             String::from_utf8(bytes).map_err(|_| format!("blob {sha256} is no text"))
@@ -100,7 +102,7 @@ impl RebuiltRequest {
     ) -> Result<(), ReadError> {
         let logs = ChatLogs::since(chat, position.generation).await?;
         let so_far = logs.message(chat, position, message_id, parts).await?;
-        if so_far.as_ref().map_or(0, parts_that_count) < parts {
+        if so_far.as_ref().map_or(0, counted_parts) < parts {
             self.missing.push(format!("message {message_id} is in no log any more"));
         }
         let Some(mut view) = logs.view(chat, position).await? else {
@@ -108,15 +110,16 @@ impl RebuiltRequest {
             return Ok(());
         };
         view.lines.retain(|line| line.seq <= position.seq);
-        self.pruned = pruned(&view);
-        self.compactions = view.lines.iter().filter_map(|line| compaction(&line.body)).collect();
+        self.pruned = pruned_outputs(&view);
+        self.compactions =
+            view.lines.iter().filter_map(|line| compaction_data(&line.body)).collect();
         // A request shows each reference before the message it was fetched for, regardless of its place in the log.
-        let said = place_references(messages(&view));
-        self.shown = shown(limits, &said, so_far.as_ref(), &self.pruned);
+        let said = place_references(view_messages(&view));
+        self.shown = show_messages(limits, &said, so_far.as_ref(), &self.pruned);
         Ok(())
     }
 
-    fn write(&mut self, record: &RequestRecord) {
+    fn write_body(&mut self, record: &RequestRecord) {
         if !self.missing.is_empty() {
             return;
         }
@@ -137,7 +140,7 @@ impl RebuiltRequest {
     }
 }
 
-fn compaction(body: &ContextBody) -> Option<(ship_store::Timestamp, Json)> {
+fn compaction_data(body: &ContextBody) -> Option<(ship_store::Timestamp, Json)> {
     match body {
         ContextBody::Event(event) if event.event == COMPACTED => {
             Some((event.ts, event.data.clone()))
@@ -147,19 +150,19 @@ fn compaction(body: &ContextBody) -> Option<(ship_store::Timestamp, Json)> {
 }
 
 /// Returns the number of parts that count: empty texts are removed from a message when its run ends.
-pub(crate) fn parts_that_count(message: &UiMessage) -> usize {
-    message.parts().iter().filter(|part| counts(part)).count()
+pub(crate) fn counted_parts(message: &UiMessage) -> usize {
+    message.parts().iter().filter(|part| is_counted(part)).count()
 }
 
-fn counts(part: &UiPart) -> bool {
+fn is_counted(part: &UiPart) -> bool {
     !matches!(part, UiPart::Text(text) if text.text().is_empty())
 }
 
 /// Returns a message with only its first parts that count.
-fn first_parts(mut message: UiMessage, count: usize) -> UiMessage {
+fn truncate_parts(mut message: UiMessage, count: usize) -> UiMessage {
     let mut left = count;
     message.parts_mut().retain(|part| {
-        let is_in = counts(part) && left > 0;
+        let is_in = is_counted(part) && left > 0;
         left -= usize::from(is_in);
         is_in
     });
@@ -167,7 +170,7 @@ fn first_parts(mut message: UiMessage, count: usize) -> UiMessage {
 }
 
 /// Returns the id of the message in which a run continues after settling; see `Journal::after_settling`.
-fn following_id(id: &str) -> String {
+fn next_message_id(id: &str) -> String {
     let numbered =
         id.rsplit_once('-').and_then(|(first, nth)| Some((first, nth.parse::<u64>().ok()?)));
     match numbered {
@@ -231,12 +234,12 @@ impl ChatLogs {
         }
         let Some(mut message) = self.whole_message(chat, at, id).await? else { return Ok(None) };
         let mut last = id.to_owned();
-        while parts_that_count(&message) < parts {
-            last = following_id(&last);
+        while counted_parts(&message) < parts {
+            last = next_message_id(&last);
             let Some(next) = self.whole_message(chat, at, &last).await? else { break };
             message.parts_mut().extend(next.parts().iter().cloned());
         }
-        Ok(Some(first_parts(message, parts)))
+        Ok(Some(truncate_parts(message, parts)))
     }
 
     /// Finds a message in the log of a position, in a later one, or in the journal of a run.
@@ -246,7 +249,8 @@ impl ChatLogs {
         at: Position,
         id: &str,
     ) -> Result<Option<UiMessage>, ReadError> {
-        let in_view = |view: &View| messages(view).into_iter().find(|one| one.id() == Some(id));
+        let in_view =
+            |view: &View| view_messages(view).into_iter().find(|one| one.id() == Some(id));
         if let Some(found) = self.live.as_ref().and_then(in_view) {
             return Ok(Some(Arc::unwrap_or_clone(found)));
         }

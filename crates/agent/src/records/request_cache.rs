@@ -20,7 +20,7 @@ pub(crate) struct RequestCache {
     /// The last call of each chat, the newest last.
     last: Mutex<VecDeque<(ChatKey, Arc<RequestRecord>)>>,
     /// The digests of texts that are stored as blobs.
-    kept: Mutex<HashSet<String>>,
+    stored_texts: Mutex<HashSet<String>>,
 }
 
 impl RequestCache {
@@ -43,8 +43,8 @@ impl RequestCache {
     }
 
     /// Notes that a text is stored as a blob.
-    pub(crate) fn mark_kept(&self, sha256: &str) {
-        let mut kept = lock(&self.kept);
+    pub(crate) fn mark_stored(&self, sha256: &str) {
+        let mut kept = lock(&self.stored_texts);
         if kept.len() >= TEXTS_MAX {
             kept.clear();
         }
@@ -52,8 +52,8 @@ impl RequestCache {
     }
 
     /// Whether the text with this digest is known to be stored as a blob.
-    pub(crate) fn is_kept(&self, sha256: &str) -> bool {
-        lock(&self.kept).contains(sha256)
+    pub(crate) fn is_stored(&self, sha256: &str) -> bool {
+        lock(&self.stored_texts).contains(sha256)
     }
 }
 

@@ -12,7 +12,7 @@ use ship_store::{Gen, Position, Seq, Timestamp};
 
 use super::shared_prefix::SharedPrefix;
 use crate::digest::digest;
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 
 /// One model call that was sent, as `requests.jsonl` has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub struct RequestRecord {
     /// The length and the digest of the part with which every extended request begins.
     pub stem: (u64, String),
     /// The part that it shares with the request before.
-    pub stable: SharedPrefix,
+    pub shared_prefix: SharedPrefix,
 }
 
 /// The messages of a request.
@@ -122,7 +122,7 @@ impl RequestRecord {
             ("id", Json::from(self.id.as_str())),
             ("requestId", self.request_id.as_str().into()),
             ("runId", self.run_id.as_str().into()),
-            ("ts", millis(self.ts)),
+            ("ts", millis_json(self.ts)),
         ]);
         match &self.shown {
             RequestMessages::Context { position, message_id, parts } => {
@@ -141,7 +141,7 @@ impl RequestRecord {
         object.set("sha256", self.sha256.as_str());
         object.set("tokens", self.tokens.to_object());
         object.set("stem", self.stem_json());
-        object.set("stable", self.stable.to_object());
+        object.set("stable", self.shared_prefix.to_object());
         object
     }
 
@@ -215,7 +215,7 @@ impl RequestRecord {
             sha256: text("sha256")?,
             tokens: RequestTokens::from_json(object.get("tokens")?)?,
             stem: (stem.get("bytes")?.as_u64()?, stem.get("sha256")?.as_str()?.to_owned()),
-            stable: SharedPrefix::from_json(object.get("stable")?)?,
+            shared_prefix: SharedPrefix::from_json(object.get("stable")?)?,
         })
     }
 
@@ -243,7 +243,7 @@ pub enum RequestAnswer {
 }
 
 impl RequestAnswer {
-    pub(crate) fn of(answered: &AnswerEnd, counted: Option<u64>) -> Self {
+    pub(crate) fn from_end(answered: &AnswerEnd, counted: Option<u64>) -> Self {
         let finish_reason = answered.finish_reason.name().to_owned();
         Self::Answered { finish_reason, usage: answered.usage, counted }
     }
@@ -265,8 +265,8 @@ impl RequestAnswer {
         }
     }
 
-    pub(crate) fn line(&self, id: &str, now: Timestamp) -> Object {
-        let mut object = Object::from([("answers", Json::from(id)), ("ts", millis(now))]);
+    pub(crate) fn to_line(&self, id: &str, now: Timestamp) -> Object {
+        let mut object = Object::from([("answers", Json::from(id)), ("ts", millis_json(now))]);
         for (key, value) in self.to_object().into_entries() {
             object.set(key, value);
         }

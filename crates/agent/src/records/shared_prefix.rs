@@ -31,7 +31,7 @@ pub struct SharedPrefix {
 
 impl SharedPrefix {
     /// Makes the value for the first request of a chat, which shares nothing.
-    pub(crate) fn of_first() -> Self {
+    pub(crate) fn for_first_request() -> Self {
         Self { difference: Some("first request".to_owned()), ..Self::default() }
     }
 
@@ -75,7 +75,7 @@ pub(crate) struct OutgoingRequest<'a> {
 }
 
 impl OutgoingRequest<'_> {
-    fn stable(
+    fn shared_prefix(
         &self,
         before: &RequestRecord,
         tokens: u64,
@@ -96,31 +96,31 @@ impl OutgoingRequest<'_> {
         chat: &dyn Chat,
         before: Option<&RequestRecord>,
     ) -> SharedPrefix {
-        let Some(before) = before else { return SharedPrefix::of_first() };
-        if let Some(known) = self.without_messages(before) {
+        let Some(before) = before else { return SharedPrefix::for_first_request() };
+        if let Some(known) = self.difference_before_messages(before) {
             return known;
         }
         let (bytes, sha256) = &before.stem;
         let bytes = usize::try_from(*bytes).unwrap_or(usize::MAX);
         let begins = self.sequence.text().as_bytes().get(..bytes);
         if begins.is_some_and(|begins| short_digest(begins) == *sha256) {
-            return self.stable(before, self.tokens_of(bytes), None);
+            return self.shared_prefix(before, self.tokens_of(bytes), None);
         }
         if let Some(difference) = self.replaced_long_log(chat, before).await {
             let RequestTokens { system, tools, .. } = *self.tokens;
-            return self.stable(before, system + tools, Some(difference.to_owned()));
+            return self.shared_prefix(before, system + tools, Some(difference.to_owned()));
         }
         let rebuilt = rebuild(store, chat, before).await;
         let Some(body) = rebuilt.body.as_ref().filter(|_| rebuilt.is_equal) else {
             let RequestTokens { system, tools, .. } = *self.tokens;
-            return self.stable(before, system + tools, Some(UNKNOWN.to_owned()));
+            return self.shared_prefix(before, system + tools, Some(UNKNOWN.to_owned()));
         };
         let common = self.sequence.common_bytes(&CachedSequence::of(body));
-        let difference = match self.in_messages(chat, before, &rebuilt).await {
+        let difference = match self.difference_in_messages(chat, before, &rebuilt).await {
             Ok(difference) => difference,
             Err(_) => UNKNOWN.to_owned(),
         };
-        self.stable(before, self.tokens_of(common), Some(difference))
+        self.shared_prefix(before, self.tokens_of(common), Some(difference))
     }
 
     /// Describes how the log of the request before was replaced, if it is so long that nobody would read it again for
@@ -139,16 +139,16 @@ impl OutgoingRequest<'_> {
     }
 
     /// Finds a difference before the messages, by digests.
-    fn without_messages(&self, before: &RequestRecord) -> Option<SharedPrefix> {
+    fn difference_before_messages(&self, before: &RequestRecord) -> Option<SharedPrefix> {
         let (old, new) = (&before.recipe, self.recipe);
         if (&old.format, &old.provider, &old.model) != (&new.format, &new.provider, &new.model) {
             // A model does not read another's cache.
-            let difference = format!("{} instead of {}", named(new), named(old));
-            return Some(self.stable(before, 0, Some(difference)));
+            let difference = format!("{} instead of {}", model_name(new), model_name(old));
+            return Some(self.shared_prefix(before, 0, Some(difference)));
         }
         // Tools come first in a request, so nothing behind different tools is in the cache.
         if before.tools != self.tools {
-            return Some(self.stable(before, 0, Some("tools".to_owned())));
+            return Some(self.shared_prefix(before, 0, Some("tools".to_owned())));
         }
         let object = |blocks: &[(String, String)]| -> Object {
             blocks
@@ -161,11 +161,11 @@ impl OutgoingRequest<'_> {
         let same = before.system.iter().zip(self.system).take_while(|(old, new)| old == new);
         let tokens = self.system_tokens.iter().take(same.count()).sum::<u64>();
         let difference = format!("system block {block} {change}");
-        Some(self.stable(before, self.tokens.tools + tokens, Some(difference)))
+        Some(self.shared_prefix(before, self.tokens.tools + tokens, Some(difference)))
     }
 
     /// Describes the difference in the messages.
-    async fn in_messages(
+    async fn difference_in_messages(
         &self,
         chat: &dyn Chat,
         before: &RequestRecord,
@@ -197,7 +197,7 @@ const COMPARED_LINES_MAX: u64 = 20_000;
 /// The difference if the request before cannot be rebuilt. `ship inspect` gives the reason for that request.
 const UNKNOWN: &str = "unknown";
 
-fn named(recipe: &Recipe) -> String {
+fn model_name(recipe: &Recipe) -> String {
     format!("{}/{}", recipe.provider, recipe.model)
 }
 
@@ -234,7 +234,7 @@ pub(crate) fn block_digests(blocks: &[ship_context::SystemBlock]) -> Vec<(String
 }
 
 /// Returns the last call for an answer among these.
-pub(crate) fn last_of_context(calls: Vec<RecordedRequest>) -> Option<Arc<RequestRecord>> {
+pub(crate) fn last_context_request(calls: Vec<RecordedRequest>) -> Option<Arc<RequestRecord>> {
     let last = calls.into_iter().rev().find(|call| call.record.is_of_context())?;
     Some(Arc::new(last.record))
 }

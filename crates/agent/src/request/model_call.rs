@@ -9,19 +9,19 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::prepared_request::{CompiledRequest, PreparedRequest};
-use super::stored_texts::{keep_text, last_request, not_recorded};
+use super::stored_texts::{keep_text, last_request, log_not_recorded};
 use crate::digest::digest;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::records::{
     OutgoingRequest, RequestAnswer, RequestMessages, RequestRecord, RequestTokens, SharedPrefix,
-    block_digests, parts_that_count,
+    block_digests, counted_parts,
 };
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// A model call that is recorded and about to be sent.
 pub(crate) struct ModelCall<'a> {
-    written: &'a CompiledRequest<'a>,
+    compiled: &'a CompiledRequest<'a>,
     record: Arc<RequestRecord>,
     weight: RequestCount,
 }
@@ -40,16 +40,16 @@ impl<'a> ModelCall<'a> {
     pub(crate) async fn new(
         work: &ActiveRun,
         prepared: &PreparedRequest,
-        written: &'a CompiledRequest<'a>,
+        compiled: &'a CompiledRequest<'a>,
         so_far: &UiMessage,
         is_counted: bool,
     ) -> Result<Self, RunError> {
         let shown = RequestMessages::Context {
             position: work.position().await,
             message_id: so_far.id().unwrap_or_default().to_owned(),
-            parts: parts_that_count(so_far),
+            parts: counted_parts(so_far),
         };
-        Self::recorded(work, prepared, written, shown, is_counted).await
+        Self::record(work, prepared, compiled, shown, is_counted).await
     }
 
     /// Records a call for a summary. Its messages are nowhere else, so they are stored, except where
@@ -57,23 +57,23 @@ impl<'a> ModelCall<'a> {
     pub(crate) async fn for_summary(
         work: &ActiveRun,
         prepared: &PreparedRequest,
-        written: &'a CompiledRequest<'a>,
+        compiled: &'a CompiledRequest<'a>,
     ) -> Result<Self, RunError> {
         if !work.locked.engine.rules.archive_on_compact {
             let shown = RequestMessages::Summary(String::new());
-            return Self::recorded(work, prepared, written, shown, true).await;
+            return Self::record(work, prepared, compiled, shown, true).await;
         }
         let said: Array = prepared.shown.iter().map(|message| message.to_json()).collect();
         let said = Json::from(said).to_string();
         let sha256 = digest(said.as_bytes());
         keep_text(work, &sha256, &said, "application/json").await;
-        Self::recorded(work, prepared, written, RequestMessages::Summary(sha256), true).await
+        Self::record(work, prepared, compiled, RequestMessages::Summary(sha256), true).await
     }
 
-    async fn recorded(
+    async fn record(
         work: &ActiveRun,
         prepared: &PreparedRequest,
-        written: &'a CompiledRequest<'a>,
+        compiled: &'a CompiledRequest<'a>,
         shown: RequestMessages,
         is_counted: bool,
     ) -> Result<Self, RunError> {
@@ -82,9 +82,10 @@ impl<'a> ModelCall<'a> {
         let tools = prepared.tools_text();
         let tools_sha256 = digest(tools.as_bytes());
         let pieces = prepared.pieces();
-        let counted = is_counted.then(|| agent.scales.counted(pieces));
-        let weights =
-            counted.as_ref().map_or_else(|| pieces.rough(), |it| agent.scales.estimated(it));
+        let counted = is_counted.then(|| agent.token_meter.count_pieces(pieces));
+        let weights = counted
+            .as_ref()
+            .map_or_else(|| pieces.rough_tokens(), |it| agent.token_meter.estimate_pieces(it));
         let rules = &agent.rules;
         let window = agent.window_tokens();
         let tokens = RequestTokens {
@@ -95,11 +96,11 @@ impl<'a> ModelCall<'a> {
             window,
             is_rough: !is_counted,
         };
-        let sequence = CachedSequence::of(&written.body);
+        let sequence = CachedSequence::of(&compiled.body);
         let stable = match &shown {
             RequestMessages::Context { position, .. } => {
                 let now = OutgoingRequest {
-                    recipe: &written.recipe,
+                    recipe: &compiled.recipe,
                     system: &system,
                     system_tokens: &weights.system,
                     tools: &tools_sha256,
@@ -114,7 +115,7 @@ impl<'a> ModelCall<'a> {
                         now.compare(&*agent.store, &*work.locked.chat, last.as_deref()).await
                     }
                     Err(error) => {
-                        not_recorded(work, &error);
+                        log_not_recorded(work, &error);
                         SharedPrefix::unknown()
                     }
                 }
@@ -133,39 +134,39 @@ impl<'a> ModelCall<'a> {
             shown,
             system,
             tools: tools_sha256,
-            recipe: written.recipe.clone(),
-            max_tokens: written.request.max_tokens,
+            recipe: compiled.recipe.clone(),
+            max_tokens: compiled.request.max_tokens,
             tool_output_chars: rules.tool_output_chars,
-            bytes: written.body.len() as u64,
-            sha256: digest(written.body.as_bytes()),
+            bytes: compiled.body.len() as u64,
+            sha256: digest(compiled.body.as_bytes()),
             tokens,
             stem: stem(&sequence),
-            stable,
+            shared_prefix: stable,
         };
         let weight = match counted {
             _ if !record.is_of_context() => RequestCount::Unknown,
             Some(counted) => RequestCount::Counted(counted.total()),
-            None if agent.scales.wants_to_learn_from(tokens.total()) => {
+            None if agent.token_meter.wants_to_learn_from(tokens.total()) => {
                 RequestCount::Uncounted(Arc::new(prepared.clone()))
             }
             None => RequestCount::Unknown,
         };
         let record = Arc::new(record);
-        write(work, &record).await?;
-        Ok(Self { written, record, weight })
+        write_record(work, &record).await?;
+        Ok(Self { compiled, record, weight })
     }
 
     /// Writes the call to the log: the text of messages that no earlier request of this run has shown, and the
     /// ids of the others.
-    pub(crate) async fn note(&self, work: &ActiveRun, ids: &[String], logged: usize) {
+    pub(crate) async fn log_call(&self, work: &ActiveRun, ids: &[String], logged: usize) {
         let known = ids.len().min(logged);
         let older = ids[..known].iter().map(|id| Json::from(id.as_str())).collect::<Vec<_>>();
-        let new = work.context().await;
+        let new = work.messages().await;
         let new = new.iter().skip(known).map(|message| message.to_json()).collect::<Vec<_>>();
-        let mut note = note(&self.record, self.written.body.clone());
+        let mut note = body_log_entry(&self.record, self.compiled.body.clone());
         note.fields.push(("olderMessages", older.into()));
         note.texts.push(("newMessages", new.into()));
-        work.note(note);
+        work.log(note);
     }
 
     /// Makes the call. Every other body that is sent instead of this one is recorded before it is sent, and the
@@ -180,7 +181,7 @@ impl<'a> ModelCall<'a> {
         let resent = Box::new(move |recipe: Recipe, body: &str| {
             let _ = told.send((recipe, body.to_owned()));
         });
-        let CompiledRequest { request, body, .. } = self.written;
+        let CompiledRequest { request, body, .. } = self.compiled;
         let mut answering =
             work.locked.engine.provider.answer_or_resend(request, body, sink, resent);
         let (mut record, mut sequence) = (Arc::clone(&self.record), CachedSequence::of(body));
@@ -190,7 +191,7 @@ impl<'a> ModelCall<'a> {
                 biased;
                 Some((recipe, body)) = resends.recv() => {
                     let resent = CachedSequence::of(&body);
-                    record = resend(work, (&record, &sequence), recipe, (&body, &resent)).await;
+                    record = record_resent(work, (&record, &sequence), recipe, (&body, &resent)).await;
                     sequence = resent;
                 }
                 answered = &mut answering => break answered,
@@ -199,10 +200,10 @@ impl<'a> ModelCall<'a> {
         let answer = match &answered {
             Ok(answered) => {
                 let counted = match answered.usage {
-                    Some(usage) => learn(work, usage.input, counting).await,
+                    Some(usage) => learn_from_report(work, usage.input, counting).await,
                     None => None,
                 };
-                RequestAnswer::of(answered, counted)
+                RequestAnswer::from_end(answered, counted)
             }
             Err(error) => RequestAnswer::Failed(error.code().to_owned()),
         };
@@ -220,8 +221,8 @@ impl RequestCount {
             Self::Unknown => PendingCount::Done(None),
             Self::Uncounted(prepared) => {
                 let (scales, prepared) =
-                    (Arc::clone(&work.locked.engine.scales), Arc::clone(prepared));
-                let count = move || scales.counted(prepared.pieces()).total();
+                    (Arc::clone(&work.locked.engine.token_meter), Arc::clone(prepared));
+                let count = move || scales.count_pieces(prepared.pieces()).total();
                 PendingCount::UnderWay(tokio::task::spawn_blocking(count))
             }
         }
@@ -235,18 +236,18 @@ enum PendingCount {
 }
 
 /// Learns from the provider's count. Returns our own count for the record, from which other processes learn.
-async fn learn(work: &ActiveRun, reported: u64, counting: PendingCount) -> Option<u64> {
+async fn learn_from_report(work: &ActiveRun, reported: u64, counting: PendingCount) -> Option<u64> {
     let counted = match counting {
         PendingCount::Done(counted) => counted,
         PendingCount::UnderWay(counting) => match counting.await {
             Ok(counted) => Some(counted),
             Err(error) => {
-                not_recorded(work, &error);
+                log_not_recorded(work, &error);
                 None
             }
         },
     }?;
-    work.locked.engine.scales.learn(counted, reported);
+    work.locked.engine.token_meter.learn(counted, reported);
     Some(counted)
 }
 
@@ -255,8 +256,8 @@ fn new_id(work: &ActiveRun) -> String {
 }
 
 /// Makes the log line of a body that is sent.
-fn note(record: &RequestRecord, body: String) -> RunLogEntry {
-    let difference = record.stable.difference.as_deref();
+fn body_log_entry(record: &RequestRecord, body: String) -> RunLogEntry {
+    let difference = record.shared_prefix.difference.as_deref();
     RunLogEntry {
         kind: RunLogKind::LlmRequest,
         fields: vec![
@@ -265,7 +266,7 @@ fn note(record: &RequestRecord, body: String) -> RunLogEntry {
             ("bytes", record.bytes.into()),
             ("sha256", record.sha256.as_str().into()),
             ("tokens", record.tokens.total().into()),
-            ("stableTokens", record.stable.tokens.into()),
+            ("stableTokens", record.shared_prefix.tokens.into()),
             ("firstDifference", difference.map_or(Json::Null, Json::from)),
         ],
         payload: Some(body),
@@ -279,17 +280,17 @@ fn stem(sequence: &CachedSequence) -> (u64, String) {
     (stem.len() as u64, crate::records::short_digest(stem.as_bytes()))
 }
 
-async fn write(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunError> {
+async fn write_record(work: &ActiveRun, record: &Arc<RequestRecord>) -> Result<(), RunError> {
     let frame = record.frame_text();
     let sha256 = digest(frame.as_bytes());
     keep_text(work, &sha256, &frame, "application/json").await;
     work.locked.lane.record_request(record.to_line()).await?;
-    work.locked.engine.recorded.remember(work.locked.chat.key(), Arc::clone(record));
+    work.locked.engine.request_cache.remember(work.locked.chat.key(), Arc::clone(record));
     Ok(())
 }
 
 /// Records a body that is sent instead of another.
-async fn resend(
+async fn record_resent(
     work: &ActiveRun,
     (before, old): (&RequestRecord, &CachedSequence),
     recipe: Recipe,
@@ -306,23 +307,23 @@ async fn resend(
         bytes: body.len() as u64,
         sha256: digest(body.as_bytes()),
         stem: stem(new),
-        stable: SharedPrefix {
+        shared_prefix: SharedPrefix {
             before: Some(before.id.clone()),
             tokens: new.tokens_of(common, tokens.tools, tokens.system, tokens.messages),
             difference: (!is_same).then(|| "files".to_owned()),
         },
         ..before.clone()
     });
-    if let Err(error) = write(work, &record).await {
-        not_recorded(work, &error);
+    if let Err(error) = write_record(work, &record).await {
+        log_not_recorded(work, &error);
     }
-    work.note(note(&record, body.to_owned()));
+    work.log(body_log_entry(&record, body.to_owned()));
     record
 }
 
 async fn write_answer(work: &ActiveRun, record: &RequestRecord, answer: &RequestAnswer) {
-    let line = answer.line(&record.id, work.locked.engine.clock.now());
+    let line = answer.to_line(&record.id, work.locked.engine.clock.now());
     if let Err(error) = work.locked.lane.record_request(line).await {
-        not_recorded(work, &error);
+        log_not_recorded(work, &error);
     }
 }

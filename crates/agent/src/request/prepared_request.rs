@@ -8,7 +8,7 @@ use ship_message::json::{Array, Json};
 use ship_message::{UiMessage, UiPart};
 use ship_provider::{ProviderError, Recipe, Request, ToolSpec};
 
-use crate::chat::shown;
+use crate::chat::show_messages;
 use crate::engine::Engine;
 use crate::tokens::RequestPieces;
 
@@ -25,7 +25,7 @@ impl PreparedRequest {
     pub(crate) fn new(
         agent: &Engine,
         blocks: Vec<SystemBlock>,
-        said: &[Arc<UiMessage>],
+        message: &[Arc<UiMessage>],
         so_far: Option<&UiMessage>,
         pruned: &PrunedOutputs,
     ) -> Self {
@@ -33,30 +33,30 @@ impl PreparedRequest {
         Self {
             system: blocks.iter().map(|block| block.text.clone()).collect(),
             blocks,
-            shown: shown(limits, said, so_far, pruned),
+            shown: show_messages(limits, message, so_far, pruned),
             tools: agent.tools.values().map(|tool| tool.spec().clone()).collect(),
         }
     }
 
     /// Makes a request without the context and without tools.
-    pub(crate) fn apart(block: SystemBlock, said: UiMessage) -> Self {
+    pub(crate) fn standalone(block: SystemBlock, message: UiMessage) -> Self {
         Self {
             system: vec![block.text.clone()],
             blocks: vec![block],
-            shown: vec![said],
+            shown: vec![message],
             tools: Vec::new(),
         }
     }
 
     /// Whether the request is so small that it need not be counted, which takes a vocabulary. A token has at least
     /// one byte, and two in anything but noise; if a provider counts more, its refusal leads to a compaction.
-    pub(crate) fn is_small(&self, agent: &Engine) -> bool {
+    pub(crate) fn surely_fits(&self, agent: &Engine) -> bool {
         let budget = agent.budget_tokens();
         // The provider may count more than we do, for counted and uncounted requests alike.
-        let budget = (budget as f64 / agent.scales.rate_at_least_one()) as u64;
+        let budget = (budget as f64 / agent.token_meter.rate_at_least_one()) as u64;
         let system: usize = self.system.iter().map(String::len).sum();
         let tools: usize = self.tools.iter().map(|tool| tool.to_json().to_string().len()).sum();
-        let bytes = system + tools + self.shown.iter().map(bytes).sum::<usize>();
+        let bytes = system + tools + self.shown.iter().map(message_bytes).sum::<usize>();
         surely_fits(bytes / 4 * 3, self.files_at_most(), budget)
     }
 
@@ -82,26 +82,27 @@ impl PreparedRequest {
     }
 
     /// Compiles the request. The answer may be as long as `answer_max` and as the window has room for.
-    pub(crate) fn within_window(
+    pub(crate) fn compile_within_window(
         &self,
         agent: &Engine,
         answer_max: u64,
     ) -> Result<CompiledRequest<'_>, ProviderError> {
-        let written = self.written(agent, answer_max)?;
+        let written = self.compile(agent, answer_max)?;
         let Some(window) = agent.window_tokens() else { return Ok(written) };
         let body = &written.body;
         // A token has at least one byte, so most requests need not be counted.
         if surely_fits(body.len() + body.len() / 2, answer_max, window) {
             return Ok(written);
         }
-        let room = window.saturating_sub(agent.scales.count_at_most(body)).max(window / 16).max(1);
+        let room =
+            window.saturating_sub(agent.token_meter.count_at_most(body)).max(window / 16).max(1);
         if room >= answer_max {
             return Ok(written);
         }
-        self.written(agent, room)
+        self.compile(agent, room)
     }
 
-    pub(crate) fn written(
+    pub(crate) fn compile(
         &self,
         agent: &Engine,
         max_tokens: u64,
@@ -122,7 +123,7 @@ pub(crate) struct CompiledRequest<'a> {
 }
 
 /// Returns the approximate bytes of a message in a request, without its files.
-fn bytes(message: &UiMessage) -> usize {
+fn message_bytes(message: &UiMessage) -> usize {
     let size = |json: &Json| match json {
         Json::String(text) => text.as_str().len(),
         json => json.to_string().len(),

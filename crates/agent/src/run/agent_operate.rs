@@ -11,10 +11,10 @@ use ship_store::{ChatKey, LaneError, LedgerBody, LedgerEntry, LedgerLine, Storag
 
 use super::lane_loop::LaneLoop;
 use crate::context_operation::{ContextOperation, OperationOutcome, OperationRefusal};
-use crate::contexts::tell;
+use crate::contexts::announce_outcome;
 use crate::engine::{Agent, LockedChat};
 use crate::error::RunError;
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 use crate::inbox::{COMMAND, outcome_of};
 
 /// The interval at which the ledger is searched for the outcome of an operation.
@@ -32,9 +32,9 @@ impl Agent {
         operation: ContextOperation,
         channel: &str,
     ) -> Result<OperationOutcome, RunError> {
-        let agent = &self.inner;
+        let agent = &self.engine;
         let nothing = || {
-            OperationOutcome::NotDone(OperationRefusal::because(format!(
+            OperationOutcome::NotDone(OperationRefusal::new(format!(
                 "Nothing was said in `{key}` yet."
             )))
         };
@@ -42,14 +42,15 @@ impl Agent {
         if chat.log().view().await?.is_none() {
             return Ok(nothing());
         }
-        let asked = format!("operation:{:016x}", agent.ids.next());
-        let mut entry = Object::from([("v", Json::from(1u64)), ("ts", millis(agent.clock.now()))]);
+        let request_line = format!("operation:{:016x}", agent.ids.next());
+        let mut entry =
+            Object::from([("v", Json::from(1u64)), ("ts", millis_json(agent.clock.now()))]);
         entry.set("role", COMMAND);
         entry.set("text", format!("/{}", operation.name()));
         entry.set("chatKey", key.as_str());
         entry.set("channel", channel);
         entry.set("meta", Object::from([("operation", operation.to_object())]));
-        let entry = LedgerEntry { key: asked.clone(), entry };
+        let entry = LedgerEntry { key: request_line.clone(), entry };
         let accepted = chat.ledger().accept(entry.clone()).await?;
         let line = LedgerLine { seq: accepted.seq, body: LedgerBody::Entry(entry) };
         let patience = tokio::time::Instant::now() + agent.rules.operation_wait;
@@ -67,13 +68,13 @@ impl Agent {
                         Err(error) => Err(error),
                     };
                     if let Err(error) = done {
-                        return Err(give_up(&locked, &line, error).await);
+                        return Err(answer_not_done(&locked, &line, error).await);
                     }
                 }
                 Err(LaneError::Storage(StorageError::Busy(_))) => {}
                 Err(error) => return Err(error.into()),
             }
-            if let Some(operated) = outcome_of(&*chat, accepted.seq, &asked).await? {
+            if let Some(operated) = outcome_of(&*chat, accepted.seq, &request_line).await? {
                 return Ok(operated);
             }
             if tokio::time::Instant::now() >= patience {
@@ -87,11 +88,16 @@ impl Agent {
 /// Answers a failed operation as not done while the lane is held. Without an answer in the ledger it would be
 /// performed later, and twice if the person asks again. If the answer cannot be written, the error says that the
 /// operation is kept.
-async fn give_up(locked: &LockedChat, asked: &LedgerLine, error: RunError) -> RunError {
+async fn answer_not_done(
+    locked: &LockedChat,
+    request_line: &LedgerLine,
+    error: RunError,
+) -> RunError {
     let view = locked.chat.log().view().await;
-    let is_done = view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(asked.seq)));
-    let not_done = OperationOutcome::NotDone(OperationRefusal::because(error.to_string()));
-    match !is_done && tell(locked, asked, &not_done).await.is_ok() {
+    let is_done =
+        view.is_ok_and(|view| view.is_some_and(|view| view.inbox >= Some(request_line.seq)));
+    let not_done = OperationOutcome::NotDone(OperationRefusal::new(error.to_string()));
+    match !is_done && announce_outcome(locked, request_line, &not_done).await.is_ok() {
         true => error,
         false => RunError::Kept(Box::new(error)),
     }

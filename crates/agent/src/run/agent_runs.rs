@@ -29,15 +29,15 @@ impl Agent {
         chat: &ChatKey,
         inbound: Inbound,
     ) -> Result<AcceptedMessage, RunError> {
-        let (bytes, max) = (inbound.text.len(), self.inner.rules.message_bytes);
+        let (bytes, max) = (inbound.text.len(), self.engine.rules.message_bytes);
         if bytes > max {
             let refused = RefusedInput::TooLarge { id: inbound.key, bytes, max };
             return Err(AcceptError::Refused(refused).into());
         }
         let about = About { channel: Some(inbound.channel.clone()), target: None };
         let request_id = inbound.request_id.clone();
-        let entry = inbound.into_entry(chat, self.inner.clock.now());
-        let chat = self.inner.store.create(chat, about).await?;
+        let entry = inbound.into_entry(chat, self.engine.clock.now());
+        let chat = self.engine.store.create(chat, about).await?;
         let Accepted { seq, new: is_new } = chat.ledger().accept(entry).await?;
         let request_id = match is_new {
             true => request_id,
@@ -70,7 +70,7 @@ impl Agent {
         stop: &Stop,
         patience: LaneWait,
     ) -> Result<Option<Outcome>, RunError> {
-        let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
+        let Some(chat) = self.engine.store.open(chat).await? else { return Ok(None) };
         let mut outcome = None;
         loop {
             let lane = match patience {
@@ -80,16 +80,16 @@ impl Agent {
                     None => return Ok(outcome),
                 },
             };
-            self.inner.repair_once(&*chat, &*lane).await?;
-            let engine = Arc::clone(&self.inner);
+            self.engine.repair_once(&*chat, &*lane).await?;
+            let engine = Arc::clone(&self.engine);
             let locked = LockedChat { engine, chat: Arc::clone(&chat), lane };
             let held = LaneLoop::new(locked.clone());
-            let done = locked.with_heartbeat(Box::pin(held.do_all(stop))).await?;
+            let done = locked.with_heartbeat(Box::pin(held.run_until_idle(stop))).await?;
             outcome = done.outcome.or(outcome);
             drop((held, locked));
             // A message that arrived between the last look and the release of the lane would have no run.
             if outcome == Some(Outcome::Parked)
-                || !self.inner.is_waiting(&*chat, done.inbox, outcome.as_ref()).await?
+                || !self.engine.has_pending_input(&*chat, done.inbox, outcome.as_ref()).await?
             {
                 return Ok(outcome);
             }
@@ -111,11 +111,12 @@ impl Agent {
             CallAnswer::Approval { approval_id, .. } => approval_id.clone(),
             CallAnswer::Output { call_id, .. } => call_id.clone(),
         };
-        let open = self.inner.store.open(chat).await?.ok_or_else(|| not_waiting(&id))?;
+        let open = self.engine.store.open(chat).await?.ok_or_else(|| not_waiting(&id))?;
         let lane = open.lane("answer").await?;
         let journal =
             Journal::read(&open.runs().journal().await?).ok_or_else(|| not_waiting(&id))?;
-        let line = super::tool_calls::answered(&journal, answer).ok_or_else(|| not_waiting(&id))?;
+        let line = super::tool_calls::journal_line_for(&journal, answer)
+            .ok_or_else(|| not_waiting(&id))?;
         lane.journal(vec![line.into_object()], ship_store::Synced::Now).await?;
         drop(lane);
         self.run(chat, stop).await
@@ -125,7 +126,7 @@ impl Agent {
 impl Engine {
     /// Whether messages wait behind the inbox cursor. If the ledger cannot be read after an answer, the answer
     /// still counts: the error goes to the log, and the next run of the chat looks again.
-    pub(crate) async fn is_waiting(
+    pub(crate) async fn has_pending_input(
         &self,
         chat: &dyn Chat,
         inbox: Option<LedgerSeq>,
@@ -134,8 +135,7 @@ impl Engine {
         match NextInput::read(self, chat, inbox).await {
             Ok(queue) => Ok(!queue.is_empty()),
             Err(error) if answered.is_some() => {
-                let fields =
-                    vec![("message", Json::from(self.surroundings.mask(&error.to_string())))];
+                let fields = vec![("message", Json::from(self.project.mask(&error.to_string())))];
                 self.log.write(
                     chat.key(),
                     RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() },

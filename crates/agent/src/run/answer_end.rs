@@ -5,19 +5,19 @@
 
 use ship_message::{FinishReason, UiMessage, UiPart};
 
-use super::finish::say;
+use super::finish::append_sentence;
 use super::run_progress::RunProgress;
 use crate::chat::last_step;
 use crate::engine::ActiveRun;
 use crate::reply::Outcome;
 
 /// Returns the outcome of the run if the last answer ends it.
-pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Outcome> {
+pub(crate) fn outcome_of_answer(work: &ActiveRun, progress: &mut RunProgress) -> Option<Outcome> {
     let reason = progress.finish_reason.take()?;
     let message = progress.assembler.message();
     let outcome = match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other => {
-            return silence(message, progress.start.earlier.messages > 0);
+            return outcome_of_silence(message, progress.start.earlier.messages > 0);
         }
         // Calls that came before the end are whole, and the model continues with their results.
         FinishReason::Length if has_calls(last_step(message)) => return None,
@@ -26,7 +26,7 @@ pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Out
                 "(My answer was cut off here: it may have {} tokens (`llm.maxTokens`), or as many as the model's window has room for. Tell me to go on if you want the rest.)",
                 work.locked.engine.rules.max_tokens
             );
-            say(progress, work, &sentence);
+            append_sentence(progress, work, &sentence);
             Outcome::Done
         }
         FinishReason::ContentFilter => Outcome::Failed(
@@ -41,7 +41,7 @@ pub(crate) fn ending(work: &ActiveRun, progress: &mut RunProgress) -> Option<Out
 }
 
 /// Whether the journal must record the reason: after a crash, the parts of the message do not show it.
-pub(crate) fn is_odd(reason: FinishReason) -> bool {
+pub(crate) fn must_be_journaled(reason: FinishReason) -> bool {
     match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other => false,
         FinishReason::Length | FinishReason::ContentFilter | FinishReason::Error => true,
@@ -50,7 +50,7 @@ pub(crate) fn is_odd(reason: FinishReason) -> bool {
 
 /// Ends a run whose model says nothing and calls nothing. If the person was told nothing in the whole run, the run
 /// fails with a sentence that says so.
-fn silence(message: &UiMessage, was_settled: bool) -> Option<Outcome> {
+fn outcome_of_silence(message: &UiMessage, was_settled: bool) -> Option<Outcome> {
     if has_calls(last_step(message)) || !message.text().trim().is_empty() {
         return None;
     }

@@ -7,7 +7,7 @@ use crate::events::RunEvent;
 use crate::outbound::{DeliveredCall, DeliveredCalls, Outbound};
 
 /// Delivers the text of a call, unless it was delivered before, and answers the call.
-pub(crate) async fn send(
+pub(crate) async fn deliver_call(
     work: &ActiveRun,
     before: &mut DeliveredCalls,
     call_id: String,
@@ -31,9 +31,9 @@ pub(crate) async fn send(
             false => call_id.clone(),
         };
         let key = format!("send:{}:{what}", work.request_id);
-        let recorded = work.record_sent(key, &sending.text, Some(sending.meta())).await;
+        let recorded = work.record_outgoing(key, &sending.text, Some(sending.meta())).await;
         if recorded.map_err(|error| error.to_string())? {
-            work.tell(&RunEvent::Sent(sending.shown()));
+            work.notify(&RunEvent::Sent(sending.text_with_attachments()));
         }
     }
     before.calls.push(DeliveredCall { call_id, sending });

@@ -34,7 +34,7 @@ pub(crate) struct WorkingTime {
 
 impl WorkingTime {
     /// Continues from the working time in a journal.
-    pub(crate) fn go_on(journal: &Journal, allowed: Duration) -> Self {
+    pub(crate) fn resume(journal: &Journal, allowed: Duration) -> Self {
         let worked = Duration::from_millis(journal.worked_ms);
         Self { sum: Arc::new(Mutex::new(IntervalSum { worked, last: Instant::now() })), allowed }
     }
@@ -49,7 +49,7 @@ impl WorkingTime {
     }
 
     /// Waits until the time is over.
-    pub(crate) async fn end(&self) {
+    pub(crate) async fn wait_until_over(&self) {
         // After a time in which the process was stopped, the sleep ends too early.
         while !self.is_over() {
             tokio::time::sleep(self.allowed - self.worked().min(self.allowed)).await;
@@ -57,7 +57,7 @@ impl WorkingTime {
     }
 
     /// Looks at the clock again and again, beside the work.
-    pub(super) async fn keep(&self) -> Infallible {
+    pub(super) async fn keep_watching(&self) -> Infallible {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
             self.worked();
@@ -65,7 +65,7 @@ impl WorkingTime {
     }
 
     fn worked(&self) -> Duration {
-        self.lock().look(Instant::now())
+        self.lock().add_interval(Instant::now())
     }
 
     fn lock(&self) -> MutexGuard<'_, IntervalSum> {
@@ -83,7 +83,7 @@ struct IntervalSum {
 
 impl IntervalSum {
     /// Adds the interval since the last look, and returns the sum.
-    fn look(&mut self, now: Instant) -> Duration {
+    fn add_interval(&mut self, now: Instant) -> Duration {
         let interval = now.saturating_duration_since(self.last);
         self.last = now;
         self.worked += if interval > INTERVAL_MAX { LOOK_EVERY } else { interval };
@@ -92,7 +92,7 @@ impl IntervalSum {
 }
 
 /// Makes the error with which a run ends when its time is over.
-pub(crate) fn exceeded(work: &ActiveRun) -> ProviderError {
+pub(crate) fn deadline_error(work: &ActiveRun) -> ProviderError {
     ProviderError::Failed {
         provider: work.locked.engine.provider.name().to_owned(),
         reason: EXCEEDED.to_owned(),
@@ -114,7 +114,7 @@ mod tests {
             [(1_000, 1_500), (10_000, 11_500), (10_001, 12_500), (3_600_000, 13_500), (0, 13_500)]
         {
             last += Duration::from_millis(interval_ms);
-            assert_eq!(sum.look(last), Duration::from_millis(worked_ms), "{interval_ms}");
+            assert_eq!(sum.add_interval(last), Duration::from_millis(worked_ms), "{interval_ms}");
         }
     }
 }

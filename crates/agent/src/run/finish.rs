@@ -11,7 +11,7 @@ use super::run_progress::RunProgress;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::RunEvent;
-use crate::inbound::millis;
+use crate::inbound::millis_json;
 use crate::inbox::answer_key;
 use crate::reply::Outcome;
 use crate::run_log::{RunLogEntry, RunLogKind};
@@ -27,8 +27,8 @@ pub(crate) async fn finish(
         Outcome::Done | Outcome::Parked => progress.mark.unwrap_or(FinishReason::Stop),
         Outcome::Stopped => FinishReason::Other,
         Outcome::Failed(sentence) => {
-            say(&mut progress, work, sentence);
-            work.tell(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
+            append_sentence(&mut progress, work, sentence);
+            work.notify(&RunEvent::Chunk(Chunk::Error { error_text: sentence.clone() }));
             progress.mark.unwrap_or(FinishReason::Error)
         }
     };
@@ -43,23 +43,23 @@ pub(crate) async fn finish(
         // Subscribers are not told: the person who stopped the run knows. A stored message must not be empty.
         message.parts_mut().push(UiPart::text(STOPPED));
     }
-    let mut metadata = metadata(work, &outcome, mark);
+    let mut metadata = answer_metadata(work, &outcome, mark);
     // The message may be delivered by a later process, and more of the ledger may have been read by then.
     metadata.set_or_remove(ANSWERS_TO, work.inbox().await.map(|seq| Json::from(seq.get())));
     message.set_metadata(metadata.into());
     let entry = message.to_json().as_object().cloned().unwrap_or_default();
     work.append(vec![entry.into()]).await?;
-    if let Err(error) = close(work, &message, &start.earlier).await {
+    if let Err(error) = close_run(work, &message, &start.earlier).await {
         // The message is in the log, so the answer counts. The next run of the chat does the rest.
         let fields =
-            vec![("message", Json::from(work.locked.engine.surroundings.mask(&error.to_string())))];
-        work.note(RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() });
+            vec![("message", Json::from(work.locked.engine.project.mask(&error.to_string())))];
+        work.log(RunLogEntry { kind: RunLogKind::Error, fields, ..RunLogEntry::default() });
     }
-    work.tell(&RunEvent::Chunk(Chunk::Finish {
+    work.notify(&RunEvent::Chunk(Chunk::Finish {
         finish_reason: Some(finish_reason),
         message_metadata: None,
     }));
-    work.tell(&RunEvent::Ended {
+    work.notify(&RunEvent::Ended {
         run_id: start.run_id,
         message_id: start.message_id,
         outcome: outcome.clone(),
@@ -69,18 +69,18 @@ pub(crate) async fn finish(
 
 /// Records the answer in the ledger and the end of the run in the journal, once the message is in the log. Both are
 /// done here, so that no later process finds the run unfinished.
-pub(crate) async fn close(
+pub(crate) async fn close_run(
     work: &ActiveRun,
     message: &UiMessage,
     earlier: &SettledWork,
 ) -> Result<(), RunError> {
-    deliver(work, message, earlier).await?;
+    record_answer(work, message, earlier).await?;
     // This comes last, so that a run whose journal has an end has nothing left to do.
-    end(&*work.locked.lane).await
+    end_journal(&*work.locked.lane).await
 }
 
 /// Writes the end of a run into its journal.
-pub(crate) async fn end(lane: &dyn Lane) -> Result<(), RunError> {
+pub(crate) async fn end_journal(lane: &dyn Lane) -> Result<(), RunError> {
     Ok(lane.journal(vec![JournalLine::End.into_object()], Synced::Later).await?)
 }
 
@@ -88,17 +88,21 @@ pub(crate) async fn end(lane: &dyn Lane) -> Result<(), RunError> {
 pub const STOPPED: &str = "(stopped)";
 
 /// Adds a sentence of ours to the message, because the person reads it as the answer.
-pub(crate) fn say(progress: &mut RunProgress, work: &ActiveRun, sentence: &str) {
+pub(crate) fn append_sentence(progress: &mut RunProgress, work: &ActiveRun, sentence: &str) {
     let chunk = || TextChunk { id: "sentence".to_owned(), provider_metadata: None };
     progress.push(work, Chunk::TextStart(chunk()));
     progress.push(work, Chunk::TextDelta(chunk(), sentence.into()));
     progress.push(work, Chunk::TextEnd(chunk()));
 }
 
-pub(crate) fn metadata(work: &ActiveRun, outcome: &Outcome, mark: Option<FinishReason>) -> Object {
+pub(crate) fn answer_metadata(
+    work: &ActiveRun,
+    outcome: &Outcome,
+    mark: Option<FinishReason>,
+) -> Object {
     let mut metadata = Object::from([
         ("v", Json::from(1u64)),
-        ("ts", millis(work.locked.engine.clock.now())),
+        ("ts", millis_json(work.locked.engine.clock.now())),
         ("chatKey", work.locked.chat.key().as_str().into()),
     ]);
     work.place.write_to(&mut metadata);
@@ -117,7 +121,7 @@ pub(crate) fn metadata(work: &ActiveRun, outcome: &Outcome, mark: Option<FinishR
 
 /// Records the text of the answer in the ledger, from settled messages and the last one. The key of the entry
 /// makes a second attempt harmless.
-async fn deliver(
+async fn record_answer(
     work: &ActiveRun,
     message: &UiMessage,
     earlier: &SettledWork,
@@ -126,6 +130,6 @@ async fn deliver(
     let text = join_texts(&earlier.text, &message.text());
     let to = message.metadata().and_then(|metadata| metadata.get(ANSWERS_TO)).cloned();
     let meta = to.map(|to| Object::from([(ANSWERS_TO, to)]));
-    work.record_sent(answer_key(&work.run_id), &text, meta).await?;
+    work.record_outgoing(answer_key(&work.run_id), &text, meta).await?;
     Ok(())
 }

@@ -13,13 +13,13 @@ use ship_store::{
 
 use super::finish::{self, finish};
 use super::run_progress::RunProgress;
-use super::switch_context::{operate_midway, stops, switch};
-use crate::chat::{Activation, LEDGER_PAGE, entries, lines_up_to};
+use super::switch_context::{ends_run, make_switch, operate_during_run};
+use crate::chat::{Activation, LEDGER_PAGE, lines_up_to, message_lines};
 use crate::context_operation::ContextOperation;
-use crate::contexts::{operate_at_rest, said_before};
+use crate::contexts::{operate_idle, reference_to_earlier_talk};
 use crate::engine::{ActiveRun, LockedChat};
 use crate::error::RunError;
-use crate::inbox::{MissedAnswers, NextInput, UnreadLedger, answer_key, missed};
+use crate::inbox::{MissedAnswers, NextInput, UnreadLedger, answer_key, missed_answers};
 use crate::records::{first_difference, journal_digests};
 use crate::reply::Outcome;
 use crate::run_log::{RunLogEntry, RunLogKind};
@@ -46,17 +46,17 @@ impl LaneLoop {
 
     /// Works until nothing is left to do or the run is parked. The chat is read once for each run: after a run, only
     /// messages that arrived meanwhile can be left.
-    pub(crate) async fn do_all(&self, stop: &Stop) -> Result<LaneResult, RunError> {
+    pub(crate) async fn run_until_idle(&self, stop: &Stop) -> Result<LaneResult, RunError> {
         let mut last = None;
         loop {
-            let done = self.do_next(stop).await?;
+            let done = self.run_next(stop).await?;
             let ended = done.outcome.is_none() || done.outcome == Some(Outcome::Parked);
             last = done.outcome.or(last);
             if ended
                 || !self
                     .locked
                     .engine
-                    .is_waiting(&*self.locked.chat, done.inbox, last.as_ref())
+                    .has_pending_input(&*self.locked.chat, done.inbox, last.as_ref())
                     .await?
             {
                 return Ok(LaneResult { outcome: last, inbox: done.inbox });
@@ -65,7 +65,7 @@ impl LaneLoop {
     }
 
     /// Performs the next action. The result has no outcome if there is none.
-    async fn do_next(&self, stop: &Stop) -> Result<LaneResult, RunError> {
+    async fn run_next(&self, stop: &Stop) -> Result<LaneResult, RunError> {
         let (mut state, mut unread) = self.read().await?;
         if unread.queue.operation.is_some() {
             self.do_operations().await?;
@@ -81,14 +81,14 @@ impl LaneLoop {
             match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.locked.engine) {
                 Recovery::Idle => {
                     if open.is_some() {
-                        finish::end(&*self.locked.lane).await?;
+                        finish::end_journal(&*self.locked.lane).await?;
                     }
                     None
                 }
                 Recovery::Parked(_) => Some(Outcome::Parked),
                 Recovery::Deliver(message) => {
                     if let (Some(start), Some(view)) = (open, view) {
-                        self.close(about, &view, start, &message).await?;
+                        self.close_run(about, &view, start, &message).await?;
                     }
                     Some(Outcome::Done)
                 }
@@ -104,12 +104,12 @@ impl LaneLoop {
                         }
                     };
                     inbox = view.inbox;
-                    let work = self.work(about, &view, &journal).await;
+                    let work = self.active_run(about, &view, &journal).await;
                     Some(super::step::run(&work, journal, stop).await?)
                 }
                 Recovery::Settled(journal) => {
                     let view = self.first_context(view, inbox, &[]).await?;
-                    let work = self.work(about, &view, &journal).await;
+                    let work = self.active_run(about, &view, &journal).await;
                     self.locked.lane.begin_journal(journal.start.to_object()).await?;
                     Some(super::step::run(&work, journal, stop).await?)
                 }
@@ -120,8 +120,8 @@ impl LaneLoop {
                     let view = self.locked.promote(view, &lines).await?;
                     inbox = view.inbox;
                     let journal = Journal::begin(self.start_run(&view));
-                    let work = self.work(about, &view, &journal).await;
-                    let journal = self.begin(&work, journal, blocks_before).await?;
+                    let work = self.active_run(about, &view, &journal).await;
+                    let journal = self.begin_journal(&work, journal, blocks_before).await?;
                     Some(super::step::run(&work, journal, stop).await?)
                 }
             };
@@ -133,28 +133,28 @@ impl LaneLoop {
         let mut state = self.locked.chat.state(LEDGER_PAGE).await?;
         let view = state.view.as_ref().filter(|_| !self.is_compared.load(Ordering::Relaxed));
         if let Some(view) = view
-            && self.catch_up(view).await?
+            && self.add_missed_answers(view).await?
         {
             state = self.locked.chat.state(LEDGER_PAGE).await?;
         }
         let first = std::mem::take(&mut state.new_lines);
         let unread =
-            UnreadLedger::of(&self.locked.engine, &*self.locked.chat, state.view.as_ref(), first)
+            UnreadLedger::find(&self.locked.engine, &*self.locked.chat, state.view.as_ref(), first)
                 .await?;
         Ok((state, unread))
     }
 
     /// Adds to an older context the answers that only the ledger has. Returns whether there were any.
-    async fn catch_up(&self, view: &View) -> Result<bool, RunError> {
+    async fn add_missed_answers(&self, view: &View) -> Result<bool, RunError> {
         self.is_compared.store(true, Ordering::Relaxed);
         // Metadata alone tells which message answers which entry.
         if !self.locked.chat.log().features().holds_metadata {
             return Ok(false);
         }
         let MissedAnswers { messages, answered } =
-            missed(&self.locked.engine, &*self.locked.chat, view).await?;
+            missed_answers(&self.locked.engine, &*self.locked.chat, view).await?;
         let count = messages.len() as u64;
-        let mut lines = entries(messages);
+        let mut lines = message_lines(messages);
         lines.extend(answered.map(|seq| self.answered_event(seq).into()));
         if lines.is_empty() {
             return Ok(false);
@@ -199,7 +199,7 @@ impl LaneLoop {
         about: About,
         view: View,
         journal: Option<Journal>,
-        asked: &LedgerLine,
+        request_line: &LedgerLine,
         operation: &ContextOperation,
     ) -> Result<(), RunError> {
         let open = journal.as_ref().filter(|journal| !journal.has_ended).map(|it| it.start.clone());
@@ -210,32 +210,32 @@ impl LaneLoop {
                 return Ok(self.locked.lane.begin_journal(journal.start.to_object()).await?);
             }
             Recovery::Continue(journal) | Recovery::Parked(journal) => {
-                let work = self.work(about, &view, &journal).await;
+                let work = self.active_run(about, &view, &journal).await;
                 let mut progress = RunProgress::new(&work, journal).await;
                 if let Some(call) = progress.promised_switch(&work) {
                     // The switch was promised earlier, so it comes first; the caller tries this operation again.
-                    return switch(&work, &mut progress, &call).await;
+                    return make_switch(&work, &mut progress, &call).await;
                 }
-                if !stops(&work, operation).await? {
-                    return operate_midway(&work, &mut progress, asked, operation).await;
+                if !ends_run(&work, operation).await? {
+                    return operate_during_run(&work, &mut progress, request_line, operation).await;
                 }
                 finish(&work, progress, Outcome::Stopped).await?;
             }
             Recovery::Deliver(message) => {
                 if let Some(start) = open {
-                    self.close(about, &view, start, &message).await?;
+                    self.close_run(about, &view, start, &message).await?;
                 }
             }
             Recovery::Idle | Recovery::RunPending => {
                 if open.is_some() {
-                    finish::end(&*self.locked.lane).await?;
+                    finish::end_journal(&*self.locked.lane).await?;
                 }
-                return operate_at_rest(&self.locked, &view, asked, operation).await;
+                return operate_idle(&self.locked, &view, request_line, operation).await;
             }
         }
         // The run that ended here has written to the log.
         let view = self.locked.read_view().await?;
-        operate_at_rest(&self.locked, &view, asked, operation).await
+        operate_idle(&self.locked, &view, request_line, operation).await
     }
 
     /// Whether the ledger has the answer of the last run. A run that ended has delivered it before. The answer of an
@@ -247,7 +247,7 @@ impl LaneLoop {
     }
 
     /// Closes a run whose message is in the log already.
-    async fn close(
+    async fn close_run(
         &self,
         about: About,
         view: &View,
@@ -255,16 +255,16 @@ impl LaneLoop {
         message: &UiMessage,
     ) -> Result<(), RunError> {
         let earlier = start.earlier.clone();
-        let work = self.work(about, view, &Journal::begin(start)).await;
-        finish::close(&work, message, &earlier).await
+        let work = self.active_run(about, view, &Journal::begin(start)).await;
+        finish::close_run(&work, message, &earlier).await
     }
 
-    async fn work(&self, about: About, view: &View, journal: &Journal) -> Arc<ActiveRun> {
+    async fn active_run(&self, about: About, view: &View, journal: &Journal) -> Arc<ActiveRun> {
         Arc::new(ActiveRun::begin(self.locked.clone(), about, view, journal).await)
     }
 
     /// Begins the journal of a run. If the system blocks differ from those of the last run, the log says which.
-    async fn begin(
+    async fn begin_journal(
         &self,
         work: &ActiveRun,
         mut journal: Journal,
@@ -276,7 +276,7 @@ impl LaneLoop {
         let before = before.filter(|before| !before.is_empty());
         let note = before.and_then(|before| first_difference(&before, &journal.start.blocks));
         if let Some(note) = note {
-            work.note(note);
+            work.log(note);
         }
         Ok(journal)
     }
@@ -295,8 +295,8 @@ impl LaneLoop {
         let now = self.locked.engine.clock.now();
         let mut head = Head::new(ContextId::new(now, self.locked.engine.ids.next()));
         head.inbox = inbox;
-        Activation::carry(&mut head, "first message", now);
-        let before = said_before(&self.locked.engine, &head, lines);
+        Activation::write_to_head(&mut head, "first message", now);
+        let before = reference_to_earlier_talk(&self.locked.engine, &head, lines);
         let pieces = before.into_iter().map(LogPiece::New).collect();
         let rotation = Rotation { expected: None, head, pieces };
         self.locked.lane.rotate(rotation).await?;
@@ -310,7 +310,7 @@ impl LaneLoop {
             metadata.and_then(|metadata| metadata.get("requestId")).and_then(Json::as_str);
         RunStart {
             run_id: format!("run_{id:016x}"),
-            message_id: self.locked.engine.names.answer(id),
+            message_id: self.locked.engine.message_ids.answer_id(id),
             request_id: request_id.map_or_else(|| format!("req_{id:016x}"), str::to_owned),
             inbox: view.inbox,
             started_at: Some(self.locked.engine.clock.now()),

@@ -19,10 +19,10 @@ impl Agent {
     /// # Errors
     /// Fails if the chat cannot be read.
     pub async fn frozen_holder(&self, chat: &ChatKey) -> Result<Option<LaneHolder>, RunError> {
-        let Some(chat) = self.inner.store.open(chat).await? else { return Ok(None) };
-        let deadline = self.inner.rules.tool_deadline.as_millis();
+        let Some(chat) = self.engine.store.open(chat).await? else { return Ok(None) };
+        let deadline = self.engine.rules.tool_deadline.as_millis();
         let deadline_ms = u64::try_from(deadline).unwrap_or(u64::MAX);
-        let now = self.inner.clock.now();
+        let now = self.engine.clock.now();
         Ok(chat.lane_holder().await?.filter(|holder| holder.is_frozen(now, deadline_ms)))
     }
 }
@@ -34,13 +34,13 @@ pub(super) struct LaneWatch<'a> {
     listener: Listener,
     until: Instant,
     /// The last information for listeners: none, or whether the process is frozen.
-    told: Option<bool>,
+    notified: Option<bool>,
 }
 
 impl<'a> LaneWatch<'a> {
     pub(super) fn new(agent: &'a Agent, chat: &'a ChatKey) -> Self {
         let listener = agent.listen(chat);
-        Self { agent, chat, listener, until: Instant::now() + WAIT_UNTOLD, told: None }
+        Self { agent, chat, listener, until: Instant::now() + WAIT_UNTOLD, notified: None }
     }
 
     /// Waits for a run. A run that sends events has begun, so listeners need no information from here.
@@ -49,10 +49,10 @@ impl<'a> LaneWatch<'a> {
         loop {
             tokio::select! {
                 result = &mut running => return result,
-                Some(_) = self.listener.next() => self.told = self.told.or(Some(false)),
-                () = tokio::time::sleep_until(self.until), if self.told.is_none() => {
+                Some(_) = self.listener.next() => self.notified = self.notified.or(Some(false)),
+                () = tokio::time::sleep_until(self.until), if self.notified.is_none() => {
                     // The run itself meets the same error and returns it.
-                    let _ = self.look(LaneWaiting::Lane).await;
+                    let _ = self.check_holder(LaneWaiting::Lane).await;
                 }
             }
         }
@@ -60,16 +60,16 @@ impl<'a> LaneWatch<'a> {
 
     /// Checks the process that holds the lane, and informs listeners if something is new: that it is frozen, or
     /// `otherwise`. Fails if the process was already frozen at the last check.
-    pub(super) async fn look(&mut self, otherwise: LaneWaiting) -> Result<(), RunError> {
+    pub(super) async fn check_holder(&mut self, otherwise: LaneWaiting) -> Result<(), RunError> {
         let frozen = self.agent.frozen_holder(self.chat).await?.map(Box::new);
-        let tell = |waiting| self.agent.inner.hub.tell(self.chat, &RunEvent::Waiting(waiting));
-        match (&frozen, self.told) {
+        let tell = |waiting| self.agent.engine.hub.send(self.chat, &RunEvent::Waiting(waiting));
+        match (&frozen, self.notified) {
             (Some(holder), Some(true)) => return Err(RunError::Frozen(holder.clone())),
             (Some(holder), _) => tell(LaneWaiting::FrozenProcess(holder.clone())),
             (None, None) => tell(otherwise),
             (None, Some(_)) => {}
         }
-        self.told = Some(frozen.is_some());
+        self.notified = Some(frozen.is_some());
         Ok(())
     }
 }

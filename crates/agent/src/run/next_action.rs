@@ -19,7 +19,7 @@ pub(super) enum NextAction {
 }
 
 /// Decides from the message alone, so that a run continues after a crash where it was.
-pub(super) fn next(progress: &mut RunProgress, work: &ActiveRun) -> NextAction {
+pub(super) fn next_action(progress: &mut RunProgress, work: &ActiveRun) -> NextAction {
     let start = progress.start.clone();
     let message = progress.assembler.message();
     let parts = message.parts();

@@ -15,7 +15,7 @@ impl Engine {
         chat: &dyn Chat,
         lane: &dyn Lane,
     ) -> Result<(), RunError> {
-        let new = self.repaired.lock().await.insert(chat.key().clone());
+        let new = self.repaired_chats.lock().await.insert(chat.key().clone());
         if !new {
             return Ok(());
         }

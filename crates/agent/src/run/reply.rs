@@ -63,7 +63,7 @@ async fn find_answer(
     to: &AcceptedMessage,
 ) -> Result<Option<(UiMessage, ContextId)>, RunError> {
     let answer_in = |view: &View, at: usize| {
-        answer_behind(view, at).map(|answer| (answer, view.head.context.clone()))
+        answer_after(view, at).map(|answer| (answer, view.head.context.clone()))
     };
     if let Some(at) = place_in(live, to) {
         return Ok(answer_in(live, at));
@@ -126,7 +126,7 @@ fn place_in(view: &View, to: &AcceptedMessage) -> Option<usize> {
     })
 }
 
-fn answer_behind(view: &View, at: usize) -> Option<UiMessage> {
+fn answer_after(view: &View, at: usize) -> Option<UiMessage> {
     let messages = view.lines[at + 1..].iter().filter_map(|line| match &line.body {
         ContextBody::Message(message) => Some(message),
         ContextBody::Event(_) => None,

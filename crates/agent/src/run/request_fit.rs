@@ -6,10 +6,10 @@ use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_provider::ProviderError;
 
-use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepared};
+use crate::compact::{CompactionOutcome, CompactionReason, make_room, prepare_current};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
-use crate::request::{PreparedRequest, last_request, not_recorded};
+use crate::request::{PreparedRequest, last_request, log_not_recorded};
 use crate::run_log::{RunLogEntry, RunLogKind};
 
 /// The number of overflow errors after which a run gives up if its message does not grow in between.
@@ -32,9 +32,9 @@ pub(crate) struct RequestFit {
     /// Whether the context was compacted for the last request.
     was_compacted: bool,
     /// The number of compactions since the message has grown.
-    made: usize,
+    compactions: usize,
     /// The state of the message at the last request: its id, and the number of its parts.
-    said: (String, usize),
+    last_message: (String, usize),
 }
 
 /// The reason why no request fits.
@@ -55,8 +55,8 @@ impl RequestFit {
             is_counted: false,
             answer_max: work.locked.engine.rules.max_tokens,
             was_compacted: false,
-            made: 0,
-            said: (String::new(), 0),
+            compactions: 0,
+            last_message: (String::new(), 0),
         }
     }
 
@@ -79,13 +79,13 @@ impl RequestFit {
 
     /// Remembers that the provider refused a request for its size, so that the context is compacted before the next
     /// one. No other part of the run is repeated.
-    pub(crate) fn overflowed(&mut self, work: &ActiveRun, error: ProviderError) {
+    pub(crate) fn note_overflow(&mut self, work: &ActiveRun, error: ProviderError) {
         if let ProviderError::Overflow { observed, limit } = &error {
             let number = |tokens: &Option<u64>| tokens.map_or(Json::Null, Json::from);
             let fields = vec![("observedTokens", number(observed)), ("limitTokens", number(limit))];
-            work.note(RunLogEntry { kind: RunLogKind::Overflow, fields, ..RunLogEntry::default() });
+            work.log(RunLogEntry { kind: RunLogKind::Overflow, fields, ..RunLogEntry::default() });
             if let Some(limit) = limit {
-                work.locked.engine.scales.learn_limit(*limit);
+                work.locked.engine.token_meter.learn_limit(*limit);
             }
         }
         // Some providers count the maximum length of the answer as well.
@@ -95,21 +95,21 @@ impl RequestFit {
     }
 
     /// Prepares the next request, and compacts the context first if the request is too large.
-    pub(crate) async fn request(
+    pub(crate) async fn prepare_request(
         &mut self,
         work: &Arc<ActiveRun>,
         so_far: &UiMessage,
     ) -> Result<Result<PreparedRequest, DoesNotFit>, RunError> {
         self.notice_growth(so_far);
-        let request = prepared(work, Some(so_far)).await;
+        let request = prepare_current(work, Some(so_far)).await;
         let overflow = self.overflow.take();
         self.was_compacted = false;
         let why = match &overflow {
             Some(ProviderError::Overflow { observed, limit }) => {
                 // The refused request was this one, because the message has not grown since.
                 if let Some(observed) = observed {
-                    let scales = &work.locked.engine.scales;
-                    scales.learn(scales.counted(request.pieces()).total(), *observed);
+                    let scales = &work.locked.engine.token_meter;
+                    scales.learn(scales.count_pieces(request.pieces()).total(), *observed);
                 }
                 CompactionReason::Overflow { limit: *limit }
             }
@@ -117,16 +117,16 @@ impl RequestFit {
         };
         self.is_counted = false;
         // Whether a request is small depends on the provider's count too, so the records are read first.
-        if work.locked.engine.scales.wants_records()
+        if work.locked.engine.token_meter.wants_records()
             && let Err(error) = last_request(work).await
         {
-            not_recorded(work, &error);
+            log_not_recorded(work, &error);
         }
-        let is_small = || request.is_small(&work.locked.engine);
-        if overflow.is_none() && (self.made > 0 || is_small() && !work.log_is_full().await) {
+        let is_small = || request.surely_fits(&work.locked.engine);
+        if overflow.is_none() && (self.compactions > 0 || is_small() && !work.log_is_full().await) {
             return Ok(Ok(request));
         }
-        if let Some(error) = overflow.clone().filter(|_| self.made >= COMPACTIONS_MAX) {
+        if let Some(error) = overflow.clone().filter(|_| self.compactions >= COMPACTIONS_MAX) {
             return Ok(Err(DoesNotFit::Error(error)));
         }
         let (room, request) = make_room(work, Some(so_far), request, &why).await?;
@@ -149,7 +149,7 @@ impl RequestFit {
             (CompactionOutcome::Made(_), _) => {
                 self.is_counted = true;
                 self.was_compacted = true;
-                self.made += 1;
+                self.compactions += 1;
                 Ok(request)
             }
         })
@@ -158,9 +158,9 @@ impl RequestFit {
     /// Allows new compactions if the message has grown since the last request.
     fn notice_growth(&mut self, so_far: &UiMessage) {
         let said = (so_far.id().unwrap_or_default().to_owned(), so_far.parts().len());
-        if self.said != said {
-            self.said = said;
-            self.made = 0;
+        if self.last_message != said {
+            self.last_message = said;
+            self.compactions = 0;
             self.overflows = 0;
         }
     }

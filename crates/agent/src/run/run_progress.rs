@@ -5,9 +5,9 @@ use ship_message::json::Object;
 use ship_message::{Assembler, Chunk, FinishReason, Role, ToolPart, UiPart};
 use ship_store::Synced;
 
-use super::answer_end::is_odd;
+use super::answer_end::must_be_journaled;
 use super::deadline::WorkingTime;
-use super::next_action::{NextAction, next};
+use super::next_action::{NextAction, next_action};
 use super::request_fit::RequestFit;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
@@ -32,8 +32,8 @@ pub(crate) struct RunProgress {
 }
 
 /// Returns the number of messages up to the last answer, all of which an earlier request has shown.
-async fn seen_before(work: &ActiveRun) -> usize {
-    let said = work.context().await;
+async fn messages_seen(work: &ActiveRun) -> usize {
+    let said = work.messages().await;
     said.iter().rposition(|message| message.role() == Role::Assistant).map_or(0, |at| at + 1)
 }
 
@@ -41,10 +41,10 @@ impl RunProgress {
     /// Restores a run from its journal.
     pub(crate) async fn new(work: &ActiveRun, journal: Journal) -> Self {
         Self {
-            time: WorkingTime::go_on(&journal, work.locked.engine.rules.run_deadline),
+            time: WorkingTime::resume(&journal, work.locked.engine.rules.run_deadline),
             journaled: journal.message.parts().len(),
             assembler: Assembler::new(journal.start.message_id.clone(), Some(journal.message)),
-            logged: seen_before(work).await,
+            logged: messages_seen(work).await,
             cuts: 0,
             fit: RequestFit::new(work),
             start: journal.start,
@@ -54,7 +54,7 @@ impl RunProgress {
     }
 
     /// Continues with another message, after its journal was begun.
-    pub(crate) fn take_over(&mut self, journal: Journal) {
+    pub(crate) fn continue_with(&mut self, journal: Journal) {
         self.journaled = journal.message.parts().len();
         self.assembler = Assembler::new(journal.start.message_id.clone(), Some(journal.message));
         self.start = journal.start;
@@ -62,7 +62,7 @@ impl RunProgress {
 
     /// Returns the call whose switch is the next action of the run.
     pub(crate) fn promised_switch(&mut self, work: &ActiveRun) -> Option<ToolPart> {
-        match next(self, work) {
+        match next_action(self, work) {
             NextAction::Switch(call) => Some(*call),
             NextAction::Ask | NextAction::Calls | NextAction::Parked | NextAction::Done => None,
         }
@@ -77,7 +77,7 @@ impl RunProgress {
 
     /// Adds a chunk to the message, and sends it to subscribers.
     pub(crate) fn push(&mut self, work: &ActiveRun, chunk: Chunk) {
-        take(&mut self.assembler, work, chunk);
+        push_chunk(&mut self.assembler, work, chunk);
     }
 
     /// Journals the parts that are not in the journal yet.
@@ -93,9 +93,9 @@ impl RunProgress {
         reason: FinishReason,
     ) -> Result<(), RunError> {
         let mut lines = self.new_lines();
-        if is_odd(reason) {
+        if must_be_journaled(reason) {
             let at = self.journaled;
-            lines.push(self.timed(JournalLine::Ended { at, reason }));
+            lines.push(self.timed_line(JournalLine::Ended { at, reason }));
         }
         self.finish_reason = Some(reason);
         self.journal_lines(work, lines).await
@@ -104,13 +104,14 @@ impl RunProgress {
     fn new_lines(&mut self) -> Vec<Object> {
         let worked_ms = self.time.millis();
         let parts = self.assembler.message().parts();
-        let lines = (self.journaled..parts.len()).map(|at| line(parts, at, worked_ms)).collect();
+        let lines =
+            (self.journaled..parts.len()).map(|at| part_line(parts, at, worked_ms)).collect();
         self.journaled = parts.len();
         lines
     }
 
     /// Makes a line of the journal, with the time that the run has worked.
-    pub(crate) fn timed(&self, line: JournalLine) -> Object {
+    pub(crate) fn timed_line(&self, line: JournalLine) -> Object {
         line.into_object_with_time(self.time.millis())
     }
 
@@ -129,18 +130,18 @@ impl RunProgress {
         when: Synced,
     ) -> Result<(), RunError> {
         let worked_ms = self.time.millis();
-        let line = line(self.assembler.message().parts(), at, worked_ms);
+        let line = part_line(self.assembler.message().parts(), at, worked_ms);
         Ok(work.locked.lane.journal(vec![line], when).await?)
     }
 }
 
-fn line(parts: &[UiPart], at: usize, worked_ms: u64) -> Object {
+fn part_line(parts: &[UiPart], at: usize, worked_ms: u64) -> Object {
     JournalLine::Part { at, part: parts[at].clone().into_json() }.into_object_with_time(worked_ms)
 }
 
 /// Adds a chunk to a message. A chunk that does not fit is the provider's mistake, and leaves the message unchanged.
-pub(super) fn take(assembler: &mut Assembler, work: &ActiveRun, chunk: Chunk) {
+pub(super) fn push_chunk(assembler: &mut Assembler, work: &ActiveRun, chunk: Chunk) {
     if assembler.push(chunk.clone()).is_ok() {
-        work.tell(&RunEvent::Chunk(chunk));
+        work.notify(&RunEvent::Chunk(chunk));
     }
 }

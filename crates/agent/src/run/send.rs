@@ -62,7 +62,7 @@ impl Agent {
     ) -> Result<Reply, RunError> {
         let mut message: Inbound = message.into();
         if message.request_id.is_empty() {
-            message.request_id = format!("req_{:016x}", self.inner.ids.next());
+            message.request_id = format!("req_{:016x}", self.engine.ids.next());
         }
         if message.key.is_empty() {
             // Without a key from outside, every message is a new one.
@@ -117,10 +117,10 @@ impl Agent {
             match outcome {
                 Some(Some(Outcome::Parked)) => return self.parked_reply(chat).await,
                 Some(outcome) => return Ok(Reply::without_answer(outcome)),
-                None => watch.look(LaneWaiting::OtherProcess).await?,
+                None => watch.check_holder(LaneWaiting::OtherProcess).await?,
             }
             tokio::select! {
-                () = stop.stopped() => return Ok(Reply::without_answer(None)),
+                () = stop.until_stopped() => return Ok(Reply::without_answer(None)),
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
@@ -135,7 +135,7 @@ impl Agent {
         chat: &ChatKey,
         message: &AcceptedMessage,
     ) -> Result<Option<Reply>, RunError> {
-        match self.inner.store.open(chat).await? {
+        match self.engine.store.open(chat).await? {
             Some(chat) => find_reply(&*chat, message).await,
             None => Ok(None),
         }
@@ -143,7 +143,7 @@ impl Agent {
 
     /// Makes a reply of the unfinished message of a parked run, with the calls that wait for an answer.
     async fn parked_reply(&self, chat: &ChatKey) -> Result<Reply, RunError> {
-        let journal = match self.inner.store.open(chat).await? {
+        let journal = match self.engine.store.open(chat).await? {
             Some(chat) => Journal::read(&chat.runs().journal().await?),
             None => None,
         };
@@ -174,7 +174,7 @@ impl ReplyStream {
     pub async fn reply(mut self) -> Result<Reply, RunError> {
         match (self.last.take(), self.sending.take()) {
             (Some(reply), _) => reply,
-            (None, Some(sending)) => joined(sending.await),
+            (None, Some(sending)) => join_result(sending.await),
             (None, None) => Ok(Reply::without_answer(None)),
         }
     }
@@ -189,7 +189,7 @@ impl Stream for ReplyStream {
             return Poll::Ready(Some(Ok(event)));
         }
         if let Some(sending) = &mut self.sending {
-            let reply = joined(ready!(Pin::new(sending).poll(context)));
+            let reply = join_result(ready!(Pin::new(sending).poll(context)));
             self.sending = None;
             self.last = Some(reply);
         }
@@ -202,7 +202,7 @@ impl Stream for ReplyStream {
 }
 
 /// Returns the result of the task that sent the message, and passes on its panic.
-fn joined(
+fn join_result(
     ended: Result<Result<Reply, RunError>, tokio::task::JoinError>,
 ) -> Result<Reply, RunError> {
     match ended {

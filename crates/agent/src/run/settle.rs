@@ -20,7 +20,7 @@ pub(crate) async fn settle(
     count: usize,
 ) -> Result<(), RunError> {
     let so_far = progress.assembler.message().clone();
-    let message = settled(work, &so_far, count);
+    let message = settled_message(work, &so_far, count);
     let entry = message.to_json().as_object().cloned().unwrap_or_default();
     work.append(vec![entry.into()]).await?;
     work.read_again().await?;
@@ -31,11 +31,11 @@ pub(crate) async fn settle(
     };
     let next = journal.after_settling(count);
     work.locked.lane.begin_journal(next.start.to_object()).await?;
-    progress.take_over(next);
+    progress.continue_with(next);
     Ok(())
 }
 
-fn settled(work: &ActiveRun, so_far: &UiMessage, count: usize) -> UiMessage {
+fn settled_message(work: &ActiveRun, so_far: &UiMessage, count: usize) -> UiMessage {
     let mut message = so_far.clone();
     message.parts_mut().truncate(count);
     close_message(&mut message);
@@ -43,7 +43,7 @@ fn settled(work: &ActiveRun, so_far: &UiMessage, count: usize) -> UiMessage {
         // A message must have at least one part.
         message.parts_mut().push(UiPart::StepStart(StepStartPart::default()));
     }
-    let mut metadata = finish::metadata(work, &Outcome::Done, None);
+    let mut metadata = finish::answer_metadata(work, &Outcome::Done, None);
     metadata.set(SETTLED, count as u64);
     message.set_metadata(metadata.into());
     message

@@ -7,14 +7,14 @@ use ship_message::json::Json;
 use ship_message::{Chunk, UiPart};
 use ship_provider::{AnswerEnd, ProviderError};
 
-use super::answer_end::ending;
+use super::answer_end::outcome_of_answer;
 use super::finish::finish;
-use super::next_action::{NextAction, next};
+use super::next_action::{NextAction, next_action};
 use super::request_fit::DoesNotFit;
-use super::run_progress::{RunProgress, take};
+use super::run_progress::{RunProgress, push_chunk};
 use super::settle::settle;
-use super::switch_context::{operate_midway, stopped_by_somebody, stops, switch};
-use super::switch_loop::goes_round;
+use super::switch_context::{ends_run, make_switch, operate_during_run, until_ended_by_operation};
+use super::switch_loop::switch_loop_text;
 use super::{deadline, tool_calls};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
@@ -36,7 +36,7 @@ pub(crate) async fn run(
     tokio::select! {
         biased;
         outcome = Box::pin(run_steps(work, progress, stop)) => outcome,
-        never = time.keep() => match never {},
+        never = time.keep_watching() => match never {},
     }
 }
 
@@ -45,32 +45,32 @@ async fn run_steps(
     mut progress: RunProgress,
     stop: &Stop,
 ) -> Result<Outcome, RunError> {
-    work.tell(&RunEvent::Chunk(Chunk::Start {
+    work.notify(&RunEvent::Chunk(Chunk::Start {
         message_id: Some(progress.start.message_id.clone()),
         message_metadata: None,
     }));
     // What recovery settled is not in the journal yet.
     progress.journal_all(work).await?;
     let outcome = loop {
-        if let Some(outcome) = ending(work, &mut progress) {
+        if let Some(outcome) = outcome_of_answer(work, &mut progress) {
             break outcome;
         }
         let steps = progress.steps();
-        let next = next(&mut progress, work);
+        let next = next_action(&mut progress, work);
         if next == NextAction::Ask
-            && let Some(sentence) = goes_round(progress.assembler.message())
+            && let Some(sentence) = switch_loop_text(progress.assembler.message())
         {
             break Outcome::Failed(sentence.to_owned());
         }
         if next == NextAction::Ask
             && steps > 0
-            && boundary(work, &mut progress).await? == BoundaryOutcome::Stops
+            && do_queued_operations(work, &mut progress).await? == BoundaryOutcome::Stops
         {
             break Outcome::Stopped;
         }
         match next {
             NextAction::Done => break Outcome::Done,
-            NextAction::Switch(call) => switch(work, &mut progress, &call).await?,
+            NextAction::Switch(call) => make_switch(work, &mut progress, &call).await?,
             NextAction::Parked => return Ok(park(work, &progress)),
             NextAction::Calls => {
                 if tool_calls::run(work, &mut progress, stop).await?
@@ -86,10 +86,10 @@ async fn run_steps(
                 ));
             }
             NextAction::Ask if progress.time.is_over() => {
-                break failed(work, &deadline::exceeded(work));
+                break provider_failure(work, &deadline::deadline_error(work));
             }
             NextAction::Ask => {
-                if let Some(outcome) = ask(work, &mut progress, stop).await? {
+                if let Some(outcome) = ask_model(work, &mut progress, stop).await? {
                     break outcome;
                 }
             }
@@ -106,24 +106,26 @@ enum BoundaryOutcome {
 }
 
 /// Performs the operations that people have asked for during the last step.
-async fn boundary(
+async fn do_queued_operations(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
 ) -> Result<BoundaryOutcome, RunError> {
     loop {
         let queue =
             NextInput::read(&work.locked.engine, &*work.locked.chat, work.inbox().await).await?;
-        let Some((asked, operation)) = queue.operation else { return Ok(BoundaryOutcome::On) };
-        if stops(work, &operation).await? {
+        let Some((request_line, operation)) = queue.operation else {
+            return Ok(BoundaryOutcome::On);
+        };
+        if ends_run(work, &operation).await? {
             return Ok(BoundaryOutcome::Stops);
         }
         work.promote(&queue.lines).await?;
-        operate_midway(work, progress, &asked, &operation).await?;
+        operate_during_run(work, progress, &request_line, &operation).await?;
     }
 }
 
 /// Asks the model once. Returns an outcome if that ends the run.
-async fn ask(
+async fn ask_model(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
     stop: &Stop,
@@ -135,39 +137,39 @@ async fn ask(
         _ => progress.push(work, Chunk::StartStep),
     }
     let agent = Arc::clone(&work.locked.engine);
-    let prepared = match progress.fit.request(work, &so_far).await? {
+    let prepared = match progress.fit.prepare_request(work, &so_far).await? {
         Ok(prepared) => prepared,
         Err(DoesNotFit::Settle(count)) => {
             settle(work, progress, count).await?;
             return Ok(None);
         }
         Err(DoesNotFit::Sentence(sentence)) => return Ok(Some(Outcome::Failed(sentence))),
-        Err(DoesNotFit::Error(error)) => return Ok(Some(failed(work, &error))),
+        Err(DoesNotFit::Error(error)) => return Ok(Some(provider_failure(work, &error))),
     };
     if progress.fit.was_compacted() {
-        progress.logged = work.context().await.len();
+        progress.logged = work.messages().await.len();
     }
-    let written = match prepared.within_window(&agent, progress.fit.answer_max()) {
+    let written = match prepared.compile_within_window(&agent, progress.fit.answer_max()) {
         Ok(written) => written,
-        Err(error) => return Ok(Some(failed(work, &error))),
+        Err(error) => return Ok(Some(provider_failure(work, &error))),
     };
-    let said = work.context().await;
+    let said = work.messages().await;
     let shown_ids: Vec<String> =
         said.iter().map(|message| message.id().unwrap_or_default().to_owned()).collect();
     let is_counted = progress.fit.is_counted();
     let asking = ModelCall::new(work, &prepared, &written, &so_far, is_counted).await?;
-    asking.note(work, &shown_ids, progress.logged).await;
+    asking.log_call(work, &shown_ids, progress.logged).await;
     progress.logged = shown_ids.len();
     let parts_before = progress.assembler.message().parts().len();
     let answered = {
         let assembler = &mut progress.assembler;
-        let sink = Box::new(|chunk: Chunk| take(assembler, work, chunk));
+        let sink = Box::new(|chunk: Chunk| push_chunk(assembler, work, chunk));
         let answering = asking.answer(work, sink);
         tokio::select! {
             answered = answering => answered,
-            () = stop.stopped() => return Ok(Some(Outcome::Stopped)),
-            () = stopped_by_somebody(work) => return Ok(Some(Outcome::Stopped)),
-            () = progress.time.end() => Err(deadline::exceeded(work)),
+            () = stop.until_stopped() => return Ok(Some(Outcome::Stopped)),
+            () = until_ended_by_operation(work) => return Ok(Some(Outcome::Stopped)),
+            () = progress.time.wait_until_over() => Err(deadline::deadline_error(work)),
         }
     };
     match answered {
@@ -178,20 +180,20 @@ async fn ask(
             progress.push(work, notice("cut", "The answer broke off; I ask the model to go on."));
             progress.push(work, Chunk::FinishStep);
             // A text may have ended before the call behind it was cut off. The new step shows that this was not the
-            // end, to `next` and to the process that continues the run after a crash.
+            // end, to `next_action` and to the process that continues the run after a crash.
             progress.push(work, Chunk::StartStep);
             progress.journal_all(work).await?;
             Ok(None)
         }
         Err(error @ ProviderError::Overflow { .. }) if progress.fit.may_try_again() => {
-            progress.fit.overflowed(work, error);
+            progress.fit.note_overflow(work, error);
             Ok(None)
         }
-        Err(error) => Ok(Some(failed(work, &error))),
+        Err(error) => Ok(Some(provider_failure(work, &error))),
         Ok(answered) => {
             progress.cuts = 0;
             progress.push(work, Chunk::FinishStep);
-            note_response(work, progress, answered, parts_before);
+            log_response(work, progress, answered, parts_before);
             progress.journal_answer(work, answered.finish_reason).await?;
             Ok(None)
         }
@@ -199,12 +201,12 @@ async fn ask(
 }
 
 /// Logs a provider's failure, and turns it into the sentence for the person.
-fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
-    let mask = |text: &str| work.locked.engine.surroundings.mask(text);
+fn provider_failure(work: &ActiveRun, error: &ProviderError) -> Outcome {
+    let mask = |text: &str| work.locked.engine.project.mask(text);
     let told = mask(&error.to_string());
     let remedy = error.remedy().map(|remedy| mask(&format!(" {remedy}"))).unwrap_or_default();
     let stop = if told.ends_with(['.', '!', '?']) { "" } else { "." };
-    work.note(RunLogEntry {
+    work.log(RunLogEntry {
         kind: RunLogKind::Error,
         fields: vec![("code", error.code().into())],
         // A provider's error may quote messages, so it counts as text and is subject to `llm.logMessages`.
@@ -221,7 +223,7 @@ fn failed(work: &ActiveRun, error: &ProviderError) -> Outcome {
 
 /// Parks a run: it stays in its journal, and the lane becomes free.
 fn park(work: &ActiveRun, progress: &RunProgress) -> Outcome {
-    work.tell(&RunEvent::Ended {
+    work.notify(&RunEvent::Ended {
         run_id: progress.start.run_id.clone(),
         message_id: progress.start.message_id.clone(),
         outcome: Outcome::Parked,
@@ -230,7 +232,7 @@ fn park(work: &ActiveRun, progress: &RunProgress) -> Outcome {
 }
 
 /// Writes the response to the run log: the parts that this step has added, and the usage.
-fn note_response(
+fn log_response(
     work: &ActiveRun,
     progress: &mut RunProgress,
     answered: AnswerEnd,
@@ -249,7 +251,7 @@ fn note_response(
         fields.push(("cachedTokens", usage.cached.into()));
         fields.push(("outputTokens", usage.output.into()));
     }
-    work.note(RunLogEntry {
+    work.log(RunLogEntry {
         kind: RunLogKind::LlmResponse,
         fields,
         texts: vec![("parts", new)],

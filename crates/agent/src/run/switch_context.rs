@@ -16,9 +16,11 @@ use ship_store::{LedgerLine, Synced, View};
 
 use super::finish;
 use super::run_progress::RunProgress;
-use crate::chat::{OpenRequest, current_ids};
+use crate::chat::{OpenRequest, open_request_ids};
 use crate::context_operation::{ContextOperation, OperationOutcome};
-use crate::contexts::{carry_out, move_cursor, operate_asked, plan, tell, undo_stays};
+use crate::contexts::{
+    announce_outcome, carry_out, move_cursor, operate_from_ledger, plan, undo_stays,
+};
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::events::{RunEvent, notice};
@@ -52,7 +54,7 @@ fn active_id(call: &ToolPart) -> Option<&str> {
 }
 
 /// Makes the switch that a call has promised.
-pub(crate) async fn switch(
+pub(crate) async fn make_switch(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
     call: &ToolPart,
@@ -62,31 +64,31 @@ pub(crate) async fn switch(
     let call_id = Some(call.call_id());
     let operation = operation_of(call);
     let before = work.locked.read_view().await?;
-    let here = moving(work, &before);
+    let here = messages_to_move(work, &before);
     let Some(plan) = plan(&work.locked, &before, &operation, &here).await? else {
-        return refuse(work, progress, call).await;
+        return refuse_switch(work, progress, call).await;
     };
-    let mut moving = leave(work, progress, call_id, here.current.clone()).await?;
+    let mut moving = leave_context(work, progress, call_id, here.current.clone()).await?;
     moving.title = text_of(call, "name");
     moving.promised = active_id(call).and_then(|id| id.parse().ok());
     let view = work.locked.read_view().await?;
     let operated = carry_out(&work.locked, &view, &operation, &moving, plan).await?;
-    go_on(work, progress, call_id, operated.view).await?;
+    enter_context(work, progress, call_id, operated.view).await?;
     let line = match &operated.outcome {
         OperationOutcome::Done(changed) => changed.line.clone(),
         OperationOutcome::NotDone(not_done) => not_done.with_offers(),
         OperationOutcome::Queued => return Ok(()),
     };
-    work.tell(&RunEvent::Chunk(notice("context", &line)));
+    work.notify(&RunEvent::Chunk(notice("context", &line)));
     let key = format!("switch:{}:{}", work.run_id, call.call_id());
     let meta = ship_message::json::Object::from([("via", "switch")]);
-    work.record_sent(key, &line, Some(meta)).await?;
+    work.record_outgoing(key, &line, Some(meta)).await?;
     Ok(())
 }
 
 /// Turns the answer of a call into an error, because the promised switch became impossible while the run did not
 /// hold the lane.
-async fn refuse(
+async fn refuse_switch(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
     call: &ToolPart,
@@ -94,17 +96,17 @@ async fn refuse(
     let tool = ToolChunk { call_id: call.call_id().to_owned(), ..ToolChunk::default() };
     let error_text = "this cannot be done any more; answer the person here".to_owned();
     progress.push(work, Chunk::ToolOutputError { tool, error_text });
-    work.unset_switching().await;
+    work.cancel_switch().await;
     progress.journal_switch(work, call.call_id()).await
 }
 
 /// Returns the messages that move along, before the run leaves anything behind.
-fn moving(work: &ActiveRun, view: &View) -> OpenRequest {
-    OpenRequest { current: current_ids(view, &work.run_id), ..OpenRequest::default() }
+fn messages_to_move(work: &ActiveRun, view: &View) -> OpenRequest {
+    OpenRequest { current: open_request_ids(view, &work.run_id), ..OpenRequest::default() }
 }
 
 /// Whether a run must end before an operation. An operation that would change nothing ends no run.
-pub(crate) async fn stops(
+pub(crate) async fn ends_run(
     work: &ActiveRun,
     operation: &ContextOperation,
 ) -> Result<bool, RunError> {
@@ -112,7 +114,7 @@ pub(crate) async fn stops(
         // The question stays behind with the run that answers it, so there is always something to leave, even if
         // nothing was said before that question.
         ContextOperation::Clear => return Ok(true),
-        operation if !operation.stops_a_run() => return Ok(false),
+        operation if !operation.ends_run() => return Ok(false),
         _ => {}
     }
     let view = work.locked.read_view().await?;
@@ -120,17 +122,17 @@ pub(crate) async fn stops(
     if *operation == ContextOperation::Undo && undo_stays(&work.locked.engine, &view) {
         return Ok(false);
     }
-    Ok(plan(&work.locked, &view, operation, &moving(work, &view)).await?.is_some())
+    Ok(plan(&work.locked, &view, operation, &messages_to_move(work, &view)).await?.is_some())
 }
 
 /// Waits until a person asks for an operation that ends this run. Such an operation does not wait for the answer.
-pub(crate) async fn stopped_by_somebody(work: &ActiveRun) {
+pub(crate) async fn until_ended_by_operation(work: &ActiveRun) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         // After a read error, the ledger is read again, here or at the end of the step.
         let queue = NextInput::read(&work.locked.engine, &*work.locked.chat, work.inbox().await);
         if let Ok(NextInput { operation: Some((_, operation)), .. }) = queue.await
-            && stops(work, &operation).await.unwrap_or_default()
+            && ends_run(work, &operation).await.unwrap_or_default()
         {
             return;
         }
@@ -138,10 +140,10 @@ pub(crate) async fn stopped_by_somebody(work: &ActiveRun) {
 }
 
 /// Performs a person's operation in the middle of a run.
-pub(crate) async fn operate_midway(
+pub(crate) async fn operate_during_run(
     work: &Arc<ActiveRun>,
     progress: &mut RunProgress,
-    asked: &LedgerLine,
+    request_line: &LedgerLine,
     operation: &ContextOperation,
 ) -> Result<(), RunError> {
     let leaves = match operation {
@@ -152,41 +154,41 @@ pub(crate) async fn operate_midway(
         _ => false,
     };
     let before = work.locked.read_view().await?;
-    let here = OpenRequest { inbox: Some(asked.seq), ..moving(work, &before) };
+    let here = OpenRequest { inbox: Some(request_line.seq), ..messages_to_move(work, &before) };
     let plan = match leaves {
         true => plan(&work.locked, &before, operation, &here).await?,
         false => None,
     };
     let Some(plan) = plan else {
-        let operated = operate_asked(&work.locked, &before, operation, &here).await?;
-        work.enter(operated.view).await?;
-        return tell(&work.locked, asked, &operated.outcome).await;
+        let operated = operate_from_ledger(&work.locked, &before, operation, &here).await?;
+        work.reload_context(operated.view).await?;
+        return announce_outcome(&work.locked, request_line, &operated.outcome).await;
     };
-    let mut moving = leave(work, progress, None, here.current.clone()).await?;
-    moving.inbox = Some(asked.seq);
+    let mut moving = leave_context(work, progress, None, here.current.clone()).await?;
+    moving.inbox = Some(request_line.seq);
     let view = work.locked.read_view().await?;
     let operated = carry_out(&work.locked, &view, operation, &moving, plan).await;
     let operated = move_cursor(&work.locked, operation, &moving, operated).await?;
-    go_on(work, progress, None, operated.view).await?;
-    tell(&work.locked, asked, &operated.outcome).await
+    enter_context(work, progress, None, operated.view).await?;
+    announce_outcome(&work.locked, request_line, &operated.outcome).await
 }
 
 /// Writes the run's parts so far into the log that it leaves, unless they are there already.
-async fn leave(
+async fn leave_context(
     work: &ActiveRun,
     progress: &mut RunProgress,
     call_id: Option<&str>,
     current: Vec<String>,
 ) -> Result<OpenRequest, RunError> {
     let so_far = progress.assembler.message().clone();
-    let said = work.context().await;
+    let said = work.messages().await;
     let is_current = |message: &&Arc<UiMessage>| {
         message.id().is_some_and(|id| current.iter().any(|known| known == id))
     };
     let is_there = said.iter().any(|message| message.id() == so_far.id());
     if !is_there {
         let moved: Vec<&str> = said.iter().filter(is_current).filter_map(|it| it.id()).collect();
-        let metadata = finish::metadata(work, &Outcome::Done, None);
+        let metadata = finish::answer_metadata(work, &Outcome::Done, None);
         let mut left = message_left_behind(&so_far, metadata, &moved);
         // The message also lists what was taken along, so it is needed even if the run has said nothing since it
         // was settled.
@@ -204,7 +206,7 @@ async fn leave(
 }
 
 /// Continues the run in the context that is active now; `view` is its view, if it was read.
-async fn go_on(
+async fn enter_context(
     work: &ActiveRun,
     progress: &mut RunProgress,
     call_id: Option<&str>,
@@ -217,9 +219,9 @@ async fn go_on(
     };
     let next = journal.after_switching(call_id);
     work.locked.lane.begin_journal(next.start.to_object()).await?;
-    progress.take_over(next);
-    work.has_switched().await;
-    work.enter(view).await
+    progress.continue_with(next);
+    work.end_switch().await;
+    work.reload_context(view).await
 }
 
 impl RunProgress {

@@ -11,11 +11,11 @@ const SENTENCE: &str = "I kept trying to change the context instead of answering
 
 /// Returns the sentence for the person if a run only calls for switches that are refused. Without this, the run would
 /// use all its steps, and every step costs.
-pub(crate) fn goes_round(message: &UiMessage) -> Option<&'static str> {
+pub(crate) fn switch_loop_text(message: &UiMessage) -> Option<&'static str> {
     let parts = message.parts();
     let steps = parts.rsplit(|part| matches!(part, UiPart::StepStart(_)));
     // A step that has just begun has no parts yet.
-    let mut refusals = steps.filter(|step| !step.is_empty()).map(refusal);
+    let mut refusals = steps.filter(|step| !step.is_empty()).map(refused_switch);
     let last = refusals.next()??;
     let again = refusals.take(REFUSALS_MAX - 1).filter(|refusal| *refusal == Some(last)).count();
     (again == REFUSALS_MAX - 1).then_some(SENTENCE)
@@ -23,7 +23,7 @@ pub(crate) fn goes_round(message: &UiMessage) -> Option<&'static str> {
 
 /// Returns the refusal of the switch that a step called for, if the step did nothing else. The refusal of a search
 /// names its words, so a search with other words counts as another refusal.
-fn refusal(step: &[UiPart]) -> Option<&str> {
+fn refused_switch(step: &[UiPart]) -> Option<&str> {
     let mut why = None;
     for part in step {
         match part {

@@ -10,7 +10,7 @@ use ship_store::Synced;
 
 use super::deadline;
 use super::run_progress::RunProgress;
-use super::switch_context::stopped_by_somebody;
+use super::switch_context::until_ended_by_operation;
 use crate::engine::ActiveRun;
 use crate::error::RunError;
 use crate::inbound::CallAnswer;
@@ -42,7 +42,7 @@ enum CallAction {
     Run,
 }
 
-fn todo(work: &ActiveRun, tool: &ToolPart) -> CallAction {
+fn action_for(work: &ActiveRun, tool: &ToolPart) -> CallAction {
     let name = tool.name().unwrap_or_default();
     match tool.state() {
         ToolState::InputAvailable if runs_on_client(work, tool) => CallAction::Nothing,
@@ -73,7 +73,7 @@ pub(crate) async fn run(
     for at in calls_in_order(progress.assembler.message().parts()) {
         let UiPart::Tool(tool) = &progress.assembler.message().parts()[at] else { continue };
         let tool = tool.clone();
-        match todo(work, &tool) {
+        match action_for(work, &tool) {
             CallAction::Nothing => {}
             CallAction::AskApproval => {
                 let chunk = Chunk::ToolApprovalRequest {
@@ -125,10 +125,10 @@ async fn run_one(
     if !tool.is_safe_to_repeat() {
         // This line must be on disk before the tool runs: after a crash, recovery sees that the effect may have
         // happened, and does not repeat it.
-        let begun = progress.timed(JournalLine::Begun { at });
+        let begun = progress.timed_line(JournalLine::Begun { at });
         work.locked.lane.journal(vec![begun], Synced::Now).await?;
     }
-    let view = work.context().await;
+    let view = work.messages().await;
     let current_user_message =
         view.iter().rposition(|message| message.role() == ship_message::Role::User);
     let context = ToolContext {
@@ -138,7 +138,7 @@ async fn run_one(
         call_id: call.call_id().to_owned(),
         view,
         current_user_message,
-        operations: Arc::clone(work) as Arc<dyn ToolHost>,
+        host: Arc::clone(work) as Arc<dyn ToolHost>,
     };
     let input = call.input().cloned().unwrap_or_default();
     // The tool has a task of its own, so that a panic ends only this task.
@@ -154,15 +154,15 @@ async fn run_one(
             task.abort();
             Err(format!("the tool did not answer within {} ms (`context.run.toolDeadlineMs`)", limit.as_millis()))
         }
-        () = progress.time.end() => {
+        () = progress.time.wait_until_over() => {
             task.abort();
             Err(deadline::EXCEEDED.to_owned())
         }
-        () = stop.stopped() => {
+        () = stop.until_stopped() => {
             task.abort();
             return Ok(None);
         }
-        () = stopped_by_somebody(work) => {
+        () = until_ended_by_operation(work) => {
             task.abort();
             return Ok(None);
         }
@@ -174,7 +174,7 @@ async fn run_one(
 }
 
 /// Makes the journal line of an answer from outside; `None` if no call waits for it.
-pub(crate) fn answered(journal: &Journal, answer: CallAnswer) -> Option<JournalLine> {
+pub(crate) fn journal_line_for(journal: &Journal, answer: CallAnswer) -> Option<JournalLine> {
     let parts = journal.message.parts();
     let find = |fits: &dyn Fn(&ToolPart) -> bool| {
         parts.iter().enumerate().find_map(|(at, part)| match part {

@@ -4,7 +4,7 @@ use ship_message::json::{Json, Object};
 use ship_project::{Skill, SkillState};
 use ship_store::ContextEvent;
 
-use super::chat_send::send;
+use super::chat_send::deliver_call;
 use crate::chat::loaded_skills;
 use crate::context_tool_input::ContextToolInput;
 use crate::contexts::answer_call;
@@ -13,35 +13,35 @@ use crate::outbound::Outbound;
 use crate::tool::{HostFuture, ToolHost};
 
 impl ToolHost for ActiveRun {
-    fn contexts(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>> {
+    fn call_context_tool(&self, call: ContextToolInput) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(answer_call(self, call))
     }
 
     fn deliver(&self, call_id: String, sending: Outbound) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
-            let mut log = self.log.lock().await;
-            send(self, &mut log.sent, call_id, sending).await
+            let mut log = self.state.lock().await;
+            deliver_call(self, &mut log.delivered_calls, call_id, sending).await
         })
     }
 
     fn skills(&self) -> HostFuture<'_, Json> {
         Box::pin(async move {
-            let loaded = self.log.lock().await.loaded.clone();
-            loaded_skills::to_json(&self.locked.engine.surroundings.skills(), &loaded)
+            let loaded = self.state.lock().await.loaded.clone();
+            loaded_skills::to_json(&self.locked.engine.project.skills(), &loaded)
         })
     }
 
     fn set_skill(&self, name: String, load: bool) -> HostFuture<'_, Result<Json, String>> {
         Box::pin(async move {
-            let skills = self.locked.engine.surroundings.skills();
-            let known = loaded_skills::find(&skills, &name);
-            let mut log = self.log.lock().await;
+            let skills = self.locked.engine.project.skills();
+            let known = loaded_skills::find_skill(&skills, &name);
+            let mut log = self.state.lock().await;
             let is_loaded = log.loaded.contains(&name);
             let answer = |state: &str| {
                 Ok(Json::Object(Object::from([("skill", name.as_str()), ("state", state)])))
             };
             match (load, known.map(|skill| &skill.state)) {
-                (true, None) => return Err(no_skill(&name, &skills)),
+                (true, None) => return Err(unknown_skill_text(&name, &skills)),
                 (true, Some(SkillState::Unusable { reason })) => {
                     return Err(format!("the skill `{name}` cannot be used: {reason}"));
                 }
@@ -77,7 +77,7 @@ impl ToolHost for ActiveRun {
     }
 }
 
-fn no_skill(name: &str, skills: &[Skill]) -> String {
+fn unknown_skill_text(name: &str, skills: &[Skill]) -> String {
     let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
     if names.is_empty() {
         format!("there is no skill `{name}`; this project has none")

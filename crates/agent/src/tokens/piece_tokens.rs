@@ -4,7 +4,7 @@ use ship_context::SystemBlock;
 use ship_message::UiMessage;
 use ship_provider::ToolSpec;
 
-use super::rough::{rough, rough_message};
+use super::rough::{rough_message_tokens, rough_tokens};
 use crate::records::RequestTokens;
 
 /// The tokens of a request: the fixed part and each message.
@@ -32,11 +32,15 @@ pub(crate) struct RequestPieces<'a> {
 
 impl RequestPieces<'_> {
     /// Returns their approximate tokens, counted without a vocabulary.
-    pub(crate) fn rough(self) -> PieceTokens {
+    pub(crate) fn rough_tokens(self) -> PieceTokens {
         PieceTokens {
-            system: self.blocks.iter().map(|block| rough(&block.text)).collect(),
-            messages: self.messages.iter().map(rough_message).collect(),
-            tools: self.tools.iter().map(|tool| rough(&tool.to_json().to_string())).collect(),
+            system: self.blocks.iter().map(|block| rough_tokens(&block.text)).collect(),
+            messages: self.messages.iter().map(rough_message_tokens).collect(),
+            tools: self
+                .tools
+                .iter()
+                .map(|tool| rough_tokens(&tool.to_json().to_string()))
+                .collect(),
         }
     }
 }
@@ -60,17 +64,17 @@ impl PieceTokens {
     }
 
     /// Returns the same pieces scaled so that they add up to these sums.
-    pub(crate) fn adding_up_to(&self, sums: &RequestTokens) -> Self {
+    pub(crate) fn scale_to(&self, sums: &RequestTokens) -> Self {
         Self {
-            system: spread(sums.system, &self.system),
-            messages: spread(sums.messages, &self.messages),
-            tools: spread(sums.tools, &self.tools),
+            system: divide_sum(sums.system, &self.system),
+            messages: divide_sum(sums.messages, &self.messages),
+            tools: divide_sum(sums.tools, &self.tools),
         }
     }
 }
 
 /// Divides a sum among pieces in proportion. The remainder of rounding goes to later pieces.
-fn spread(sum: u64, pieces: &[u64]) -> Vec<u64> {
+fn divide_sum(sum: u64, pieces: &[u64]) -> Vec<u64> {
     let whole = pieces.iter().map(|piece| u128::from(*piece)).sum::<u128>().max(1);
     let (mut seen, mut given) = (0, 0);
     let share = |piece: &u64| {

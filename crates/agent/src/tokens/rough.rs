@@ -5,7 +5,7 @@ use ship_message::{UiMessage, UiPart};
 
 /// Returns an approximate count: one token for four letters of English, and one for each
 /// character of other scripts.
-pub(crate) fn rough(text: &str) -> u64 {
+pub(crate) fn rough_tokens(text: &str) -> u64 {
     if text.is_ascii() {
         return (text.len() / 4 + 1) as u64;
     }
@@ -15,15 +15,15 @@ pub(crate) fn rough(text: &str) -> u64 {
     (ascii / 4 + others + 1) as u64
 }
 
-fn rough_part(part: &UiPart) -> u64 {
+fn rough_part_tokens(part: &UiPart) -> u64 {
     match part {
-        UiPart::Text(text) => rough(text.text()),
+        UiPart::Text(text) => rough_tokens(text.text()),
         UiPart::StepStart(_) => 0,
         UiPart::File(file) => file_tokens_at_most(file),
-        other => rough(&other.clone().into_json().to_string()),
+        other => rough_tokens(&other.clone().into_json().to_string()),
     }
 }
 
-pub(super) fn rough_message(message: &UiMessage) -> u64 {
-    message.parts().iter().map(rough_part).sum()
+pub(super) fn rough_message_tokens(message: &UiMessage) -> u64 {
+    message.parts().iter().map(rough_part_tokens).sum()
 }

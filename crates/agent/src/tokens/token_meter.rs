@@ -13,7 +13,7 @@ use ship_message::json::Object;
 use ship_provider::{Offline, Provider as _, ToolSpec};
 
 use super::piece_tokens::{PieceTokens, RequestLoad, RequestPieces};
-use super::rough::{rough, rough_message};
+use super::rough::{rough_message_tokens, rough_tokens};
 use crate::records::{RecordedRequest, RequestAnswer};
 
 /// The limit below which a provider's number is used for one request only.
@@ -62,24 +62,24 @@ impl TokenMeter {
     pub(crate) fn count(&self, text: &str) -> u64 {
         match &self.tokenizer {
             Some(tokenizer) => self.estimate(tokenizer.count(text)),
-            None => rough(text),
+            None => rough_tokens(text),
         }
     }
 
     /// Returns the tokens of a message that is shown.
-    pub(crate) fn message(&self, message: &UiMessage) -> u64 {
+    pub(crate) fn message_tokens(&self, message: &UiMessage) -> u64 {
         match &self.tokenizer {
             Some(tokenizer) => {
                 let counted = lock(&self.cache).message_tokens(tokenizer, message);
                 self.estimate(counted)
             }
-            None => rough_message(message),
+            None => rough_message_tokens(message),
         }
     }
 
     /// Returns our own count of each piece of a request.
-    pub(crate) fn counted(&self, pieces: RequestPieces<'_>) -> PieceTokens {
-        let Some(tokenizer) = &self.tokenizer else { return pieces.rough() };
+    pub(crate) fn count_pieces(&self, pieces: RequestPieces<'_>) -> PieceTokens {
+        let Some(tokenizer) = &self.tokenizer else { return pieces.rough_tokens() };
         let block =
             |block: &SystemBlock| tokenizer.system_tokens(std::slice::from_ref(&block.text));
         let tool = |tool: &ToolSpec| tokenizer.tools_tokens(&tool.to_json());
@@ -93,7 +93,7 @@ impl TokenMeter {
     }
 
     /// Returns the provider's expected count for pieces that we have counted.
-    pub(crate) fn estimated(&self, counted: &PieceTokens) -> PieceTokens {
+    pub(crate) fn estimate_pieces(&self, counted: &PieceTokens) -> PieceTokens {
         let each = |counted: &[u64]| lock(&self.calibration).shares(&self.model, counted);
         PieceTokens {
             system: each(&counted.system),
@@ -103,8 +103,9 @@ impl TokenMeter {
     }
 
     /// Returns the tokens of the fixed part of a request and of each message.
-    pub(crate) fn load(&self, pieces: RequestPieces<'_>) -> RequestLoad {
-        let PieceTokens { system, messages, tools } = self.estimated(&self.counted(pieces));
+    pub(crate) fn load_of(&self, pieces: RequestPieces<'_>) -> RequestLoad {
+        let PieceTokens { system, messages, tools } =
+            self.estimate_pieces(&self.count_pieces(pieces));
         RequestLoad { fixed: system.iter().chain(&tools).sum(), messages }
     }
 
@@ -168,7 +169,7 @@ impl TokenMeter {
     }
 
     /// Takes over the data that a log's head carries, for models without newer data.
-    pub(crate) fn carry_over(&self, carried: &Object) {
+    pub(crate) fn merge_calibration(&self, carried: &Object) {
         lock(&self.calibration).merge_older(Calibration::from_object(carried));
     }
 
@@ -200,8 +201,8 @@ mod tests {
 
     /// Returns our count of a chat, and the count that we expect from the provider.
     fn weighed(scales: &TokenMeter, messages: &[UiMessage]) -> (u64, u64) {
-        let counted = scales.counted(RequestPieces { blocks: &[], messages, tools: &[] });
-        (counted.total(), scales.estimated(&counted).total())
+        let counted = scales.count_pieces(RequestPieces { blocks: &[], messages, tools: &[] });
+        (counted.total(), scales.estimate_pieces(&counted).total())
     }
 
     #[test]
@@ -228,7 +229,7 @@ mod tests {
         let chat = chat("English");
         let (counted, _) = weighed(&scales, &chat);
         scales.learn(counted, counted * 14 / 10);
-        next.carry_over(&scales.to_object());
+        next.merge_calibration(&scales.to_object());
         assert_eq!(weighed(&next, &chat), weighed(&scales, &chat));
         assert!(next.has_learnt());
     }

@@ -88,11 +88,11 @@ async fn a_past_request_is_weighed_as_it_is_on_record_whatever_was_learnt_since(
     assert!(calls[0].record.tokens.is_rough && !calls[3].record.tokens.is_rough, "both kinds");
     for call in calls {
         let past = world.agent.past_request(&chat(), &call.record.id).await.unwrap().unwrap();
-        let (weighed, tokens) = (world.agent.weigh(&past), call.record.tokens);
+        let (weighed, tokens) = (world.agent.piece_tokens(&past), call.record.tokens);
         let sums =
             [&weighed.system, &weighed.tools, &weighed.messages].map(|it| it.iter().sum::<u64>());
         assert_eq!(sums, [tokens.system, tokens.tools, tokens.messages]);
-        assert!(call.record.stable.tokens <= weighed.total());
+        assert!(call.record.shared_prefix.tokens <= weighed.total());
         assert!(weighed.messages.iter().all(|tokens| *tokens > 0), "{weighed:?}");
     }
 }

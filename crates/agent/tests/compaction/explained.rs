@@ -37,22 +37,22 @@ fn differences(calls: &[(RecordedRequest, CachedSequence)]) -> Vec<Option<String
     for pair in calls.windows(2) {
         let [(before, old), (now, new)] = pair else { panic!("two") };
         let record = &now.record;
-        assert_eq!(record.stable.before.as_deref(), Some(before.record.id.as_str()));
+        assert_eq!(record.shared_prefix.before.as_deref(), Some(before.record.id.as_str()));
         let tokens = &record.tokens;
         let of = |bytes| new.tokens_of(bytes, tokens.tools, tokens.system, tokens.messages);
         let common = old.common_bytes(new);
-        match &record.stable.difference {
+        match &record.shared_prefix.difference {
             None => {
-                assert_eq!(record.stable.tokens, of(old.stem().len()), "{record:?}");
+                assert_eq!(record.shared_prefix.tokens, of(old.stem().len()), "{record:?}");
                 assert!(common >= old.stem().len(), "{record:?}");
             }
             Some(_) => {
-                assert_eq!(record.stable.tokens, of(common), "{record:?}");
+                assert_eq!(record.shared_prefix.tokens, of(common), "{record:?}");
                 assert!(common < old.stem().len(), "{record:?}");
             }
         }
     }
-    calls.iter().map(|(call, _)| call.record.stable.difference.clone()).collect()
+    calls.iter().map(|(call, _)| call.record.shared_prefix.difference.clone()).collect()
 }
 
 /// Looks once for each message.

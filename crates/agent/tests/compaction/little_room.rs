@@ -40,7 +40,7 @@ async fn a_summary_that_was_cut_off_counts_only_when_it_has_all_its_headings() {
         sums_up_with(&world, Answer::Speech(Speech::text(text).stop(stop)));
         grown(&world, 8, 60).await;
         let compacted = world.agent.compact(&chat(), None).await.unwrap().unwrap();
-        assert_eq!(compacted.rung.name(), rung, "{text:?}");
+        assert_eq!(compacted.method.name(), rung, "{text:?}");
         assert!(!world.messages().await[0].text().contains("The sails."), "half a line is none");
     }
 }
@@ -84,7 +84,7 @@ async fn where_no_summary_has_room_no_model_is_asked_and_none_is_rested() {
     let roomy = world.restarted(Some(100_000), few());
     grown(&roomy, 6, 60).await;
     let compacted = roomy.agent.compact(&chat(), None).await.unwrap().unwrap();
-    assert_eq!(compacted.rung.name(), "summary", "it is asked at once");
+    assert_eq!(compacted.method.name(), "summary", "it is asked at once");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -138,7 +138,7 @@ async fn a_call_that_overflows_is_made_again_in_pieces() {
     grown(&world, 40, 500).await;
     world.server.set_rules(Judge { window: Some(9_000), ..Judge::default() });
     let compacted = world.agent.compact(&chat(), None).await.unwrap().unwrap();
-    assert_eq!(compacted.rung.name(), "chunks");
+    assert_eq!(compacted.method.name(), "chunks");
     assert!(world.refused() >= 1);
     assert!(world.messages().await[0].text().starts_with(SUMMARY));
 }

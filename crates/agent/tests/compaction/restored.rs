@@ -78,7 +78,7 @@ async fn each_undo_brings_back_exactly_what_was_there_before_the_last_compaction
     let (at_first, shown_at_first) = (local.contents().await, local.shown().await);
 
     let compacted = local.agent.compact(&chat(), None).await.unwrap().unwrap();
-    assert_eq!(compacted.rung.name(), "prune");
+    assert_eq!(compacted.method.name(), "prune");
     assert_ne!(local.shown().await, shown_at_first);
 
     let more = (0..16)

@@ -18,7 +18,7 @@ async fn a_summary_leaves_exactly_as_many_messages_as_the_settings_say() {
     let world = World::new(100_000, 1.0, Some(100_000), rules);
     grown(&world, 10, 30).await;
     let compacted = world.agent.compact(&chat(), None).await.unwrap().unwrap();
-    assert_eq!(compacted.rung.name(), "summary");
+    assert_eq!(compacted.method.name(), "summary");
     assert_eq!(world.messages().await.len(), 1 + 6);
     assert_eq!(world.last_rung().await.as_deref(), Some("summary"));
 }

@@ -23,7 +23,7 @@ async fn what_was_compacted_comes_back_before_what_was_said_since() {
 
     let wishes = Some("keep the colour of the ship".to_owned());
     let compacted = world.agent.compact(&chat(), wishes).await.unwrap().unwrap();
-    assert_eq!((compacted.messages, compacted.rung.name()), (8, "summary"));
+    assert_eq!((compacted.messages, compacted.method.name()), (8, "summary"));
     assert!(compacted.tokens_after < compacted.tokens_before, "{compacted:?}");
     let asked = world.server.requests().pop().unwrap();
     assert!(String::from_utf8_lossy(&asked.body).contains("keep the colour of the ship"));

@@ -64,7 +64,7 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
     };
     output::print_line(&format!(
         "{what} (by {}): {} tokens before, about {} now.\n{back}",
-        compacted.rung.name(),
+        compacted.method.name(),
         compacted.tokens_before,
         compacted.tokens_after
     ))

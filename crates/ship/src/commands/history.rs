@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::process::ExitCode;
 
-use ship_agent::question_id;
+use ship_agent::inbound_message_id;
 use ship_context::SentTexts;
 use ship_context::compact::is_summary;
 use ship_context::contexts::{MOVED, is_reference};
@@ -210,7 +210,7 @@ async fn waiting_messages(chat: &dyn Chat) -> Result<Vec<UiMessage>, Failure> {
         let part = Object::from([("type", Json::from("text")), ("text", text)]);
         let part = UiPart::from_json(part.into());
         let first = || format!("u_{}", line.seq);
-        let id = view.as_ref().map_or_else(first, |view| question_id(view, line.seq));
+        let id = view.as_ref().map_or_else(first, |view| inbound_message_id(view, line.seq));
         let mut message = UiMessage::new(id, Role::User, vec![part]);
         message.set_metadata(metadata.into());
         Some(message)

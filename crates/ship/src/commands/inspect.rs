@@ -24,7 +24,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     let pieces = PieceTable::new(next.blocks, next.messages, tools, next.tokens, limits);
     if session.json {
         let mut object = pieces.into_object();
-        object.set("stable", next.stable.to_object());
+        object.set("stable", next.shared_prefix.to_object());
         object.set("warning", next.trigger.warning.map_or(Json::Null, Json::from));
         output::print_json(&object.into())?;
         return Ok(ExitCode::SUCCESS);
@@ -32,11 +32,11 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     print_about(&[
         ("Project", session.project.root().display().to_string()),
         ("Chat", session.chat.to_string()),
-        ("Context", describe_context(next.began.as_ref())),
+        ("Context", describe_context(next.activation.as_ref())),
         ("Model", session.describe_model()),
     ])?;
-    if next.stable.before.is_some() {
-        print_about(&[("Before", describe_shared_prefix(&next.stable))])?;
+    if next.shared_prefix.before.is_some() {
+        print_about(&[("Before", describe_shared_prefix(&next.shared_prefix))])?;
     }
     pieces.print()?;
     if let Some(warning) = &next.trigger.warning {

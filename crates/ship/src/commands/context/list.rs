@@ -33,7 +33,7 @@ pub(super) async fn run(
 
 fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Result<(), Failure> {
     let style = Style::of_stdout();
-    let ContextList { active, index, began, .. } = contexts;
+    let ContextList { active, index, activation: began, .. } = contexts;
     output::print_line(&table::wrap_text(
         &format!("* {}", style.bold(&one_line(active.title()))),
         2,

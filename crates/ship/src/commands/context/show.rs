@@ -50,8 +50,8 @@ async fn show_active(session: &Session, agent: &Agent) -> Result<(), Failure> {
     }
     let Some(contexts) = contexts else { return output::print_line("Nothing was said yet.") };
     let mut about = facts(session, &contexts.active);
-    let since = contexts.began.since.map(format_time).unwrap_or_default();
-    let by = contexts.began.by.map(|by| format!(", by {}", output::escape_unprintable(&by)));
+    let since = contexts.activation.since.map(format_time).unwrap_or_default();
+    let by = contexts.activation.by.map(|by| format!(", by {}", output::escape_unprintable(&by)));
     about.push(("Since", since + &by.unwrap_or_default()));
     if !contexts.checkpoints.is_empty() {
         about.push(("Points", output::escape_unprintable(&contexts.checkpoints.join(", "))));
@@ -69,9 +69,9 @@ fn to_object(session: &Session, contexts: &ContextList) -> Object {
     let mut meta = object.get("meta").and_then(Json::as_object).cloned().unwrap_or_default();
     meta.set("project", session.project.root().display().to_string());
     meta.set("chatKey", session.chat.as_str());
-    let since = contexts.began.since.map(|since| Json::from(since.millis() as u64));
+    let since = contexts.activation.since.map(|since| Json::from(since.millis() as u64));
     meta.set("activeSince", since.unwrap_or_default());
-    meta.set("activeBy", contexts.began.by.as_deref().map_or(Json::Null, Json::from));
+    meta.set("activeBy", contexts.activation.by.as_deref().map_or(Json::Null, Json::from));
     let names = contexts.checkpoints.iter().map(|name| Json::from(name.as_str()));
     meta.set("checkpoints", names.collect::<Vec<_>>());
     object.set("meta", meta);

@@ -47,7 +47,7 @@ fn print_line(call: &RecordedRequest) -> Result<(), Failure> {
         style.cyan(&output::escape_unprintable(&record.id)),
         output::format_time(record.ts.millis() as f64),
         record.tokens.total(),
-        record.stable.tokens,
+        record.shared_prefix.tokens,
         style.dim(&outcome(call.answer.as_ref()))
     ))
 }
@@ -63,7 +63,7 @@ pub(crate) async fn run(session: &Session, id: &str, raw: bool) -> Result<ExitCo
     if raw {
         return print_raw(&past);
     }
-    let tokens = agent.weigh(&past);
+    let tokens = agent.piece_tokens(&past);
     match session.json {
         true => output::print_json(&past_object(past, tokens).into())?,
         false => print(session, past, tokens)?,
@@ -127,7 +127,7 @@ fn print(session: &Session, past: PastRequest, tokens: PieceTokens) -> Result<()
         ("Model", format!("{}/{}", record.recipe.provider, record.recipe.model)),
         ("Body", verdict(&past)),
         ("Answer", outcome(past.call.answer.as_ref())),
-        ("Before", describe_shared_prefix(&record.stable)),
+        ("Before", describe_shared_prefix(&record.shared_prefix)),
     ])?;
     if !past.others.is_empty() {
         print_about(&[("Others", format!("for the same message: {}", past.others.join(", ")))])?;
