@@ -318,8 +318,8 @@ impl Disk for Counting {
         self.disk.symlink(target, path)
     }
 
-    fn look(&self, path: &Path) -> io::Result<FileLook> {
-        self.disk.look(path)
+    fn stat(&self, path: &Path) -> io::Result<FileLook> {
+        self.disk.stat(path)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
@@ -332,8 +332,8 @@ impl Disk for Counting {
 }
 
 impl DiskFile for CountingFile {
-    fn look(&self) -> io::Result<FileLook> {
-        self.file.look()
+    fn stat(&self) -> io::Result<FileLook> {
+        self.file.stat()
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {

@@ -57,7 +57,7 @@ pub trait ContextLog: Send + Sync {
                 return Ok(Some(MessagePlace { log: None, seq }));
             }
             for SealedLog { name, .. } in self.sealed_logs(before, usize::MAX).await? {
-                let view = self.sealed_view_if_left(&name).await?;
+                let view = self.sealed_view_if_readable(&name).await?;
                 if let Some(seq) = view.and_then(|view| view.line_of(&id)) {
                     return Ok(Some(MessagePlace { log: Some(name), seq }));
                 }
@@ -70,7 +70,10 @@ pub trait ContextLog: Send + Sync {
     fn sealed_view(&self, name: &SealedName) -> StoreFuture<'_, View, ReadError>;
 
     /// Reads a sealed log; `None` if it was purged, or if nothing of it can be read.
-    fn sealed_view_if_left(&self, name: &SealedName) -> StoreFuture<'_, Option<View>, ReadError> {
+    fn sealed_view_if_readable(
+        &self,
+        name: &SealedName,
+    ) -> StoreFuture<'_, Option<View>, ReadError> {
         let name = name.clone();
         Box::pin(async move {
             match self.sealed_view(&name).await {

@@ -106,7 +106,7 @@ impl Conversation {
         let extent =
             entry_file::scan(&place.file, path, |offset, entry| state.apply(offset, entry))?;
         let is_torn = extent.whole < extent.total;
-        let repair = is_torn.then(|| file::cut_tail_aside(&mut place, extent)).transpose()?;
+        let repair = is_torn.then(|| file::quarantine_tail(&mut place, extent)).transpose()?;
         let log = EntryFile::on_disk(place, extent.whole, Access::Write);
         Ok(Self { log, state, clock: Arc::new(clock), repair })
     }
@@ -173,8 +173,8 @@ impl Conversation {
 
     /// Appends a message and returns its id.
     pub fn append(&mut self, message: NewConversationMessage) -> Result<String, WriteError> {
-        let id = self.state.ids().message();
-        let entry = message.entry(id.clone(), self.now());
+        let id = self.state.ids().next_message();
+        let entry = message.into_entry(id.clone(), self.timestamp());
         self.commit(vec![entry.into()])?;
         Ok(id)
     }
@@ -184,12 +184,12 @@ impl Conversation {
     /// # Errors
     /// Fails if a message has the id of an entry: a message of this conversation is not appended twice.
     pub fn append_view(&mut self, messages: &[UiMessage]) -> Result<Vec<String>, WriteError> {
-        let taken = messages.iter().filter_map(UiMessage::id).find(|id| self.state.has(id));
+        let taken = messages.iter().filter_map(UiMessage::id).find(|id| self.state.contains(id));
         if let Some(id) = taken {
             return Err(WriteError::IdTaken { id: id.to_owned() });
         }
         let entries = view::new_entries(&self.state, messages, self.clock.now());
-        if let Some(entry) = entries.iter().find(|entry| self.state.has(entry.id())) {
+        if let Some(entry) = entries.iter().find(|entry| self.state.contains(entry.id())) {
             return Err(WriteError::IdTaken { id: entry.id().to_owned() });
         }
         let ids = entries.iter().map(|entry| entry.id().to_owned()).collect();
@@ -204,7 +204,7 @@ impl Conversation {
         data: Object,
         ref_msg_id: Option<&str>,
     ) -> Result<String, WriteError> {
-        let mut entry = self.event(event, data, self.now());
+        let mut entry = self.new_event(event, data, self.timestamp());
         entry.ref_msg_id = ref_msg_id.map(str::to_owned);
         let id = entry.id.clone();
         self.commit(vec![entry.into()])?;
@@ -220,12 +220,14 @@ impl Conversation {
     /// as a user message with `is_meta`. The order matters: nothing may stand between a call and its result.
     pub fn activate_skill(&mut self, activation: SkillActivation) -> Result<(), WriteError> {
         let SkillActivation { skill, answer, prompt } = activation;
-        let now = self.now();
+        let now = self.timestamp();
         let mut ids = self.state.ids();
-        let event = self.event("skill_activated", Object::from([("skill", skill)]), now.clone());
+        let event =
+            self.new_event("skill_activated", Object::from([("skill", skill)]), now.clone());
         let prompt = NewConversationMessage::user(prompt).meta();
         let messages = answer.into_iter().chain([prompt]);
-        let messages = messages.map(|message| message.entry(ids.message(), now.clone()).into());
+        let messages =
+            messages.map(|message| message.into_entry(ids.next_message(), now.clone()).into());
         let batch = [ContextEntry::from(event)].into_iter().chain(messages).collect();
         self.commit(batch)
     }
@@ -251,7 +253,7 @@ impl Conversation {
         to: &str,
         summary: &str,
     ) -> Result<String, CompactError> {
-        let id = self.state.ids().message();
+        let id = self.state.ids().next_message();
         self.mark_compacted_as(id.clone(), from, to, summary)?;
         Ok(id)
     }
@@ -268,8 +270,8 @@ impl Conversation {
         to: &str,
         summary: &str,
     ) -> Result<(), CompactError> {
-        let covered = compaction::covered(&self.state, from, to)?;
-        if self.state.has(&id) {
+        let covered = compaction::messages_between(&self.state, from, to)?;
+        if self.state.contains(&id) {
             return Err(WriteError::IdTaken { id }.into());
         }
         let text = match summary.starts_with("[Summary]") {
@@ -277,9 +279,9 @@ impl Conversation {
             false => format!("[Summary] {summary}"),
         };
         let data = Object::from([("from", from), ("to", to), ("summary", &id)]);
-        let now = self.now();
-        let event = self.event("compaction", data, now.clone());
-        let summary = NewConversationMessage::user(text).entry(id, now);
+        let now = self.timestamp();
+        let event = self.new_event("compaction", data, now.clone());
+        let summary = NewConversationMessage::user(text).into_entry(id, now);
         let marks =
             covered.into_iter().map(|message| MessageEntry { compacted: true, ..message.clone() });
         let marks: Vec<ContextEntry> = marks.map(ContextEntry::from).collect();
@@ -295,7 +297,7 @@ impl Conversation {
 
     /// Returns the messages that are not compacted, with the system messages first.
     pub fn llm_messages(&self) -> Vec<&MessageEntry> {
-        let shown = self.state.shown().map(|(_, message)| message);
+        let shown = self.state.visible_entries().map(|(_, message)| message);
         let (mut messages, others): (Vec<_>, Vec<_>) =
             shown.partition(|message| message.role == EntryRole::System);
         messages.extend(others);
@@ -304,7 +306,7 @@ impl Conversation {
 
     /// Returns the messages for a model in the form that the request compiler takes.
     pub fn view(&self) -> Vec<UiMessage> {
-        view::of_messages(self.llm_messages())
+        view::view_of_entries(self.llm_messages())
     }
 
     /// Reads every entry, with compacted messages and events: the last line of each id, at the place of the first.
@@ -325,7 +327,7 @@ impl Conversation {
     /// Returns the ids of the next messages, in order, for a caller that names a message before appending it.
     pub fn next_ids(&self) -> impl Iterator<Item = String> {
         let mut ids = self.state.ids();
-        std::iter::repeat_with(move || ids.message())
+        std::iter::repeat_with(move || ids.next_message())
     }
 
     /// Returns the active skills in the order of their activation.
@@ -348,13 +350,13 @@ impl Conversation {
         self.repair.as_ref()
     }
 
-    fn now(&self) -> String {
+    fn timestamp(&self) -> String {
         self.clock.now().to_string()
     }
 
-    fn event(&self, event: &str, data: Object, ts: String) -> EventEntry {
+    fn new_event(&self, event: &str, data: Object, ts: String) -> EventEntry {
         EventEntry {
-            id: self.state.ids().event(),
+            id: self.state.ids().next_event(),
             ts,
             event: event.to_owned(),
             data,

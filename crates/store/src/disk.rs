@@ -67,7 +67,7 @@ pub trait Disk: Send + Sync {
     /// Creates a symbolic link.
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()>;
     /// Returns the properties of a path without following it.
-    fn look(&self, path: &Path) -> io::Result<FileLook>;
+    fn stat(&self, path: &Path) -> io::Result<FileLook>;
     /// Returns the time of the last write to a file, or `None` on a disk that does not keep it.
     fn modified(&self, _path: &Path) -> io::Result<Option<Timestamp>> {
         Ok(None)
@@ -81,10 +81,10 @@ pub trait Disk: Send + Sync {
 /// An open file. Dropping it releases its lock.
 pub trait DiskFile: Send + Sync {
     /// Returns the properties of the open file, even if it was renamed since.
-    fn look(&self) -> io::Result<FileLook>;
+    fn stat(&self) -> io::Result<FileLook>;
     /// Returns the properties at the time of opening, without another call where the disk has kept them.
-    fn look_when_opened(&self) -> io::Result<FileLook> {
-        self.look()
+    fn stat_when_opened(&self) -> io::Result<FileLook> {
+        self.stat()
     }
     /// Reads at an offset. Returns 0 at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;

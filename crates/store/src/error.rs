@@ -113,7 +113,7 @@ pub enum StorageError {
     #[error("{0}")]
     Busy(Box<Busy>),
     /// There is no space or no inode left, or a quota or the limit on the size of files is reached.
-    #[error("{}, then try again", no_room(path, source))]
+    #[error("{}, then try again", no_room_text(path, source))]
     Full {
         /// The file that could not be written.
         path: PathBuf,
@@ -324,7 +324,7 @@ impl StorageError {
 }
 
 /// Describes the lack of room and its remedy.
-fn no_room(path: &Path, error: &io::Error) -> String {
+fn no_room_text(path: &Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {
         io::ErrorKind::FileTooLarge => format!(
@@ -547,8 +547,8 @@ pub enum RotateError {
     /// Another rotation came first.
     #[error(
         "chat `{chat}` was rotated meanwhile: expected {}, found {}; read it again",
-        tell(expected),
-        tell(found)
+        generation_text(expected),
+        generation_text(found)
     )]
     Moved {
         /// The chat of the log.
@@ -590,7 +590,7 @@ impl From<ReadError> for RotateError {
     }
 }
 
-fn tell(generation: &Option<Gen>) -> String {
+fn generation_text(generation: &Option<Gen>) -> String {
     generation.map_or_else(|| "no context".to_owned(), |number| format!("generation {number}"))
 }
 

@@ -1,9 +1,9 @@
 //! The file store: the layout of `docs/format.md` on any [`Disk`](crate::disk::Disk).
 //!
-//! The modules build on one another. `env` creates folders and replaces files durably, `right` holds the locks of
-//! writers, `group` shares one sync among waiting writers, and `log` is an append-only file that trusts only synced
-//! bytes. On these stand `context`, `view`, `rotate` (with `elsewhere`, the source of copied lines) and `ledger`,
-//! and beside them `archive` and `purge` for sealed logs. `chat` and `store` implement the traits.
+//! The modules build on one another. `store_env` creates folders and replaces files durably, `right` holds the locks of
+//! writers, `write_group` shares one sync among waiting writers, and `log` is an append-only file that trusts only
+//! synced bytes. On these stand `context`, `view`, `rotate` (with `copied_lines`, which come from other logs) and
+//! `ledger`, and beside them `archive` and `purge` for sealed logs. `chat` and `store` implement the traits.
 
 mod archive;
 mod blob_check;

@@ -139,7 +139,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<RawLine> {
     };
     let rev = body.remove("rev").map_or(Some(0), |rev| rev.as_u64())?;
     let inbox = body.remove("in").map(|inbox| inbox.as_u64().ok_or(())).transpose().ok()?;
-    let batch = body.remove("batch").map(|batch| range(&batch).ok_or(())).transpose().ok()?;
+    let batch = body.remove("batch").map(|batch| read_range(&batch).ok_or(())).transpose().ok()?;
     let blobs = match body.remove("blobs") {
         None => None,
         Some(Json::Object(blobs)) => Some(blobs),
@@ -174,7 +174,7 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 
 /// Returns the number at the start of a line without checking the checksum.
 pub(crate) fn claimed_seq(bytes: &[u8]) -> Option<u64> {
-    Some(number(bytes.strip_prefix(b"{\"seq\":")?)?.0)
+    Some(read_number(bytes.strip_prefix(b"{\"seq\":")?)?.0)
 }
 
 /// Reads the outline of a line at a fraction of the cost of [`decode`]: the line is checked as a whole, and nothing of
@@ -190,7 +190,7 @@ pub(crate) fn outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
 /// in another form. Nothing after the id is looked at, except for the checksum: a list of chats shows no more.
 pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     checksum(bytes)?;
-    let (seq, rest) = number(bytes.strip_prefix(b"{\"seq\":")?)?;
+    let (seq, rest) = read_number(bytes.strip_prefix(b"{\"seq\":")?)?;
     let rest = rest.strip_prefix(b",\"type\":\"")?;
     let (kind, rest) = match rest.split_at_checked(3)? {
         (b"msg", rest) => (LineKind::Message, rest),
@@ -200,12 +200,12 @@ pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     let mut rest = rest.strip_prefix(b"\"")?;
     let (mut inbox, mut batch) = (None, None);
     if let Some(behind) = rest.strip_prefix(b",\"in\":") {
-        let (seq, behind) = number(behind)?;
+        let (seq, behind) = read_number(behind)?;
         (inbox, rest) = (Some(seq), behind);
     }
     if let Some(behind) = rest.strip_prefix(b",\"batch\":[") {
-        let (first, behind) = number(behind)?;
-        let (last, behind) = number(behind.strip_prefix(b",")?)?;
+        let (first, behind) = read_number(behind)?;
+        let (last, behind) = read_number(behind.strip_prefix(b",")?)?;
         (batch, rest) = (Some((first, last)), behind.strip_prefix(b"]")?);
     }
     let id = rest.strip_prefix(b",\"id\":\"")?;
@@ -215,7 +215,7 @@ pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     (is_whole && !id.is_empty()).then_some(line)
 }
 
-fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let len = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = bytes.split_at(len);
     Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))
@@ -226,7 +226,7 @@ pub(crate) fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-fn range(batch: &Json) -> Option<(u64, u64)> {
+fn read_range(batch: &Json) -> Option<(u64, u64)> {
     match batch.as_array()? {
         [first, last] => Some((first.as_u64()?, last.as_u64()?)).filter(|(a, b)| a <= b),
         _ => None,

@@ -88,13 +88,13 @@ struct UnreadableBytes {
 /// Scans the bytes of a log from its start, or from the end of a batch. `next_seq` is the number that the next line
 /// should have, if it is known.
 pub(crate) fn scan(bytes: &[u8], next_seq: Option<u64>) -> LogScan {
-    scan_behind(bytes, next_seq.map(|next| LineNumbers::at(next.saturating_sub(1))))
+    scan_after(bytes, next_seq.map(|next| LineNumbers::at(next.saturating_sub(1))))
 }
 
 /// Scans the bytes that follow a part of the log with these last numbers.
-pub(crate) fn scan_behind(bytes: &[u8], behind: Option<LineNumbers>) -> LogScan {
+pub(crate) fn scan_after(bytes: &[u8], behind: Option<LineNumbers>) -> LogScan {
     let mut glued = Vec::new();
-    let mut items = split(bytes, &mut glued);
+    let mut items = split_items(bytes, &mut glued);
     mark_repeats(&mut items, behind.map(|numbers| numbers.last));
     let kept = items_before_torn_tail(&items);
     let good_len = items.get(kept).map_or(bytes.len(), Item::offset);
@@ -102,7 +102,7 @@ pub(crate) fn scan_behind(bytes: &[u8], behind: Option<LineNumbers>) -> LogScan 
     glued.retain(|&at| at < good_len);
     let given = behind.map_or(0, |numbers| numbers.given);
     let mut scan = LogScan { good_len, glued, given, ..LogScan::default() };
-    scan.sort_out(items, behind.map(|numbers| numbers.given + 1));
+    scan.sort_items(items, behind.map(|numbers| numbers.given + 1));
     scan
 }
 
@@ -114,7 +114,7 @@ impl LogScan {
     }
 
     /// Divides items into lines and damage, by readability and by the order of the numbers.
-    fn sort_out(&mut self, items: Vec<Item>, mut next_seq: Option<u64>) {
+    fn sort_items(&mut self, items: Vec<Item>, mut next_seq: Option<u64>) {
         let mut after_bad = false;
         for item in items {
             match item {
@@ -173,7 +173,7 @@ impl Item {
 }
 
 /// Divides the bytes into lines and unreadable stretches.
-fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
+fn split_items(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
     let mut items = Vec::new();
     let mut offset = 0;
     while offset < bytes.len() {
@@ -182,7 +182,7 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
         match decode(&bytes[offset..end]) {
             // A whole line counts even without its newline, because the checksum covers its whole content.
             Some(line) => items.push(Item::Line(ScannedLine { offset, len: end - offset, line })),
-            None if newline.is_some() => unglue(bytes, offset, end, &mut items, glued),
+            None if newline.is_some() => split_glued_lines(bytes, offset, end, &mut items, glued),
             // Without a newline it is an unfinished write.
             None => items.push(Item::Bad(UnreadableBytes { offset, end, torn: true, lines: 1 })),
         }
@@ -195,7 +195,13 @@ fn split(bytes: &[u8], glued: &mut Vec<usize>) -> Vec<Item> {
 ///
 /// Text from a person can look like a line, with a valid checksum. So nothing after an unreadable byte is trusted:
 /// lines are taken only from the beginning, one directly after the other, and the rest is unreadable.
-fn unglue(bytes: &[u8], start: usize, end: usize, items: &mut Vec<Item>, glued: &mut Vec<usize>) {
+fn split_glued_lines(
+    bytes: &[u8],
+    start: usize,
+    end: usize,
+    items: &mut Vec<Item>,
+    glued: &mut Vec<usize>,
+) {
     let nul_len = bytes[start..end].iter().take_while(|&&byte| byte == 0).count();
     let behind = (nul_len > 0).then(|| decode(&bytes[start + nul_len..end])).flatten();
     if let Some(line) = behind {
@@ -548,12 +554,12 @@ mod tests {
     fn a_line_behind_damage_may_have_any_number_above_the_last_that_can_be_read() {
         let (bytes, ends) = log(&[1, 1, 1, 1]);
         let behind = Some(LineNumbers { last: 1, given: 3 });
-        let found = scan_behind(&bytes[ends[2]..], behind);
+        let found = scan_after(&bytes[ends[2]..], behind);
         assert_eq!((seqs(&found), found.damage.len()), (vec![4], 0));
         // A program that does not skip the numbers of unreadable lines wrote it.
-        let found = scan_behind(&bytes[ends[1]..], behind);
+        let found = scan_after(&bytes[ends[1]..], behind);
         assert_eq!((seqs(&found), found.damage.len()), (vec![3, 4], 0));
-        let found = scan_behind(&bytes[ends[2]..], Some(LineNumbers::at(2)));
+        let found = scan_after(&bytes[ends[2]..], Some(LineNumbers::at(2)));
         assert_eq!((seqs(&found), found.damage[0].fault), (vec![4], LogFault::Gap));
     }
 

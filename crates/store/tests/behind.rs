@@ -24,7 +24,7 @@ const CONTEXT: &str = "messages/history.jsonl";
 
 fn read(disk: &SimDisk, name: &str) -> Vec<u8> {
     let file = disk.open(&file(name), OpenMode::Read).unwrap();
-    let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
+    let mut bytes = vec![0; usize::try_from(file.stat().unwrap().len).unwrap()];
     file.read_at(&mut bytes, 0).unwrap();
     bytes
 }

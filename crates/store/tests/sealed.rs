@@ -85,7 +85,7 @@ fn a_tombstone_whose_head_is_doubled_or_damaged_is_listed_as_purged() {
             let purged =
                 listed.iter().find(|one| one.name == log).and_then(|one| one.purged.clone());
             assert_eq!(purged.map(|purged| purged.lines), Some(3));
-            assert!(begun.chat.log().sealed_view_if_left(&log).await.unwrap().is_none());
+            assert!(begun.chat.log().sealed_view_if_readable(&log).await.unwrap().is_none());
         });
     }
 }
@@ -335,8 +335,8 @@ impl Disk for Watched {
         self.disk.list(path)
     }
 
-    fn look(&self, path: &Path) -> io::Result<FileLook> {
-        self.disk.look(path)
+    fn stat(&self, path: &Path) -> io::Result<FileLook> {
+        self.disk.stat(path)
     }
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {

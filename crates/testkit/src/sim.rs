@@ -221,7 +221,7 @@ impl SimDisk {
 
     /// Returns how many bytes were read of the file that has this name now.
     pub fn bytes_read_of(&self, path: &Path) -> u64 {
-        let number = self.disk.look(path).map(|look| look.file.1);
+        let number = self.disk.stat(path).map(|look| look.file.1);
         number.ok().and_then(|number| self.lock().reads.get(&number).copied()).unwrap_or(0)
     }
 
@@ -355,7 +355,7 @@ fn no_op<T>(_: &T) -> Option<Op> {
 
 impl Disk for SimDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn DiskFile>> {
-        let there = self.disk.look(path).is_ok();
+        let there = self.disk.stat(path).is_ok();
         let makes = matches!(mode, OpenMode::Create | OpenMode::Lock) && !there;
         if makes {
             self.nameable(path)?;
@@ -364,7 +364,7 @@ impl Disk for SimDisk {
         }
         let open = || {
             let file = self.disk.open(path, mode)?;
-            let number = file.look()?.file.1;
+            let number = file.stat()?.file.1;
             Ok((file, number))
         };
         let name = |(_, number): &(Box<dyn DiskFile>, u64)| {
@@ -394,7 +394,7 @@ impl Disk for SimDisk {
                 return Err(io::Error::from_raw_os_error(code));
             }
             self.disk.link(from, to)?;
-            Ok(self.disk.look(to)?.file.1)
+            Ok(self.disk.stat(to)?.file.1)
         };
         self.call(link, |file| Some(Op::Name(to.to_owned(), Named::File(*file)))).map(|_| ())
     }
@@ -405,7 +405,7 @@ impl Disk for SimDisk {
         self.nameable(to)?;
         let rename = || {
             self.disk.rename(from, to)?;
-            Ok(self.disk.look(to)?.file.1)
+            Ok(self.disk.stat(to)?.file.1)
         };
         let op = |file: &u64| Some(Op::Rename(from.to_owned(), to.to_owned(), *file));
         self.call(rename, op).map(|_| ())
@@ -423,12 +423,12 @@ impl Disk for SimDisk {
         self.call(|| self.disk.symlink(target, path), op)
     }
 
-    fn look(&self, path: &Path) -> io::Result<FileLook> {
-        self.call(|| self.disk.look(path), no_op)
+    fn stat(&self, path: &Path) -> io::Result<FileLook> {
+        self.call(|| self.disk.stat(path), no_op)
     }
 
     fn modified(&self, path: &Path) -> io::Result<Option<Timestamp>> {
-        let number = self.disk.look(path)?.file.1;
+        let number = self.disk.stat(path)?.file.1;
         let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(times.last.get(&number).copied())
     }
@@ -450,8 +450,8 @@ struct SimFile {
 }
 
 impl DiskFile for SimFile {
-    fn look(&self) -> io::Result<FileLook> {
-        self.sim.call(|| self.file.look(), no_op)
+    fn stat(&self) -> io::Result<FileLook> {
+        self.sim.call(|| self.file.stat(), no_op)
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -475,7 +475,7 @@ impl DiskFile for SimFile {
             Some(Fault::Torn | Fault::Short | Fault::FailHalf(_)) => &bytes[..bytes.len() / 2],
             _ => bytes,
         };
-        let offset = usize::try_from(self.file.look()?.len).unwrap_or(usize::MAX);
+        let offset = usize::try_from(self.file.stat()?.len).unwrap_or(usize::MAX);
         self.file.write(done)?;
         self.sim.note(Some(Op::Write(self.number, offset, done.to_vec())));
         let mut state = self.sim.lock();

@@ -6,7 +6,7 @@
 
 use ship_store::{Chat, LedgerBody, LedgerLine, LedgerSeq, ReadError};
 
-use super::operation_entry::{operation_of, has_outcome};
+use super::operation_entry::{has_outcome, operation_of};
 use crate::chat::{LEDGER_PAGE, is_message};
 use crate::context_operation::ContextOperation;
 use crate::engine::Engine;

@@ -255,7 +255,7 @@ impl ChatLogs {
             return Ok(Some(Arc::unwrap_or_clone(found)));
         }
         for log in self.sealed.iter().filter(|log| log.head.generation >= at.generation) {
-            let view = chat.log().sealed_view_if_left(&log.name).await?;
+            let view = chat.log().sealed_view_if_readable(&log.name).await?;
             if let Some(found) = view.as_ref().and_then(in_view) {
                 return Ok(Some(Arc::unwrap_or_clone(found)));
             }

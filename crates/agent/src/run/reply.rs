@@ -73,7 +73,7 @@ async fn find_answer(
         return Ok(None);
     }
     for log in chat.log().sealed_logs(None, LOGS_SEARCHED).await? {
-        if let Some(view) = chat.log().sealed_view_if_left(&log.name).await?
+        if let Some(view) = chat.log().sealed_view_if_readable(&log.name).await?
             && let Some(at) = place_in(&view, to)
         {
             return Ok(answer_in(&view, at));
@@ -105,7 +105,7 @@ async fn find_earlier(
     // The sealed logs cannot contain a message that was read from the ledger after them.
     if live.head.inbox >= Some(to.seq) {
         for log in chat.log().sealed_logs(None, LOGS_SEARCHED).await?.iter().rev() {
-            if let Some(view) = chat.log().sealed_view_if_left(&log.name).await? {
+            if let Some(view) = chat.log().sealed_view_if_readable(&log.name).await? {
                 earlier.extend(view.messages().filter(is_earlier).cloned());
             }
         }

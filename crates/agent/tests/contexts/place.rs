@@ -304,7 +304,7 @@ impl Place {
         let names = self.disk_names("/contexts/");
         let name = names.iter().find(|name| name.ends_with(ends_with)).unwrap();
         let file = self.disk.memory().open(std::path::Path::new(name), OpenMode::Read).unwrap();
-        let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
+        let mut bytes = vec![0; usize::try_from(file.stat().unwrap().len).unwrap()];
         assert_eq!(file.read_at(&mut bytes, 0).unwrap(), bytes.len());
         String::from_utf8(bytes).unwrap()
     }

@@ -130,7 +130,7 @@ fn chat_file(name: &str) -> PathBuf {
 
 fn read(setup: &Setup, name: &str) -> Vec<u8> {
     let file = setup.disk.open(&chat_file(name), OpenMode::Read).unwrap();
-    let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
+    let mut bytes = vec![0; usize::try_from(file.stat().unwrap().len).unwrap()];
     file.read_at(&mut bytes, 0).unwrap();
     bytes
 }

@@ -24,7 +24,7 @@ fn setup(window: u64) -> Setup {
 fn lose_the_end(setup: &Setup) {
     let path = Path::new(".ship/chat/terminal%3Amain/messages/run.jsonl");
     let file = setup.disk.open(path, OpenMode::Append).unwrap();
-    let mut bytes = vec![0; usize::try_from(file.look().unwrap().len).unwrap()];
+    let mut bytes = vec![0; usize::try_from(file.stat().unwrap().len).unwrap()];
     file.read_at(&mut bytes, 0).unwrap();
     let lines = bytes.strip_suffix(b"\n").unwrap();
     let last = lines.iter().rposition(|&byte| byte == b'\n').unwrap();

@@ -117,7 +117,11 @@ impl<'a> History<'a> {
             if log.purged.is_none() {
                 // The log before it is dropped first, so that only one is in memory.
                 drop(open.take());
-                open = chat.log().sealed_view_if_left(&log.name).await?.map(|view| (nth + 1, view));
+                open = chat
+                    .log()
+                    .sealed_view_if_readable(&log.name)
+                    .await?
+                    .map(|view| (nth + 1, view));
                 open.iter().for_each(|(_, view)| found.add_log(view, nth + 1));
             }
             after = Some(log.head.inbox);
@@ -145,7 +149,7 @@ impl<'a> History<'a> {
                 if self.open.as_ref().is_none_or(|(open, _)| *open != log) {
                     drop(self.open.take());
                     let name = &self.sealed[sealed].name;
-                    let view = self.chat.log().sealed_view_if_left(name).await?;
+                    let view = self.chat.log().sealed_view_if_readable(name).await?;
                     self.open = view.map(|view| (log, view));
                 }
                 self.open.as_ref().map(|(_, view)| view)

@@ -11,7 +11,7 @@ use super::{CompactError, EntryRole, MessageEntry};
 
 /// Returns the messages from `from` to `to` that are not compacted yet, in the order in which a
 /// model is shown them.
-pub(super) fn covered<'a>(
+pub(super) fn messages_between<'a>(
     state: &'a ConversationState,
     from: &str,
     to: &str,
@@ -23,7 +23,8 @@ pub(super) fn covered<'a>(
         return Err(CompactError::Backwards { from: from.to_owned(), to: to.to_owned() });
     }
     check_calls_stay_whole(state, &range)?;
-    let inside = state.shown().filter(|(at, _)| range.contains(at)).map(|(_, message)| message);
+    let inside =
+        state.visible_entries().filter(|(at, _)| range.contains(at)).map(|(_, message)| message);
     let covered: Vec<_> = inside.filter(|message| !message.compacted).collect();
     if covered.iter().all(|message| message.role == EntryRole::System) {
         return Err(CompactError::Nothing { from: from.to_owned(), to: to.to_owned() });
@@ -36,7 +37,7 @@ fn check_calls_stay_whole(
     range: &RangeInclusive<usize>,
 ) -> Result<(), CompactError> {
     let mut open: HashMap<&str, (usize, &MessageEntry)> = HashMap::new();
-    for (at, message) in state.shown() {
+    for (at, message) in state.visible_entries() {
         match message.role {
             EntryRole::Tool => {
                 let call_id = message.tool_call_id.as_deref().unwrap_or_default();

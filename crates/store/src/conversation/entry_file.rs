@@ -19,7 +19,7 @@ pub(super) enum Access {
 }
 
 pub(super) struct EntryFile {
-    place: Box<dyn EntryStorage>,
+    storage: Box<dyn EntryStorage>,
     path: Option<PathBuf>,
     access: Access,
     len: u64,
@@ -29,18 +29,18 @@ pub(super) struct EntryFile {
 
 impl EntryFile {
     pub(super) fn in_memory() -> Self {
-        Self::at(Box::new(Memory::default()), None)
+        Self::on_storage(Box::new(Memory::default()), None)
     }
 
     /// Makes a log from a file with `len` whole, synced bytes.
     pub(super) fn on_disk(place: OnDisk, len: u64, access: Access) -> Self {
         let path = Some(place.path.clone());
-        Self { access, len, ..Self::at(Box::new(place), path) }
+        Self { access, len, ..Self::on_storage(Box::new(place), path) }
     }
 
     /// Makes an empty log on any storage.
-    pub(super) fn at(place: Box<dyn EntryStorage>, path: Option<PathBuf>) -> Self {
-        Self { place, path, access: Access::Write, len: 0, is_unsettled: false }
+    pub(super) fn on_storage(place: Box<dyn EntryStorage>, path: Option<PathBuf>) -> Self {
+        Self { storage: place, path, access: Access::Write, len: 0, is_unsettled: false }
     }
 
     pub(super) fn path(&self) -> Option<&Path> {
@@ -53,7 +53,7 @@ impl EntryFile {
 
     /// Returns a reader of the first `len` bytes.
     pub(super) fn prefix(&self, len: u64) -> Prefix<'_> {
-        Prefix { place: &*self.place, at: 0, end: len.min(self.len) }
+        Prefix { place: &*self.storage, at: 0, end: len.min(self.len) }
     }
 
     /// Reads every entry with the offset of its line.
@@ -61,27 +61,27 @@ impl EntryFile {
         &self,
         each: impl FnMut(u64, ContextEntry),
     ) -> Result<(), LoadConversationError> {
-        scan(self.prefix(self.len), &self.shown_path(), each).map(|_| ())
+        scan(self.prefix(self.len), &self.path_for_user(), each).map(|_| ())
     }
 
     /// Appends a batch and returns its offset.
     pub(super) fn append(&mut self, batch: &str) -> Result<u64, WriteError> {
         if self.access == Access::Read {
-            return Err(WriteError::ReadOnly { path: self.shown_path() });
+            return Err(WriteError::ReadOnly { path: self.path_for_user() });
         }
-        self.settle()
-            .map_err(|source| WriteError::Unsettled { path: self.shown_path(), source })?;
-        match self.place.is_unchanged(self.len) {
+        self.undo_failed_append()
+            .map_err(|source| WriteError::Unsettled { path: self.path_for_user(), source })?;
+        match self.storage.is_unchanged(self.len) {
             Ok(true) => {}
-            Ok(false) => return Err(WriteError::Changed { path: self.shown_path() }),
-            Err(source) => return Err(WriteError::Failed { path: self.shown_path(), source }),
+            Ok(false) => return Err(WriteError::Changed { path: self.path_for_user() }),
+            Err(source) => return Err(WriteError::Failed { path: self.path_for_user(), source }),
         }
         // Set before the write: should it fail or panic half way, the next append cuts first.
         self.is_unsettled = true;
-        if let Err(source) = self.place.append(batch.as_bytes()) {
+        if let Err(source) = self.storage.append(batch.as_bytes()) {
             // If this fails too, the next append tries again before it writes.
-            let _ = self.settle();
-            return Err(WriteError::Failed { path: self.shown_path(), source });
+            let _ = self.undo_failed_append();
+            return Err(WriteError::Failed { path: self.path_for_user(), source });
         }
         self.is_unsettled = false;
         let offset = self.len;
@@ -89,15 +89,15 @@ impl EntryFile {
         Ok(offset)
     }
 
-    fn settle(&mut self) -> io::Result<()> {
+    fn undo_failed_append(&mut self) -> io::Result<()> {
         if self.is_unsettled {
-            self.place.cut(self.len)?;
+            self.storage.cut(self.len)?;
             self.is_unsettled = false;
         }
         Ok(())
     }
 
-    fn shown_path(&self) -> PathBuf {
+    fn path_for_user(&self) -> PathBuf {
         self.path.clone().unwrap_or_else(|| PathBuf::from("(memory)"))
     }
 }
@@ -109,7 +109,7 @@ pub(super) fn scan(
     each: impl FnMut(u64, ContextEntry),
 ) -> Result<Extent, LoadConversationError> {
     let path = || path.to_owned();
-    entry_scan::scan(BufReader::new(bytes), each).map_err(|error| match error {
+    entry_scan::scan_entries(BufReader::new(bytes), each).map_err(|error| match error {
         ScanError::Io(source) => LoadConversationError::Io { doing: "read", path: path(), source },
         ScanError::Damaged { line, cause } => {
             LoadConversationError::Damaged { path: path(), line, source: cause }
@@ -174,7 +174,7 @@ mod tests {
         // Five of five written: the sync failed, and the bytes may or may not be on disk.
         for written in 0..=5 {
             let place = Faulty::default();
-            let mut log = EntryFile::at(Box::new(place.clone()), None);
+            let mut log = EntryFile::on_storage(Box::new(place.clone()), None);
             log.append("one\n").unwrap();
 
             place.0.lock().unwrap().written_before_append_fails = Some(written);
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_conversation_whose_append_failed_is_as_it_was() {
         let place = Faulty::default();
-        let log = EntryFile::at(Box::new(place.clone()), None);
+        let log = EntryFile::on_storage(Box::new(place.clone()), None);
         let mut chat = Conversation::new(log, Arc::new(crate::SystemClock));
         place.0.lock().unwrap().written_before_append_fails = Some(9);
         assert!(chat.append(NewConversationMessage::user("lost")).is_err());
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn nothing_is_written_until_a_failed_write_is_taken_back() {
         let place = Faulty::default();
-        let mut log = EntryFile::at(Box::new(place.clone()), None);
+        let mut log = EntryFile::on_storage(Box::new(place.clone()), None);
         log.append("one\n").unwrap();
         {
             let mut script = place.0.lock().unwrap();

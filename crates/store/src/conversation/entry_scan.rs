@@ -47,7 +47,7 @@ pub(super) enum ScanError {
 }
 
 /// Reads whole batches and passes each entry, with the offset of its line, to `each`.
-pub(super) fn scan(
+pub(super) fn scan_entries(
     mut bytes: impl BufRead,
     each: impl FnMut(u64, ContextEntry),
 ) -> Result<Extent, ScanError> {
@@ -64,9 +64,9 @@ pub(super) fn scan(
         line.clear();
         bytes.read_until(b'\n', &mut line).map_err(ScanError::Io)?;
         if line.pop_if(|last| *last == b'\n').is_none() {
-            return scan.end(line.len());
+            return scan.finish(line.len());
         }
-        scan.line(&line)?;
+        scan.push_line(&line)?;
     }
 }
 
@@ -88,13 +88,13 @@ struct Holed {
 }
 
 impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
-    fn line(&mut self, line: &[u8]) -> Result<(), ScanError> {
+    fn push_line(&mut self, line: &[u8]) -> Result<(), ScanError> {
         self.check_nothing_follows_a_holed_batch()?;
         self.line_count += 1;
         let start = self.offset;
         self.offset += line.len() as u64 + 1;
         if !line.iter().all(u8::is_ascii_whitespace) {
-            self.entry(start, line)?;
+            self.push_entry(start, line)?;
         }
         // Some programs, such as git, write a carriage return before each newline.
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -105,7 +105,7 @@ impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
         Ok(())
     }
 
-    fn entry(&mut self, start: u64, line: &[u8]) -> Result<(), ScanError> {
+    fn push_entry(&mut self, start: u64, line: &[u8]) -> Result<(), ScanError> {
         match parse(line) {
             Ok(entry) => self.batch.push((start, entry)),
             Err(cause) if line.contains(&0) => {
@@ -135,7 +135,7 @@ impl<F: FnMut(u64, ContextEntry)> EntryScan<F> {
         }
     }
 
-    fn end(mut self, fragment: usize) -> Result<Extent, ScanError> {
+    fn finish(mut self, fragment: usize) -> Result<Extent, ScanError> {
         if fragment > 0 {
             self.check_nothing_follows_a_holed_batch()?;
         }
@@ -157,7 +157,7 @@ mod tests {
     /// Returns the ids that are read and the number of bytes that are cut, or the number of the damaged line.
     fn read(text: &str) -> Result<(Vec<String>, u64), u64> {
         let mut ids = Vec::new();
-        match scan(text.as_bytes(), |_, entry| ids.push(entry.id().to_owned())) {
+        match scan_entries(text.as_bytes(), |_, entry| ids.push(entry.id().to_owned())) {
             Ok(Extent { whole, total }) => Ok((ids, total - whole)),
             Err(ScanError::Damaged { line, .. }) => Err(line),
             Err(ScanError::Io(error)) => panic!("{error}"),

@@ -183,7 +183,7 @@ pub enum CompactError {
 #[non_exhaustive]
 pub enum ForkError {
     /// The conversation has no checkpoint of this name.
-    #[error("the conversation has no checkpoint `{name}`; it has {}", listed(known))]
+    #[error("the conversation has no checkpoint `{name}`; it has {}", list_names(known))]
     NoCheckpoint {
         /// The name that the caller gave.
         name: String,
@@ -198,6 +198,6 @@ pub enum ForkError {
     Load(#[from] LoadConversationError),
 }
 
-fn listed(names: &[String]) -> String {
+fn list_names(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { format!("`{}`", names.join("`, `")) }
 }

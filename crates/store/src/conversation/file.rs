@@ -36,13 +36,13 @@ pub(super) fn open_to_write(path: &Path) -> Result<OnDisk, LoadConversationError
         Err(TryLockError::WouldBlock) => {
             return Err(LoadConversationError::InUse { path: path.to_owned() });
         }
-        Err(TryLockError::Error(source)) => return Err(load_failed("lock", path, source)),
+        Err(TryLockError::Error(source)) => return Err(load_error("lock", path, source)),
     }
     // A killed writer may have left whole lines, and the name, in the system's cache only. We trust both from here
     // on, so both must be durable.
-    opened.file.sync_data().map_err(|source| load_failed("sync", path, source))?;
+    opened.file.sync_data().map_err(|source| load_error("sync", path, source))?;
     sync_folder(folder_of(path))
-        .map_err(|source| load_failed("sync the folder of", path, source))?;
+        .map_err(|source| load_error("sync the folder of", path, source))?;
     Ok(opened)
 }
 
@@ -55,9 +55,9 @@ fn open_existing(path: &Path, flags: OFlags) -> Result<OnDisk, LoadConversationE
         Err(error) if is_not_plain(&error) => {
             return Err(LoadConversationError::NotPlain { path: path.to_owned() });
         }
-        Err(source) => return Err(load_failed("open", path, source)),
+        Err(source) => return Err(load_error("open", path, source)),
     };
-    let metadata = file.metadata().map_err(|source| load_failed("look at", path, source))?;
+    let metadata = file.metadata().map_err(|source| load_error("look at", path, source))?;
     if !metadata.is_file() {
         return Err(LoadConversationError::NotPlain { path: path.to_owned() });
     }
@@ -66,12 +66,12 @@ fn open_existing(path: &Path, flags: OFlags) -> Result<OnDisk, LoadConversationE
 
 /// Moves a torn tail to the quarantine of the file. The copy is durable before the tail is cut, so that
 /// a crash loses nothing.
-pub(super) fn cut_tail_aside(
+pub(super) fn quarantine_tail(
     place: &mut OnDisk,
     extent: Extent,
 ) -> Result<Repair, LoadConversationError> {
-    let quarantine = beside(&place.path, ".quarantine");
-    let failed = |source| load_failed("set a torn tail aside in", &quarantine, source);
+    let quarantine = path_beside(&place.path, ".quarantine");
+    let failed = |source| load_error("set a torn tail aside in", &quarantine, source);
     let mut tail = Vec::new();
     let mut rest = Prefix { place, at: extent.whole, end: extent.total };
     rest.read_to_end(&mut tail).map_err(failed)?;
@@ -83,7 +83,7 @@ pub(super) fn cut_tail_aside(
     sync_folder(folder_of(&quarantine)).map_err(failed)?;
     place
         .cut(extent.whole)
-        .map_err(|source| load_failed("cut a torn tail off", &place.path, source))?;
+        .map_err(|source| load_error("cut a torn tail off", &place.path, source))?;
     Ok(Repair { cut_bytes: extent.total - extent.whole, quarantine })
 }
 
@@ -97,9 +97,9 @@ pub(super) fn publish(path: &Path, mut contents: impl Read) -> Result<OnDisk, Cr
         return Err(CreateError::Exists { path: path.to_owned() });
     }
     let folder = folder_of(path);
-    make_folder(folder).map_err(|source| create_failed("make the folder", folder, source))?;
+    make_folder(folder).map_err(|source| create_error("make the folder", folder, source))?;
     let (staging, mut file) =
-        open_staging(folder).map_err(|source| create_failed("make a file in", folder, source))?;
+        open_staging(folder).map_err(|source| create_error("make a file in", folder, source))?;
     let written = io::copy(&mut contents, &mut file).and_then(|_| {
         file.sync_all()?;
         // The lock is free: no other process knows the file yet.
@@ -114,12 +114,12 @@ pub(super) fn publish(path: &Path, mut contents: impl Read) -> Result<OnDisk, Cr
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(CreateError::Exists { path: path.to_owned() });
         }
-        Err(source) => return Err(create_failed("write", path, source)),
+        Err(source) => return Err(create_error("write", path, source)),
     }
     if let Err(source) = sync_folder(folder) {
         // A power cut may still remove the name, so we do not promise it.
         let _ = std::fs::remove_file(path);
-        return Err(create_failed("sync the folder of", path, source));
+        return Err(create_error("sync the folder of", path, source));
     }
     Ok(OnDisk { file, path: path.to_owned() })
 }
@@ -180,16 +180,16 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn path_beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     PathBuf::from(name)
 }
 
-fn load_failed(doing: &'static str, path: &Path, source: io::Error) -> LoadConversationError {
+fn load_error(doing: &'static str, path: &Path, source: io::Error) -> LoadConversationError {
     LoadConversationError::Io { doing, path: path.to_owned(), source }
 }
 
-fn create_failed(doing: &'static str, path: &Path, source: io::Error) -> CreateError {
+fn create_error(doing: &'static str, path: &Path, source: io::Error) -> CreateError {
     CreateError::Io { doing, path: path.to_owned(), source }
 }

@@ -30,13 +30,13 @@ impl EntryIds {
     }
 
     /// Returns the next id of a message.
-    pub(super) fn message(&mut self) -> String {
+    pub(super) fn next_message(&mut self) -> String {
         self.messages += 1;
         format!("m{:03}", self.messages)
     }
 
     /// Returns the next id of an event.
-    pub(super) fn event(&mut self) -> String {
+    pub(super) fn next_event(&mut self) -> String {
         self.events += 1;
         format!("e{:03}", self.events)
     }
@@ -49,11 +49,11 @@ mod tests {
     #[test]
     fn ids_go_on_after_the_highest_seen_and_beyond_999() {
         let mut ids = EntryIds::default();
-        assert_eq!((ids.message(), ids.event()), ("m001".into(), "e001".into()));
+        assert_eq!((ids.next_message(), ids.next_event()), ("m001".into(), "e001".into()));
         for id in ["m0007", "m3", "e999", "message", "m", "", "é1", "m99999999999999999999", "x12"]
         {
             ids.observe(id);
         }
-        assert_eq!((ids.message(), ids.event()), ("m008".into(), "e1000".into()));
+        assert_eq!((ids.next_message(), ids.next_event()), ("m008".into(), "e1000".into()));
     }
 }

@@ -80,7 +80,7 @@ impl NewConversationMessage {
         Self { is_meta: true, ..self }
     }
 
-    pub(super) fn entry(self, id: String, ts: String) -> MessageEntry {
+    pub(super) fn into_entry(self, id: String, ts: String) -> MessageEntry {
         MessageEntry {
             tool_call_id: self.tool_call_id,
             tool_name: self.tool_name,

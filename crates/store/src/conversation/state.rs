@@ -84,7 +84,7 @@ impl ConversationState {
                 self.open_calls.insert(id.to_owned(), slot);
             }
         }
-        self.slots.push(Slot::of(entry));
+        self.slots.push(Slot::from_entry(entry));
     }
 
     fn replace(&mut self, slot: usize, entry: ContextEntry) {
@@ -92,7 +92,7 @@ impl ConversationState {
         if was_event && entry.as_message().is_some() {
             self.order.push(slot);
         }
-        self.slots[slot] = Slot::of(entry);
+        self.slots[slot] = Slot::from_entry(entry);
         if matches!(self.slots[slot], Slot::Compacted) {
             self.open_calls.retain(|_, caller| *caller != slot);
         }
@@ -140,7 +140,7 @@ impl ConversationState {
     }
 
     /// Returns the messages that are not compacted, and system messages, each with its position.
-    pub(super) fn shown(&self) -> impl Iterator<Item = (usize, &MessageEntry)> {
+    pub(super) fn visible_entries(&self) -> impl Iterator<Item = (usize, &MessageEntry)> {
         let slots = self.order.iter().enumerate();
         slots.filter_map(|(position, slot)| Some((position, self.message(*slot)?)))
     }
@@ -152,7 +152,7 @@ impl ConversationState {
     }
 
     /// Whether an entry has this id.
-    pub(super) fn has(&self, id: &str) -> bool {
+    pub(super) fn contains(&self, id: &str) -> bool {
         self.places.contains_key(id)
     }
 
@@ -180,7 +180,7 @@ impl ConversationState {
 
 impl Slot {
     /// Makes the slot of an entry. System messages are shown even when they are marked as compacted.
-    fn of(entry: ContextEntry) -> Self {
+    fn from_entry(entry: ContextEntry) -> Self {
         match entry {
             ContextEntry::Message(message)
                 if message.compacted && message.role != EntryRole::System =>

@@ -66,8 +66,8 @@ pub fn to_view<'a>(entries: impl IntoIterator<Item = &'a ContextEntry>) -> Vec<U
     let mut groups: Vec<EntryGroup<'a>> = Vec::new();
     for entry in entries {
         match groups.last_mut() {
-            Some(last) if last.takes(entry) => last.push(entry),
-            _ => groups.push(EntryGroup::of_lines([entry])),
+            Some(last) if last.accepts(entry) => last.push(entry),
+            _ => groups.push(EntryGroup::from_lines([entry])),
         }
     }
     groups.into_iter().map(record::with_record).collect()
@@ -126,10 +126,10 @@ impl NewEntries {
     fn push(&mut self, message: &UiMessage, recorded: Option<Vec<ContextEntry>>) {
         let entries = match recorded.filter(|entries| self.is_of_use(entries)) {
             Some(entries) => entries,
-            None => self.make(message),
+            None => self.entries_for(message),
         };
         self.taken.extend(entries.iter().map(|entry| entry.id().to_owned()));
-        self.takes_step = EntryGroup::of_lines(&entries).takes_step();
+        self.takes_step = EntryGroup::from_lines(&entries).accepts_step();
         self.entries.extend(entries);
     }
 
@@ -143,13 +143,13 @@ impl NewEntries {
         entries.iter().all(is_free) && !(is_step && self.takes_step)
     }
 
-    fn make(&mut self, message: &UiMessage) -> Vec<ContextEntry> {
+    fn entries_for(&mut self, message: &UiMessage) -> Vec<ContextEntry> {
         let own_id = message.id().filter(|id| !id.is_empty() && !self.taken.contains(*id));
         let opening =
             Opening { keeps_id: own_id.is_some(), could_be_taken_for_a_step: self.takes_step };
         let mut first_id = own_id.map(str::to_owned);
-        let entries = plain_entries::entries(message, opening).into_iter().map(|entry| {
-            let id = first_id.take().unwrap_or_else(|| self.ids.message());
+        let entries = plain_entries::entries_of(message, opening).into_iter().map(|entry| {
+            let id = first_id.take().unwrap_or_else(|| self.ids.next_message());
             MessageEntry { id, ts: self.now.clone(), ..entry }.into()
         });
         entries.collect()
@@ -157,7 +157,7 @@ impl NewEntries {
 }
 
 /// Converts messages of a conversation, in the order in which a model is shown them.
-pub(super) fn of_messages(messages: Vec<&MessageEntry>) -> Vec<UiMessage> {
+pub(super) fn view_of_entries(messages: Vec<&MessageEntry>) -> Vec<UiMessage> {
     let entries: Vec<ContextEntry> =
         messages.into_iter().map(|message| message.clone().into()).collect();
     to_view(&entries)

@@ -48,7 +48,7 @@ impl FileData {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look(&self) -> FileLook {
+    fn stat(&self) -> FileLook {
         let (names, len) = (self.names.load(Ordering::Relaxed), self.content().bytes.len() as u64);
         FileLook { node: NodeKind::File, file: (0, self.number), len, names }
     }
@@ -79,7 +79,7 @@ impl MemoryDisk {
 
 impl Tree {
     /// Fails as the real disk does if the folder of `path` is missing or not a folder.
-    fn parent(&self, path: &Path) -> io::Result<()> {
+    fn check_parent(&self, path: &Path) -> io::Result<()> {
         let mut folder = PathBuf::new();
         for name in path.parent().into_iter().flat_map(Path::components) {
             folder.push(name);
@@ -93,12 +93,12 @@ impl Tree {
     }
 
     fn get(&self, path: &Path) -> io::Result<&TreeEntry> {
-        self.parent(path)?;
+        self.check_parent(path)?;
         self.names.get(path).ok_or_else(|| Errno::NOENT.into())
     }
 
     fn add(&mut self, path: &Path, entry: TreeEntry) -> io::Result<()> {
-        self.parent(path)?;
+        self.check_parent(path)?;
         if self.names.contains_key(path) {
             return Err(Errno::EXIST.into());
         }
@@ -112,21 +112,21 @@ impl Tree {
             file.names.fetch_add(1, Ordering::Relaxed);
         }
         let old = self.names.insert(path.to_owned(), entry);
-        Self::unname(old);
+        Self::drop_name(old);
     }
 
-    fn unname(entry: Option<TreeEntry>) {
+    fn drop_name(entry: Option<TreeEntry>) {
         if let Some(TreeEntry::File(file)) = entry {
             file.names.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-fn look(entry: &TreeEntry) -> FileLook {
+fn stat_entry(entry: &TreeEntry) -> FileLook {
     match entry {
         TreeEntry::Folder => FileLook { node: NodeKind::Folder, file: (1, 0), len: 0, names: 1 },
         TreeEntry::Link(_) => FileLook { node: NodeKind::Other, file: (1, 0), len: 0, names: 1 },
-        TreeEntry::File(file) => file.look(),
+        TreeEntry::File(file) => file.stat(),
     }
 }
 
@@ -148,7 +148,7 @@ impl Disk for MemoryDisk {
             (Err(error), OpenMode::Read | OpenMode::Append) => return Err(error),
         };
         let holds = AtomicBool::new(false);
-        Ok(Box::new(MemoryFile { file, holds }))
+        Ok(Box::new(MemoryFile { file, holds_lock: holds }))
     }
 
     fn make_folder(&self, path: &Path) -> io::Result<()> {
@@ -164,9 +164,9 @@ impl Disk for MemoryDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut tree = self.lock();
         let entry = tree.get(from)?.clone();
-        tree.parent(to)?;
+        tree.check_parent(to)?;
         let old = tree.names.remove(from);
-        Tree::unname(old);
+        Tree::drop_name(old);
         tree.put(to, entry);
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Disk for MemoryDisk {
         let mut tree = self.lock();
         tree.get(path)?;
         let old = tree.names.remove(path);
-        Tree::unname(old);
+        Tree::drop_name(old);
         Ok(())
     }
 
@@ -183,8 +183,8 @@ impl Disk for MemoryDisk {
         self.lock().add(path, TreeEntry::Link(target.to_owned()))
     }
 
-    fn look(&self, path: &Path) -> io::Result<FileLook> {
-        Ok(look(self.lock().get(path)?))
+    fn stat(&self, path: &Path) -> io::Result<FileLook> {
+        Ok(stat_entry(self.lock().get(path)?))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
@@ -210,12 +210,12 @@ impl Disk for MemoryDisk {
 struct MemoryFile {
     file: Arc<FileData>,
     /// Whether this handle holds the lock on the file.
-    holds: AtomicBool,
+    holds_lock: AtomicBool,
 }
 
 impl DiskFile for MemoryFile {
-    fn look(&self) -> io::Result<FileLook> {
-        Ok(self.file.look())
+    fn stat(&self) -> io::Result<FileLook> {
+        Ok(self.file.stat())
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -253,15 +253,15 @@ impl DiskFile for MemoryFile {
         let mut content = self.file.content();
         if !content.locked {
             content.locked = true;
-            self.holds.store(true, Ordering::Relaxed);
+            self.holds_lock.store(true, Ordering::Relaxed);
         }
-        Ok(self.holds.load(Ordering::Relaxed))
+        Ok(self.holds_lock.load(Ordering::Relaxed))
     }
 }
 
 impl Drop for MemoryFile {
     fn drop(&mut self) {
-        if self.holds.load(Ordering::Relaxed) {
+        if self.holds_lock.load(Ordering::Relaxed) {
             self.file.content().locked = false;
         }
     }

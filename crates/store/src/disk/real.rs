@@ -118,7 +118,7 @@ impl Disk for RealDisk {
             None => self.open_in_folder(path, mode)?,
         };
         let file = File::from(file);
-        let opened = describe(&rustix::fs::fstat(&file)?);
+        let opened = file_look(&rustix::fs::fstat(&file)?);
         if opened.node != NodeKind::File {
             // The caller treats a device or pipe like a symbolic link: as something that is not a plain file.
             return Err(Errno::LOOP.into());
@@ -151,9 +151,9 @@ impl Disk for RealDisk {
         Ok(rustix::fs::symlinkat(target, parent, name)?)
     }
 
-    fn look(&self, path: &Path) -> io::Result<FileLook> {
+    fn stat(&self, path: &Path) -> io::Result<FileLook> {
         let (parent, name) = self.parent(path)?;
-        Ok(describe(&rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?))
+        Ok(file_look(&rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
     fn modified(&self, path: &Path) -> io::Result<Option<Timestamp>> {
@@ -189,11 +189,11 @@ struct RealFile {
 }
 
 impl DiskFile for RealFile {
-    fn look(&self) -> io::Result<FileLook> {
-        Ok(describe(&rustix::fs::fstat(&self.file)?))
+    fn stat(&self) -> io::Result<FileLook> {
+        Ok(file_look(&rustix::fs::fstat(&self.file)?))
     }
 
-    fn look_when_opened(&self) -> io::Result<FileLook> {
+    fn stat_when_opened(&self) -> io::Result<FileLook> {
         Ok(self.opened)
     }
 
@@ -232,7 +232,7 @@ fn retry<T>(call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T
     rustix::io::retry_on_intr(call)
 }
 
-fn describe(stat: &Stat) -> FileLook {
+fn file_look(stat: &Stat) -> FileLook {
     let node = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => NodeKind::File,
         FileType::Directory => NodeKind::Folder,

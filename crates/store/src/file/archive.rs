@@ -8,7 +8,7 @@ use std::path::Path;
 use ship_message::json::Json;
 
 use super::chat::ChatFiles;
-use super::log_reading::first_two;
+use super::log_reading::first_two_lines;
 use super::rotate::sealed_path;
 use super::view_cache::KeptView;
 use super::{purge, view};
@@ -38,7 +38,7 @@ impl ChatFiles {
         limit: usize,
     ) -> Result<Vec<SealedLog>, ReadError> {
         let mut next = match before {
-            Some(name) => self.older(name, self.sealed_log(name)?.as_ref())?,
+            Some(name) => self.replaced_log(name, self.sealed_log(name)?.as_ref())?,
             None => self.newest_sealed()?,
         };
         let mut sealed = Vec::new();
@@ -46,7 +46,7 @@ impl ChatFiles {
             && let Some(name) = next.take()
         {
             let log = self.sealed_log(&name)?;
-            next = self.older(&name, log.as_ref())?;
+            next = self.replaced_log(&name, log.as_ref())?;
             sealed.extend(log);
         }
         Ok(sealed)
@@ -55,20 +55,20 @@ impl ChatFiles {
     /// Returns a sealed log with its head; `None` if it is missing or cannot be read.
     fn sealed_log(&self, name: &SealedName) -> Result<Option<SealedLog>, StorageError> {
         let path = sealed_path(&self.paths.archive, name);
-        let [first, second] = first_two(&self.env, &path)?;
+        let [first, second] = first_two_lines(&self.env, &path)?;
         let head = match first.as_ref().and_then(view::head_in) {
             Some(head) => head,
-            None => match self.scanned_head(&path)? {
+            None => match self.head_from_scan(&path)? {
                 Some(head) => head,
                 None => return Ok(None),
             },
         };
-        let purged = purge::read(&self.env, &path, second.as_ref())?;
+        let purged = purge::read_purge(&self.env, &path, second.as_ref())?;
         Ok(Some(SealedLog { name: name.clone(), head, purged }))
     }
 
     /// Returns the log that a sealed one replaced: from its head or, if that cannot be read, from the folder.
-    fn older(
+    fn replaced_log(
         &self,
         name: &SealedName,
         log: Option<&SealedLog>,
@@ -86,12 +86,12 @@ impl ChatFiles {
         if let Some(head) = view::read_head(&self.env, path)? {
             return Ok(Some(head));
         }
-        self.scanned_head(path)
+        self.head_from_scan(path)
     }
 
     /// Returns the head of a sealed log from all that is left of the log.
-    fn scanned_head(&self, path: &Path) -> Result<Option<Head>, StorageError> {
-        match view::view(&self.env, path) {
+    fn head_from_scan(&self, path: &Path) -> Result<Option<Head>, StorageError> {
+        match view::read_view(&self.env, path) {
             Ok(view) => Ok(view.map(|view| view.head)),
             Err(StorageError::Damaged { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -128,21 +128,23 @@ impl ChatFiles {
         let path = sealed_path(&self.paths.archive, name);
         let view = match KeptView::default().read(&self.env, &path) {
             // Nothing of it can be read, and a repair cannot change that.
-            Ok(None) | Err(StorageError::Damaged { .. }) => return Err(self.no_sealed_log(name)),
+            Ok(None) | Err(StorageError::Damaged { .. }) => {
+                return Err(self.no_sealed_log_error(name));
+            }
             Ok(Some(view)) => view,
             Err(error) => return Err(error.into()),
         };
-        match purge::in_view(&view) {
-            Some(purged) => Err(self.purged_log(name, purged)),
+        match purge::purge_in_view(&view) {
+            Some(purged) => Err(self.purged_log_error(name, purged)),
             None => Ok(view),
         }
     }
 
-    pub(crate) fn no_sealed_log(&self, name: &SealedName) -> ReadError {
+    pub(crate) fn no_sealed_log_error(&self, name: &SealedName) -> ReadError {
         ReadError::NoSealedLog { chat: self.key.clone(), name: name.as_str().to_owned() }
     }
 
-    pub(crate) fn purged_log(&self, name: &SealedName, purged: crate::Purged) -> ReadError {
+    pub(crate) fn purged_log_error(&self, name: &SealedName, purged: crate::Purged) -> ReadError {
         ReadError::Purged { chat: self.key.clone(), name: name.as_str().to_owned(), purged }
     }
 
@@ -159,7 +161,7 @@ impl ChatFiles {
         }
         let older = |name: &SealedName| before.is_none_or(|before| name.range() < before.range());
         for name in self.sealed_names()?.into_iter().rev().filter(older) {
-            if let Some(seq) = self.line_in(&name, id)? {
+            if let Some(seq) = self.line_in_sealed(&name, id)? {
                 return Ok(Some(MessagePlace { log: Some(name), seq }));
             }
         }
@@ -167,7 +169,11 @@ impl ChatFiles {
     }
 
     /// Returns the line of a message in a sealed log; `None` if it has none or cannot be read.
-    fn line_in(&self, name: &SealedName, id: &MessageId) -> Result<Option<Seq>, StorageError> {
+    fn line_in_sealed(
+        &self,
+        name: &SealedName,
+        id: &MessageId,
+    ) -> Result<Option<Seq>, StorageError> {
         let path = sealed_path(&self.paths.archive, name);
         let Some((_, bytes)) = self.env.read(&path)? else { return Ok(None) };
         // Most logs do not have the message, and a search for its id is cheaper than a scan.
@@ -184,7 +190,7 @@ impl ChatFiles {
 }
 
 /// Reports a sealed log that ends before the last line in its name.
-pub(crate) fn missing_end(
+pub(crate) fn missing_end_problem(
     path: &Path,
     bytes: &[u8],
     scan: &LogScan,

@@ -16,9 +16,9 @@ pub(super) fn text_problems(env: &Env, path: &Path, scan: &LogScan) -> Vec<Stora
     for line in &scan.lines {
         for (_, blob) in line.line.blobs.iter().flat_map(|blobs| blobs.iter()) {
             let sha256 = blob.get("sha256").and_then(Json::as_str).unwrap_or_default();
-            if let Err(error) = blobs::get(env, sha256) {
+            if let Err(error) = blobs::read_blob(env, sha256) {
                 let remedy = "restore `.ship/blobs` from a copy; the line shows a preview";
-                found.push(problem(path, line, sha256, &error, remedy));
+                found.push(blob_problem(path, line, sha256, &error, remedy));
             }
         }
     }
@@ -36,14 +36,14 @@ pub(super) fn request_problems(env: &Env, path: &Path, scan: &LogScan) -> Vec<St
             if !checked.insert(sha256.clone()) {
                 continue;
             }
-            match blobs::get(env, &sha256) {
+            match blobs::read_blob(env, &sha256) {
                 // A frame refers to further blobs.
                 Ok(bytes) => unchecked.extend(Json::parse_bytes(&bytes).iter().flat_map(digests)),
                 Err(BlobError::Missing(_)) => {}
                 Err(error) => {
                     let remedy = "restore `.ship/blobs` from a copy; without it, `ship inspect \
                                   --request` cannot show what was sent";
-                    found.push(problem(path, line, &sha256, &error, remedy));
+                    found.push(blob_problem(path, line, &sha256, &error, remedy));
                 }
             }
         }
@@ -59,7 +59,7 @@ fn digests(record: &Json) -> Vec<String> {
     digests.filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
-fn problem(
+fn blob_problem(
     path: &Path,
     line: &ScannedLine,
     sha256: &str,

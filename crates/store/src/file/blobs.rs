@@ -17,7 +17,7 @@ const FOLDER: &str = ".ship/blobs/sha256";
 const LEFT_OVER_MS: i64 = 60 * 60 * 1000;
 
 /// Stores bytes under their digest, durably.
-pub(crate) fn put(env: &Env, bytes: &[u8], media_type: &str) -> Result<BlobRef, StorageError> {
+pub(crate) fn put_blob(env: &Env, bytes: &[u8], media_type: &str) -> Result<BlobRef, StorageError> {
     let sha256 = hex(&Sha256::digest(bytes));
     let path = blob_path(&sha256);
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -38,11 +38,11 @@ pub(crate) fn put(env: &Env, bytes: &[u8], media_type: &str) -> Result<BlobRef, 
 /// Whether exactly these bytes are already stored and durable. A name and a length prove nothing, and neither does
 /// a sync after a failed one.
 fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
-    match env.look(path)? {
+    match env.stat(path)? {
         Some(look) if look.node != NodeKind::File => {
             return Err(StorageError::NotPlain { path: path.to_owned(), expected: "file" });
         }
-        Some(_) if path.ancestors().take(2).any(|path| env.is_doubted(path)) => return Ok(false),
+        Some(_) if path.ancestors().take(2).any(|path| env.is_unsynced(path)) => return Ok(false),
         Some(look) if look.len == bytes.len() as u64 => {}
         Some(_) | None => return Ok(false),
     }
@@ -54,14 +54,14 @@ fn is_kept(env: &Env, path: &Path, bytes: &[u8]) -> Result<bool, StorageError> {
     let Some(file) = env.open(path, OpenMode::Read)? else { return Ok(false) };
     let synced = file.sync().is_ok();
     if !synced {
-        env.doubt(path);
+        env.mark_unsynced(path);
     }
     Ok(synced)
 }
 
 fn write_new(env: &Env, folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
     let failed = |error| StorageError::io("write", path, error);
-    let (aside, file) = unfinished(env, folder).map_err(failed)?;
+    let (aside, file) = create_unfinished(env, folder).map_err(failed)?;
     let written = write_all(&*file, bytes)
         .and_then(|()| file.sync())
         .and_then(|()| env.disk.rename(&aside, path));
@@ -70,13 +70,13 @@ fn write_new(env: &Env, folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), 
         let _ = env.disk.remove(&aside);
         return Err(failed(error));
     }
-    env.trust(path);
+    env.mark_synced(path);
     env.sync_folder(folder)
 }
 
 /// Creates a file under a name that no process uses. A process id in the name would not do, because two containers
 /// may share a folder and a process id.
-fn unfinished(env: &Env, folder: &Path) -> io::Result<(PathBuf, Box<dyn DiskFile>)> {
+fn create_unfinished(env: &Env, folder: &Path) -> io::Result<(PathBuf, Box<dyn DiskFile>)> {
     loop {
         let random = getrandom::u64()?;
         let millis = env.options.now().millis();
@@ -98,7 +98,7 @@ pub(crate) fn leftovers(env: &Env) -> Result<Vec<PathBuf>, StorageError> {
     };
     let mut found = Vec::new();
     for folder in env.list(Path::new(FOLDER))?.iter().map(|name| Path::new(FOLDER).join(name)) {
-        if env.look(&folder)?.is_some_and(|look| look.node == NodeKind::Folder) {
+        if env.stat(&folder)?.is_some_and(|look| look.node == NodeKind::Folder) {
             found.extend(env.list(&folder)?.iter().filter(is_old).map(|name| folder.join(name)));
         }
     }
@@ -106,7 +106,7 @@ pub(crate) fn leftovers(env: &Env) -> Result<Vec<PathBuf>, StorageError> {
 }
 
 /// Returns the bytes with this digest.
-pub(crate) fn get(env: &Env, sha256: &str) -> Result<Vec<u8>, BlobError> {
+pub(crate) fn read_blob(env: &Env, sha256: &str) -> Result<Vec<u8>, BlobError> {
     let missing = || BlobError::Missing(sha256.to_owned());
     let path = path_of(sha256).ok_or_else(missing)?;
     let (_, bytes) = env.read(&path)?.ok_or_else(missing)?;

@@ -17,7 +17,7 @@ use super::ledger_reader::LedgerReader;
 use super::log::LogFile;
 use super::log_reading::first_line;
 use super::lookup::KnownKey;
-use super::overview::about_of;
+use super::overview::read_about;
 use super::right::{Attempt, HeldRight, RightFile};
 use super::rotate;
 use super::store_env::Env;
@@ -86,10 +86,10 @@ pub(crate) struct ChatFiles {
     pub(crate) env: Arc<Env>,
     pub(crate) key: ChatKey,
     pub(crate) paths: Paths,
-    write: Arc<RightFile>,
+    write_right: Arc<RightFile>,
     lane: Arc<RightFile>,
     pub(crate) context: LogFile<ContextFold>,
-    seen: KeptView,
+    view_cache: KeptView,
     pub(crate) cursors: CursorCache,
     pub(super) ledger: LogFile<LedgerFold>,
     pub(super) run: JournalFile,
@@ -115,10 +115,10 @@ impl ChatFiles {
         };
         let ledger = paths.conversations.join("history.jsonl");
         Self {
-            write: right(Right::Write, "lock"),
+            write_right: right(Right::Write, "lock"),
             lane: right(Right::Lane, "lane"),
             context: LogFile::new(Arc::clone(&env), paths.live.clone(), quarantine.clone()),
-            seen: KeptView::default(),
+            view_cache: KeptView::default(),
             cursors: CursorCache::default(),
             ledger: LogFile::new(Arc::clone(&env), ledger, quarantine.clone()),
             run: journal("run.jsonl"),
@@ -153,12 +153,12 @@ impl ChatFiles {
             }
             return Err(StorageError::OtherChat { path, owner, wanted });
         }
-        Ok(Some(about_of(object)))
+        Ok(Some(read_about(object)))
     }
 
     /// Takes the write right, in a chat that this program may write.
-    pub(crate) fn right(&self, purpose: &str) -> Result<HeldRight, StorageError> {
-        let held = self.write.take(purpose)?;
+    pub(crate) fn take_write_right(&self, purpose: &str) -> Result<HeldRight, StorageError> {
+        let held = self.write_right.take(purpose)?;
         if !self.adopted.load(Ordering::Relaxed) {
             self.adopt()?;
             self.adopted.store(true, Ordering::Relaxed);
@@ -176,7 +176,7 @@ impl ChatFiles {
             }
         }
         for folder in FOLDERS.map(|name| self.paths.chat.join(name)) {
-            if self.env.look(&folder)?.is_none() {
+            if self.env.stat(&folder)?.is_none() {
                 self.env.ensure_folder(&folder)?;
             }
         }
@@ -192,7 +192,7 @@ impl ChatFiles {
 
     /// Whether this process has made the chat last, so that it only has to be there still.
     pub(crate) fn is_made(&self) -> bool {
-        self.adopted.load(Ordering::Relaxed) && !self.env.is_doubted(&self.paths.chat)
+        self.adopted.load(Ordering::Relaxed) && !self.env.is_unsynced(&self.paths.chat)
     }
 
     /// Makes the folders and `chat.json` of a chat that is not there.
@@ -204,8 +204,8 @@ impl ChatFiles {
         for folder in FOLDERS {
             self.env.ensure_folder(&self.paths.chat.join(folder))?;
         }
-        let _right = self.right("create")?;
-        let made = self.make_about(about);
+        let _right = self.take_write_right("create")?;
+        let made = self.ensure_about(about);
         // A name that may be there or not must be synced before anything stands on it.
         if made.is_err() {
             self.adopted.store(false, Ordering::Relaxed);
@@ -213,17 +213,17 @@ impl ChatFiles {
         Ok(made?)
     }
 
-    fn make_about(&self, about: &About) -> Result<(), StorageError> {
-        match self.whole_about()? {
+    fn ensure_about(&self, about: &About) -> Result<(), StorageError> {
+        match self.read_whole_about()? {
             // Its name may not last, though it is there: only a new one can be made to.
-            Some(known) if self.env.is_doubted(&self.paths.chat) => self.write_about(&known),
+            Some(known) if self.env.is_unsynced(&self.paths.chat) => self.write_about(&known),
             Some(_) => Ok(()),
             None => self.write_about_anew(about),
         }
     }
 
     /// Returns what `chat.json` says; `None` also if it is empty or half written.
-    pub(crate) fn whole_about(&self) -> Result<Option<About>, StorageError> {
+    pub(crate) fn read_whole_about(&self) -> Result<Option<About>, StorageError> {
         match self.read_about() {
             Err(StorageError::Damaged { .. }) => Ok(None),
             read => read,
@@ -233,7 +233,7 @@ impl ChatFiles {
     /// Returns what the chat is about; `None` if there is no such chat. One that has lost its `chat.json` is
     /// there as long as its logs are.
     pub(crate) fn find_about(&self) -> Result<Option<About>, StorageError> {
-        if let Some(about) = self.whole_about()? {
+        if let Some(about) = self.read_whole_about()? {
             return Ok(Some(about));
         }
         if !self.has_logs()? {
@@ -244,9 +244,9 @@ impl ChatFiles {
     }
 
     pub(crate) fn has_logs(&self) -> Result<bool, StorageError> {
-        let live = [self.paths.live.clone(), ledger::live(&self.paths.conversations)];
+        let live = [self.paths.live.clone(), ledger::live_path(&self.paths.conversations)];
         for path in live {
-            if self.env.look(&path)?.is_some_and(|look| look.len > 0) {
+            if self.env.stat(&path)?.is_some_and(|look| look.len > 0) {
                 return Ok(true);
             }
         }
@@ -269,7 +269,13 @@ impl ChatFiles {
     pub(super) fn write_about_anew(&self, about: &About) -> Result<(), StorageError> {
         self.check_logs()?;
         if let Some((_, bytes)) = self.env.read(&self.paths.about)? {
-            quarantine::keep(&self.env, &self.paths.quarantine, &self.paths.about, 0, &bytes)?;
+            quarantine::quarantine_bytes(
+                &self.env,
+                &self.paths.quarantine,
+                &self.paths.about,
+                0,
+                &bytes,
+            )?;
         }
         self.write_about(about)
     }
@@ -288,7 +294,7 @@ impl ChatFiles {
     /// Returns the chats that the heads of the live logs name.
     fn log_owners(&self) -> Result<Vec<(PathBuf, String)>, StorageError> {
         let mut owners = Vec::new();
-        for path in [self.paths.live.clone(), ledger::live(&self.paths.conversations)] {
+        for path in [self.paths.live.clone(), ledger::live_path(&self.paths.conversations)] {
             let head = first_line(&self.env, &path)?;
             let owner = head
                 .and_then(|line| Some(line.body.get("data")?.get("chatKey")?.as_str()?.to_owned()));
@@ -298,7 +304,7 @@ impl ChatFiles {
     }
 
     pub(crate) fn set_about(&self, about: &About) -> Result<(), OpenError> {
-        let _right = self.right("set_about")?;
+        let _right = self.take_write_right("set_about")?;
         Ok(self.write_about(about)?)
     }
 
@@ -310,7 +316,7 @@ impl ChatFiles {
         object.set_or_remove("target", about.target.clone());
         let text = format!("{}\n", Json::from(object));
         self.env.replace(&self.paths.about, text.as_bytes())?;
-        self.env.trust(&self.paths.chat);
+        self.env.mark_synced(&self.paths.chat);
         Ok(())
     }
 
@@ -330,15 +336,15 @@ impl ChatFiles {
         if batch.is_empty() {
             return Err(RefusedInput::Empty.into());
         }
-        let prepared = batch.into_iter().map(|entry| prepared_line::entry(&self.env, entry));
+        let prepared = batch.into_iter().map(|entry| prepared_line::prepare_line(&self.env, entry));
         let lines = prepared.collect::<Result<Vec<_>, _>>()?;
         self.batches.submit(Batch { lines, expected }, |waiting| self.commit(waiting))
     }
 
     fn commit(&self, waiting: Vec<Batch>) -> Vec<Result<Position, AppendError>> {
         let count = waiting.len();
-        let right = self.right("append");
-        let writing = right.and_then(|right| Ok((self.context.writing(&right)?, right)));
+        let right = self.take_write_right("append");
+        let writing = right.and_then(|right| Ok((self.context.begin_writing(&right)?, right)));
         let (mut writing, right) = match writing {
             Ok(writing) => writing,
             Err(error) => return (0..count).map(|_| Err(error.share().into())).collect(),
@@ -375,8 +381,8 @@ impl ChatFiles {
         promoted: Option<u64>,
     ) -> Result<(), PromoteError> {
         let Some(promoted) = promoted else { return Ok(()) };
-        let ledger = self.ledger.writing(right).map_err(PromoteError::Storage)?;
-        match ledger.known().is_some_and(|known| promoted <= known.given) {
+        let ledger = self.ledger.begin_writing(right).map_err(PromoteError::Storage)?;
+        match ledger.tail().is_some_and(|known| promoted <= known.given) {
             true => Ok(()),
             false => Err(PromoteError::NoEntry(LedgerSeq::new(promoted))),
         }
@@ -401,15 +407,15 @@ impl ChatFiles {
         others: &OtherChats<'_>,
     ) -> Result<Rotated, RotateError> {
         let mut elsewhere = Elsewhere::new(self, others);
-        let ready = rotate::prepare(&self.env, rotation, &mut elsewhere)?;
-        let right = self.right("rotate")?;
-        let mut writing = self.context.writing(&right)?;
-        if writing.known().is_none() {
+        let ready = rotate::prepare_rotation(&self.env, rotation, &mut elsewhere)?;
+        let right = self.take_write_right("rotate")?;
+        let mut writing = self.context.begin_writing(&right)?;
+        if writing.tail().is_none() {
             self.check_first()?;
         }
         // A message that comes back keeps its entry, also when the ledger was restored from before that one.
-        let cursor = writing.known().and_then(|known| known.fold.inbox()).map(LedgerSeq::get);
-        let promotes = ready.promotes().filter(|promotes| Some(*promotes) > cursor);
+        let cursor = writing.tail().and_then(|known| known.fold.inbox()).map(LedgerSeq::get);
+        let promotes = ready.promoted_position().filter(|promotes| Some(*promotes) > cursor);
         self.check_promotion(&right, promotes).map_err(|error| match error {
             PromoteError::NoEntry(entry) => RotateError::NoEntry { chat: self.key.clone(), entry },
             PromoteError::Storage(error) => error.into(),
@@ -418,16 +424,16 @@ impl ChatFiles {
         let damage = elsewhere.quarantine_damage(&self.paths.quarantine)?;
         let rotated = rotate::rotate(&self.env, &mut writing, &self.key, archive, ready)?;
         // Nobody reads that log again.
-        self.seen.forget();
+        self.view_cache.forget();
         self.link_active();
         Ok(Rotated { damage, ..rotated })
     }
 
     /// Checks that the context log can be sealed. Changes nothing.
     pub(crate) fn check_seal(&self) -> Result<(), StorageError> {
-        let right = self.right("check_seal")?;
-        let writing = self.context.writing(&right)?;
-        let Some(known) = writing.known() else { return Ok(()) };
+        let right = self.take_write_right("check_seal")?;
+        let writing = self.context.begin_writing(&right)?;
+        let Some(known) = writing.tail() else { return Ok(()) };
         let range = (Seq::new(known.first_seq), Seq::new(known.last_seq));
         let name = SealedName::new(self.env.options.now(), range.0, range.1);
         writing.check_seal(&rotate::sealed_path(&self.paths.archive, &name))
@@ -443,17 +449,17 @@ impl ChatFiles {
     pub(crate) fn check_first(&self) -> Result<(), StorageError> {
         match self.sealed_names()?.is_empty() {
             true => Ok(()),
-            false => Err(self.live_missing()),
+            false => Err(self.live_missing_error()),
         }
     }
 
-    fn live_missing(&self) -> StorageError {
+    fn live_missing_error(&self) -> StorageError {
         let what = "it is missing, though the chat has sealed logs".to_owned();
         StorageError::Damaged { path: self.paths.live.clone(), what }
     }
 
     pub(crate) fn view(&self) -> Result<Option<View>, ReadError> {
-        let view = self.seen.read(&self.env, &self.paths.live)?;
+        let view = self.view_cache.read(&self.env, &self.paths.live)?;
         if view.is_none() {
             self.check_first()?;
         }
@@ -462,22 +468,24 @@ impl ChatFiles {
 
     /// Forgets what the view was, for the memory it takes.
     pub(crate) fn forget_view(&self) {
-        self.seen.forget();
+        self.view_cache.forget();
     }
 
     pub(crate) fn accept(&self, entry: LedgerEntry) -> Result<Accepted, AcceptError> {
         let addition = ledger::prepare_entry(&self.env, entry)?;
-        self.additions.submit(addition, |waiting| self.add(waiting))
+        self.additions.submit(addition, |waiting| self.add_to_ledger(waiting))
     }
 
     pub(crate) fn deliver(&self, states: Vec<Delivery>) -> Result<LedgerSeq, AcceptError> {
         let addition = ledger::prepare_deliveries(&self.env, states)?;
-        self.additions.submit(addition, |waiting| self.add(waiting)).map(|added| added.seq)
+        self.additions
+            .submit(addition, |waiting| self.add_to_ledger(waiting))
+            .map(|added| added.seq)
     }
 
-    fn add(&self, waiting: Vec<Addition>) -> Vec<Result<Accepted, AcceptError>> {
+    fn add_to_ledger(&self, waiting: Vec<Addition>) -> Vec<Result<Accepted, AcceptError>> {
         let count = waiting.len();
-        let right = self.right("accept");
+        let right = self.take_write_right("accept");
         let writing = right.and_then(|right| Ok((self.ledger_to_write(&right)?, right)));
         match writing {
             Ok((writing, _right)) => {
@@ -492,15 +500,15 @@ impl ChatFiles {
     }
 
     /// Whether there is no ledger, though there was one.
-    pub(crate) fn ledger_lost(&self) -> Result<bool, StorageError> {
+    pub(crate) fn is_ledger_lost(&self) -> Result<bool, StorageError> {
         let folder = &self.paths.conversations;
-        if self.env.look(&ledger::live(folder))?.is_some() {
+        if self.env.stat(&ledger::live_path(folder))?.is_some() {
             return Ok(false);
         }
         Ok(ledger::newest_archive(&self.env, folder)? > 0 || self.cursor()?.is_some())
     }
 
-    fn reading(&self) -> LedgerReader<'_> {
+    fn ledger_reader(&self) -> LedgerReader<'_> {
         LedgerReader { env: &self.env, folder: &self.paths.conversations }
     }
 
@@ -509,7 +517,7 @@ impl ChatFiles {
         before: Option<LedgerSeq>,
         limit: usize,
     ) -> Result<Vec<LedgerLine>, ReadError> {
-        Ok(self.reading().before(before, limit)?)
+        Ok(self.ledger_reader().before(before, limit)?)
     }
 
     pub(crate) fn ledger_after(
@@ -517,13 +525,13 @@ impl ChatFiles {
         after: Option<LedgerSeq>,
         limit: usize,
     ) -> Result<Vec<LedgerLine>, ReadError> {
-        let start = self.ledger.last_known(|known| ledger::start_behind(known, after));
+        let start = self.ledger.last_known(|known| ledger::start_after(known, after));
         if let Some(start) = start
-            && let Some(lines) = self.reading().after_known(start, after, limit)?
+            && let Some(lines) = self.ledger_reader().after_known_line(start, after, limit)?
         {
             return Ok(lines);
         }
-        Ok(self.reading().after(after, limit)?)
+        Ok(self.ledger_reader().after(after, limit)?)
     }
 
     pub(crate) fn entry_of(
@@ -531,16 +539,16 @@ impl ChatFiles {
         key: &str,
         after: Option<LedgerSeq>,
     ) -> Result<Option<LedgerSeq>, ReadError> {
-        let known = self.ledger.last_known(|known| Some(KnownKey::of(known, key)));
-        Ok(self.reading().entry_of(key, after, known)?)
+        let known = self.ledger.last_known(|known| Some(KnownKey::find(known, key)));
+        Ok(self.ledger_reader().entry_of(key, after, known)?)
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, ReadError> {
-        Ok(self.reading().open_deliveries()?)
+        Ok(self.ledger_reader().open_deliveries()?)
     }
 
     pub(crate) fn begin_journal(&self, about: Object) -> Result<(), StorageError> {
-        journal::begin(&self.run, &self.right("begin_journal")?, about)
+        journal::begin_journal(&self.run, &self.take_write_right("begin_journal")?, about)
     }
 
     pub(crate) fn add_to_journal(
@@ -549,7 +557,7 @@ impl ChatFiles {
         when: Synced,
     ) -> Result<(), StorageError> {
         let sync = when == Synced::Now && self.env.syncs();
-        journal::append(&self.run, &self.right("journal")?, parts, sync)
+        journal::append(&self.run, &self.take_write_right("journal")?, parts, sync)
     }
 
     pub(crate) fn journal(&self) -> Result<Vec<Object>, ReadError> {
@@ -557,23 +565,23 @@ impl ChatFiles {
     }
 
     pub(crate) fn record_request(&self, request: Object) -> Result<(), StorageError> {
-        let right = self.right("record_request")?;
+        let right = self.take_write_right("record_request")?;
         journal::append(&self.requests, &right, vec![request], false)?;
         journal::seal_if_large(&self.requests, &right, &self.paths.archive)
     }
 
     pub(crate) fn requests(&self, limit: usize) -> Result<Vec<Object>, ReadError> {
-        let live = journal::parts(&self.env, &self.requests.path)?.into_iter().rev();
+        let live = journal::read_parts(&self.env, &self.requests.path)?.into_iter().rev();
         let mut newest_first: Vec<(u64, Object)> = live.take(limit).collect();
         // The folder is looked at only when the live file does not have enough.
         let mut files = match newest_first.len() < limit {
-            true => journal::sealed(&self.requests, &self.paths.archive)?,
+            true => journal::sealed_files(&self.requests, &self.paths.archive)?,
             false => Vec::new(),
         };
         while let Some(path) = files.pop().filter(|_| newest_first.len() < limit) {
             // An interrupted sealing gives one file two names.
             let oldest = newest_first.last().map_or(u64::MAX, |(seq, _)| *seq);
-            let parts = journal::parts(&self.env, &path)?.into_iter().rev();
+            let parts = journal::read_parts(&self.env, &path)?.into_iter().rev();
             let left = limit - newest_first.len();
             newest_first.extend(parts.filter(|(seq, _)| *seq < oldest).take(left));
         }
@@ -597,13 +605,13 @@ impl ChatFiles {
         source.set("crc", u64::from(crc));
         source.set("sum", checksum(&value));
         value.set("source", source);
-        let _right = self.right("put_derived")?;
+        let _right = self.take_write_right("put_derived")?;
         let text = format!("{}\n", Json::from(value));
         self.env.replace(&self.paths.derived(which), text.as_bytes())
     }
 
     pub(crate) fn remove_derived(&self, which: &Derived) -> Result<(), StorageError> {
-        let _right = self.right("remove_derived")?;
+        let _right = self.take_write_right("remove_derived")?;
         let path = self.paths.derived(which);
         self.env.remove(&path)?;
         self.env.sync_folder(path.parent().unwrap_or(Path::new("")))
@@ -612,7 +620,7 @@ impl ChatFiles {
     pub(crate) fn set_derived_aside(&self, which: &Derived) -> Result<(), StorageError> {
         let path = self.paths.derived(which);
         if let Some((_, bytes)) = self.env.read(&path)? {
-            quarantine::keep(&self.env, &self.paths.quarantine, &path, 0, &bytes)?;
+            quarantine::quarantine_bytes(&self.env, &self.paths.quarantine, &path, 0, &bytes)?;
         }
         self.remove_derived(which)
     }
@@ -624,7 +632,7 @@ impl ChatFiles {
     }
 
     pub(crate) fn verify(&self) -> Result<Vec<StorageProblem>, ReadError> {
-        let mut problems = verify::chat(self)?;
+        let mut problems = verify::verify_chat(self)?;
         self.mark_known(&mut problems)?;
         Ok(problems)
     }

@@ -58,18 +58,18 @@ impl Fold for ContextFold {
             self.inbox = self.inbox.max(head.and_then(|head| head.inbox).map(LedgerSeq::get));
         } else {
             let id = line.body.str("id").unwrap_or_default();
-            self.place(id, LinePosition { seq: line.seq, rev: line.rev, span });
+            self.set_place(id, LinePosition { seq: line.seq, rev: line.rev, span });
         }
     }
 
     fn apply_outline(&mut self, message: &LineOutline<'_>, span: Span) {
         self.inbox = self.inbox.max(message.inbox);
-        self.place(message.id, LinePosition { seq: message.seq, rev: 0, span });
+        self.set_place(message.id, LinePosition { seq: message.seq, rev: 0, span });
     }
 }
 
 impl ContextFold {
-    fn place(&mut self, id: &str, place: LinePosition) {
+    fn set_place(&mut self, id: &str, place: LinePosition) {
         let known = self.places.entry(id.to_owned()).or_insert(place);
         if place.rev > known.rev {
             *known = LinePosition { seq: known.seq, ..place };
@@ -91,7 +91,7 @@ pub(crate) fn append(
     waiting: Vec<Batch>,
     sync: bool,
 ) -> Vec<Result<Position, AppendError>> {
-    let Some(known) = writing.known() else {
+    let Some(known) = writing.tail() else {
         let none = |_| Err(AppendError::NoContext { chat: chat.clone() });
         return waiting.into_iter().map(none).collect();
     };
@@ -102,7 +102,7 @@ pub(crate) fn append(
     let mut pending: HashMap<MessageId, (u64, UnnumberedLine)> = HashMap::new();
     let mut results = Vec::with_capacity(waiting.len());
     for batch in waiting {
-        let added = add(writing, chat, batch, (end, next), &pending);
+        let added = lines_of_batch(writing, chat, batch, (end, next), &pending);
         results.push(added.map(|new| {
             for PreparedLine { id, draft } in new {
                 pending.insert(id, (next, draft.clone()));
@@ -128,7 +128,7 @@ pub(crate) fn append(
 }
 
 /// Returns the new lines of a batch, or the reason why it cannot be appended.
-fn add(
+fn lines_of_batch(
     writing: &Writing<'_, ContextFold>,
     chat: &ChatKey,
     batch: Batch,
@@ -143,7 +143,7 @@ fn add(
         let present = match (within, pending.get(&line.id)) {
             (Some(draft), _) => Some((next, draft.clone())),
             (None, Some(known)) => Some(known.clone()),
-            (None, None) => on_disk(writing, &line.id)?,
+            (None, None) => read_line(writing, &line.id)?,
         };
         match present {
             None if line.draft.rev > 0 => {
@@ -165,11 +165,11 @@ fn add(
     }
 }
 
-fn on_disk(
+fn read_line(
     writing: &Writing<'_, ContextFold>,
     id: &MessageId,
 ) -> Result<Option<(u64, UnnumberedLine)>, StorageError> {
-    let known = writing.known().and_then(|known| known.fold.places.get(id.as_str())).copied();
+    let known = writing.tail().and_then(|known| known.fold.places.get(id.as_str())).copied();
     let Some(place) = known else { return Ok(None) };
     let line = decode(&writing.read(place.span)?);
     Ok(line.map(|line| (place.seq, line.into_draft())))

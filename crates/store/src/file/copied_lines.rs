@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::archive::missing_end;
+use super::archive::missing_end_problem;
 use super::chat::ChatFiles;
-use super::log_reading::{check_head, problems};
+use super::log_reading::{check_head, scan_problems};
 use super::rotate::sealed_path;
-use super::view::collapse;
+use super::view::newest_revisions;
 use super::{purge, quarantine};
 use crate::line::RawLine;
 use crate::scan::{Damage, LogScan, ScannedLine, scan};
@@ -44,27 +44,27 @@ impl<'a> Elsewhere<'a> {
     }
 
     /// Returns lines of a sealed log of the chat that is rotated.
-    pub(crate) fn sealed(
+    pub(crate) fn sealed_lines(
         &mut self,
         log: SealedName,
         (first, last): (Seq, Seq),
     ) -> Result<Vec<RawLine>, RotateError> {
         let chat = self.chat.key.clone();
-        Ok(self.source(chat, Some(log))?.lines(first, last)?.to_vec())
+        Ok(self.open_source(chat, Some(log))?.lines_between(first, last)?.to_vec())
     }
 
     /// Returns lines of another chat, without their ledger positions: this chat has a ledger of its own.
-    pub(crate) fn of(
+    pub(crate) fn lines_of_chat(
         &mut self,
         chat: ChatKey,
         log: Option<SealedName>,
         (first, last): (Seq, Seq),
     ) -> Result<Vec<RawLine>, RotateError> {
-        let lines = self.source(chat, log)?.lines(first, last)?.iter();
+        let lines = self.open_source(chat, log)?.lines_between(first, last)?.iter();
         Ok(lines.map(|line| RawLine { inbox: None, ..line.clone() }).collect())
     }
 
-    fn source(
+    fn open_source(
         &mut self,
         chat: ChatKey,
         log: Option<SealedName>,
@@ -91,8 +91,8 @@ impl<'a> Elsewhere<'a> {
         };
         let from = other.as_deref().unwrap_or(self.chat);
         match log {
-            Some(name) => from.sealed_source(name),
-            None => from.live_source(),
+            Some(name) => from.copy_of_sealed(name),
+            None => from.copy_of_live(),
         }
     }
 
@@ -105,8 +105,14 @@ impl<'a> Elsewhere<'a> {
         let mut found = Vec::new();
         for ((chat, _), source) in self.read {
             if chat == self.chat.key {
-                for (offset, bytes) in &source.bad {
-                    quarantine::keep(&self.chat.env, folder, &source.path, *offset, bytes)?;
+                for (offset, bytes) in &source.damaged_bytes {
+                    quarantine::quarantine_bytes(
+                        &self.chat.env,
+                        folder,
+                        &source.path,
+                        *offset,
+                        bytes,
+                    )?;
                 }
             }
             found.extend(source.problems);
@@ -124,7 +130,7 @@ struct CopiedLog {
     /// The problems with stretches that cannot be read.
     problems: Vec<StorageProblem>,
     /// The unreadable bytes and their offsets.
-    bad: Vec<(u64, Vec<u8>)>,
+    damaged_bytes: Vec<(u64, Vec<u8>)>,
 }
 
 impl CopiedLog {
@@ -142,9 +148,9 @@ impl CopiedLog {
             Err(StorageError::Damaged { .. }) => true,
             Err(error) => return Err(error),
         };
-        let mut problems = problems(path, bytes, &scan, 0);
+        let mut problems = scan_problems(path, bytes, &scan, 0);
         problems.retain(|problem| problem.kind != StorageProblemKind::Glued);
-        problems.extend(range.and_then(|range| missing_end(path, bytes, &scan, range)));
+        problems.extend(range.and_then(|range| missing_end_problem(path, bytes, &scan, range)));
         let bad = |damage: &Damage| {
             let stretch = &bytes[damage.offset..damage.offset + damage.len];
             (damage.offset as u64, stretch.to_vec())
@@ -152,10 +158,10 @@ impl CopiedLog {
         let bad = scan.damage.iter().map(bad).collect();
         let lines = scan.lines.into_iter().skip(usize::from(!headless)).map(|found| found.line);
         let (path, range) = (path.to_owned(), range.or(found));
-        Ok(Self { path, range, lines: collapse(lines), problems, bad })
+        Ok(Self { path, range, lines: newest_revisions(lines), problems, damaged_bytes: bad })
     }
 
-    fn lines(&self, first: Seq, last: Seq) -> Result<&[RawLine], RefusedInput> {
+    fn lines_between(&self, first: Seq, last: Seq) -> Result<&[RawLine], RefusedInput> {
         let there =
             self.range.is_some_and(|range| range.0 <= first && first <= last && last <= range.1);
         if !there {
@@ -168,20 +174,20 @@ impl CopiedLog {
 }
 
 impl ChatFiles {
-    fn sealed_source(&self, name: &SealedName) -> Result<CopiedLog, RotateError> {
+    fn copy_of_sealed(&self, name: &SealedName) -> Result<CopiedLog, RotateError> {
         let path = sealed_path(&self.paths.archive, name);
         let Some((_, bytes)) = self.env.read(&path)? else {
-            return Err(self.no_sealed_log(name).into());
+            return Err(self.no_sealed_log_error(name).into());
         };
         let scan = scan(&bytes, None);
-        if let Some(purged) = purge::in_scan(&scan) {
-            return Err(self.purged_log(name, purged).into());
+        if let Some(purged) = purge::purge_in_scan(&scan) {
+            return Err(self.purged_log_error(name, purged).into());
         }
         Ok(CopiedLog::new(&path, &bytes, scan, Some(name.range()))?)
     }
 
     /// Reads the live log of this chat.
-    fn live_source(&self) -> Result<CopiedLog, RotateError> {
+    fn copy_of_live(&self) -> Result<CopiedLog, RotateError> {
         let path = self.paths.live.clone();
         let Some((_, bytes)) = self.env.read(&path)? else {
             self.check_first()?;

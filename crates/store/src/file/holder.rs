@@ -10,12 +10,12 @@ use std::os::unix::fs::MetadataExt as _;
 /// system without `/proc` gives no answer. In both cases this returns false.
 pub(super) fn is_stopped(pid: u32, file: (u64, u64)) -> bool {
     let state = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
-    let state = state.as_deref().and_then(state_of);
+    let state = state.as_deref().and_then(process_state);
     matches!(state, Some('T' | 't')) && has_open(pid, file)
 }
 
 /// Returns the state of a process. Its name precedes the state in brackets and can contain brackets itself.
-fn state_of(stat: &str) -> Option<char> {
+fn process_state(stat: &str) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
@@ -31,8 +31,8 @@ mod tests {
 
     #[test]
     fn the_state_stands_behind_the_name_whatever_the_name_is() {
-        assert_eq!(state_of("42 (ship) T 1 42"), Some('T'));
-        assert_eq!(state_of("42 (a) R b) S 1 42"), Some('S'));
-        assert_eq!(state_of(""), None);
+        assert_eq!(process_state("42 (ship) T 1 42"), Some('T'));
+        assert_eq!(process_state("42 (a) R b) S 1 42"), Some('S'));
+        assert_eq!(process_state(""), None);
     }
 }

@@ -20,12 +20,12 @@ pub(crate) struct CursorCache {
 }
 
 impl CursorCache {
-    fn of(&self, log: FileLook) -> Option<Option<LedgerSeq>> {
+    fn get(&self, log: FileLook) -> Option<Option<LedgerSeq>> {
         let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         read.filter(|(known, _)| *known == log).map(|(_, cursor)| cursor)
     }
 
-    fn keep(&self, log: FileLook, cursor: Option<LedgerSeq>) {
+    fn set(&self, log: FileLook, cursor: Option<LedgerSeq>) {
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some((log, cursor));
     }
 }
@@ -34,11 +34,11 @@ impl ChatFiles {
     /// Returns the last entry that the context has promoted. The log is read only if another program has changed it
     /// since the last time. If there is no readable live log, the newest sealed one decides.
     pub(crate) fn cursor(&self) -> Result<Option<LedgerSeq>, StorageError> {
-        let Some(log) = self.env.look(&self.paths.live)? else { return self.sealed_cursor() };
+        let Some(log) = self.env.stat(&self.paths.live)? else { return self.sealed_cursor() };
         let ours = self.context.last_known(|known| {
             ((known.file, known.len) == (log.file, log.len)).then(|| known.fold.inbox())
         });
-        if let Some(cursor) = ours.or_else(|| self.cursors.of(log)) {
+        if let Some(cursor) = ours.or_else(|| self.cursors.get(log)) {
             return Ok(cursor);
         }
         let cursor = match self.view() {
@@ -49,7 +49,7 @@ impl ChatFiles {
             // A message is accepted even if the log cannot be read: the next run repairs the log.
             Err(_) => self.sealed_cursor()?,
         };
-        self.cursors.keep(log, cursor);
+        self.cursors.set(log, cursor);
         Ok(cursor)
     }
 
@@ -66,7 +66,7 @@ impl ChatFiles {
     pub(crate) fn compare_cursor(&self) -> Result<Vec<StorageProblem>, StorageError> {
         let (folder, live) = (&self.paths.conversations, &self.paths.live);
         let mut found = Vec::new();
-        if self.env.look(live)?.is_none() {
+        if self.env.stat(live)?.is_none() {
             return Ok(found);
         }
         let cursor = self.cursor()?;
@@ -74,11 +74,12 @@ impl ChatFiles {
             Some(cursor) => format!("the context has read up to {cursor}"),
             None => "the context has read nothing of it".to_owned(),
         };
-        let end = ledger::last_given(&self.env, &ledger::live(folder))?.map(LedgerSeq::new);
+        let end =
+            ledger::last_given_number(&self.env, &ledger::live_path(folder))?.map(LedgerSeq::new);
         if let Some(end) = end.filter(|end| Some(*end) < cursor) {
             let message = format!("the ledger ends at entry {end}, and {read}");
             let remedy = "restore it from a copy; the next entry goes above both in any case";
-            found.push(behind(&ledger::live(folder), message, remedy));
+            found.push(behind_problem(&ledger::live_path(folder), message, remedy));
         }
         let mut answered = AnsweredEntries::default();
         // Problems of the ledger itself are reported by its own check.
@@ -88,12 +89,12 @@ impl ChatFiles {
         if let Some(last) = answered.last().filter(|last| Some(*last) > cursor) {
             let message = format!("the ledger has answers up to entry {last}, and {read}");
             let remedy = "restore it from a copy; what was answered is not run again without it";
-            found.push(behind(live, message, remedy));
+            found.push(behind_problem(live, message, remedy));
         }
         Ok(found)
     }
 }
 
-fn behind(path: &Path, message: String, remedy: &str) -> StorageProblem {
+fn behind_problem(path: &Path, message: String, remedy: &str) -> StorageProblem {
     StorageProblem::new(path.display().to_string(), StorageProblemKind::Missing, message, remedy)
 }

@@ -27,24 +27,24 @@ impl Fold for Nothing {
 pub(crate) type JournalFile = LogFile<Nothing>;
 
 /// Replaces the journal by one that begins with `about`.
-pub(crate) fn begin(
+pub(crate) fn begin_journal(
     journal: &JournalFile,
     right: &HeldRight,
     about: Object,
 ) -> Result<(), StorageError> {
-    let head = head(&journal.env, about);
+    let head = head_line(&journal.env, about);
     // An unreadable journal is simply replaced.
-    let mut writing = match journal.writing(right) {
-        Err(StorageError::Damaged { .. }) => journal.replacing(right)?,
+    let mut writing = match journal.begin_writing(right) {
+        Err(StorageError::Damaged { .. }) => journal.begin_replacing(right)?,
         writing => writing?,
     };
-    let first = writing.known().map_or(1, |known| known.next_seq());
+    let first = writing.tail().map_or(1, |known| known.next_seq());
     // The old journal is not sealed: its run has ended, or its parts are in the log or in `about`.
     writing.publish(&[head], first, None)
 }
 
 /// Moves an unreadable journal aside and begins another.
-pub(crate) fn mend(
+pub(crate) fn replace_unreadable(
     journal: &JournalFile,
     right: &HeldRight,
     aside: &Path,
@@ -53,8 +53,8 @@ pub(crate) fn mend(
     let name = journal.path.file_name().unwrap_or_default().to_string_lossy();
     let stamp = journal.env.options.now().file_name();
     let aside = aside.join(format!("{stamp}-{name}"));
-    let head = head(&journal.env, Object::new());
-    journal.replacing(right)?.publish(&[head], 1, Some(&aside))
+    let head = head_line(&journal.env, Object::new());
+    journal.begin_replacing(right)?.publish(&[head], 1, Some(&aside))
 }
 
 /// Seals a journal that has grown large, so that opening it stays cheap.
@@ -67,14 +67,14 @@ pub(crate) fn seal_if_large(
     if journal.last_known(|known| Some(known.len <= JOURNAL_BYTES_MAX)) == Some(true) {
         return Ok(());
     }
-    let mut writing = journal.writing(right)?;
-    let Some(known) = writing.known().filter(|known| known.len > JOURNAL_BYTES_MAX) else {
+    let mut writing = journal.begin_writing(right)?;
+    let Some(known) = writing.tail().filter(|known| known.len > JOURNAL_BYTES_MAX) else {
         return Ok(());
     };
     let (first, last, next) = (known.first_seq, known.last_seq, known.next_seq());
     let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
     let sealed = archive.join(format!("{name}-{first}-{last}.jsonl"));
-    writing.publish(&[head(&journal.env, Object::new())], next, Some(&sealed))
+    writing.publish(&[head_line(&journal.env, Object::new())], next, Some(&sealed))
 }
 
 /// Appends objects to a journal, which is created if there is none.
@@ -85,11 +85,11 @@ pub(crate) fn append(
     sync: bool,
 ) -> Result<(), StorageError> {
     let env = &journal.env;
-    let draft = |part: Object| wrapped(journal, part);
+    let draft = |part: Object| wrap_object(journal, part);
     let drafts = parts.into_iter().map(draft).collect::<Result<Vec<_>, _>>()?;
-    let mut writing = journal.writing(right)?;
-    if writing.known().is_none() {
-        writing.publish(&[head(env, Object::new())], 1, None)?;
+    let mut writing = journal.begin_writing(right)?;
+    if writing.tail().is_none() {
+        writing.publish(&[head_line(env, Object::new())], 1, None)?;
     }
     if !drafts.is_empty() {
         writing.append(&drafts, sync)?;
@@ -98,18 +98,20 @@ pub(crate) fn append(
 }
 
 /// Wraps an object as `data`, so that it may have any field.
-fn wrapped(journal: &JournalFile, part: Object) -> Result<UnnumberedLine, StorageError> {
+fn wrap_object(journal: &JournalFile, part: Object) -> Result<UnnumberedLine, StorageError> {
     let body = Object::from([("event", Json::from("part")), ("data", part.into())]);
     let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
-    prepared_line::body(&journal.env, LineKind::Event, body, &name).map_err(|error| match error {
-        PrepareError::Storage(error) => error,
-        PrepareError::Refused(refused) => {
-            StorageError::Refused { path: journal.path.clone(), refused }
+    prepared_line::prepare_body(&journal.env, LineKind::Event, body, &name).map_err(|error| {
+        match error {
+            PrepareError::Storage(error) => error,
+            PrepareError::Refused(refused) => {
+                StorageError::Refused { path: journal.path.clone(), refused }
+            }
         }
     })
 }
 
-fn head(env: &Env, about: Object) -> UnnumberedLine {
+fn head_line(env: &Env, about: Object) -> UnnumberedLine {
     let mut data = Object::new();
     data.set("v", FORMAT_VERSION);
     data.set("about", about);
@@ -121,7 +123,10 @@ fn head(env: &Env, about: Object) -> UnnumberedLine {
 }
 
 /// Returns the sealed files of a journal, the oldest first.
-pub(crate) fn sealed(journal: &JournalFile, archive: &Path) -> Result<Vec<PathBuf>, StorageError> {
+pub(crate) fn sealed_files(
+    journal: &JournalFile,
+    archive: &Path,
+) -> Result<Vec<PathBuf>, StorageError> {
     let stem = journal.path.file_stem().unwrap_or_default().to_string_lossy();
     let first = |name: &String| -> Option<u64> {
         let range = name.strip_prefix(&*stem)?.strip_prefix('-')?.strip_suffix(".jsonl")?;
@@ -134,11 +139,11 @@ pub(crate) fn sealed(journal: &JournalFile, archive: &Path) -> Result<Vec<PathBu
 }
 
 /// Reads the objects of one file of a journal with their numbers; its head may be damaged.
-pub(crate) fn parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, StorageError> {
+pub(crate) fn read_parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(Vec::new()) };
     let mut parts = Vec::new();
     for mut line in scan(&bytes, None).lines.into_iter().map(|found| found.line) {
-        prepared_line::resolve(env, &mut line, "", &mut Vec::new())?;
+        prepared_line::resolve_blobs(env, &mut line, "", &mut Vec::new())?;
         if let (Some("part"), Some(Json::Object(part))) = (line.event(), line.body.get("data")) {
             parts.push((line.seq, part.clone()));
         }
@@ -153,7 +158,7 @@ pub(crate) fn read(journal: &JournalFile) -> Result<Vec<Object>, StorageError> {
     let (mut objects, mut problems) = (Vec::new(), Vec::new());
     for found in scan(&bytes, None).lines {
         let mut line = found.line;
-        prepared_line::resolve(&journal.env, &mut line, &file, &mut problems)?;
+        prepared_line::resolve_blobs(&journal.env, &mut line, &file, &mut problems)?;
         let head = line.event() == Some("head");
         let Some(Json::Object(mut data)) = line.body.remove("data") else { continue };
         if !head {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ship_message::json::{Array, Json, Object};
 
 use super::key_index::KeyIndex;
-use super::ledger_keys::{Keys, digest, entry_key, ledger_path};
+use super::ledger_keys::{Keys, entry_key, key_digest, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{Fold, LogTail, Span, Writing};
 use super::log_reading::first_line;
@@ -73,18 +73,18 @@ impl Fold for LedgerFold {
     fn apply(&mut self, line: &RawLine, span: Span) {
         self.recent.push(line.seq, span.offset);
         match (entry_key(line), line.event()) {
-            (Some(key), _) => self.keys.add(digest(key), span),
-            (None, Some("head")) => self.begin(line),
-            (None, Some("delivery")) => self.follow(&line.body, line, ""),
+            (Some(key), _) => self.keys.add(key_digest(key), span),
+            (None, Some("head")) => self.apply_head(line),
+            (None, Some("delivery")) => self.apply_delivery(&line.body, line, ""),
             (None, _) => {}
         }
     }
 }
 
 /// Returns where the lines after `seq` begin in the live ledger, if that is known.
-pub(crate) fn start_behind(known: &LogTail<LedgerFold>, seq: Option<LedgerSeq>) -> Option<Start> {
+pub(crate) fn start_after(known: &LogTail<LedgerFold>, seq: Option<LedgerSeq>) -> Option<Start> {
     let next = (known.next_seq(), known.len);
-    let (seq, offset) = known.fold.recent.behind(seq.map_or(0, LedgerSeq::get), next)?;
+    let (seq, offset) = known.fold.recent.first_after(seq.map_or(0, LedgerSeq::get), next)?;
     Some(Start { file: known.file, offset, seq })
 }
 
@@ -94,20 +94,20 @@ impl LedgerFold {
         self.keys.spans_of(digest)
     }
 
-    fn begin(&mut self, head: &RawLine) {
+    fn apply_head(&mut self, head: &RawLine) {
         self.began = head.body.str("ts").and_then(Timestamp::parse);
         let data = head.body.get("data").and_then(Json::as_object);
         self.archives = data.and_then(|data| data.get("archives")?.as_u64()).unwrap_or(0);
         let open = data.and_then(|data| data.get("open")?.as_array()).unwrap_or_default();
         for (place, body) in open.iter().enumerate() {
             if let Some(body) = body.as_object() {
-                self.follow(body, head, &format!("/data/open/{place}"));
+                self.apply_delivery(body, head, &format!("/data/open/{place}"));
             }
         }
     }
 
     /// Applies a delivery that stands at `pointer` in a line.
-    fn follow(&mut self, body: &Object, line: &RawLine, pointer: &str) {
+    fn apply_delivery(&mut self, body: &Object, line: &RawLine, pointer: &str) {
         let Some(delivery) = Delivery::from_body(body) else { return };
         let name = (delivery.entry.get(), delivery.id.clone());
         if !delivery.state.is_open() {
@@ -142,7 +142,7 @@ pub(crate) fn prepare_entry(env: &Env, entry: LedgerEntry) -> Result<Addition, A
     for (name, value) in entry.into_entries() {
         body.set(name, value);
     }
-    let draft = prepared_line::body(env, LineKind::Message, body, &key)?;
+    let draft = prepared_line::prepare_body(env, LineKind::Message, body, &key)?;
     Ok(Addition::Entry { key, draft })
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn prepare_deliveries(
         return Err(RefusedInput::Empty.into());
     }
     let draft = |state: &Delivery| {
-        Ok(prepared_line::body(env, LineKind::Event, state.to_body(), &state.id)?)
+        Ok(prepared_line::prepare_body(env, LineKind::Event, state.to_body(), &state.id)?)
     };
     let drafts = states.iter().map(draft).collect::<Result<_, AcceptError>>()?;
     Ok(Addition::Deliveries { states, drafts })
@@ -178,18 +178,18 @@ impl Adding<'_, '_> {
         waiting: Vec<Addition>,
         sync: bool,
     ) -> Vec<Result<Accepted, AcceptError>> {
-        if let Err(error) = self.begin() {
+        if let Err(error) = self.create_or_seal() {
             return waiting.iter().map(|_| Err(error.share().into())).collect();
         }
         // A reader may have seen the numbers of undone entries, so they are not given to other entries.
         let mut drafts: Vec<UnnumberedLine> =
-            (0..self.writing.taken_back()).map(|_| void()).collect();
+            (0..self.writing.undone_numbers()).map(|_| void_line()).collect();
         let voids = drafts.len();
-        let mut next = self.writing.known().map_or(1, LogTail::next_seq) + voids as u64;
+        let mut next = self.writing.tail().map_or(1, LogTail::next_seq) + voids as u64;
         let mut pending: HashMap<String, LedgerSeq> = HashMap::new();
         let mut results = Vec::with_capacity(waiting.len());
         for addition in waiting {
-            results.push(self.place(addition, &mut pending, &mut drafts, &mut next));
+            results.push(self.assign_number(addition, &mut pending, &mut drafts, &mut next));
         }
         if drafts.len() == voids {
             return results;
@@ -197,7 +197,7 @@ impl Adding<'_, '_> {
         match self.writing.append(&drafts, sync) {
             Ok(_) => results,
             Err(error) => {
-                self.void_taken_back(sync);
+                self.void_undone_numbers(sync);
                 let failed = |result: Result<Accepted, AcceptError>| match result {
                     // An entry that existed before stays accepted, even if the write of the others failed.
                     Ok(known) if !known.new && !pending.values().any(|seq| *seq == known.seq) => {
@@ -213,17 +213,17 @@ impl Adding<'_, '_> {
 
     /// Fills the numbers of undone entries with void lines, for all processes: a reader may have seen the entries,
     /// and another process would give their numbers to others.
-    fn void_taken_back(&mut self, sync: bool) {
+    fn void_undone_numbers(&mut self, sync: bool) {
         if self.writing.is_settled() {
             let voids: Vec<UnnumberedLine> =
-                (0..self.writing.taken_back()).map(|_| void()).collect();
+                (0..self.writing.undone_numbers()).map(|_| void_line()).collect();
             // The caller gets the first error; the next addition tries this again.
             let _ = self.writing.append(&voids, sync);
         }
     }
 
     /// Gives an addition its number, or finds the entry that already has its key.
-    fn place(
+    fn assign_number(
         &mut self,
         addition: Addition,
         pending: &mut HashMap<String, LedgerSeq>,
@@ -236,7 +236,7 @@ impl Adding<'_, '_> {
                 // The same key may come twice in one group.
                 let known = match pending.get(&key) {
                     Some(&seq) => Some(seq),
-                    None => self.find(&key)?,
+                    None => self.find_key(&key)?,
                 };
                 if let Some(seq) = known {
                     return Ok(Accepted { seq, new: false });
@@ -262,17 +262,17 @@ impl Adding<'_, '_> {
     }
 
     /// Finds the entry of a key in the live ledger or in a sealed one that is young enough.
-    fn find(&mut self, key: &str) -> Result<Option<LedgerSeq>, StorageError> {
-        let Some(known) = self.writing.known() else { return Ok(None) };
+    fn find_key(&mut self, key: &str) -> Result<Option<LedgerSeq>, StorageError> {
+        let Some(known) = self.writing.tail() else { return Ok(None) };
         // Different keys may have the same digest, so the key in the line decides.
-        for span in known.fold.keys.spans_of(digest(key)) {
+        for span in known.fold.keys.spans_of(key_digest(key)) {
             let line = decode(&self.writing.read(span)?);
             if let Some(line) = line.filter(|line| entry_key(line) == Some(key)) {
                 return Ok(Some(LedgerSeq::new(line.seq)));
             }
         }
         self.load_sealed_keys()?;
-        let fold = self.writing.known().map(|known| &known.fold);
+        let fold = self.writing.tail().map(|known| &known.fold);
         for keys in fold.and_then(|fold| fold.sealed.as_deref()).unwrap_or_default() {
             if let Some(seq) = keys.find(self.env, self.folder, key)? {
                 return Ok(Some(seq));
@@ -282,7 +282,7 @@ impl Adding<'_, '_> {
     }
 
     fn load_sealed_keys(&mut self) -> Result<(), StorageError> {
-        let Some(fold) = self.writing.known().map(|known| &known.fold) else { return Ok(()) };
+        let Some(fold) = self.writing.tail().map(|known| &known.fold) else { return Ok(()) };
         if fold.sealed.is_some() {
             return Ok(());
         }
@@ -306,8 +306,8 @@ impl Adding<'_, '_> {
 
     /// Creates the ledger if there is none. Seals it if it is large, or if it ends before the last entry that the
     /// context has read; the next one then begins above both.
-    fn begin(&mut self) -> Result<(), StorageError> {
-        let Some(known) = self.writing.known() else {
+    fn create_or_seal(&mut self) -> Result<(), StorageError> {
+        let Some(known) = self.writing.tail() else {
             self.check_first()?;
             return self.publish(0, &BTreeMap::new(), 1, None, None);
         };
@@ -318,7 +318,7 @@ impl Adding<'_, '_> {
         // Loaded before the ledger is sealed, because sealing replaces the state that holds them.
         self.load_sealed_keys()?;
         let now = self.env.options.now();
-        let (first, end, known) = match self.writing.known() {
+        let (first, end, known) = match self.writing.tail() {
             Some(known) => (known.next_seq().max(cursor + 1), known.given, &known.fold),
             None => return Ok(()),
         };
@@ -347,7 +347,7 @@ impl Adding<'_, '_> {
     fn check_first(&self) -> Result<(), StorageError> {
         let (archives, promoted) = (newest_archive(self.env, self.folder)?, self.cursor()?);
         match archives > 0 || promoted > 0 {
-            true => Err(StorageError::Damaged { path: live(self.folder), what: lost() }),
+            true => Err(StorageError::Damaged { path: live_path(self.folder), what: lost_text() }),
             false => Ok(()),
         }
     }
@@ -366,10 +366,10 @@ impl Adding<'_, '_> {
 
     /// Seals a ledger that has lost its head, unchanged, and begins the next. A ledger that is gone or wholly
     /// unreadable is set aside instead. The next one begins above every number that is known.
-    pub(crate) fn mend(&mut self, aside: &Path) -> Result<(), StorageError> {
+    pub(crate) fn seal_without_head(&mut self, aside: &Path) -> Result<(), StorageError> {
         let reading = LedgerReader { env: self.env, folder: self.folder };
         let open = reading.fold()?.open;
-        if let Some(end) = last_given(self.env, &live(self.folder))? {
+        if let Some(end) = last_given_number(self.env, &live_path(self.folder))? {
             let last = end.max(self.cursor()?);
             let number = self.free_number(newest_archive(self.env, self.folder)? + 1)?;
             let path = ledger_path(self.folder, number);
@@ -378,7 +378,7 @@ impl Adding<'_, '_> {
         let archives = newest_archive(self.env, self.folder)?;
         let mut last = self.cursor()?;
         for number in 1..=archives {
-            let sealed = last_given(self.env, &ledger_path(self.folder, number))?;
+            let sealed = last_given_number(self.env, &ledger_path(self.folder, number))?;
             last = last.max(sealed.unwrap_or(0));
         }
         self.env.ensure_folder(aside)?;
@@ -421,17 +421,17 @@ impl Adding<'_, '_> {
 }
 
 /// Makes an empty line for the place of one that was written and undone.
-fn void() -> UnnumberedLine {
+fn void_line() -> UnnumberedLine {
     UnnumberedLine::new(LineKind::Event, Object::from([("event", Json::from("void"))]))
 }
 
 /// Returns the path of the live ledger.
-pub(crate) fn live(folder: &Path) -> PathBuf {
+pub(crate) fn live_path(folder: &Path) -> PathBuf {
     folder.join("history.jsonl")
 }
 
 /// Describes the loss of a ledger that once existed.
-pub(crate) fn lost() -> String {
+pub(crate) fn lost_text() -> String {
     "it is missing, though the chat has sealed ledgers or has promoted entries of it".to_owned()
 }
 
@@ -446,7 +446,7 @@ pub(crate) fn newest_archive(env: &Env, folder: &Path) -> Result<u64, StorageErr
 /// Returns the numbers of the sealed ledgers before the live one, the newest first: from its head or, if that is
 /// lost, from the folder. An interrupted sealing may have left one there that is the live ledger itself.
 pub(crate) fn sealed_before(env: &Env, folder: &Path) -> Result<Vec<u64>, StorageError> {
-    let live = live(folder);
+    let live = live_path(folder);
     let head = first_line(env, &live)?.filter(|line| line.event() == Some("head"));
     let told = head.and_then(|line| line.body.get("data")?.get("archives")?.as_u64());
     if let Some(archives) = told {
@@ -510,7 +510,7 @@ pub(crate) fn missing_before(
 }
 
 /// Returns the highest number that a ledger may have given; `None` if nothing of it can be read.
-pub(crate) fn last_given(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
+pub(crate) fn last_given_number(env: &Env, path: &Path) -> Result<Option<u64>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
     let scan = scan(&bytes, None);
     Ok((!scan.lines.is_empty()).then_some(scan.given))

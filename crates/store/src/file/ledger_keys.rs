@@ -19,7 +19,7 @@ const MAGIC: &[u8; 8] = b"SHIPKEY1";
 const PAIR: usize = 16;
 
 /// Returns the first eight bytes of a key's digest.
-pub(crate) fn digest(key: &str) -> u64 {
+pub(crate) fn key_digest(key: &str) -> u64 {
     let digest = Sha256::digest(key);
     u64::from_be_bytes(digest[..8].try_into().expect("a digest has more than eight bytes"))
 }
@@ -68,7 +68,7 @@ impl Keys {
 
     /// Returns the offsets of the lines that may have a key.
     fn offsets(&self, key: &str) -> impl Iterator<Item = u64> {
-        let wanted = digest(key);
+        let wanted = key_digest(key);
         let from = self.pairs.partition_point(|&(digest, _)| digest < wanted);
         let same = self.pairs[from..].iter().take_while(move |(digest, _)| *digest == wanted);
         same.map(|&(_, offset)| offset)
@@ -103,7 +103,7 @@ impl Keys {
         let pairs = scan(&bytes, None)
             .lines
             .into_iter()
-            .filter_map(|found| Some((digest(entry_key(&found.line)?), found.offset as u64)));
+            .filter_map(|found| Some((key_digest(entry_key(&found.line)?), found.offset as u64)));
         Ok(Some(Self::new(number, sealed_at, pairs.collect())))
     }
 

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ledger::{LedgerFold, OpenDelivery, live, sealed_before};
+use super::ledger::{LedgerFold, OpenDelivery, live_path, sealed_before};
 use super::ledger_keys::ledger_path;
 use super::log::{Fold, Span};
 use super::log_reading::first_line;
 use super::prepared_line;
 use super::recent_lines::Start;
-use super::seek::lines_behind;
+use super::seek::lines_after;
 use super::store_env::{Env, read_from};
 use crate::disk::{DiskFile, OpenMode};
 use crate::line::{LineKind, RawLine, claimed_seq};
@@ -34,15 +34,15 @@ impl LedgerReader<'_> {
     ) -> Result<Vec<RawLine>, StorageError> {
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
-        let len = file.look().map_err(failed)?.len;
+        let len = file.stat().map_err(failed)?.len;
         let mut block = TAIL_BYTES;
         loop {
             let from = len.saturating_sub(block);
             let found = scan_from(&*file, from, len).map_err(failed)?;
-            let certain = from == 0 || tells_end(&found);
+            let certain = from == 0 || is_readable_alone(&found);
             // The meaning of a damaged line depends on the lines before it, wherever they are.
             let damaged = !found.damage.is_empty();
-            let lines: Vec<RawLine> = contents(found).collect();
+            let lines: Vec<RawLine> = content_lines(found).collect();
             if from == 0 || (certain && !damaged && !lines.is_empty() && enough(&lines)) {
                 return Ok(lines);
             }
@@ -54,7 +54,7 @@ impl LedgerReader<'_> {
     fn files(&self) -> Result<Vec<PathBuf>, StorageError> {
         let sealed = sealed_before(self.env, self.folder)?;
         let sealed = sealed.into_iter().map(|number| ledger_path(self.folder, number));
-        Ok(std::iter::once(live(self.folder)).chain(sealed).collect())
+        Ok(std::iter::once(live_path(self.folder)).chain(sealed).collect())
     }
 
     /// Folds the live ledger or, if its head is lost, the ledgers back to one with a head.
@@ -100,16 +100,16 @@ impl LedgerReader<'_> {
 
     /// Reads the lines after one with a known place. Returns `None` if anything there is unexpected; then the
     /// caller reads more of the file.
-    pub(crate) fn after_known(
+    pub(crate) fn after_known_line(
         &self,
         start: Start,
         after: Option<LedgerSeq>,
         limit: usize,
     ) -> Result<Option<Vec<LedgerLine>>, StorageError> {
-        let path = live(self.folder);
+        let path = live_path(self.folder);
         let failed = |error| StorageError::io("read", &path, error);
         let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
-        let look = file.look().map_err(failed)?;
+        let look = file.stat().map_err(failed)?;
         if look.file != start.file || look.len < start.offset {
             return Ok(None);
         }
@@ -121,7 +121,7 @@ impl LedgerReader<'_> {
         let lines = found.lines.into_iter().map(|found| found.line);
         // Another process may have written lines that were neither known nor asked for.
         let is_behind = |line: &RawLine| after.is_none_or(|after| line.seq > after.get());
-        let lines = lines.filter(|line| is_behind(line) && is_content(line));
+        let lines = lines.filter(|line| is_behind(line) && is_content_line(line));
         self.resolve(lines.take(limit).collect()).map(Some)
     }
 
@@ -132,14 +132,14 @@ impl LedgerReader<'_> {
     ) -> Result<Vec<LedgerLine>, StorageError> {
         let after = after.map_or(0, LedgerSeq::get);
         // New lines are nearly always at the end of the live ledger.
-        if let Some(found) = self.end_behind(&live(self.folder), after, limit)? {
+        if let Some(found) = self.end_after(&live_path(self.folder), after, limit)? {
             return self.resolve(found);
         }
         let mut files = self.files()?;
-        files.truncate(self.files_behind(&files, after)?);
+        files.truncate(self.files_after(&files, after)?);
         let mut found: Vec<RawLine> = Vec::new();
         for path in files.into_iter().rev() {
-            found.extend(self.lines_behind(&path, after, limit - found.len())?);
+            found.extend(self.lines_after(&path, after, limit - found.len())?);
             if found.len() >= limit {
                 break;
             }
@@ -149,7 +149,7 @@ impl LedgerReader<'_> {
 
     /// Returns how many of the files, the newest first, may have lines after `after`. The numbers of a ledger increase
     /// from file to file, so a few heads are read, however many files there are.
-    fn files_behind(&self, files: &[PathBuf], after: u64) -> Result<usize, StorageError> {
+    fn files_after(&self, files: &[PathBuf], after: u64) -> Result<usize, StorageError> {
         let (mut newer, mut older) = (0, files.len());
         while newer < older {
             let middle = newer + (older - newer) / 2;
@@ -164,23 +164,23 @@ impl LedgerReader<'_> {
     }
 
     /// Reads the first lines of one file after `after`. Lines near its end are read at once.
-    fn lines_behind(
+    fn lines_after(
         &self,
         path: &Path,
         after: u64,
         limit: usize,
     ) -> Result<Vec<RawLine>, StorageError> {
-        if let Some(found) = self.end_behind(path, after, limit)? {
+        if let Some(found) = self.end_after(path, after, limit)? {
             return Ok(found);
         }
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(Vec::new()) };
-        let len = file.look().map_err(failed)?.len;
-        lines_behind(&*file, len, after, limit, is_content).map_err(failed)
+        let len = file.stat().map_err(failed)?.len;
+        lines_after(&*file, len, after, limit, is_content_line).map_err(failed)
     }
 
     /// Reads the first lines of one file after `after` if they are all in its last block; otherwise returns `None`.
-    fn end_behind(
+    fn end_after(
         &self,
         path: &Path,
         after: u64,
@@ -188,16 +188,18 @@ impl LedgerReader<'_> {
     ) -> Result<Option<Vec<RawLine>>, StorageError> {
         let failed = |error| StorageError::io("read", path, error);
         let Some(file) = self.env.open(path, OpenMode::Read)? else { return Ok(None) };
-        let len = file.look_when_opened().map_err(failed)?.len;
+        let len = file.stat_when_opened().map_err(failed)?.len;
         let from = len.saturating_sub(TAIL_BYTES);
         let bytes = read_from(&*file, from, len).map_err(failed)?;
-        let tail = scan(&bytes[begin_behind(&bytes, from > 0, after)..], None);
+        let tail = scan(&bytes[start_in_block(&bytes, from > 0, after)..], None);
         let reaches = |found: &ScannedLine| found.line.seq <= after.saturating_add(1);
-        if !tells_end(&tail) || !tail.damage.is_empty() || !tail.lines.first().is_some_and(reaches)
+        if !is_readable_alone(&tail)
+            || !tail.damage.is_empty()
+            || !tail.lines.first().is_some_and(reaches)
         {
             return Ok(None);
         }
-        Ok(Some(contents(tail).filter(|line| line.seq > after).take(limit).collect()))
+        Ok(Some(content_lines(tail).filter(|line| line.seq > after).take(limit).collect()))
     }
 
     pub(crate) fn open_deliveries(&self) -> Result<Vec<Delivery>, StorageError> {
@@ -210,7 +212,7 @@ impl LedgerReader<'_> {
             // `resolve` needs a line around the body; its numbers are not used.
             let (seq, rev, crc, inbox, batch) = (0, 0, 0, None, None);
             let mut line = RawLine { seq, kind, rev, inbox, batch, blobs, crc, body };
-            prepared_line::resolve(self.env, &mut line, "", &mut Vec::new())?;
+            prepared_line::resolve_blobs(self.env, &mut line, "", &mut Vec::new())?;
             Ok(Delivery::from_body(&line.body))
         };
         let open = self.fold()?.open.into_values();
@@ -221,7 +223,7 @@ impl LedgerReader<'_> {
         let mut resolved = Vec::with_capacity(lines.len());
         for mut line in lines {
             // A text without its blob stays a preview; verification reports it.
-            prepared_line::resolve(self.env, &mut line, "", &mut Vec::new())?;
+            prepared_line::resolve_blobs(self.env, &mut line, "", &mut Vec::new())?;
             resolved.extend(to_line(line));
         }
         Ok(resolved)
@@ -230,7 +232,7 @@ impl LedgerReader<'_> {
 
 /// Whether a block at the end of a log reads the same without the bytes before it. The start of the last batch must
 /// be in it, because the batch may be torn, and a line before the last one, because the last may repeat a number.
-fn tells_end(block: &LogScan) -> bool {
+fn is_readable_alone(block: &LogScan) -> bool {
     let Some((first, last)) = block.lines.first().zip(block.lines.last()) else { return false };
     let begins = |batch: (u64, u64)| first.line.seq == batch.0 || first.line.batch != Some(batch);
     first.line.seq < last.line.seq && last.line.batch.is_none_or(begins)
@@ -238,7 +240,7 @@ fn tells_end(block: &LogScan) -> bool {
 
 /// Returns where the lines needed for everything after `after` begin in a block: one line before the last line that
 /// is not after it. The scan decides whether they can be read.
-fn begin_behind(block: &[u8], is_cut: bool, after: u64) -> usize {
+fn start_in_block(block: &[u8], is_cut: bool, after: u64) -> usize {
     let first = match is_cut {
         true => block.iter().position(|&byte| byte == b'\n').map_or(block.len(), |at| at + 1),
         false => 0,
@@ -273,12 +275,12 @@ fn scan_from(file: &dyn DiskFile, from: u64, len: u64) -> std::io::Result<LogSca
 }
 
 /// Returns the lines other than heads and voids.
-fn contents(found: LogScan) -> impl Iterator<Item = RawLine> {
-    found.lines.into_iter().map(|found| found.line).filter(is_content)
+fn content_lines(found: LogScan) -> impl Iterator<Item = RawLine> {
+    found.lines.into_iter().map(|found| found.line).filter(is_content_line)
 }
 
 /// Whether a line is neither a head nor a void.
-fn is_content(line: &RawLine) -> bool {
+fn is_content_line(line: &RawLine) -> bool {
     !matches!(line.event(), Some("head" | "void"))
 }
 

@@ -14,14 +14,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use super::log_reading::{check_head, problems};
-use super::outlines::outlines;
+use super::log_reading::{check_head, scan_problems};
+use super::outlines::read_outlines;
 use super::quarantine;
 use super::right::HeldRight;
-use super::store_env::{Env, UNFINISHED, aside, read_from, write_all};
+use super::store_env::{Env, UNFINISHED, read_from, temporary_name, write_all};
 use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
-use crate::scan::{LineNumbers, LogScan, scan_behind};
+use crate::scan::{LineNumbers, LogScan, scan_after};
 use crate::{StorageError, StorageProblem, StorageProblemKind};
 
 /// The number of bytes of a long log that are read at once.
@@ -67,9 +67,9 @@ pub(crate) struct LogFile<F> {
 }
 
 struct LogFileState<F> {
-    known: Option<LogTail<F>>,
+    tail: Option<LogTail<F>>,
     /// The failure after which the file could not be cut back. It stays until the file was read again.
-    failed: Option<String>,
+    failed_append: Option<String>,
     /// Whether a sync of the good part, or of the file's name, has failed. Then later syncs are not trusted either,
     /// and the good part is published as a new file.
     unsyncable: bool,
@@ -110,8 +110,8 @@ pub(crate) struct Writing<'a, F> {
 impl<F: Fold> LogFile<F> {
     pub(crate) fn new(env: Arc<Env>, path: PathBuf, quarantine: PathBuf) -> Self {
         let state = LogFileState {
-            known: None,
-            failed: None,
+            tail: None,
+            failed_append: None,
             unsyncable: false,
             shown: 0,
             notes: Vec::new(),
@@ -121,18 +121,21 @@ impl<F: Fold> LogFile<F> {
 
     /// Prepares a write: undoes a failed one, reads lines of other processes, cuts a torn tail, and syncs what this
     /// process did not write.
-    pub(crate) fn writing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
+    pub(crate) fn begin_writing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let file = self.env.open(&self.path, OpenMode::Append)?;
         let mut writing = Writing { log: self, state, file };
-        writing.settle()?;
+        writing.undo_failed_write()?;
         Ok(writing)
     }
 
-    /// Like [`LogFile::writing`], for a log that is replaced without being read.
-    pub(crate) fn replacing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
+    /// Like [`LogFile::begin_writing`], for a log that is replaced without being read.
+    pub(crate) fn begin_replacing(
+        &self,
+        _right: &HeldRight,
+    ) -> Result<Writing<'_, F>, StorageError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.known = None;
+        state.tail = None;
         Ok(Writing { log: self, state, file: self.env.open(&self.path, OpenMode::Append)? })
     }
 
@@ -144,7 +147,7 @@ impl<F: Fold> LogFile<F> {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        state.known.as_ref().and_then(ask)
+        state.tail.as_ref().and_then(ask)
     }
 
     /// Returns the repairs that were made since the last call.
@@ -152,57 +155,57 @@ impl<F: Fold> LogFile<F> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).notes)
     }
 
-    fn failed(&self, doing: &'static str) -> impl Fn(std::io::Error) -> StorageError {
+    fn io_error(&self, doing: &'static str) -> impl Fn(std::io::Error) -> StorageError {
         move |error| StorageError::io(doing, &self.path, error)
     }
 }
 
 impl<F: Fold> Writing<'_, F> {
     /// Returns the known state of the log; `None` if there is no file yet.
-    pub(crate) fn known(&self) -> Option<&LogTail<F>> {
-        self.state.known.as_ref()
+    pub(crate) fn tail(&self) -> Option<&LogTail<F>> {
+        self.state.tail.as_ref()
     }
 
     /// Returns the owner's state, which the owner may change.
     pub(crate) fn fold_mut(&mut self) -> Option<&mut F> {
-        self.state.known.as_mut().map(|known| &mut known.fold)
+        self.state.tail.as_mut().map(|known| &mut known.fold)
     }
 
     /// Whether the log can be appended to: no failed write has to be undone, and syncs are trusted.
     pub(crate) fn is_settled(&self) -> bool {
-        self.state.failed.is_none() && !self.state.unsyncable
+        self.state.failed_append.is_none() && !self.state.unsyncable
     }
 
     /// Returns how many numbers after the last line were given to lines that were undone.
-    pub(crate) fn taken_back(&self) -> u64 {
-        self.known().map_or(0, |known| self.state.shown.saturating_sub(known.given))
+    pub(crate) fn undone_numbers(&self) -> u64 {
+        self.tail().map_or(0, |known| self.state.shown.saturating_sub(known.given))
     }
 
     /// Reads the bytes of a line.
     pub(crate) fn read(&self, span: Span) -> Result<Vec<u8>, StorageError> {
         let Some(file) = &self.file else { return Ok(Vec::new()) };
-        read_from(&**file, span.offset, span.offset + span.len).map_err(self.log.failed("read"))
+        read_from(&**file, span.offset, span.offset + span.len).map_err(self.log.io_error("read"))
     }
 
     /// Reads the good part of the file.
     pub(crate) fn read_all(&self) -> Result<Vec<u8>, StorageError> {
-        self.read(Span { offset: 0, len: self.known().map_or(0, |known| known.len) })
+        self.read(Span { offset: 0, len: self.tail().map_or(0, |known| known.len) })
     }
 
-    fn settle(&mut self) -> Result<(), StorageError> {
+    fn undo_failed_write(&mut self) -> Result<(), StorageError> {
         let Some(file) = &self.file else {
-            return match self.state.known.is_some() {
+            return match self.state.tail.is_some() {
                 // A new file in its place would give the same numbers again.
-                true => Err(self.damaged("it was there before and is gone")),
+                true => Err(self.damaged_error("it was there before and is gone")),
                 false => Ok(()),
             };
         };
-        let look = file.look().map_err(self.log.failed("look at"))?;
-        let settled = self.catch_up(look).and_then(|()| self.sync_adopted());
-        match (settled, self.state.failed.take()) {
+        let look = file.stat().map_err(self.log.io_error("look at"))?;
+        let settled = self.read_new_lines(look).and_then(|()| self.sync_adopted());
+        match (settled, self.state.failed_append.take()) {
             // Only a look that succeeds ends an earlier failure; until then, each error names its cause.
             (Err(error), Some(cause)) => {
-                self.state.failed = Some(cause.clone());
+                self.state.failed_append = Some(cause.clone());
                 Err(error.after_failure(&self.log.path, cause))
             }
             (settled, _) => settled,
@@ -210,51 +213,51 @@ impl<F: Fold> Writing<'_, F> {
     }
 
     /// Reads the lines that were added since the last look.
-    fn catch_up(&mut self, look: FileLook) -> Result<(), StorageError> {
+    fn read_new_lines(&mut self, look: FileLook) -> Result<(), StorageError> {
         let file = &**self.file.as_ref().expect("a file that was looked at is open");
-        let from = match &self.state.known {
-            Some(known) if known.is_in(file, look).map_err(self.log.failed("read"))? => known.len,
+        let from = match &self.state.tail {
+            Some(known) if known.is_in(file, look).map_err(self.log.io_error("read"))? => known.len,
             // Another file has this name now, or its good part has changed: everything is read again.
             Some(_) | None => {
-                self.state.known = None;
+                self.state.tail = None;
                 0
             }
         };
-        if self.known().is_some() && from == look.len {
+        if self.tail().is_some() && from == look.len {
             return Ok(());
         }
-        let from = self.take_whole_blocks(from, look)?;
+        let from = self.read_whole_blocks(from, look)?;
         let file = &**self.file.as_ref().expect("a file that was looked at is open");
-        let bytes = read_from(file, from, look.len).map_err(self.log.failed("read"))?;
-        let behind = self.known().map(LogTail::numbers);
-        let scan = scan_behind(&bytes, behind);
+        let bytes = read_from(file, from, look.len).map_err(self.log.io_error("read"))?;
+        let behind = self.tail().map(LogTail::numbers);
+        let scan = scan_after(&bytes, behind);
         if behind.is_none() {
             check_head(&self.log.path, &scan)?;
         }
-        self.set_aside(&bytes, &scan, from)?;
+        self.quarantine_damage(&bytes, &scan, from)?;
         let mut good = bytes;
         good.truncate(scan.good_len);
         self.end_last_line(&mut good)?;
-        self.adopt(scan, &good, look, from);
+        self.adopt_lines(scan, &good, look, from);
         Ok(())
     }
 
     /// Reads a long log block by block as long as it is whole, so that it is never in memory at once. Returns where
     /// the rest begins: damaged or torn bytes are judged together with everything after them.
-    fn take_whole_blocks(&mut self, mut from: u64, look: FileLook) -> Result<u64, StorageError> {
+    fn read_whole_blocks(&mut self, mut from: u64, look: FileLook) -> Result<u64, StorageError> {
         while look.len - from > BLOCK_BYTES {
             let file = self.file.as_ref().expect("a file that was looked at is open");
             let mut bytes =
-                read_from(&**file, from, from + BLOCK_BYTES).map_err(self.log.failed("read"))?;
+                read_from(&**file, from, from + BLOCK_BYTES).map_err(self.log.io_error("read"))?;
             let lines_len = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
             bytes.truncate(lines_len);
-            let outlined = self.take_outlines(&bytes, from);
+            let outlined = self.read_outlines(&bytes, from);
             if outlined > 0 {
                 from += outlined;
                 continue;
             }
-            let behind = self.known().map(LogTail::numbers);
-            let scan = scan_behind(&bytes, behind);
+            let behind = self.tail().map(LogTail::numbers);
+            let scan = scan_after(&bytes, behind);
             // A batch that continues in the next block is read with that block.
             bytes.truncate(scan.good_len);
             if bytes.is_empty() || !scan.is_whole(&bytes) {
@@ -263,7 +266,7 @@ impl<F: Fold> Writing<'_, F> {
             if behind.is_none() {
                 check_head(&self.log.path, &scan)?;
             }
-            self.adopt(scan, &bytes, look, from);
+            self.adopt_lines(scan, &bytes, look, from);
             from += bytes.len() as u64;
         }
         Ok(from)
@@ -271,10 +274,10 @@ impl<F: Fold> Writing<'_, F> {
 
     /// Reads the lines of a block without parsing the messages, as far as that suffices. Returns the length of what
     /// was read.
-    fn take_outlines(&mut self, bytes: &[u8], from: u64) -> u64 {
-        let known = self.state.known.as_mut().filter(|known| known.last_seq == known.given);
+    fn read_outlines(&mut self, bytes: &[u8], from: u64) -> u64 {
+        let known = self.state.tail.as_mut().filter(|known| known.last_seq == known.given);
         let Some(known) = known.filter(|_| F::READS_OUTLINES) else { return 0 };
-        let found = outlines(bytes, known.last_seq);
+        let found = read_outlines(bytes, known.last_seq);
         for (line, span) in &found.lines {
             let place = Span { offset: from + span.offset, len: span.len };
             let start = span.offset as usize;
@@ -288,7 +291,7 @@ impl<F: Fold> Writing<'_, F> {
             (known.last_seq, known.given) = (line.seq, line.seq);
         }
         known.len = from;
-        known.grow(&bytes[..found.len]);
+        known.extend(&bytes[..found.len]);
         known.synced &= found.lines.is_empty();
         found.len as u64
     }
@@ -299,14 +302,19 @@ impl<F: Fold> Writing<'_, F> {
         else {
             return Ok(());
         };
-        write_all(&**file, b"\n").map_err(self.log.failed("write"))?;
+        write_all(&**file, b"\n").map_err(self.log.io_error("write"))?;
         good.push(b'\n');
         Ok(())
     }
 
     /// Copies damaged bytes to the quarantine, and moves a torn tail there.
-    fn set_aside(&mut self, bytes: &[u8], scan: &LogScan, from: u64) -> Result<(), StorageError> {
-        let mut problems = problems(&self.log.path, bytes, scan, from);
+    fn quarantine_damage(
+        &mut self,
+        bytes: &[u8],
+        scan: &LogScan,
+        from: u64,
+    ) -> Result<(), StorageError> {
+        let mut problems = scan_problems(&self.log.path, bytes, scan, from);
         for damage in &scan.damage {
             let (offset, end) = (from + damage.offset as u64, damage.offset + damage.len);
             // Damage that is already in the quarantine was already reported.
@@ -330,9 +338,9 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    fn adopt(&mut self, scan: LogScan, good: &[u8], look: FileLook, from: u64) {
+    fn adopt_lines(&mut self, scan: LogScan, good: &[u8], look: FileLook, from: u64) {
         let first_seq = scan.lines.first().map_or(0, |found| found.line.seq);
-        let known = self.state.known.get_or_insert_with(|| LogTail {
+        let known = self.state.tail.get_or_insert_with(|| LogTail {
             file: look.file,
             len: 0,
             ending: Vec::new(),
@@ -344,7 +352,7 @@ impl<F: Fold> Writing<'_, F> {
             fold: F::default(),
         });
         known.len = from;
-        known.grow(good);
+        known.extend(good);
         known.synced = false;
         known.given = scan.given;
         for found in scan.lines {
@@ -356,19 +364,19 @@ impl<F: Fold> Writing<'_, F> {
 
     /// Syncs the lines and the file name that another process wrote, because they may not be on disk.
     fn sync_adopted(&mut self) -> Result<(), StorageError> {
-        let synced = self.known().is_none_or(|known| known.synced) || !self.log.env.syncs();
-        if synced && !(self.state.unsyncable && self.known().is_some()) {
+        let synced = self.tail().is_none_or(|known| known.synced) || !self.log.env.syncs();
+        if synced && !(self.state.unsyncable && self.tail().is_some()) {
             return Ok(());
         }
         let file = self.file.as_ref().expect("a file that is known is open");
         let synced = match self.state.unsyncable {
             true => self.publish_anew(),
-            false => file.sync().map_err(self.log.failed("sync")),
+            false => file.sync().map_err(self.log.io_error("sync")),
         };
         let synced = synced.and_then(|()| self.log.env.sync_folder(self.log.folder()));
         self.state.unsyncable = synced.is_err();
         synced?;
-        if let Some(known) = &mut self.state.known {
+        if let Some(known) = &mut self.state.tail {
             (known.synced, known.loose) = (true, false);
         }
         Ok(())
@@ -378,9 +386,9 @@ impl<F: Fold> Writing<'_, F> {
     fn publish_anew(&mut self) -> Result<(), StorageError> {
         let env = &self.log.env;
         let (aside, look) = env.write_aside(&self.log.path, &self.read_all()?)?;
-        env.disk.rename(&aside, &self.log.path).map_err(self.log.failed("rename to"))?;
+        env.disk.rename(&aside, &self.log.path).map_err(self.log.io_error("rename to"))?;
         self.file = env.open(&self.log.path, OpenMode::Append)?;
-        if let Some(known) = &mut self.state.known {
+        if let Some(known) = &mut self.state.tail {
             known.file = look.file;
         }
         Ok(())
@@ -389,11 +397,11 @@ impl<F: Fold> Writing<'_, F> {
     /// Cuts the file to a length, durably. The caller must have read the cut bytes under the same write right.
     fn cut_back(&mut self, len: u64) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
-        file.truncate(len).map_err(self.log.failed("cut"))?;
+        file.truncate(len).map_err(self.log.io_error("cut"))?;
         let synced = file.sync();
         // Lines that this sync should have made durable may be in memory alone.
         self.state.unsyncable |= synced.is_err();
-        synced.map_err(self.log.failed("sync"))
+        synced.map_err(self.log.io_error("sync"))
     }
 
     /// Appends lines as one batch, all or nothing. Returns the number of the first.
@@ -402,7 +410,7 @@ impl<F: Fold> Writing<'_, F> {
         drafts: &[UnnumberedLine],
         sync: bool,
     ) -> Result<u64, StorageError> {
-        let known = self.state.known.as_ref().expect("an append follows a look at the log");
+        let known = self.state.tail.as_ref().expect("an append follows a look at the log");
         let (first, count, loose) = (known.next_seq(), drafts.len() as u64, known.loose);
         // The checksum of a single line shows whether it is whole; only several lines need the marks of a batch.
         let batch = (count > 1).then_some((first, first + count - 1));
@@ -410,32 +418,32 @@ impl<F: Fold> Writing<'_, F> {
         // Noted before the write: a reader may see the lines even if the write fails and is undone.
         self.state.shown = self.state.shown.max(first + count - 1);
         let file = self.file.as_ref().expect("a log that is known is open");
-        let written = write_all(&**file, &bytes).map_err(self.log.failed("write"));
+        let written = write_all(&**file, &bytes).map_err(self.log.io_error("write"));
         let written = written.and_then(|()| match sync {
-            true => file.sync().map_err(self.log.failed("sync")),
+            true => file.sync().map_err(self.log.io_error("sync")),
             false => Ok(()),
         });
         if let Err(error) = written {
             // Earlier lines that this sync should have made durable may be in memory alone.
             self.state.unsyncable |= sync && loose;
-            self.take_back(&error);
+            self.cut_failed_append(&error);
             return Err(error);
         }
-        let known = self.state.known.as_mut().expect("an append follows a look at the log");
+        let known = self.state.tail.as_mut().expect("an append follows a look at the log");
         known.loose = !sync;
-        known.grow(&bytes);
+        known.extend(&bytes);
         known.last_seq = first + count - 1;
         known.given = known.last_seq;
-        known.take_in(&bytes, &spans);
+        known.add_lines(&bytes, &spans);
         Ok(first)
     }
 
     /// Cuts off the bytes that a failed append may have left. If that fails too, the next write examines them: a
     /// whole batch stays, and no sync of this file is trusted any more.
-    fn take_back(&mut self, cause: &StorageError) {
-        let len = self.state.known.as_ref().map_or(0, |known| known.len);
+    fn cut_failed_append(&mut self, cause: &StorageError) {
+        let len = self.state.tail.as_ref().map_or(0, |known| known.len);
         if self.cut_back(len).is_err() {
-            self.state.failed = Some(cause.to_string());
+            self.state.failed_append = Some(cause.to_string());
             self.state.unsyncable = true;
         }
     }
@@ -456,9 +464,9 @@ impl<F: Fold> Writing<'_, F> {
         let (bytes, spans) = encode(drafts, first, None, 0);
         let (aside, look) = self.log.env.write_aside(&self.log.path, &bytes)?;
         // From here until the folder is synced, only the disk knows which of the two files is the log.
-        self.state.known = None;
+        self.state.tail = None;
         let env = &self.log.env;
-        env.disk.rename(&aside, &self.log.path).map_err(self.log.failed("rename to"))?;
+        env.disk.rename(&aside, &self.log.path).map_err(self.log.io_error("rename to"))?;
         let synced = env.sync_folder(self.log.folder());
         self.state.unsyncable = synced.is_err();
         synced?;
@@ -475,9 +483,9 @@ impl<F: Fold> Writing<'_, F> {
             given: last_seq,
             fold: F::default(),
         };
-        known.grow(&bytes);
-        known.take_in(&bytes, &spans);
-        self.state.known = Some(known);
+        known.extend(&bytes);
+        known.add_lines(&bytes, &spans);
+        self.state.tail = Some(known);
         Ok(())
     }
 
@@ -487,14 +495,14 @@ impl<F: Fold> Writing<'_, F> {
         // A sealed file is not written again, so this is the last chance to sync its lines.
         if let Err(error) = file.sync() {
             self.state.unsyncable = true;
-            return Err(self.log.failed("sync")(error));
+            return Err(self.log.io_error("sync")(error));
         }
         let (env, folder) = (&self.log.env, sealed.parent().unwrap_or(Path::new("")));
         let failed = |error| StorageError::io("seal as", sealed, error);
-        let look = file.look().map_err(self.log.failed("look at"))?;
+        let look = file.stat().map_err(self.log.io_error("look at"))?;
         match self.second_name(look, sealed)? {
             // A sync of that name has failed, so only a new name can be made durable.
-            Some(name) if env.is_doubted(folder) => {
+            Some(name) if env.is_unsynced(folder) => {
                 env.remove(&name)?;
                 self.link_or_copy(&**file, sealed)?;
             }
@@ -503,13 +511,13 @@ impl<F: Fold> Writing<'_, F> {
             Some(name) => env.disk.rename(&name, sealed).map_err(failed)?,
             None => {
                 if self.is_left_over(sealed)? {
-                    self.put_away(sealed)?;
+                    self.quarantine_file(sealed)?;
                 }
                 self.link_or_copy(&**file, sealed)?;
             }
         }
         env.sync_folder(folder)?;
-        env.trust(folder);
+        env.mark_synced(folder);
         Ok(())
     }
 
@@ -517,7 +525,7 @@ impl<F: Fold> Writing<'_, F> {
     /// written, synced and renamed.
     fn link_or_copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
         let Err(error) = self.log.env.disk.link(&self.log.path, sealed) else { return Ok(()) };
-        if !means_no_links(&error) {
+        if !is_no_links_error(&error) {
             return Err(StorageError::io("seal as", sealed, error));
         }
         self.copy(file, sealed).map_err(|copying| self.cannot_seal(sealed, &error, &copying))
@@ -541,11 +549,11 @@ impl<F: Fold> Writing<'_, F> {
     /// file and is removed again.
     pub(crate) fn check_seal(&self, sealed: &Path) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
-        let (env, trial) = (&self.log.env, aside(sealed));
+        let (env, trial) = (&self.log.env, temporary_name(sealed));
         env.remove(&trial)?;
         match env.disk.link(&self.log.path, &trial) {
             Ok(()) => {}
-            Err(error) if means_no_links(&error) => {
+            Err(error) if is_no_links_error(&error) => {
                 let bytes = self.whole(&**file)?;
                 let copied = env.write_aside(sealed, &bytes);
                 copied.map_err(|copying| self.cannot_seal(sealed, &error, &copying))?;
@@ -556,25 +564,25 @@ impl<F: Fold> Writing<'_, F> {
     }
 
     fn whole(&self, file: &dyn DiskFile) -> Result<Vec<u8>, StorageError> {
-        let len = file.look().map_err(self.log.failed("look at"))?.len;
-        read_from(file, 0, len).map_err(self.log.failed("read"))
+        let len = file.stat().map_err(self.log.io_error("look at"))?.len;
+        read_from(file, 0, len).map_err(self.log.io_error("read"))
     }
 
     fn copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
         let env = &self.log.env;
         // A link fails if the name is taken; `replace` would overwrite the file.
-        if env.look(sealed)?.is_some() {
+        if env.stat(sealed)?.is_some() {
             let exists = std::io::ErrorKind::AlreadyExists.into();
             return Err(StorageError::io("seal as", sealed, exists));
         }
         env.replace(sealed, &self.whole(file)?)?;
-        self.put_away_earlier_copies(sealed)
+        self.quarantine_earlier_copies(sealed)
     }
 
     /// Moves copies of this log that interrupted sealings left under other names into the quarantine, and removes
     /// unfinished ones. Such a name contains the number of the first line too.
-    fn put_away_earlier_copies(&self, sealed: &Path) -> Result<(), StorageError> {
-        let Some(first) = self.known().map(|known| format!("-{}-", known.first_seq)) else {
+    fn quarantine_earlier_copies(&self, sealed: &Path) -> Result<(), StorageError> {
+        let Some(first) = self.tail().map(|known| format!("-{}-", known.first_seq)) else {
             return Ok(());
         };
         let folder = sealed.parent().unwrap_or(Path::new(""));
@@ -583,7 +591,7 @@ impl<F: Fold> Writing<'_, F> {
             if name.ends_with(UNFINISHED) {
                 self.log.env.remove(&path)?;
             } else if path != sealed && self.is_left_over(&path)? {
-                self.put_away(&path)?;
+                self.quarantine_file(&path)?;
             }
         }
         Ok(())
@@ -591,7 +599,7 @@ impl<F: Fold> Writing<'_, F> {
 
     /// Whether another file has a name under which this log could be sealed.
     pub(crate) fn is_taken(&self, sealed: &Path) -> Result<bool, StorageError> {
-        Ok(self.log.env.look(sealed)?.is_some() && !self.is_left_over(sealed)?)
+        Ok(self.log.env.stat(sealed)?.is_some() && !self.is_left_over(sealed)?)
     }
 
     /// Whether an interrupted sealing left this file: it is the log itself, or an earlier version or copy of it
@@ -599,28 +607,28 @@ impl<F: Fold> Writing<'_, F> {
     fn is_left_over(&self, sealed: &Path) -> Result<bool, StorageError> {
         let Some((look, bytes)) = self.log.env.read(sealed)? else { return Ok(false) };
         let Some(file) = &self.file else { return Ok(false) };
-        let live = file.look().map_err(self.log.failed("look at"))?;
+        let live = file.stat().map_err(self.log.io_error("look at"))?;
         if look.file == live.file {
             return Ok(true);
         }
         let end = (bytes.len() as u64).min(live.len);
-        let begins = read_from(&**file, 0, end).map_err(self.log.failed("read"))?;
+        let begins = read_from(&**file, 0, end).map_err(self.log.io_error("read"))?;
         Ok(begins == bytes)
     }
 
     /// Moves the log itself into the quarantine. Returns whether there was one.
-    pub(crate) fn set_file_aside(&mut self) -> Result<bool, StorageError> {
+    pub(crate) fn quarantine_log(&mut self) -> Result<bool, StorageError> {
         if self.file.is_none() {
             return Ok(false);
         }
-        self.put_away(&self.log.path)?;
-        self.state.known = None;
+        self.quarantine_file(&self.log.path)?;
+        self.state.tail = None;
         self.file = None;
         Ok(true)
     }
 
     /// Moves a file into the quarantine, durably.
-    fn put_away(&self, path: &Path) -> Result<(), StorageError> {
+    fn quarantine_file(&self, path: &Path) -> Result<(), StorageError> {
         let (env, folder) = (&self.log.env, path.parent().unwrap_or(Path::new("")));
         env.ensure_folder(&self.log.quarantine)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -641,7 +649,7 @@ impl<F: Fold> Writing<'_, F> {
         for name in self.log.env.list(folder)? {
             let path = folder.join(name);
             if path != self.log.path
-                && self.log.env.look(&path)?.is_some_and(|look| look.file == live.file)
+                && self.log.env.stat(&path)?.is_some_and(|look| look.file == live.file)
             {
                 return Ok(Some(path));
             }
@@ -649,7 +657,7 @@ impl<F: Fold> Writing<'_, F> {
         Ok(None)
     }
 
-    fn damaged(&self, what: &str) -> StorageError {
+    fn damaged_error(&self, what: &str) -> StorageError {
         StorageError::Damaged { path: self.log.path.clone(), what: what.to_owned() }
     }
 }
@@ -671,7 +679,7 @@ impl<F> LogTail<F> {
     }
 
     /// Extends the good part by these bytes.
-    fn grow(&mut self, bytes: &[u8]) {
+    fn extend(&mut self, bytes: &[u8]) {
         self.len += bytes.len() as u64;
         let end = &bytes[bytes.len().saturating_sub(ENDING_LEN)..];
         self.ending.extend_from_slice(end);
@@ -684,7 +692,7 @@ impl<F> LogTail<F> {
 }
 
 impl<F: Fold> LogTail<F> {
-    fn take_in(&mut self, bytes: &[u8], spans: &[Span]) {
+    fn add_lines(&mut self, bytes: &[u8], spans: &[Span]) {
         let start = spans.first().map_or(0, |span| span.offset);
         for &span in spans {
             let from = (span.offset - start) as usize;
@@ -701,13 +709,13 @@ impl<F> LogFile<F> {
 
     /// Stores bytes in the quarantine, durably, before a repair cuts them. Returns whether they are new there.
     fn quarantine(&self, offset: u64, bytes: &[u8]) -> Result<bool, StorageError> {
-        quarantine::keep(&self.env, &self.quarantine, &self.path, offset, bytes)
+        quarantine::quarantine_bytes(&self.env, &self.quarantine, &self.path, offset, bytes)
     }
 }
 
 /// Whether an error says that files cannot have a second name here: FAT, some network and FUSE file systems, a
 /// folder on another volume, a kernel that protects hard links, or a file with too many names.
-fn means_no_links(error: &std::io::Error) -> bool {
+fn is_no_links_error(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let codes =
         [Errno::PERM, Errno::XDEV, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS, Errno::MLINK];

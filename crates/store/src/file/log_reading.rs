@@ -27,7 +27,7 @@ pub(crate) fn check_head(path: &Path, scan: &LogScan) -> Result<(), StorageError
 }
 
 /// Describes the problems that a scan has found.
-pub(crate) fn problems(
+pub(crate) fn scan_problems(
     path: &Path,
     bytes: &[u8],
     scan: &LogScan,
@@ -82,7 +82,10 @@ pub(crate) fn line_at(
 }
 
 /// Reads the first two lines of a log: its head, and the line that tells whether the log was purged.
-pub(crate) fn first_two(env: &Env, path: &Path) -> Result<[Option<RawLine>; 2], StorageError> {
+pub(crate) fn first_two_lines(
+    env: &Env,
+    path: &Path,
+) -> Result<[Option<RawLine>; 2], StorageError> {
     let mut lines = lines_at(env, path, 0, 2)?.into_iter();
     let mut next = || lines.next().and_then(|bytes| crate::line::decode(&bytes));
     Ok([next(), next()])

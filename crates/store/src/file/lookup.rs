@@ -3,8 +3,8 @@
 //! The last known state of the live ledger gives the place of the key at once, and only newer lines are read. In
 //! sealed ledgers the key files give it, regardless of their age: the caller limits how far back an entry can be.
 
-use super::ledger::{LedgerFold, live, sealed_before};
-use super::ledger_keys::{Keys, digest, entry_key, ledger_path};
+use super::ledger::{LedgerFold, live_path, sealed_before};
+use super::ledger_keys::{Keys, entry_key, key_digest, ledger_path};
 use super::ledger_reader::LedgerReader;
 use super::log::{LogTail, Span, is_same_log};
 use super::log_reading::first_line;
@@ -24,8 +24,8 @@ pub(crate) struct KnownKey {
 }
 
 impl KnownKey {
-    pub(crate) fn of(known: &LogTail<LedgerFold>, key: &str) -> Self {
-        let (spans, ending) = (known.fold.spans_of(digest(key)), known.ending().to_vec());
+    pub(crate) fn find(known: &LogTail<LedgerFold>, key: &str) -> Self {
+        let (spans, ending) = (known.fold.spans_of(key_digest(key)), known.ending().to_vec());
         Self { file: known.file, len: known.len, ending, spans }
     }
 }
@@ -42,7 +42,7 @@ impl LedgerReader<'_> {
             return Ok(Some(seq));
         }
         let next = after.map_or(0, LedgerSeq::get).saturating_add(1);
-        let mut path = live(self.folder);
+        let mut path = live_path(self.folder);
         for number in sealed_before(self.env, self.folder)? {
             // A ledger that began before the next number holds everything after `after`.
             if first_line(self.env, &path)?.is_some_and(|head| head.seq <= next) {
@@ -65,10 +65,10 @@ impl LedgerReader<'_> {
         key: &str,
         known: Option<KnownKey>,
     ) -> Result<Option<LedgerSeq>, StorageError> {
-        let path = live(self.folder);
+        let path = live_path(self.folder);
         let failed = |error| StorageError::io("read", &path, error);
         let Some(file) = self.env.open(&path, OpenMode::Read)? else { return Ok(None) };
-        let look = file.look().map_err(failed)?;
+        let look = file.stat().map_err(failed)?;
         let is_it = |line: &RawLine| entry_key(line) == Some(key);
         let is_same = |known: &KnownKey| {
             is_same_log(&*file, look, (known.file, known.len), &known.ending).map_err(failed)

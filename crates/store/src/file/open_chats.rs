@@ -39,7 +39,7 @@ impl OpenChats {
             state.open.insert(key.clone(), Arc::downgrade(&chat));
             chat
         });
-        state.keep(&chat);
+        state.keep_recent(&chat);
         chat
     }
 
@@ -54,7 +54,7 @@ impl OpenChats {
 }
 
 impl OpenChatsState {
-    fn keep(&mut self, chat: &Arc<ChatFiles>) {
+    fn keep_recent(&mut self, chat: &Arc<ChatFiles>) {
         if self.recent.back().is_some_and(|last| Arc::ptr_eq(last, chat)) {
             return;
         }

@@ -13,14 +13,14 @@ pub(crate) struct OutlinedLines<'a> {
 
 /// Reads lines with the numbers after `last`. Ends before a line that is damaged, a revision or out of order, which
 /// only a scan can judge, and before a batch that is not complete.
-pub(crate) fn outlines(bytes: &[u8], last: u64) -> OutlinedLines<'_> {
+pub(crate) fn read_outlines(bytes: &[u8], last: u64) -> OutlinedLines<'_> {
     let mut lines: Vec<(LineOutline<'_>, Span)> = Vec::new();
     let (mut whole, mut len) = (0, 0);
     let (mut at, mut open) = (0, None);
     while let Some(line_len) = memchr::memchr(b'\n', &bytes[at..]) {
         let line = &bytes[at..at + line_len];
         let seq = last + 1 + lines.len() as u64;
-        let Some(found) = outline(line).filter(|found| follows(found, seq, open)) else { break };
+        let Some(found) = outline(line).filter(|found| is_next(found, seq, open)) else { break };
         if found.kind == LineKind::Event && decode(line).is_none() {
             break;
         }
@@ -36,7 +36,7 @@ pub(crate) fn outlines(bytes: &[u8], last: u64) -> OutlinedLines<'_> {
 }
 
 /// Whether a line has the next number, and the batch that is open or one that begins with it.
-fn follows(line: &LineOutline<'_>, seq: u64, open: Option<(u64, u64)>) -> bool {
+fn is_next(line: &LineOutline<'_>, seq: u64, open: Option<(u64, u64)>) -> bool {
     let begins = line.batch.is_none_or(|(first, _)| first == seq);
     line.seq == seq && if open.is_some() { line.batch == open } else { begins }
 }
@@ -80,7 +80,7 @@ mod tests {
                 2 => bytes.truncate(place),
                 _ => drop(bytes.drain(place..(place + 100).min(bytes.len()))),
             }
-            let (outlined, scanned) = (outlines(&bytes, 0), scan(&bytes[..], Some(1)));
+            let (outlined, scanned) = (read_outlines(&bytes, 0), scan(&bytes[..], Some(1)));
             prop_assert!(outlined.len <= scanned.good_len);
             let told = |(line, span): &(LineOutline<'_>, Span)| (line.seq, line.batch, span.offset, span.len);
             let wanted = scanned.lines.iter().map(|found| {

@@ -14,7 +14,7 @@ use crate::{About, ChatContent, ChatKey, FORMAT_VERSION, Head, LedgerSeq};
 
 /// Reads `chat.json`, the live log and the end of the ledger of a chat, each once. Returns `None` if anything is
 /// unusual or damaged; then the caller opens the chat in the ordinary way.
-pub(super) fn at_a_glance(env: &Env, folder: &str) -> Option<(ChatKey, ChatContent)> {
+pub(super) fn read_overview(env: &Env, folder: &str) -> Option<(ChatKey, ChatContent)> {
     let paths = Paths::new(folder);
     let (_, bytes) = env.read(&paths.about).ok()??;
     let Json::Object(about) = Json::parse_bytes(&bytes).ok()? else { return None };
@@ -24,7 +24,7 @@ pub(super) fn at_a_glance(env: &Env, folder: &str) -> Option<(ChatKey, ChatConte
     let reading = LedgerReader { env, folder: &paths.conversations };
     let new_lines = reading.after(log.inbox.map(LedgerSeq::new), usize::MAX).ok()?;
     let content = ChatContent {
-        about: about_of(&about),
+        about: read_about(&about),
         head: Some(log.head),
         messages: log.messages,
         last_message: log.last_message,
@@ -78,7 +78,7 @@ impl Log {
 }
 
 /// Reads the description of a chat from its `chat.json`.
-pub(super) fn about_of(object: &Object) -> About {
+pub(super) fn read_about(object: &Object) -> About {
     let channel = object.str("channel").map(str::to_owned);
     About { channel, target: object.get("target").cloned() }
 }

@@ -57,11 +57,11 @@ pub(crate) struct PreparedLine {
 }
 
 /// Makes a line from a message or an event.
-pub(crate) fn entry(env: &Env, entry: NewLine) -> Result<PreparedLine, PrepareError> {
+pub(crate) fn prepare_line(env: &Env, entry: NewLine) -> Result<PreparedLine, PrepareError> {
     match entry {
         NewLine::Message(new) => {
             let id = check_message(&new.message)?;
-            let mut draft = body(env, LineKind::Message, new.message, id.as_str())?;
+            let mut draft = prepare_body(env, LineKind::Message, new.message, id.as_str())?;
             draft.rev = new.rev;
             draft.inbox = new.inbox.map(LedgerSeq::get);
             Ok(PreparedLine { id, draft })
@@ -73,7 +73,7 @@ pub(crate) fn entry(env: &Env, entry: NewLine) -> Result<PreparedLine, PrepareEr
             let id = MessageId::new(event.id.clone())
                 .ok_or(RefusedInput::NotAMessage("an event needs a non-empty `id`"))?;
             let inbox = event.inbox.map(LedgerSeq::get);
-            let mut draft = body(env, LineKind::Event, event_body(event), id.as_str())?;
+            let mut draft = prepare_body(env, LineKind::Event, event_body(event), id.as_str())?;
             draft.inbox = inbox;
             Ok(PreparedLine { id, draft })
         }
@@ -107,7 +107,7 @@ pub(crate) fn event_body(event: ContextEvent) -> Object {
 }
 
 /// Reads the body of an event line.
-pub(crate) fn event(body: &Object) -> Option<ContextEvent> {
+pub(crate) fn read_event(body: &Object) -> Option<ContextEvent> {
     Some(ContextEvent {
         id: body.str("id")?.to_owned(),
         ts: Timestamp::parse(body.str("ts")?)?,
@@ -119,7 +119,7 @@ pub(crate) fn event(body: &Object) -> Option<ContextEvent> {
 }
 
 /// Checks content and makes a line from it; long strings are stored as blobs.
-pub(crate) fn body(
+pub(crate) fn prepare_body(
     env: &Env,
     kind: LineKind,
     mut content: Object,
@@ -144,8 +144,8 @@ pub(crate) fn body(
     }
     let mut refs = Object::new();
     for pointer in long_strings(&content) {
-        let Some(Json::String(text)) = at(&mut content, &pointer) else { continue };
-        let kept = blobs::put(env, text.as_bytes(), "text/plain; charset=utf-8")?;
+        let Some(Json::String(text)) = value_at(&mut content, &pointer) else { continue };
+        let kept = blobs::put_blob(env, text.as_bytes(), "text/plain; charset=utf-8")?;
         let mut blob = Object::new();
         blob.set("sha256", kept.sha256.as_str());
         blob.set("size", kept.size);
@@ -162,19 +162,21 @@ fn long_strings(content: &Object) -> Vec<String> {
     let mut found = Vec::new();
     // A stack of our own instead of recursion, so that deep content cannot overflow the thread's.
     let mut pending: Vec<(String, &Json)> =
-        content.iter().map(|(key, value)| (step("", key), value)).collect();
+        content.iter().map(|(key, value)| (pointer_step("", key), value)).collect();
     while let Some((pointer, value)) = pending.pop() {
         match value {
             Json::String(text) if text.len() > BLOB_BYTES_MIN => found.push(pointer),
             Json::Array(array) => {
                 let items = array.iter().enumerate();
                 pending.extend(
-                    items.filter(|(_, v)| may_hold(v)).map(|(i, v)| (format!("{pointer}/{i}"), v)),
+                    items
+                        .filter(|(_, v)| may_contain_long_string(v))
+                        .map(|(i, v)| (format!("{pointer}/{i}"), v)),
                 );
             }
             Json::Object(object) => {
-                let entries = object.iter().filter(|(_, value)| may_hold(value));
-                pending.extend(entries.map(|(key, value)| (step(&pointer, key), value)));
+                let entries = object.iter().filter(|(_, value)| may_contain_long_string(value));
+                pending.extend(entries.map(|(key, value)| (pointer_step(&pointer, key), value)));
             }
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
         }
@@ -182,7 +184,7 @@ fn long_strings(content: &Object) -> Vec<String> {
     found
 }
 
-fn may_hold(value: &Json) -> bool {
+fn may_contain_long_string(value: &Json) -> bool {
     match value {
         Json::String(text) => text.len() > BLOB_BYTES_MIN,
         Json::Array(_) | Json::Object(_) => true,
@@ -190,12 +192,12 @@ fn may_hold(value: &Json) -> bool {
     }
 }
 
-fn step(pointer: &str, key: &str) -> String {
+fn pointer_step(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Returns the value at a JSON pointer.
-fn at<'a>(content: &'a mut Object, pointer: &str) -> Option<&'a mut Json> {
+fn value_at<'a>(content: &'a mut Object, pointer: &str) -> Option<&'a mut Json> {
     let mut steps = pointer.strip_prefix('/')?.split('/');
     // The order matters: otherwise `~01`, which stands for `~1`, would become `/` (RFC 6901).
     let key = |step: &str| step.replace("~1", "/").replace("~0", "~");
@@ -220,7 +222,7 @@ fn preview(text: &str, sha256: &str) -> String {
 
 /// Puts the whole texts in the place of their previews. If a blob is missing, the preview stays and
 /// a problem is added.
-pub(crate) fn resolve(
+pub(crate) fn resolve_blobs(
     env: &Env,
     line: &mut RawLine,
     file: &str,
@@ -229,8 +231,8 @@ pub(crate) fn resolve(
     let Some(blobs) = line.blobs.take() else { return Ok(()) };
     for (pointer, blob) in blobs.iter() {
         let sha256 = blob.get("sha256").and_then(Json::as_str).unwrap_or_default();
-        let place = at(&mut line.body, pointer);
-        match (blobs::get(env, sha256), place) {
+        let place = value_at(&mut line.body, pointer);
+        match (blobs::read_blob(env, sha256), place) {
             (Ok(bytes), Some(place)) => *place = String::from_utf8_lossy(&bytes).as_ref().into(),
             (Ok(_), None) => {}
             (Err(BlobError::Storage(error)), _) => return Err(error),

@@ -21,36 +21,36 @@ use crate::scan::{LogScan, scan};
 use crate::{ContextBody, ContextEvent, PurgeError, Purged, SealedName, Seq, StorageError, View};
 
 /// Reads the purge from a tombstone with this second line; `None` if the log is not one. Usually that line suffices.
-pub(crate) fn read(
+pub(crate) fn read_purge(
     env: &Env,
     path: &Path,
     second: Option<&RawLine>,
 ) -> Result<Option<Purged>, StorageError> {
     match second {
-        Some(second) if second.event() != Some("head") => Ok(in_line(second)),
+        Some(second) if second.event() != Some("head") => Ok(purge_in_line(second)),
         // The head may be doubled, for example; then the lines after it decide.
-        _ => Ok(env.read(path)?.and_then(|(_, bytes)| in_scan(&scan(&bytes, None)))),
+        _ => Ok(env.read(path)?.and_then(|(_, bytes)| purge_in_scan(&scan(&bytes, None)))),
     }
 }
 
 /// Returns the purge if this is the view of a tombstone.
-pub(crate) fn in_view(view: &View) -> Option<Purged> {
+pub(crate) fn purge_in_view(view: &View) -> Option<Purged> {
     view.lines.iter().find_map(|line| match &line.body {
-        ContextBody::Event(event) => in_event(event),
+        ContextBody::Event(event) => purge_in_event(event),
         ContextBody::Message(_) => None,
     })
 }
 
 /// Returns the purge if these are the lines of a tombstone.
-pub(crate) fn in_scan(scan: &LogScan) -> Option<Purged> {
-    scan.lines.iter().find_map(|found| in_line(&found.line))
+pub(crate) fn purge_in_scan(scan: &LogScan) -> Option<Purged> {
+    scan.lines.iter().find_map(|found| purge_in_line(&found.line))
 }
 
-fn in_line(line: &RawLine) -> Option<Purged> {
-    line.is_tombstone().then(|| in_event(&prepared_line::event(&line.body)?)).flatten()
+fn purge_in_line(line: &RawLine) -> Option<Purged> {
+    line.is_tombstone().then(|| purge_in_event(&prepared_line::read_event(&line.body)?)).flatten()
 }
 
-fn in_event(event: &ContextEvent) -> Option<Purged> {
+fn purge_in_event(event: &ContextEvent) -> Option<Purged> {
     if event.event != PURGED {
         return None;
     }
@@ -65,27 +65,29 @@ fn in_event(event: &ContextEvent) -> Option<Purged> {
 impl ChatFiles {
     /// Replaces a sealed log by a tombstone.
     pub(crate) fn purge(&self, name: &SealedName, by: &str) -> Result<Purged, PurgeError> {
-        let right = self.right("purge")?;
+        let right = self.take_write_right("purge")?;
         // The log that replaced this one must be durable before this one goes.
-        let writing = self.context.writing(&right)?;
-        let Some(live) = writing.known().map(|known| known.file) else {
+        let writing = self.context.begin_writing(&right)?;
+        let Some(live) = writing.tail().map(|known| known.file) else {
             self.check_first()?;
-            return Err(self.not_sealed(name));
+            return Err(self.not_sealed_error(name));
         };
         let path = sealed_path(&self.paths.archive, name);
-        let Some((look, bytes)) = self.env.read(&path)? else { return Err(self.not_sealed(name)) };
+        let Some((look, bytes)) = self.env.read(&path)? else {
+            return Err(self.not_sealed_error(name));
+        };
         // An interrupted rotation may have left the live log a second name.
         if look.file == live {
-            return Err(self.not_sealed(name));
+            return Err(self.not_sealed_error(name));
         }
         let scan = scan(&bytes, None);
-        if let Some(purged) = in_scan(&scan) {
+        if let Some(purged) = purge_in_scan(&scan) {
             // The process that purged it may have ended before it synced the folder.
             self.env.replace(&path, &bytes)?;
             return Ok(purged);
         }
         let head = self.head_to_keep(&path, &bytes, &scan, name.range().0)?;
-        let head = head.ok_or_else(|| self.not_sealed(name))?;
+        let head = head.ok_or_else(|| self.not_sealed_error(name))?;
         let lines = scan.lines.iter().filter(|found| found.line.event() != Some("head"));
         let purged =
             Purged { ts: self.env.options.now(), lines: lines.count() as u64, by: by.to_owned() };
@@ -125,7 +127,7 @@ impl ChatFiles {
         }
     }
 
-    fn not_sealed(&self, name: &SealedName) -> PurgeError {
+    fn not_sealed_error(&self, name: &SealedName) -> PurgeError {
         PurgeError::NotSealed { chat: self.key.clone(), name: name.as_str().to_owned() }
     }
 }

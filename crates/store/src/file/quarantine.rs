@@ -7,7 +7,7 @@ use crate::StorageError;
 
 /// Stores bytes of a file, durably. Returns whether they are new in the quarantine: damaged bytes stay in the log,
 /// so every process finds them again, but they are reported only once.
-pub(crate) fn keep(
+pub(crate) fn quarantine_bytes(
     env: &Env,
     quarantine: &Path,
     file: &Path,
@@ -20,7 +20,7 @@ pub(crate) fn keep(
     let crc = crc32c::crc32c(bytes);
     let path = quarantine.join(format!("{folder}-{name}-{offset}-{crc:08x}.bin"));
     // The name contains the checksum of the content, so an interrupted repair finds its own copy.
-    match env.look(&path)? {
+    match env.stat(&path)? {
         Some(look) if look.len == bytes.len() as u64 => {
             env.sync_folder(quarantine)?;
             Ok(false)

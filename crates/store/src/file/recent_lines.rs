@@ -32,7 +32,7 @@ impl Recent {
 
     /// Returns the number and the offset of the first line after `seq`; `next` if no line comes after it yet.
     /// Returns `None` if the line is older than those remembered.
-    pub(crate) fn behind(&self, seq: u64, next: (u64, u64)) -> Option<(u64, u64)> {
+    pub(crate) fn first_after(&self, seq: u64, next: (u64, u64)) -> Option<(u64, u64)> {
         let known = self.places.iter().position(|(known, _)| *known > seq);
         match known {
             // An older line that was forgotten may also come after `seq`.
@@ -50,13 +50,13 @@ mod tests {
     #[test]
     fn only_what_is_certainly_all_that_is_behind_a_line_is_told() {
         let mut recent = Recent::default();
-        assert_eq!(recent.behind(0, (1, 0)), None, "nothing is known");
+        assert_eq!(recent.first_after(0, (1, 0)), None, "nothing is known");
         (10..12).for_each(|seq| recent.push(seq, seq * 100));
-        assert_eq!(recent.behind(8, (12, 1200)), None, "line 9 may be there");
-        assert_eq!(recent.behind(9, (12, 1200)), None, "and it may not");
-        assert_eq!(recent.behind(10, (12, 1200)), Some((11, 1100)));
-        assert_eq!(recent.behind(11, (12, 1200)), Some((12, 1200)), "the next one to come");
+        assert_eq!(recent.first_after(8, (12, 1200)), None, "line 9 may be there");
+        assert_eq!(recent.first_after(9, (12, 1200)), None, "and it may not");
+        assert_eq!(recent.first_after(10, (12, 1200)), Some((11, 1100)));
+        assert_eq!(recent.first_after(11, (12, 1200)), Some((12, 1200)), "the next one to come");
         (12..100).for_each(|seq| recent.push(seq, seq * 100));
-        assert_eq!(recent.behind(11, (100, 10_000)), None, "too long ago");
+        assert_eq!(recent.first_after(11, (100, 10_000)), None, "too long ago");
     }
 }

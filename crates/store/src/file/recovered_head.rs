@@ -10,7 +10,7 @@ use ship_record::carry::{BEGAN, OPERATION, SALT, SWITCHED, TOKENS, entered_conte
 
 use super::rotate::sealed_path;
 use super::store_env::Env;
-use super::view::view;
+use super::view::read_view;
 use crate::line::RawLine;
 use crate::{ContextId, Gen, Head, SealedName, StorageError, Timestamp, View};
 
@@ -69,7 +69,7 @@ fn log_before(
     let sealed = names.iter().filter_map(|name| SealedName::parse(name.strip_suffix(".jsonl")?));
     let before = sealed.filter(|name| name.range().1.get() < first).max_by_key(SealedName::range);
     let Some(name) = before else { return Ok((None, None)) };
-    match view(env, &sealed_path(&archive, &name)) {
+    match read_view(env, &sealed_path(&archive, &name)) {
         Ok(view) => Ok((Some(name), view)),
         Err(StorageError::Damaged { .. }) => Ok((Some(name), None)),
         Err(error) => Err(error),

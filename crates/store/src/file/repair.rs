@@ -16,16 +16,16 @@ impl ChatFiles {
     /// Brings every log up to date: cuts torn tails, recreates lost files, and removes leftovers.
     /// Returns what it did.
     pub(crate) fn repair(&self) -> Result<Vec<StorageProblem>, StorageError> {
-        let right = self.right("repair")?;
+        let right = self.take_write_right("repair")?;
         self.repair_about()?;
         // The context goes before the ledger: the next ledger number must be above the context's cursor.
         self.repair_context(&right)?;
         self.link_active();
         self.repair_ledger(&right)?;
         for log in [&self.run, &self.requests] {
-            let loss = self.loss_of(&log.path)?;
-            if is_unreadable(log.writing(&right))? {
-                journal::mend(log, &right, &self.paths.quarantine)?;
+            let loss = self.log_loss(&log.path)?;
+            if is_unreadable(log.begin_writing(&right))? {
+                journal::replace_unreadable(log, &right, &self.paths.quarantine)?;
                 self.note_new_log(&log.path, loss);
             }
         }
@@ -49,9 +49,9 @@ impl ChatFiles {
         &self,
         right: &HeldRight,
     ) -> Result<Writing<'_, LedgerFold>, StorageError> {
-        match self.ledger.writing(right) {
+        match self.ledger.begin_writing(right) {
             // The next number must be above the context's cursor, so the context log must be readable too.
-            Ok(writing) if writing.known().is_some() => match self.cursor() {
+            Ok(writing) if writing.tail().is_some() => match self.cursor() {
                 Err(StorageError::Damaged { .. }) => {}
                 _ => return Ok(writing),
             },
@@ -60,17 +60,17 @@ impl ChatFiles {
         }
         self.repair_context(right)?;
         self.repair_ledger(right)?;
-        self.ledger.writing(right)
+        self.ledger.begin_writing(right)
     }
 
     /// Writes `chat.json` again if it is missing or unreadable.
     fn repair_about(&self) -> Result<(), StorageError> {
-        if self.whole_about()?.is_some() || !self.has_logs()? {
+        if self.read_whole_about()?.is_some() || !self.has_logs()? {
             return Ok(());
         }
         self.write_about_anew(&self.about_in_ledger())?;
         let message = "it was missing or could not be read, and was written again";
-        self.note(told(
+        self.note(lost_file_problem(
             &self.paths.about,
             message,
             "nothing to do: the logs tell which chat it is",
@@ -81,29 +81,33 @@ impl ChatFiles {
     /// Gives the context log a new head or, if nothing of it can be read, the lines of the newest sealed log.
     fn repair_context(&self, right: &HeldRight) -> Result<(), StorageError> {
         let (live, archive) = (&self.paths.live, &self.paths.archive);
-        let loss = self.loss_of(live)?;
-        let sealed = match self.env.look(live)?.is_none() {
+        let loss = self.log_loss(live)?;
+        let sealed = match self.env.stat(live)?.is_none() {
             true => self.sealed_names()?,
-            false if !is_unreadable(self.context.writing(right))? => return Ok(()),
+            false if !is_unreadable(self.context.begin_writing(right))? => return Ok(()),
             false => self.sealed_names()?,
         };
         let is_read = self.env.read(live)?.is_some_and(|(_, b)| !scan(&b, None).lines.is_empty());
         if is_read {
-            let writing = self.context.replacing(right)?;
-            rotate::mend(&self.env, writing, &self.key, live, archive)?;
+            let writing = self.context.begin_replacing(right)?;
+            rotate::replace_head(&self.env, writing, &self.key, live, archive)?;
             self.note_new_log(live, loss);
             return Ok(());
         }
         let Some(name) = self.readable_sealed(&sealed) else {
             // The next run begins a context after the last entry that the ledger marks as answered.
-            if self.context.replacing(right)?.set_file_aside()? {
+            if self.context.begin_replacing(right)?.quarantine_log()? {
                 let message = "nothing of it can be read, and it was set aside";
-                self.note(told(live, message, "nothing to do: the next message begins a context"));
+                self.note(lost_file_problem(
+                    live,
+                    message,
+                    "nothing to do: the next message begins a context",
+                ));
             }
             return Ok(());
         };
-        let (writing, aside) = (self.context.replacing(right)?, &self.paths.quarantine);
-        rotate::begin_again(&self.env, writing, &self.key, archive, name, aside)?;
+        let (writing, aside) = (self.context.begin_replacing(right)?, &self.paths.quarantine);
+        rotate::restore_sealed(&self.env, writing, &self.key, archive, name, aside)?;
         // The list of contexts was made when another one was active.
         self.env.remove(&self.paths.derived(&Derived::ContextIndex))?;
         self.note_new_log(live, loss);
@@ -120,15 +124,15 @@ impl ChatFiles {
     /// Seals a ledger that has lost its head, or begins a new one if the ledger is gone.
     fn repair_ledger(&self, right: &HeldRight) -> Result<(), StorageError> {
         let ledger = self.paths.conversations.join("history.jsonl");
-        let loss = self.loss_of(&ledger)?;
-        if !self.ledger_lost()? && !is_unreadable(self.ledger.writing(right))? {
+        let loss = self.log_loss(&ledger)?;
+        if !self.is_ledger_lost()? && !is_unreadable(self.ledger.begin_writing(right))? {
             return Ok(());
         }
         let (env, folder) = (&*self.env, &*self.paths.conversations);
-        let writing = self.ledger.replacing(right)?;
+        let writing = self.ledger.begin_replacing(right)?;
         let (chat, cursor) = (&self.key, || self.cursor());
         let mut adding = Adding { env, chat, folder, writing, cursor: &cursor };
-        adding.mend(&self.paths.quarantine)?;
+        adding.seal_without_head(&self.paths.quarantine)?;
         self.note_new_log(&ledger, loss);
         Ok(())
     }
@@ -138,8 +142,8 @@ impl ChatFiles {
     }
 
     /// Returns what is wrong with a log that cannot be written.
-    fn loss_of(&self, log: &Path) -> Result<LogLoss, StorageError> {
-        Ok(match self.env.look(log)?.map(|look| look.len) {
+    fn log_loss(&self, log: &Path) -> Result<LogLoss, StorageError> {
+        Ok(match self.env.stat(log)?.map(|look| look.len) {
             None => LogLoss::Missing,
             Some(0) => LogLoss::Empty,
             Some(_) => LogLoss::Head,
@@ -156,7 +160,7 @@ impl ChatFiles {
                 "nothing to do: the damaged log is kept as it was",
             ),
         };
-        self.note(told(log, &message, remedy));
+        self.note(lost_file_problem(log, &message, remedy));
     }
 }
 
@@ -172,7 +176,7 @@ enum LogLoss {
     Head,
 }
 
-fn told(file: &Path, message: &str, remedy: &str) -> StorageProblem {
+fn lost_file_problem(file: &Path, message: &str, remedy: &str) -> StorageProblem {
     StorageProblem::new(file.display().to_string(), StorageProblemKind::Damage, message, remedy)
 }
 

@@ -66,12 +66,12 @@ impl RightFile {
         let mut pause = Duration::from_micros(100);
         while !file.try_lock().map_err(failed)? {
             if Instant::now() >= deadline {
-                return Err(self.busy(read_note(&*file), self.env.options.lock_wait_ms));
+                return Err(self.busy_error(read_note(&*file), self.env.options.lock_wait_ms));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(5));
         }
-        self.leave_note(&*file, purpose);
+        self.write_note(&*file, purpose);
         held.file = Some(file);
         Ok(held)
     }
@@ -92,22 +92,22 @@ impl RightFile {
             let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
             // If another process has the lock, dropping `held` lets other threads of this process try again.
             if file.try_lock().map_err(failed)? {
-                self.leave_note(&*file, purpose);
+                self.write_note(&*file, purpose);
                 held.file = Some(file);
                 return Ok(Some(held));
             }
         }
         match attempt {
             Attempt::MoreToCome => Ok(None),
-            Attempt::Last => Err(self.busy(self.holder()?, self.env.options.lock_wait_ms)),
-            Attempt::Only => Err(self.busy(self.holder()?, 0)),
+            Attempt::Last => Err(self.busy_error(self.holder()?, self.env.options.lock_wait_ms)),
+            Attempt::Only => Err(self.busy_error(self.holder()?, 0)),
         }
     }
 
     /// Writes a note about this holder, unless this process wrote one a moment ago: a note changes a file, and a
     /// hundred notes in a second would slow down every sync. The write right changes its purpose all the time, so
     /// its note may show the purpose of a moment ago.
-    fn leave_note(&self, file: &dyn DiskFile, purpose: &str) {
+    fn write_note(&self, file: &dyn DiskFile, purpose: &str) {
         let now = self.env.options.now();
         let fresh = read_note(file).is_some_and(|last| {
             let age = now.millis() - last.since.millis();
@@ -116,7 +116,7 @@ impl RightFile {
         });
         if !fresh {
             // A right without its note is still held.
-            let _ = file.write_note(&note(now, purpose));
+            let _ = file.write_note(&note_bytes(now, purpose));
         }
     }
 
@@ -125,7 +125,7 @@ impl RightFile {
         while *taken {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(self.busy(self.holder()?, self.env.options.lock_wait_ms));
+                return Err(self.busy_error(self.holder()?, self.env.options.lock_wait_ms));
             }
             let waited = self.freed.wait_timeout(taken, left);
             taken = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -140,7 +140,7 @@ impl RightFile {
         Ok(file.and_then(|file| read_note(&*file)))
     }
 
-    fn busy(&self, holder: Option<Holder>, waited_ms: u64) -> StorageError {
+    fn busy_error(&self, holder: Option<Holder>, waited_ms: u64) -> StorageError {
         let (chat, right) = (self.chat.clone(), self.right);
         let is_stopped = holder.as_ref().is_some_and(|holder| self.is_stopped(holder));
         StorageError::Busy(Box::new(Busy { chat, right, holder, is_stopped, waited_ms }))
@@ -149,7 +149,7 @@ impl RightFile {
     /// Whether the process of a holder is known to be stopped.
     pub(crate) fn is_stopped(&self, holder: &Holder) -> bool {
         // If the lock file cannot be examined, nothing is known.
-        let look = self.env.look(&self.path).ok().flatten();
+        let look = self.env.stat(&self.path).ok().flatten();
         look.is_some_and(|look| holder::is_stopped(holder.pid, look.file))
     }
 }
@@ -173,7 +173,7 @@ impl Drop for HeldRight {
     }
 }
 
-fn note(now: Timestamp, purpose: &str) -> Vec<u8> {
+fn note_bytes(now: Timestamp, purpose: &str) -> Vec<u8> {
     let mut object = Object::new();
     object.set("pid", u64::from(std::process::id()));
     object.set("since", now.to_string());

@@ -12,7 +12,7 @@ use super::log::{LogTail, Span, Writing};
 use super::prepared_line::{self, PrepareError, PreparedLine};
 use super::recovered_head::recovered_head;
 use super::store_env::Env;
-use super::view::{collapse, view};
+use super::view::{newest_revisions, read_view};
 use crate::line::{RawLine, UnnumberedLine, decode};
 use crate::scan::scan;
 use crate::{
@@ -44,7 +44,7 @@ enum ReadyPiece {
 
 impl Ready {
     /// Returns the highest ledger position that the rotation promotes.
-    pub(crate) fn promotes(&self) -> Option<u64> {
+    pub(crate) fn promoted_position(&self) -> Option<u64> {
         let inbox = |piece: &ReadyPiece| match piece {
             ReadyPiece::New(new) => new.draft.inbox,
             // Kept and copied lines never move the cursor.
@@ -56,7 +56,7 @@ impl Ready {
 }
 
 /// Checks the new lines of a rotation, stores their blobs, and reads the lines that it copies.
-pub(crate) fn prepare(
+pub(crate) fn prepare_rotation(
     env: &Env,
     rotation: Rotation,
     elsewhere: &mut Elsewhere<'_>,
@@ -67,17 +67,17 @@ pub(crate) fn prepare(
             LogPiece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
             LogPiece::KeepFrom(first) => ReadyPiece::Keep(first, None),
             LogPiece::Sealed { log, first, last } => {
-                ReadyPiece::Copied(elsewhere.sealed(log, (first, last))?)
+                ReadyPiece::Copied(elsewhere.sealed_lines(log, (first, last))?)
             }
             // A piece of the chat's own logs is taken from there, like any kept or sealed line.
             LogPiece::Of { chat, log, first, last } if elsewhere.is_own(&chat) => match log {
-                Some(log) => ReadyPiece::Copied(elsewhere.sealed(log, (first, last))?),
+                Some(log) => ReadyPiece::Copied(elsewhere.sealed_lines(log, (first, last))?),
                 None => ReadyPiece::Keep(first, Some(last)),
             },
             LogPiece::Of { chat, log, first, last } => {
-                ReadyPiece::Copied(elsewhere.of(chat, log, (first, last))?)
+                ReadyPiece::Copied(elsewhere.lines_of_chat(chat, log, (first, last))?)
             }
-            LogPiece::New(entry) => ReadyPiece::New(prepared_line::entry(env, entry)?),
+            LogPiece::New(entry) => ReadyPiece::New(prepared_line::prepare_line(env, entry)?),
         })
     };
     let pieces = pieces.into_iter().map(ready).collect::<Result<_, RotateError>>()?;
@@ -92,7 +92,7 @@ pub(crate) fn rotate(
     archive: &Path,
     ready: Ready,
 ) -> Result<Rotated, RotateError> {
-    let known = writing.known();
+    let known = writing.tail();
     let found = known.map(|known| known.fold.generation());
     if found != ready.expected {
         return Err(RotateError::Moved { chat: chat.clone(), expected: ready.expected, found });
@@ -110,7 +110,7 @@ pub(crate) fn rotate(
     };
     let first = known.map_or(1, LogTail::next_seq);
     let mut drafts = vec![head_line(&head, chat, first, now)];
-    drafts.extend(body(writing, ready.pieces, head.inbox)?);
+    drafts.extend(new_lines(writing, ready.pieces, head.inbox)?);
     let sealed_path = sealed.as_ref().map(|name| sealed_path(archive, name));
     writing.publish(&drafts, first, sealed_path.as_deref())?;
     let seq = Seq::new(first + drafts.len() as u64 - 1);
@@ -124,14 +124,14 @@ pub(crate) fn sealed_path(archive: &Path, name: &SealedName) -> PathBuf {
 }
 
 /// Replaces a log that has lost its head by one with a head and the same lines. The old one is sealed.
-pub(crate) fn mend(
+pub(crate) fn replace_head(
     env: &Env,
     mut writing: Writing<'_, ContextFold>,
     chat: &ChatKey,
     live: &Path,
     archive: &Path,
 ) -> Result<(), StorageError> {
-    let Some(view) = view(env, live)? else { return Ok(()) };
+    let Some(view) = read_view(env, live)? else { return Ok(()) };
     let Some((_, bytes)) = env.read(live)? else { return Ok(()) };
     let scan = scan(&bytes, None);
     let (lines, next) = (scan.lines, scan.given + 1);
@@ -145,14 +145,14 @@ pub(crate) fn mend(
         ..view.head
     };
     let mut drafts = vec![head_line(&head, chat, next, now)];
-    let kept = collapse(lines.into_iter().map(|found| found.line));
+    let kept = newest_revisions(lines.into_iter().map(|found| found.line));
     drafts.extend(kept.into_iter().map(RawLine::into_draft));
     writing.publish(&drafts, next, Some(&sealed_path(archive, &sealed)))
 }
 
 /// Continues from a sealed log after the live one was lost: its lines are copied. The rest of the live log goes
 /// to the folder `aside`.
-pub(crate) fn begin_again(
+pub(crate) fn restore_sealed(
     env: &Env,
     mut writing: Writing<'_, ContextFold>,
     chat: &ChatKey,
@@ -161,7 +161,7 @@ pub(crate) fn begin_again(
     aside: &Path,
 ) -> Result<(), StorageError> {
     let path = sealed_path(archive, &name);
-    let head = match view(env, &path) {
+    let head = match read_view(env, &path) {
         Ok(Some(view)) => {
             let mut head = view.head;
             let left = head.sealed.take();
@@ -182,7 +182,7 @@ pub(crate) fn begin_again(
     let lines = scan.lines.into_iter().map(|found| found.line);
     // Purged lines stay purged; only the head is carried on.
     let kept = lines.filter(|line| line.event() != Some("head") && !line.is_tombstone());
-    let kept = collapse(kept);
+    let kept = newest_revisions(kept);
     let mut drafts = vec![head_line(&head, chat, next, now)];
     drafts.extend(kept.into_iter().map(RawLine::into_draft));
     env.ensure_folder(aside)?;
@@ -200,16 +200,16 @@ fn place_checkpoints(head: &Head, sealed: Option<&SealedName>) -> Vec<crate::Che
 }
 
 /// Returns the lines of the new log after its head.
-fn body(
+fn new_lines(
     writing: &Writing<'_, ContextFold>,
     pieces: Vec<ReadyPiece>,
     inbox: Option<LedgerSeq>,
 ) -> Result<Vec<UnnumberedLine>, RotateError> {
-    let old = writing.known().map(|known| known.fold.lines()).unwrap_or_default();
+    let old = writing.tail().map(|known| known.fold.lines()).unwrap_or_default();
     let mut body = NewLog::default();
     for piece in pieces {
         match piece {
-            ReadyPiece::New(new) => body.say(new)?,
+            ReadyPiece::New(new) => body.add_new(new)?,
             ReadyPiece::Keep(first, last) => {
                 check_range(writing, first, last)?;
                 // The lines are in the order of their numbers.
@@ -219,14 +219,14 @@ fn body(
                 let kept: Vec<LinePosition> = kept.copied().collect();
                 // Lines that follow one another are read at once.
                 for lines in kept.chunk_by(|line, next| next.span.follows(line.span)) {
-                    read_lines(writing, lines)?.into_iter().for_each(|line| body.copy(line));
+                    read_lines(writing, lines)?.into_iter().for_each(|line| body.add_copy(line));
                 }
             }
             ReadyPiece::Copied(lines) => {
                 for mut line in lines {
                     // A copied line must not move the cursor, neither back nor on.
                     line.inbox = line.inbox.filter(|&seq| inbox >= Some(LedgerSeq::new(seq)));
-                    body.copy(line);
+                    body.add_copy(line);
                 }
             }
         }
@@ -259,7 +259,7 @@ struct NewLog {
 }
 
 impl NewLog {
-    fn say(&mut self, PreparedLine { id, draft }: PreparedLine) -> Result<(), RefusedInput> {
+    fn add_new(&mut self, PreparedLine { id, draft }: PreparedLine) -> Result<(), RefusedInput> {
         let id = id.as_str().to_owned();
         if self.places.contains_key(&id) {
             return Err(RefusedInput::Twice(id));
@@ -271,7 +271,7 @@ impl NewLog {
 
     /// Adds a line of another log, unless its id is there. Of two copies the newer revision counts, at the
     /// place of the first.
-    fn copy(&mut self, line: RawLine) {
+    fn add_copy(&mut self, line: RawLine) {
         let id = line.body.str("id").unwrap_or_default();
         match self.places.get(id) {
             Some(&(at, true)) if line.rev > self.drafts[at].rev => {
@@ -296,7 +296,7 @@ fn check_range(
     let there = |known: &LogTail<ContextFold>| {
         known.first_seq <= first.get() && first <= last && last.get() <= known.last_seq
     };
-    match writing.known().is_some_and(there) {
+    match writing.tail().is_some_and(there) {
         true => Ok(()),
         false => Err(RefusedInput::NoLines { first, last }),
     }

@@ -18,7 +18,7 @@ const NEAR_BYTES: u64 = 8 * 1024;
 const BLOCK_BYTES: u64 = 64 * 1024;
 
 /// Reads up to `limit` lines of a file of `len` bytes that come after `after` and are wanted.
-pub(crate) fn lines_behind(
+pub(crate) fn lines_after(
     file: &dyn DiskFile,
     len: u64,
     after: u64,
@@ -51,7 +51,7 @@ fn place_before(file: &dyn DiskFile, len: u64, seq: u64) -> io::Result<u64> {
     let (mut from, mut to) = (0, len);
     while to - from > NEAR_BYTES {
         let middle = from + (to - from) / 2;
-        match number_behind(file, middle, len)? {
+        match number_after(file, middle, len)? {
             Some((offset, number)) if number <= seq => from = offset,
             Some(_) | None => to = middle,
         }
@@ -60,7 +60,7 @@ fn place_before(file: &dyn DiskFile, len: u64, seq: u64) -> io::Result<u64> {
 }
 
 /// Returns the offset and the number of the first batch after a place, if it begins near.
-fn number_behind(file: &dyn DiskFile, place: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
+fn number_after(file: &dyn DiskFile, place: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     for probe in PROBES_BYTES {
         let bytes = read_from(file, place, (place + probe).min(len))?;
         if let Some((offset, number)) = first_batch(&bytes) {

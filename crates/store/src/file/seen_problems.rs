@@ -70,7 +70,7 @@ impl ChatFiles {
         }
         let seen: HashSet<SeenPlace> = self.seen_places()?.into_iter().collect();
         for problem in markable {
-            let place = self.place(problem)?;
+            let place = self.place_of(problem)?;
             let before = place.before_sealing();
             problem.known = seen.contains(&place) || before.is_some_and(|it| seen.contains(&it));
         }
@@ -79,7 +79,7 @@ impl ChatFiles {
 
     /// Records that a person has seen these problems. Problems that a repair heals are not recorded.
     pub(crate) fn acknowledge(&self, problems: &[StorageProblem]) -> Result<(), StorageError> {
-        let _right = self.right("acknowledge")?;
+        let _right = self.take_write_right("acknowledge")?;
         let path = self.seen_path();
         let mut bytes = self.env.read(&path)?.map(|(_, bytes)| bytes).unwrap_or_default();
         if !bytes.is_empty() && !bytes.ends_with(b"\n") {
@@ -90,7 +90,7 @@ impl ChatFiles {
         let mut is_changed = false;
         for problem in problems.iter().filter(|problem| problem.repair == RepairEffect::MarksKnown)
         {
-            let place = self.place(problem)?;
+            let place = self.place_of(problem)?;
             if seen.insert(place.clone()) {
                 bytes.extend(place.to_line(&ts).into_bytes());
                 is_changed = true;
@@ -113,7 +113,7 @@ impl ChatFiles {
         Ok(bytes.split(|&byte| byte == b'\n').filter_map(SeenPlace::read).collect())
     }
 
-    fn place(&self, problem: &StorageProblem) -> Result<SeenPlace, StorageError> {
+    fn place_of(&self, problem: &StorageProblem) -> Result<SeenPlace, StorageError> {
         let kind = problem.kind.as_str().to_owned();
         if let Some(blob) = problem.blob.as_deref().and_then(blobs::path_of) {
             let bytes = self.env.read(&blob)?.map(|(_, bytes)| bytes).unwrap_or_default();

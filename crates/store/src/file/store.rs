@@ -63,7 +63,7 @@ impl FileStore {
     }
 
     /// The chat of a key; `None` if there is none.
-    fn existing(&self, key: &ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> {
+    fn existing_chat(&self, key: &ChatKey) -> Result<Option<Arc<ChatFiles>>, StorageError> {
         let chat = self.chat(key);
         if chat.find_about()?.is_none() {
             self.open.forget(key);
@@ -73,23 +73,23 @@ impl FileStore {
     }
 
     /// A chat behind its trait.
-    fn front(&self, chat: Arc<ChatFiles>) -> Arc<dyn Chat> {
+    fn to_chat(&self, chat: Arc<ChatFiles>) -> Arc<dyn Chat> {
         Arc::new(FileChat { chat, store: self.clone() })
     }
 
     /// Tells what a list shows of the chat in a folder; `None` if it is none of ours.
     fn overview(&self, folder: &str) -> Option<ChatOverview> {
-        if let Some((key, content)) = overview::at_a_glance(&self.env, folder) {
+        if let Some((key, content)) = overview::read_overview(&self.env, folder) {
             return Some(ChatOverview { key: Ok(key), content: Ok(Some(content)) });
         }
-        let look = self.look(folder)?;
+        let look = self.look_at_folder(folder)?;
         let content = look.key.as_ref().map_or(Ok(None), |key| self.content(key));
         Some(ChatOverview { key: look.key, content })
     }
 
     /// Reads what a list shows of a chat, whatever is wrong with its files.
     fn content(&self, key: &ChatKey) -> Result<Option<ChatContent>, ReadError> {
-        let Some(chat) = self.existing(key)? else { return Ok(None) };
+        let Some(chat) = self.existing_chat(key)? else { return Ok(None) };
         let view = chat.view()?;
         let inbox = view.as_ref().and_then(|view| view.inbox);
         let about = chat.find_about()?.unwrap_or_default();
@@ -98,21 +98,23 @@ impl FileStore {
 
     /// Looks at a folder below `.ship/chat`; `None` if it is none of ours. What is wrong with one chat is
     /// told of that chat, and the others are listed all the same.
-    fn look(&self, folder: &str) -> Option<ChatLook> {
+    fn look_at_folder(&self, folder: &str) -> Option<ChatLook> {
         let paths = Paths::new(folder);
         match self.look_into(folder, &paths) {
             Ok(look) => look,
-            Err(error) => Some(unreadable(&paths, StorageProblemKind::Damage, &error.to_string())),
+            Err(error) => {
+                Some(unreadable_chat(&paths, StorageProblemKind::Damage, &error.to_string()))
+            }
         }
     }
 
     fn look_into(&self, folder: &str, paths: &Paths) -> Result<Option<ChatLook>, StorageError> {
         // A stray file is nobody's chat.
-        if self.env.look(&paths.chat)?.is_none_or(|look| look.node == NodeKind::File) {
+        if self.env.stat(&paths.chat)?.is_none_or(|look| look.node == NodeKind::File) {
             return Ok(None);
         }
         let size =
-            |path: &Path| Ok::<u64, StorageError>(self.env.look(path)?.map_or(0, |look| look.len));
+            |path: &Path| Ok::<u64, StorageError>(self.env.stat(path)?.map_or(0, |look| look.len));
         let (context_bytes, ledger_bytes) =
             (size(&paths.live)?, size(&paths.conversations.join("history.jsonl"))?);
         let about = self.env.read(&paths.about)?.map(|(_, bytes)| Json::parse_bytes(&bytes).ok());
@@ -123,7 +125,7 @@ impl FileStore {
                 Some(key) => key,
                 None => {
                     let message = format!("it names chat `{key}`, whose folder is another");
-                    return Ok(Some(unreadable(paths, StorageProblemKind::Damage, &message)));
+                    return Ok(Some(unreadable_chat(paths, StorageProblemKind::Damage, &message)));
                 }
             },
             Some(key) => key,
@@ -133,7 +135,7 @@ impl FileStore {
                 Some(key) => key,
                 None => {
                     let message = "it is missing or holds no chat key, and neither does a log";
-                    return Ok(Some(unreadable(paths, StorageProblemKind::Missing, message)));
+                    return Ok(Some(unreadable_chat(paths, StorageProblemKind::Missing, message)));
                 }
             },
         };
@@ -162,7 +164,7 @@ impl FileStore {
     }
 }
 
-fn unreadable(paths: &Paths, kind: StorageProblemKind, message: &str) -> ChatLook {
+fn unreadable_chat(paths: &Paths, kind: StorageProblemKind, message: &str) -> ChatLook {
     let remedy = "restore it from a copy; `chat.json` tells which chat this is";
     let problem = StorageProblem::new(paths.about.display().to_string(), kind, message, remedy);
     let problem = StorageProblem { repair: RepairEffect::Nothing, ..problem };
@@ -210,7 +212,7 @@ impl Store for FileStore {
         let store = self.clone();
         blocking(move || {
             let folders = store.env.list(Path::new(".ship/chat"))?;
-            Ok(folders.iter().filter_map(|folder| store.look(folder)).collect())
+            Ok(folders.iter().filter_map(|folder| store.look_at_folder(folder)).collect())
         })
     }
 
@@ -225,13 +227,13 @@ impl Store for FileStore {
 
     fn open(&self, key: &ChatKey) -> StoreFuture<'_, Option<Arc<dyn Chat>>, OpenError> {
         let (store, key) = (self.clone(), key.clone());
-        blocking(move || Ok(store.existing(&key)?.map(|chat| store.front(chat))))
+        blocking(move || Ok(store.existing_chat(&key)?.map(|chat| store.to_chat(chat))))
     }
 
     fn create(&self, key: &ChatKey, about: About) -> StoreFuture<'_, Arc<dyn Chat>, OpenError> {
         let (store, mut chat) = (self.clone(), self.chat(key));
         blocking(move || {
-            let there = chat.whole_about()?.is_some();
+            let there = chat.read_whole_about()?.is_some();
             if !there {
                 // What was known is of a chat that is gone.
                 let key = chat.key.clone();
@@ -242,18 +244,18 @@ impl Store for FileStore {
             if !(there && chat.is_made()) {
                 chat.create(&about)?;
             }
-            Ok(store.front(chat))
+            Ok(store.to_chat(chat))
         })
     }
 
     fn put_blob(&self, bytes: Vec<u8>, media_type: &str) -> StoreFuture<'_, BlobRef, BlobError> {
         let (env, media_type) = (Arc::clone(&self.env), media_type.to_owned());
-        blocking(move || Ok(blobs::put(&env, &bytes, &media_type)?))
+        blocking(move || Ok(blobs::put_blob(&env, &bytes, &media_type)?))
     }
 
     fn blob(&self, sha256: &str) -> StoreFuture<'_, Vec<u8>, BlobError> {
         let (env, sha256) = (Arc::clone(&self.env), sha256.to_owned());
-        blocking(move || blobs::get(&env, &sha256))
+        blocking(move || blobs::read_blob(&env, &sha256))
     }
 }
 
@@ -265,7 +267,7 @@ struct FileChat {
 
 impl FileChat {
     /// The lane of this chat, now that it is held.
-    fn held(self, held: HeldRight) -> Arc<dyn Lane> {
+    fn into_lane(self, held: HeldRight) -> Arc<dyn Lane> {
         Arc::new(FileLane { chat: self, held: Arc::new(held) })
     }
 
@@ -311,7 +313,7 @@ impl Chat for FileChat {
         let (this, purpose) = (self.clone(), purpose.to_owned());
         Box::pin(async move {
             let held = wait_for_lane(&this.chat, &purpose).await?;
-            Ok(this.held(held))
+            Ok(this.into_lane(held))
         })
     }
 
@@ -319,7 +321,7 @@ impl Chat for FileChat {
         let (this, purpose) = (self.clone(), purpose.to_owned());
         blocking(move || {
             let held = this.chat.try_lane(&purpose, Attempt::Only)?;
-            Ok(this.held(held.expect("whoever does not get it the only time is refused")))
+            Ok(this.into_lane(held.expect("whoever does not get it the only time is refused")))
         })
     }
 
@@ -486,7 +488,7 @@ impl Lane for FileLane {
 
     fn rotate(&self, rotation: Rotation) -> StoreFuture<'_, Rotated, RotateError> {
         let store = self.chat.store.clone();
-        self.run(move |chat| chat.rotate(rotation, &|other| store.existing(other)))
+        self.run(move |chat| chat.rotate(rotation, &|other| store.existing_chat(other)))
     }
 
     fn check_seal(&self) -> StoreFuture<'_, (), RotateError> {

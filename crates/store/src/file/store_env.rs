@@ -18,30 +18,30 @@ pub(crate) struct Env {
     pub(crate) options: StoreOptions,
     /// The files and folders with a failed sync. Their content may be in memory alone, even if
     /// a later sync succeeds.
-    doubted: Mutex<HashSet<PathBuf>>,
+    unsynced: Mutex<HashSet<PathBuf>>,
 }
 
 impl Env {
     pub(crate) fn new(disk: Box<dyn Disk>, options: StoreOptions) -> Self {
-        Self { disk, options, doubted: Mutex::default() }
+        Self { disk, options, unsynced: Mutex::default() }
     }
 
     /// Remembers that the sync of a file or a folder failed.
-    pub(crate) fn doubt(&self, path: &Path) {
-        self.doubted().insert(path.to_owned());
+    pub(crate) fn mark_unsynced(&self, path: &Path) {
+        self.unsynced_paths().insert(path.to_owned());
     }
 
     /// Forgets a failed sync, because the content was written anew.
-    pub(crate) fn trust(&self, path: &Path) {
-        self.doubted().remove(path);
+    pub(crate) fn mark_synced(&self, path: &Path) {
+        self.unsynced_paths().remove(path);
     }
 
-    pub(crate) fn is_doubted(&self, path: &Path) -> bool {
-        self.doubted().contains(path)
+    pub(crate) fn is_unsynced(&self, path: &Path) -> bool {
+        self.unsynced_paths().contains(path)
     }
 
-    fn doubted(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
-        self.doubted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unsynced_paths(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether an acknowledged write must survive a power cut.
@@ -54,7 +54,7 @@ impl Env {
         match self.disk.make_folder(path) {
             Ok(()) => self.sync_folder(path.parent().unwrap_or(Path::new(""))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                match self.look(path)?.map(|look| look.node) {
+                match self.stat(path)?.map(|look| look.node) {
                     Some(NodeKind::Folder) => Ok(()),
                     Some(NodeKind::File | NodeKind::Other) | None => {
                         Err(StorageError::NotPlain { path: path.to_owned(), expected: "folder" })
@@ -69,19 +69,20 @@ impl Env {
     pub(crate) fn sync_folder(&self, path: &Path) -> Result<(), StorageError> {
         let synced = self.disk.sync_folder(path);
         if synced.is_err() {
-            self.doubt(path);
+            self.mark_unsynced(path);
         }
         synced.map_err(|error| StorageError::io("sync folder", path, error))
     }
 
     /// Returns the properties of a path; `None` if nothing is there.
-    pub(crate) fn look(&self, path: &Path) -> Result<Option<FileLook>, StorageError> {
-        found(self.disk.look(path)).map_err(|error| StorageError::io("look at", path, error))
+    pub(crate) fn stat(&self, path: &Path) -> Result<Option<FileLook>, StorageError> {
+        none_if_missing(self.disk.stat(path))
+            .map_err(|error| StorageError::io("look at", path, error))
     }
 
     /// Returns the time of the last write to a file; `None` if it is missing or the disk does not keep it.
     pub(crate) fn modified(&self, path: &Path) -> Result<Option<Timestamp>, StorageError> {
-        let modified = found(self.disk.modified(path));
+        let modified = none_if_missing(self.disk.modified(path));
         Ok(modified.map_err(|error| StorageError::io("look at", path, error))?.flatten())
     }
 
@@ -91,21 +92,22 @@ impl Env {
         path: &Path,
         mode: OpenMode,
     ) -> Result<Option<Box<dyn DiskFile>>, StorageError> {
-        found(self.disk.open(path, mode)).map_err(|error| StorageError::io("open", path, error))
+        none_if_missing(self.disk.open(path, mode))
+            .map_err(|error| StorageError::io("open", path, error))
     }
 
     /// Reads a whole file; `None` if it is missing.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<(FileLook, Vec<u8>)>, StorageError> {
         let Some(file) = self.open(path, OpenMode::Read)? else { return Ok(None) };
         let failed = |error| StorageError::io("read", path, error);
-        let look = file.look_when_opened().map_err(failed)?;
+        let look = file.stat_when_opened().map_err(failed)?;
         let bytes = read_from(&*file, 0, look.len).map_err(failed)?;
         Ok(Some((look, bytes)))
     }
 
     /// Returns the names in a folder; none if the folder is missing.
     pub(crate) fn list(&self, path: &Path) -> Result<Vec<String>, StorageError> {
-        let names = found(self.disk.list(path));
+        let names = none_if_missing(self.disk.list(path));
         Ok(names.map_err(|error| StorageError::io("list", path, error))?.unwrap_or_default())
     }
 
@@ -115,12 +117,12 @@ impl Env {
         path: &Path,
         bytes: &[u8],
     ) -> Result<(PathBuf, FileLook), StorageError> {
-        let aside = aside(path);
+        let aside = temporary_name(path);
         self.remove(&aside)?;
         let written = self.disk.open(&aside, OpenMode::Create).and_then(|file| {
             write_all(&*file, bytes)?;
             file.sync()?;
-            file.look()
+            file.stat()
         });
         match written {
             Ok(look) => Ok((aside, look)),
@@ -142,7 +144,8 @@ impl Env {
 
     /// Removes a name if it exists.
     pub(crate) fn remove(&self, path: &Path) -> Result<(), StorageError> {
-        found(self.disk.remove(path)).map_err(|error| StorageError::io("remove", path, error))?;
+        none_if_missing(self.disk.remove(path))
+            .map_err(|error| StorageError::io("remove", path, error))?;
         Ok(())
     }
 }
@@ -151,14 +154,14 @@ impl Env {
 pub(crate) const UNFINISHED: &str = ".tmp";
 
 /// Returns the name under which a file is written before it gets its own.
-pub(crate) fn aside(path: &Path) -> PathBuf {
+pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(UNFINISHED);
     name.into()
 }
 
 /// Tells a missing file apart from all other failures.
-fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+fn none_if_missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::Json;
 
-use super::archive::missing_end;
+use super::archive::missing_end_problem;
 use super::chat::{ChatFiles, derived_state};
 use super::ledger_keys::{Keys, ledger_path};
-use super::log_reading::{check_head, problems};
+use super::log_reading::{check_head, scan_problems};
 use super::rotate::sealed_path;
 use super::store_env::UNFINISHED;
 use super::{blob_check, blobs, journal, ledger};
@@ -35,14 +35,14 @@ const WRITTEN_IN: [&str; 7] = [
 ];
 
 /// Lists all problems of one chat.
-pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
+pub(crate) fn verify_chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let mut found = Vec::new();
     for name in ["", "conversations", "messages", "messages/archive", "contexts"] {
         let folder = chat.paths.chat.join(name);
-        let node = chat.env.look(&folder)?.map(|look| look.node);
+        let node = chat.env.stat(&folder)?.map(|look| look.node);
         if node.is_some_and(|node| node != NodeKind::Folder) {
             let remedy = "replace it by the folder itself";
-            found.push(problem(
+            found.push(new_problem(
                 &folder,
                 StorageProblemKind::NotPlain,
                 "it is not a folder",
@@ -55,13 +55,13 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError
         Ok(Some(_)) => {}
         Ok(None) => {
             let missing =
-                problem(&chat.paths.about, StorageProblemKind::Missing, "it is missing", ANEW);
+                new_problem(&chat.paths.about, StorageProblemKind::Missing, "it is missing", ANEW);
             found.push(missing.healed_by_repair());
         }
-        Err(error) => found.push(of_error(&chat.paths.about, &error)),
+        Err(error) => found.push(problem_from_error(&chat.paths.about, &error)),
     }
-    log(chat, &chat.paths.live, Live, &mut found)?;
-    let referenced = sealed(chat, &mut found)?;
+    verify_log(chat, &chat.paths.live, Live, &mut found)?;
+    let referenced = verify_sealed(chat, &mut found)?;
     let sealed_names = chat.sealed_names()?;
     for name in sealed_names.iter().filter(|name| !referenced.contains(name.as_str())) {
         let path = sealed_path(&chat.paths.archive, name);
@@ -72,30 +72,31 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError
         if !is_beginning_of(chat, &path, others.chain([chat.paths.live.clone()]))? {
             let message = "nothing refers to this sealed log";
             let remedy = "compare with a copy; the file is kept";
-            found.push(problem(&path, StorageProblemKind::Unreferenced, message, remedy));
+            found.push(new_problem(&path, StorageProblemKind::Unreferenced, message, remedy));
         }
     }
     if answers_without_context(chat)? {
         let message = "the ledger holds answers, and there is no context log that they came from";
         let remedy = "restore it from a copy; what was answered is not run again without it";
-        found.push(problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy));
+        found.push(new_problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy));
     }
     // The context log is checked above; here only its evidence of a ledger counts.
-    if chat.ledger_lost().unwrap_or(false) {
-        let path = ledger::live(&chat.paths.conversations);
+    if chat.is_ledger_lost().unwrap_or(false) {
+        let path = ledger::live_path(&chat.paths.conversations);
         let remedy =
             "restore it from a copy; the next message goes on above the numbers that were given";
         found.push(
-            problem(&path, StorageProblemKind::Missing, &ledger::lost(), remedy).healed_by_repair(),
+            new_problem(&path, StorageProblemKind::Missing, &ledger::lost_text(), remedy)
+                .healed_by_repair(),
         );
     }
     // A context that cannot be read is already reported above.
     found.extend(chat.compare_cursor().unwrap_or_default());
     for number in ledger::sealed_before(&chat.env, &chat.paths.conversations)? {
         let path = ledger_path(&chat.paths.conversations, number);
-        if chat.env.look(&path)?.is_none() {
+        if chat.env.stat(&path)?.is_none() {
             let remedy = "restore it from a copy";
-            found.push(problem(
+            found.push(new_problem(
                 &path,
                 StorageProblemKind::Missing,
                 "a sealed ledger is missing",
@@ -107,15 +108,15 @@ pub(crate) fn chat(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError
         if name.ends_with(".jsonl") {
             let state = if name == "history.jsonl" { Live } else { Sealed };
             let path = chat.paths.conversations.join(name);
-            log(chat, &path, state, &mut found)?;
+            verify_log(chat, &path, state, &mut found)?;
             found.extend(ledger::missing_before(&chat.env, &chat.paths.conversations, &path)?);
         }
     }
     for name in ["run.jsonl", "requests.jsonl"] {
-        log(chat, &chat.paths.messages.join(name), Live, &mut found)?;
+        verify_log(chat, &chat.paths.messages.join(name), Live, &mut found)?;
     }
-    for path in journal::sealed(&chat.requests, &chat.paths.archive)? {
-        log(chat, &path, Sealed, &mut found)?;
+    for path in journal::sealed_files(&chat.requests, &chat.paths.archive)? {
+        verify_log(chat, &path, Sealed, &mut found)?;
     }
     found.extend(unreadable_derived(chat)?);
     found.extend(leftovers(chat)?);
@@ -141,7 +142,7 @@ fn is_beginning_of(
 /// Whether the agent has answered in this chat, but nothing is left of its context. A message that a tool sent here
 /// from another chat needs no context.
 fn answers_without_context(chat: &ChatFiles) -> Result<bool, StorageError> {
-    if chat.env.look(&chat.paths.live)?.is_some() || !chat.sealed_names()?.is_empty() {
+    if chat.env.stat(&chat.paths.live)?.is_some() || !chat.sealed_names()?.is_empty() {
         return Ok(false);
     }
     let is_answer = |line: &LedgerLine| match &line.body {
@@ -157,32 +158,32 @@ fn answers_without_context(chat: &ChatFiles) -> Result<bool, StorageError> {
 }
 
 /// Follows the sealed logs back from the live one, checks each, and returns their names.
-fn sealed(
+fn verify_sealed(
     chat: &ChatFiles,
     found: &mut Vec<StorageProblem>,
 ) -> Result<HashSet<String>, StorageError> {
     let mut names = HashSet::new();
     let mut before = chat.newest_sealed()?;
-    if chat.env.look(&chat.paths.live)?.is_none() && before.is_some() {
+    if chat.env.stat(&chat.paths.live)?.is_none() && before.is_some() {
         let message = "the live log is missing, though there are sealed ones";
         let remedy = "restore it from a copy; the next run goes on from the newest sealed log";
-        let missing = problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy);
+        let missing = new_problem(&chat.paths.live, StorageProblemKind::Missing, message, remedy);
         found.push(missing.healed_by_repair());
     }
     while let Some(name) = before.take() {
         let path = sealed_path(&chat.paths.archive, &name);
-        if chat.env.look(&path)?.is_none() {
+        if chat.env.stat(&path)?.is_none() {
             let remedy = "restore it from a copy";
-            found.push(problem(
+            found.push(new_problem(
                 &path,
                 StorageProblemKind::Missing,
                 "a sealed log is missing",
                 remedy,
             ));
         }
-        log(chat, &path, Sealed, found)?;
+        verify_log(chat, &path, Sealed, found)?;
         if let Some((_, bytes)) = chat.env.read(&path)? {
-            found.extend(missing_end(&path, &bytes, &scan(&bytes, None), name.range()));
+            found.extend(missing_end_problem(&path, &bytes, &scan(&bytes, None), name.range()));
         }
         before = match chat.sealed_head(&path)? {
             Some(head) => head.sealed.filter(|older| older.range().1 < name.range().0),
@@ -201,7 +202,7 @@ enum LogState {
 }
 
 /// Checks one log and the blobs that it refers to.
-fn log(
+fn verify_log(
     chat: &ChatFiles,
     path: &Path,
     state: LogState,
@@ -211,7 +212,7 @@ fn log(
         Ok(Some((_, bytes))) => bytes,
         Ok(None) => return Ok(()),
         Err(error) => {
-            found.push(of_error(path, &error));
+            found.push(problem_from_error(path, &error));
             return Ok(());
         }
     };
@@ -222,20 +223,20 @@ fn log(
                 let remedy = "restore it from a copy; what can be read of it is read";
                 StorageProblem {
                     repair: RepairEffect::MarksKnown,
-                    ..problem(path, StorageProblemKind::Damage, &what(&error), remedy)
+                    ..new_problem(path, StorageProblemKind::Damage, &without_remedy(&error), remedy)
                 }
             }
-            _ => of_error(path, &error),
+            _ => problem_from_error(path, &error),
         });
     }
-    let told = problems(path, &bytes, &scan, 0).into_iter();
+    let told = scan_problems(path, &bytes, &scan, 0).into_iter();
     // These are not synced.
     let told = told.filter(|told| !(is_of_requests(path) && is_hole(&bytes, &scan, told.offset)));
     found.extend(told.map(|told| match (told.kind, state) {
         // No process writes a sealed log any more, so none will cut it.
         (StorageProblemKind::TornTail, Sealed) => {
             let remedy = "compare with a copy; the lines before are read";
-            problem(path, StorageProblemKind::Damage, &told.message, remedy).at(told.offset)
+            new_problem(path, StorageProblemKind::Damage, &told.message, remedy).at(told.offset)
         }
         _ => told,
     }));
@@ -265,7 +266,12 @@ pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Storage
     let mut found = Vec::new();
     let left_over = |path: &Path| {
         let message = "an interrupted write left this file; nobody reads it";
-        problem(path, StorageProblemKind::Leftover, message, "nothing to do: a repair removes it")
+        new_problem(
+            path,
+            StorageProblemKind::Leftover,
+            message,
+            "nothing to do: a repair removes it",
+        )
     };
     for folder in WRITTEN_IN {
         let folder = chat.paths.chat.join(folder);
@@ -277,7 +283,7 @@ pub(crate) fn leftovers(chat: &ChatFiles) -> Result<Vec<StorageProblem>, Storage
     Ok(found)
 }
 
-fn of_error(path: &Path, error: &StorageError) -> StorageProblem {
+fn problem_from_error(path: &Path, error: &StorageError) -> StorageProblem {
     let (kind, remedy) = match error {
         StorageError::Newer { .. } => (StorageProblemKind::Newer, "use a newer program to write"),
         StorageError::NotPlain { .. } => {
@@ -292,7 +298,7 @@ fn of_error(path: &Path, error: &StorageError) -> StorageProblem {
         StorageError::Damaged { .. } => (StorageProblemKind::Damage, ANEW),
         _ => (StorageProblemKind::Damage, "check the disk, then look again"),
     };
-    let told = problem(path, kind, &what(error), remedy);
+    let told = new_problem(path, kind, &without_remedy(error), remedy);
     match error {
         StorageError::Damaged { .. } => told.healed_by_repair(),
         _ => StorageProblem { repair: RepairEffect::Nothing, ..told },
@@ -301,7 +307,7 @@ fn of_error(path: &Path, error: &StorageError) -> StorageProblem {
 
 /// Returns the description of an error without its remedy, which follows the last semicolon of the message and has
 /// a field of its own here.
-fn what(error: &StorageError) -> String {
+fn without_remedy(error: &StorageError) -> String {
     if let StorageError::Damaged { what, .. } = error {
         // The file is named in another field.
         return what.clone();
@@ -331,13 +337,18 @@ pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<StorageProblem>
             let message = "it cannot be read; it is made again from the logs when it is needed";
             let remedy = "nothing to do: `ship repair` takes it away";
             found.push(
-                problem(&path, StorageProblemKind::Damage, message, remedy).healed_by_repair(),
+                new_problem(&path, StorageProblemKind::Damage, message, remedy).healed_by_repair(),
             );
         }
     }
     Ok(found)
 }
 
-fn problem(path: &Path, kind: StorageProblemKind, message: &str, remedy: &str) -> StorageProblem {
+fn new_problem(
+    path: &Path,
+    kind: StorageProblemKind,
+    message: &str,
+    remedy: &str,
+) -> StorageProblem {
     StorageProblem::new(path.display().to_string(), kind, message, remedy)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ship_message::UiMessage;
 
-use super::log_reading::{check_head, problems};
+use super::log_reading::{check_head, scan_problems};
 use super::prepared_line;
 use super::recovered_head::recovered_head;
 use super::store_env::Env;
@@ -19,7 +19,7 @@ use crate::{
 
 /// Returns the lines of a log, each id once: its newest revision at its first place. A later revision counts even
 /// if an earlier one cannot be read.
-pub(crate) fn collapse(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
+pub(crate) fn newest_revisions(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut collapsed: Vec<RawLine> = Vec::new();
     for line in lines {
@@ -37,7 +37,7 @@ pub(crate) fn collapse(lines: impl Iterator<Item = RawLine>) -> Vec<RawLine> {
 }
 
 /// Reads a log as a view; `None` if there is no file. Reads up to the last whole batch and changes nothing.
-pub(crate) fn view(env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
+pub(crate) fn read_view(env: &Env, path: &Path) -> Result<Option<View>, StorageError> {
     let Some((_, bytes)) = env.read(path)? else { return Ok(None) };
     Ok(Some(view_of(env, path, &bytes)?.view))
 }
@@ -52,7 +52,7 @@ pub(crate) struct ReadView {
 /// Reads the bytes of a log as a view.
 pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, StorageError> {
     let scan = scan(bytes, None);
-    let mut found = problems(path, bytes, &scan, 0);
+    let mut found = scan_problems(path, bytes, &scan, 0);
     // While another process writes, the end of the file is unfinished and not torn.
     found.retain(|problem| problem.kind != StorageProblemKind::TornTail);
     let checked = check_head(path, &scan);
@@ -63,7 +63,7 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
     let mut whole = checked.is_ok() && scan.is_whole(bytes);
     let (head, skip) = match checked {
         // The log of a newer program is read as far as we understand it.
-        Ok(()) | Err(StorageError::Newer { .. }) => match known_head(&scan) {
+        Ok(()) | Err(StorageError::Newer { .. }) => match valid_head(&scan) {
             Some(head) => (head, 1),
             None => (recovered(&scan)?, 1),
         },
@@ -77,8 +77,8 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
     let inbox = head.inbox.max(promoted.map(LedgerSeq::new));
     let file = path.display().to_string();
     let mut lines = Vec::new();
-    for mut raw in collapse(scan.lines.into_iter().skip(skip).map(|found| found.line)) {
-        prepared_line::resolve(env, &mut raw, &file, &mut found)?;
+    for mut raw in newest_revisions(scan.lines.into_iter().skip(skip).map(|found| found.line)) {
+        prepared_line::resolve_blobs(env, &mut raw, &file, &mut found)?;
         let seq = raw.seq;
         match to_line(raw) {
             Some(line) => lines.push(Arc::new(line)),
@@ -97,7 +97,7 @@ pub(crate) fn view_of(env: &Env, path: &Path, bytes: &[u8]) -> Result<ReadView, 
 }
 
 /// Returns the head of the log; `None` if it lacks a context id or a generation.
-fn known_head(scan: &LogScan) -> Option<Head> {
+fn valid_head(scan: &LogScan) -> Option<Head> {
     Head::from_data(scan.lines[0].line.body.get("data")?.as_object()?)
 }
 
@@ -105,7 +105,7 @@ fn known_head(scan: &LogScan) -> Option<Head> {
 pub(crate) fn to_line(raw: RawLine) -> Option<ContextLine> {
     let body = match raw.kind {
         LineKind::Message => ContextBody::Message(UiMessage::from_object(raw.body)),
-        LineKind::Event => ContextBody::Event(prepared_line::event(&raw.body)?),
+        LineKind::Event => ContextBody::Event(prepared_line::read_event(&raw.body)?),
     };
     let (seq, inbox) = (Seq::new(raw.seq), raw.inbox.map(LedgerSeq::new));
     Some(ContextLine { seq, rev: raw.rev, inbox, body })

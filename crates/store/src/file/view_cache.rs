@@ -45,7 +45,7 @@ impl KeptView {
             return Ok(None);
         };
         let failed = |error| StorageError::io("read", path, error);
-        let look = file.look_when_opened().map_err(failed)?;
+        let look = file.stat_when_opened().map_err(failed)?;
         let log = OpenLog { env, path, file: &*file, look };
         let mut state = self.lock();
         let kept = match state.take() {
@@ -53,7 +53,7 @@ impl KeptView {
             Some(_) | None => log.first_block()?,
         };
         if let Some(mut kept) = kept
-            && kept.follow(&log).map_err(failed)?
+            && kept.add_new_lines(&log).map_err(failed)?
         {
             return Ok(Some(state.insert(kept).view.clone()));
         }
@@ -85,7 +85,7 @@ struct OpenLog<'a> {
 
 impl OpenLog<'_> {
     /// Reads the block that begins at a place, up to the end of its last line.
-    fn block(&self, from: u64) -> io::Result<Vec<u8>> {
+    fn read_block(&self, from: u64) -> io::Result<Vec<u8>> {
         let end = (from + BLOCK_BYTES).min(self.look.len);
         let mut bytes = read_from(self.file, from, end)?;
         if end < self.look.len {
@@ -101,7 +101,7 @@ impl OpenLog<'_> {
             return Ok(None);
         }
         let failed = |error| StorageError::io("read", self.path, error);
-        let mut bytes = self.block(0).map_err(failed)?;
+        let mut bytes = self.read_block(0).map_err(failed)?;
         bytes.truncate(scan(&bytes, None).good_len);
         // The reading of the whole log reports what is wrong with it.
         let seen = view_of(self.env, self.path, &bytes).ok().filter(|seen| seen.whole);
@@ -111,7 +111,7 @@ impl OpenLog<'_> {
 
 impl CachedView {
     fn new(look: FileLook, bytes: &[u8], view: View) -> Self {
-        let ids = view.lines.iter().map(|line| id(line).to_owned()).collect();
+        let ids = view.lines.iter().map(|line| line_id(line).to_owned()).collect();
         Self { file: look.file, len: bytes.len() as u64, crc: crc32c::crc32c(bytes), view, ids }
     }
 
@@ -134,9 +134,9 @@ impl CachedView {
 
     /// Adds the new lines to the view. Returns `false` if there is anything but whole lines, or if a line does more
     /// than add to the view. Then the cached view must be dropped, because it may be half changed.
-    fn follow(&mut self, log: &OpenLog<'_>) -> io::Result<bool> {
+    fn add_new_lines(&mut self, log: &OpenLog<'_>) -> io::Result<bool> {
         while self.len < log.look.len {
-            let mut bytes = log.block(self.len)?;
+            let mut bytes = log.read_block(self.len)?;
             let is_last = self.len + bytes.len() as u64 == log.look.len;
             let found = scan(&bytes, Some(self.view.position.seq.get() + 1));
             if !is_last {
@@ -147,7 +147,7 @@ impl CachedView {
                 return Ok(false);
             }
             for found in found.lines {
-                if self.add(log.env, found.line).is_none() {
+                if self.add_line(log.env, found.line).is_none() {
                     return Ok(false);
                 }
             }
@@ -158,15 +158,15 @@ impl CachedView {
     }
 
     /// Adds a line to the view. Returns `None` if it does more than that.
-    fn add(&mut self, env: &Env, mut raw: RawLine) -> Option<()> {
+    fn add_line(&mut self, env: &Env, mut raw: RawLine) -> Option<()> {
         if raw.rev > 0 || raw.event() == Some("head") {
             return None;
         }
         let mut problems = Vec::new();
-        prepared_line::resolve(env, &mut raw, "", &mut problems).ok()?;
+        prepared_line::resolve_blobs(env, &mut raw, "", &mut problems).ok()?;
         let (seq, crc, inbox) = (raw.seq, raw.crc, raw.inbox);
         let line = to_line(raw).filter(|_| problems.is_empty())?;
-        if !self.ids.insert(id(&line).to_owned()) {
+        if !self.ids.insert(line_id(&line).to_owned()) {
             return None;
         }
         self.view.position.seq = Seq::new(seq);
@@ -178,7 +178,7 @@ impl CachedView {
 }
 
 /// Returns the id of a line, or an empty text.
-fn id(line: &ContextLine) -> &str {
+fn line_id(line: &ContextLine) -> &str {
     match &line.body {
         ContextBody::Message(message) => message.id().unwrap_or_default(),
         ContextBody::Event(event) => &event.id,

@@ -15,7 +15,7 @@ fn an_unfinished_blob_of_a_process_with_the_same_number_stays() {
             .collect();
         theirs.iter().for_each(|path| put(&disk, path, b"half"));
         store_on(disk.clone()).put_blob(b"one".to_vec(), "text/plain").await.unwrap();
-        assert!(theirs.iter().all(|path| disk.look(path).is_ok()));
+        assert!(theirs.iter().all(|path| disk.stat(path).is_ok()));
         assert_eq!(names(&disk, folder.to_str().unwrap()).len(), 102, "and nothing of ours");
     });
 }
@@ -71,6 +71,6 @@ fn unfinished_blobs_are_left_alone_while_fresh_and_go_with_a_repair_when_old() {
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert_eq!(problems[0].kind, StorageProblemKind::Leftover);
         chat.repair().await.unwrap();
-        assert_eq!((disk.look(&fresh).is_ok(), disk.look(&old).is_ok()), (true, false));
+        assert_eq!((disk.stat(&fresh).is_ok(), disk.stat(&old).is_ok()), (true, false));
     });
 }

@@ -96,6 +96,6 @@ async fn with_outbox(disk: &MemoryDisk, text: &str) -> Delivery {
     begun.lane.deliver(vec![planned.clone()]).await.unwrap();
     fill(&*begun.chat, "k").await;
     begun.chat.ledger().accept(entry("last", "x")).await.unwrap();
-    assert!(disk.look(Path::new(SEALED)).is_ok());
+    assert!(disk.stat(Path::new(SEALED)).is_ok());
     planned
 }

@@ -28,7 +28,7 @@ fn every_log_is_sealed_by_a_copy_where_files_have_one_name() {
             let all: Vec<String> = everything(&*chat).await.unwrap().iter().map(id).collect();
             assert_eq!(all, ["m1", "s1", "m2"], "error {code}");
             assert_eq!(ledger_keys(&*chat).await.len(), 141);
-            assert!(disk.look(Path::new(SEALED)).is_ok());
+            assert!(disk.stat(Path::new(SEALED)).is_ok());
             assert_eq!(chat.verify().await.unwrap(), []);
         });
     }

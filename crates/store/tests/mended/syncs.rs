@@ -25,8 +25,8 @@ impl Disk for FailingFolder {
     fn symlink(&self, target: &str, path: &Path) -> io::Result<()> {
         self.0.symlink(target, path)
     }
-    fn look(&self, path: &Path) -> io::Result<FileLook> {
-        self.0.look(path)
+    fn stat(&self, path: &Path) -> io::Result<FileLook> {
+        self.0.stat(path)
     }
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         self.0.list(path)
@@ -149,10 +149,10 @@ fn a_rotation_takes_its_cursor_from_nobody_and_makes_the_link_again() {
         rotation.head.inbox = Some(LedgerSeq::new(7));
         begun.lane.rotate(rotation).await.unwrap();
         assert_eq!(begun.chat.log().view().await.unwrap().unwrap().inbox, None);
-        assert!(disk.look(link).is_ok());
+        assert!(disk.stat(link).is_ok());
         disk.remove(link).unwrap();
         begun.chat.repair().await.unwrap();
-        assert!(disk.look(link).is_ok());
+        assert!(disk.stat(link).is_ok());
     });
 }
 

@@ -19,7 +19,7 @@ pub(super) struct EntryGroup<'a> {
 
 impl<'a> EntryGroup<'a> {
     /// Makes a group of lines that all belong to one message.
-    pub(super) fn of_lines(lines: impl IntoIterator<Item = &'a ContextEntry>) -> Self {
+    pub(super) fn from_lines(lines: impl IntoIterator<Item = &'a ContextEntry>) -> Self {
         let mut group =
             Self { lines: Vec::new(), message: None, open: Vec::new(), ends_with_result: false };
         lines.into_iter().for_each(|line| group.push(line));
@@ -27,19 +27,21 @@ impl<'a> EntryGroup<'a> {
     }
 
     /// Whether a step of the assistant would belong to this message.
-    pub(super) fn takes_step(&self) -> bool {
+    pub(super) fn accepts_step(&self) -> bool {
         self.ends_with_result && self.open.is_empty()
     }
 
     /// Whether a line belongs to this message.
-    pub(super) fn takes(&self, line: &ContextEntry) -> bool {
+    pub(super) fn accepts(&self, line: &ContextEntry) -> bool {
         let ContextEntry::Message(entry) = line else { return true };
         if self.message.is_none() {
             return true;
         }
         match entry.role {
             EntryRole::Tool => self.open_call(entry).is_some(),
-            EntryRole::Assistant => self.takes_step() && plain_entries::begins_step(&entry.content),
+            EntryRole::Assistant => {
+                self.accepts_step() && plain_entries::begins_step(&entry.content)
+            }
             EntryRole::System | EntryRole::User | EntryRole::Developer => false,
         }
     }
@@ -48,12 +50,12 @@ impl<'a> EntryGroup<'a> {
         self.lines.push(line);
         let ContextEntry::Message(entry) = line else { return };
         match self.open_call(entry) {
-            Some(call) => self.answer(call, entry),
+            Some(call) => self.answer_call(call, entry),
             None => self.extend(entry),
         }
     }
 
-    fn answer(&mut self, call: usize, result: &MessageEntry) {
+    fn answer_call(&mut self, call: usize, result: &MessageEntry) {
         let (_, place) = self.open.remove(call);
         let parts = self.message.as_mut().map(UiMessage::parts_mut);
         if let Some(UiPart::Tool(part)) = parts.and_then(|parts| parts.get_mut(place)) {
@@ -65,7 +67,7 @@ impl<'a> EntryGroup<'a> {
     fn extend(&mut self, entry: &MessageEntry) {
         let mut parts = parts_of(entry);
         let calls = calls_of(entry);
-        let message = self.message.get_or_insert_with(|| opened(entry));
+        let message = self.message.get_or_insert_with(|| open_message(entry));
         let places = message.parts().len() + parts.len()..;
         self.open = calls.iter().map(|call| call.call_id().to_owned()).zip(places).collect();
         self.ends_with_result = false;
@@ -90,14 +92,14 @@ impl<'a> EntryGroup<'a> {
 }
 
 /// Returns the message that begins with an entry, without parts.
-fn opened(entry: &MessageEntry) -> UiMessage {
+fn open_message(entry: &MessageEntry) -> UiMessage {
     let role = match entry.role {
         EntryRole::System | EntryRole::Developer => Role::System,
         EntryRole::User => Role::User,
         EntryRole::Assistant | EntryRole::Tool => Role::Assistant,
     };
     let message = UiMessage::new(entry.id.as_str(), role, vec![]);
-    match plain_entries::opening(entry) {
+    match plain_entries::read_opening(entry) {
         None => message,
         Some(given) => plain_entries::with_given_fields(message, given),
     }
@@ -106,12 +108,12 @@ fn opened(entry: &MessageEntry) -> UiMessage {
 /// Returns the parts that an entry adds to its message, without calls.
 fn parts_of(entry: &MessageEntry) -> Vec<UiPart> {
     match (&entry.content, entry.role) {
-        (_, EntryRole::Tool) => vec![UiPart::Tool(lone_result(entry))],
+        (_, EntryRole::Tool) => vec![UiPart::Tool(result_without_call(entry))],
         (Json::Array(list), _) => {
-            let said_before = usize::from(plain_entries::opening(entry).is_some());
+            let said_before = usize::from(plain_entries::read_opening(entry).is_some());
             list.iter().skip(said_before).map(|part| UiPart::from_json(part.clone())).collect()
         }
-        (content, EntryRole::Assistant) => plain_entries::step(text_of(content)),
+        (content, EntryRole::Assistant) => plain_entries::text_step(text_of(content)),
         (content, _) => text_of(content).map(plain_entries::text).into_iter().collect(),
     }
 }
@@ -132,7 +134,7 @@ fn calls_of(entry: &MessageEntry) -> Vec<ToolPart> {
     entry.tool_calls.iter().flatten().filter_map(plain_entries::read_call).collect()
 }
 
-fn lone_result(entry: &MessageEntry) -> ToolPart {
+fn result_without_call(entry: &MessageEntry) -> ToolPart {
     let name = entry.tool_name.as_deref().unwrap_or("unknown");
     let call_id = entry.tool_call_id.as_deref().unwrap_or_default();
     let mut part = ToolPart::new(name, call_id, Object::new().into());

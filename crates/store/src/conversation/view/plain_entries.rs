@@ -20,8 +20,8 @@ pub(super) struct Opening {
 }
 
 /// Returns the entries of a message, without ids and times.
-pub(super) fn entries(message: &UiMessage, opening: Opening) -> Vec<MessageEntry> {
-    let given = fields_to_give(message, opening);
+pub(super) fn entries_of(message: &UiMessage, opening: Opening) -> Vec<MessageEntry> {
+    let given = opening_fields(message, opening);
     if message.role() == Role::Assistant {
         return steps(message.parts()).flat_map(with_results(given)).collect();
     }
@@ -32,12 +32,12 @@ pub(super) fn entries(message: &UiMessage, opening: Opening) -> Vec<MessageEntry
         }
         _ => None,
     };
-    let content = content.unwrap_or_else(|| list(given, message.parts()));
+    let content = content.unwrap_or_else(|| content_list(given, message.parts()));
     vec![MessageEntry::new("", "", role, content)]
 }
 
 /// Returns the fields of the opening part, or `None` if the message needs none.
-fn fields_to_give(message: &UiMessage, opening: Opening) -> Option<Object> {
+fn opening_fields(message: &UiMessage, opening: Opening) -> Option<Object> {
     let mut given = Object::new();
     for (key, is_usual) in [
         ("id", opening.keeps_id),
@@ -45,7 +45,7 @@ fn fields_to_give(message: &UiMessage, opening: Opening) -> Option<Object> {
         ("parts", message.has_parts()),
     ] {
         if !is_usual {
-            given.set(key, message.field(key).cloned().unwrap_or_else(absent));
+            given.set(key, message.field(key).cloned().unwrap_or_else(absent_field));
         }
     }
     for (key, value) in message.fields().iter() {
@@ -66,7 +66,7 @@ pub(super) fn with_given_fields(message: UiMessage, given: &Object) -> UiMessage
     let mut json = message.into_json();
     if let Some(fields) = json.as_object_mut() {
         for (key, value) in given.iter() {
-            let value = (*value != absent()).then(|| value.clone());
+            let value = (*value != absent_field()).then(|| value.clone());
             fields.set_or_remove(key.to_owned(), value);
         }
     }
@@ -75,12 +75,12 @@ pub(super) fn with_given_fields(message: UiMessage, given: &Object) -> UiMessage
 
 /// Stands for a missing field of a message. An empty list is neither an id, nor a role, nor parts with content, so
 /// no real message has it.
-fn absent() -> Json {
+fn absent_field() -> Json {
     Json::from(Vec::new())
 }
 
 /// Returns the fields of the opening part if the content of an entry begins with one.
-pub(super) fn opening(entry: &MessageEntry) -> Option<&Object> {
+pub(super) fn read_opening(entry: &MessageEntry) -> Option<&Object> {
     let list = entry.content.as_array().filter(|_| entry.role != EntryRole::Tool)?;
     let part = list.first()?.as_object().filter(|part| is_opening(part))?;
     part.get("data")?.as_object()
@@ -138,7 +138,7 @@ fn with_results(mut given: Option<Object>) -> impl FnMut(EntryStep<'_>) -> Vec<M
         if !calls.is_empty() {
             assistant.tool_calls = Some(calls.iter().map(|call| write_call(call)).collect());
         }
-        let results = calls.into_iter().filter(|call| is_answered(call)).map(result);
+        let results = calls.into_iter().filter(|call| is_answered(call)).map(result_entry);
         std::iter::once(assistant).chain(results).collect()
     }
 }
@@ -148,19 +148,22 @@ fn step_content(given: Option<Object>, head: &[UiPart]) -> Json {
         [UiPart::StepStart(start), rest @ ..] if given.is_none() && start.object().len() == 1 => {
             rest
         }
-        _ => return list(given, head),
+        _ => return content_list(given, head),
     };
     match rest {
         [] => Json::Null,
         [UiPart::Text(text)] if text.object().len() == 3 && !text.text().is_empty() => {
             let is_done = text.object().str("state") == Some("done");
-            text.field("text").filter(|_| is_done).cloned().unwrap_or_else(|| list(None, head))
+            text.field("text")
+                .filter(|_| is_done)
+                .cloned()
+                .unwrap_or_else(|| content_list(None, head))
         }
-        _ => list(None, head),
+        _ => content_list(None, head),
     }
 }
 
-fn list(given: Option<Object>, parts: &[UiPart]) -> Json {
+fn content_list(given: Option<Object>, parts: &[UiPart]) -> Json {
     let opening = given
         .map(|given| Object::from([("type", Json::from(OPENING)), ("data", given.into())]).into());
     opening
@@ -171,18 +174,18 @@ fn list(given: Option<Object>, parts: &[UiPart]) -> Json {
 }
 
 /// Makes a step with one text. Empty text makes no part, because providers refuse it.
-pub(super) fn step(said: Option<Json>) -> Vec<UiPart> {
-    let said = said.filter(|said| said.as_str() != Some(""));
-    let done = said.map(|said| {
-        let fields = [("type", Json::from("text")), ("text", said), ("state", "done".into())];
+pub(super) fn text_step(text: Option<Json>) -> Vec<UiPart> {
+    let text = text.filter(|text| text.as_str() != Some(""));
+    let done = text.map(|text| {
+        let fields = [("type", Json::from("text")), ("text", text), ("state", "done".into())];
         UiPart::from_json(Object::from(fields).into())
     });
     [UiPart::StepStart(StepStartPart::new())].into_iter().chain(done).collect()
 }
 
 /// Makes a text part as user messages have it.
-pub(super) fn text(said: Json) -> UiPart {
-    UiPart::from_json(Object::from([("type", Json::from("text")), ("text", said)]).into())
+pub(super) fn text(text: Json) -> UiPart {
+    UiPart::from_json(Object::from([("type", Json::from("text")), ("text", text)]).into())
 }
 
 /// Returns the call if the fields of an entry can hold all of it.
@@ -232,7 +235,7 @@ pub(super) fn read_call(call: &Json) -> Option<ToolPart> {
     Some(ToolPart::new(name, id, input))
 }
 
-fn result(call: &ToolPart) -> MessageEntry {
+fn result_entry(call: &ToolPart) -> MessageEntry {
     let error = call.field("errorText").filter(|_| call.state() == ToolState::OutputError);
     let content = error.or(call.output()).cloned().unwrap_or_default();
     MessageEntry {

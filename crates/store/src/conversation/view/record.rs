@@ -27,7 +27,7 @@ pub(super) fn with_record(group: EntryGroup<'_>) -> UiMessage {
     let (message, lines) = group.finish();
     let messages = || lines.iter().filter_map(|line| line.as_message());
     let first_id = messages().next().map(|first| first.id.as_str());
-    let plain = plain_entries::entries(&message, opening(&message, first_id));
+    let plain = plain_entries::entries_of(&message, opening(&message, first_id));
     let is_in_step = plain.len() == messages().count();
     let mut plain = plain.iter();
     let items = lines.iter().map(|line| match line {
@@ -45,7 +45,7 @@ pub(super) fn recorded_entries(message: &UiMessage) -> Option<Vec<ContextEntry>>
     let (bare, items) = take_record(message)?;
     let first = items.iter().find(|item| item.get("type").and_then(Json::as_str) != Some("evt"));
     let first_id = first.and_then(|item| item.get("id")?.as_str());
-    let mut plain = plain_entries::entries(&bare, opening(&bare, first_id)).into_iter();
+    let mut plain = plain_entries::entries_of(&bare, opening(&bare, first_id)).into_iter();
     let lines = items.iter().map(|item| match item.get("type").map(Json::as_str) {
         Some(Some("evt")) => ContextEntry::from_json(item.clone()).ok(),
         // A whole line takes the place of the plain one.
