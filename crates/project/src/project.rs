@@ -26,7 +26,7 @@ use crate::{LoadProjectError, Secrets, SettingSource, Warning};
 /// assert_eq!(project.settings().start.host, "127.0.0.1");
 /// assert_eq!(project.provider().provider, ProviderName::OpenAi);
 /// assert_eq!(project.secrets().mask("I use sk-0123456789"), "I use ****");
-/// let port = project.effective().into_iter().find(|row| row.key == "start.port").unwrap();
+/// let port = project.effective_settings().into_iter().find(|row| row.key == "start.port").unwrap();
 /// assert_eq!(port.source, SettingSource::ShipJson { line: 1 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

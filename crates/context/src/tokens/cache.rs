@@ -28,7 +28,7 @@ use super::family::Family;
 /// let mut cache = TokenCache::new(4_096);
 /// let tokens = cache.window_tokens(&tokenizer, &window);
 /// assert_eq!(tokens, tokenizer.message_tokens(&window[0]));
-/// assert_eq!((cache.window_tokens(&tokenizer, &window), cache.counted()), (tokens, 1));
+/// assert_eq!((cache.window_tokens(&tokenizer, &window), cache.count_misses()), (tokens, 1));
 /// ```
 #[derive(Clone, Debug)]
 pub struct TokenCache {

@@ -36,10 +36,10 @@ const WEIGHT_MIN: f64 = 0.25;
 /// use ship_context::Calibration;
 ///
 /// let mut calibration = Calibration::default();
-/// assert_eq!(calibration.share("gpt-4o", 1_000), 1_000);
+/// assert_eq!(calibration.piece_tokens("gpt-4o", 1_000), 1_000);
 /// calibration.learn("gpt-4o", 10_000, 14_000);
 /// assert_eq!(calibration.rate("gpt-4o"), 1.4);
-/// assert_eq!(calibration.share("gpt-4o", 1_000), 1_400);
+/// assert_eq!(calibration.piece_tokens("gpt-4o", 1_000), 1_400);
 /// let stored = calibration.to_object();
 /// assert_eq!(Calibration::from_object(&stored), calibration);
 /// ```
@@ -111,7 +111,7 @@ impl Calibration {
         (counted as f64 * self.rate(model)).round() as u64
     }
 
-    /// Returns the tokens of many pieces, like [`Calibration::share`]. The rate is looked up once.
+    /// Returns the tokens of many pieces, like [`Calibration::piece_tokens`]. The rate is looked up once.
     pub fn shares(&self, model: &str, counted: &[u64]) -> Vec<u64> {
         let rate = self.rate(model);
         counted.iter().map(|&counted| (counted as f64 * rate).round() as u64).collect()
