@@ -6,9 +6,8 @@ use ship_message::json::{Json, Object};
 
 use crate::{
     AcceptError, AppendError, ChatKey, ContextLog, Delivery, DerivedFiles, LaneError, LaneHolder,
-    Ledger, LedgerLine, LedgerSeq, NewLine, OpenError, Position, PurgeError, Purged, ReadError,
-    RotateError, Rotated, Rotation, RunRecords, SealedName, StorageError, StorageProblem,
-    StoreFuture, View,
+    Ledger, LedgerLine, LedgerSeq, NewLine, Position, PurgeError, Purged, ReadError, RotateError,
+    Rotated, Rotation, RunRecords, SealedName, StorageError, StorageProblem, StoreFuture, View,
 };
 
 /// One chat: its logs, and the lane that one run at a time may hold.
@@ -30,9 +29,6 @@ pub trait Chat: Send + Sync {
 
     /// Returns the channel and the delivery target of the chat.
     fn about(&self) -> StoreFuture<'_, About, ReadError>;
-
-    /// Replaces the channel and the delivery target of the chat.
-    fn set_about(&self, about: About) -> StoreFuture<'_, (), OpenError>;
 
     /// Takes the lane for a run, and waits up to `lock.waitMs` for it. A caller that is refused meanwhile
     /// reads the `purpose` in its error.

@@ -303,11 +303,6 @@ impl ChatFiles {
         Ok(owners)
     }
 
-    pub(crate) fn set_about(&self, about: &About) -> Result<(), OpenError> {
-        let _right = self.take_write_right("set_about")?;
-        Ok(self.write_about(about)?)
-    }
-
     fn write_about(&self, about: &About) -> Result<(), StorageError> {
         let mut object = Object::new();
         object.set("v", FORMAT_VERSION);
