@@ -34,12 +34,6 @@ impl SealedName {
         let mut parts = self.0.split('-').skip(1);
         (number(parts.next()), number(parts.next()))
     }
-
-    /// Whether the log has a line of this number.
-    pub fn has(&self, seq: Seq) -> bool {
-        let (first, last) = self.range();
-        first <= seq && seq <= last
-    }
 }
 
 impl std::fmt::Display for SealedName {

@@ -1,6 +1,6 @@
 //! Reads the context log of a chat, for which no lane is needed.
 
-use crate::{MessageId, MessagePlace, ReadError, SealedLog, SealedName, Seq, StoreFuture, View};
+use crate::{MessageId, MessagePlace, ReadError, SealedLog, SealedName, StoreFuture, View};
 
 /// The logs with the messages that the model works with: the live log and the sealed ones before it.
 pub trait ContextLog: Send + Sync {
@@ -31,14 +31,6 @@ pub trait ContextLog: Send + Sync {
                 before.as_ref().is_none_or(|before| log.name.range() < before.range())
             };
             Ok(sealed.filter(is_before).take(limit).collect())
-        })
-    }
-
-    /// Finds the sealed log with a line by the names of the logs, without opening one.
-    fn sealed_with(&self, seq: Seq) -> StoreFuture<'_, Option<SealedName>, ReadError> {
-        Box::pin(async move {
-            let names = self.sealed().await?.into_iter().map(|log| log.name);
-            Ok(names.into_iter().find(|name| name.has(seq)))
         })
     }
 

@@ -119,11 +119,6 @@ impl ChatFiles {
         Ok(self.sealed_names()?.into_iter().rfind(before))
     }
 
-    /// Returns the sealed log that holds a line.
-    pub(crate) fn sealed_with(&self, seq: Seq) -> Result<Option<SealedName>, ReadError> {
-        Ok(self.sealed_names()?.into_iter().rfind(|name| name.has(seq)))
-    }
-
     pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
         let path = sealed_path(&self.paths.archive, name);
         let view = match KeptView::default().read(&self.env, &path) {

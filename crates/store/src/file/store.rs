@@ -22,8 +22,8 @@ use crate::{
     DerivedState, Lane, LaneError, LaneHolder, Ledger, LedgerEntry, LedgerLine, LedgerSeq,
     ListError, MessageId, MessagePlace, NewLine, OpenError, Position, PurgeError, Purged,
     ReadError, RepairEffect, RotateError, Rotated, Rotation, RunRecords, SealedLog, SealedName,
-    Seq, StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions,
-    Synced, View,
+    StorageError, StorageProblem, StorageProblemKind, Store, StoreFuture, StoreOptions, Synced,
+    View,
 };
 
 /// How long at most between two looks at a lane that another has.
@@ -366,10 +366,6 @@ impl ContextLog for FileChat {
         limit: usize,
     ) -> StoreFuture<'_, Vec<SealedLog>, ReadError> {
         self.run(move |chat| chat.sealed_logs(before.as_ref(), limit))
-    }
-
-    fn sealed_with(&self, seq: Seq) -> StoreFuture<'_, Option<SealedName>, ReadError> {
-        self.run(move |chat| chat.sealed_with(seq))
     }
 
     fn find(

@@ -43,16 +43,6 @@ pub async fn sealed_logs_are_listed_by_pages(store: &dyn Store) {
     assert!(names(&begun.chat, None, 0).await.is_empty());
 }
 
-pub async fn a_sealed_line_is_found_by_the_names(store: &dyn Store) {
-    let (begun, all) = sealed(store, &["m1", "m2"]).await;
-    for (number, expected) in
-        [(0, None), (1, Some(1)), (2, Some(1)), (3, Some(0)), (5, Some(0)), (6, None)]
-    {
-        let found = begun.chat.log().sealed_with(Seq::new(number)).await.unwrap();
-        assert_eq!(found.as_ref(), expected.map(|at: usize| &all[at]), "line {number}");
-    }
-}
-
 pub async fn a_message_is_found_in_the_newest_log_that_has_it(store: &dyn Store) {
     let mut begun = Begun::new(store, "a").await;
     begun.say("m1").await;
@@ -108,7 +98,6 @@ pub async fn a_purged_log_breaks_no_chain(store: &dyn Store) {
     begun.say("m4").await;
     begun.compact("s4", begun.position.seq.next()).await;
     assert_eq!(names(&begun.chat, None, 9).await[1..], all);
-    assert_eq!(begun.chat.log().sealed_with(Seq::new(4)).await.unwrap().as_ref(), Some(&all[1]));
 }
 
 pub async fn what_was_purged_is_never_copied(store: &dyn Store) {
