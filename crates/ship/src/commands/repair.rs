@@ -84,7 +84,11 @@ async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[StorageProblem]) -> Res
     {
         let (expected, pieces) =
             (Some(view.position.generation), vec![LogPiece::KeepFrom(Seq::new(0))]);
-        lane.rotate(Rotation { expected, head: view.head, pieces }).await?;
+        let mut head = view.head;
+        // An undo takes back the last operation, and not this repair.
+        let left = head.sealed.clone();
+        head.note_left_log(left.as_ref());
+        lane.rotate(Rotation { expected, head, pieces }).await?;
     }
     let cannot_be_healed = chat.verify().await?;
     Ok(chat.acknowledge(cannot_be_healed).await?)

@@ -241,3 +241,18 @@ fn entries_that_a_lost_ledger_had_are_named_until_a_repair_makes_them_known() {
     assert!(ship.run(&["send", "figs"]).text().contains("figs"));
     assert_eq!(ship.run(&["verify"]).code(), 0, "{}", ship.run(&["verify"]).out());
 }
+
+#[test]
+fn an_undo_after_a_repair_takes_back_the_last_operation_and_not_the_repair() {
+    let ship = TestShip::new();
+    let _ = ship.run(&["send", "alpha"]).text();
+    let _ = ship.run(&["context", "new", "--title", "Two"]).text();
+    let _ = ship.run(&["send", "beta"]).text();
+    let _ = ship.run(&["context", "load", "alpha"]).text();
+    let _ = ship.run(&["send", "gamma"]).text();
+    flip(&chat_folder(&ship).join("messages/history.jsonl"), "You said: gamma", "You said: gamna");
+    let _ = ship.run(&["repair"]).text();
+    let _ = ship.run(&["send", "delta"]).text();
+    let undone = ship.run(&["undo"]).text();
+    assert!(undone.starts_with("Now in “Two”."), "{undone}");
+}
