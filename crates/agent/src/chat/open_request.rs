@@ -19,10 +19,12 @@ pub(crate) fn open_request_ids(view: &View, run_id: &str) -> Vec<String> {
 }
 
 /// Returns the messages that belong to a context that was left, without those that were taken along. A question at
-/// its end was taken along, or it would have been answered.
+/// its end was taken along, or it would have been answered. If something of the log is lost, so may be its answer.
 pub(crate) fn messages_left_behind(view: &View, taken: &[String]) -> Vec<UiMessage> {
     let mut gone: HashSet<String> = taken.iter().cloned().collect();
-    gone.extend(open_request_ids(view, ""));
+    if view.problems.is_empty() {
+        gone.extend(open_request_ids(view, ""));
+    }
     let is_gone = |message: &UiMessage| {
         let id = match is_reference(message) {
             true => message.metadata().and_then(|it| it.get("forMessageId")).and_then(Json::as_str),

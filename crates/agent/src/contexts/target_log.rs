@@ -99,6 +99,10 @@ impl OperationInProgress<'_> {
         let mut head = sealed_head_after_events(view, log);
         head.carry.set(CONTINUES, log.as_str());
         self.set_carry(&mut head);
+        if !view.problems.is_empty() {
+            // The answer to a question at the end is lost, and the person has it.
+            head.carry.set_or_remove(ANSWERED, self.answered_question(view));
+        }
         if head.title.is_none() {
             // The context keeps the title under which it was listed.
             head.carry.set(MADE_TITLE, title);

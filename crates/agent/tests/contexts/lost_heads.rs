@@ -4,7 +4,7 @@ use ship_agent::{ContextOperation, Rules};
 use ship_store::disk::Disk;
 
 use crate::damaged::{ARCHIVE, LIVE, flip, new, path, replace};
-use crate::place::{Place, chat, says};
+use crate::place::{Place, chat, says, words};
 
 /// A chat in a context “Two”, which has left the context “One”.
 async fn in_the_second_context() -> Place {
@@ -147,4 +147,34 @@ async fn an_older_copy_of_the_live_log_takes_nothing_from_the_context_that_was_l
         place.context().await,
         ["user: one alpha", "assistant: Aye.", "user: one omega", "assistant: Aye."]
     );
+}
+
+/// Cuts a log before the line that holds these words.
+fn cut_before(place: &Place, part: &str, words: &str) {
+    let log = path(place, part);
+    let bytes = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+    let at = bytes.windows(words.len()).position(|found| found == words.as_bytes()).unwrap();
+    let end = bytes[..at].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    replace(place, &log, &bytes[..end]);
+}
+
+fn echoes(place: &Place) {
+    place.minds(|seen| says(&format!("Aye: {}", words(seen.last().unwrap()))));
+}
+
+#[tokio::test]
+async fn a_question_whose_answer_is_lost_stays_in_its_context_and_is_not_answered_again() {
+    let place = Place::new();
+    echoes(&place);
+    place.say("alpha").await;
+    let one = place.view().await.head.context;
+    place.done(new()).await;
+    place.say("beta").await;
+    cut_before(&place, ARCHIVE, "Aye: alpha");
+    place.done(load(one.as_str())).await;
+    assert_eq!(place.context().await, ["user: alpha"]);
+    place.done(load("beta")).await;
+    place.done(load(one.as_str())).await;
+    place.say("gamma").await;
+    assert_eq!(place.context().await, ["user: alpha", "user: gamma", "assistant: Aye: gamma"]);
 }

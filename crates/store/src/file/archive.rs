@@ -121,7 +121,7 @@ impl ChatFiles {
 
     pub(crate) fn sealed_view(&self, name: &SealedName) -> Result<View, ReadError> {
         let path = sealed_path(&self.paths.archive, name);
-        let view = match KeptView::default().read(&self.env, &path) {
+        let mut view = match KeptView::default().read(&self.env, &path) {
             // Nothing of it can be read, and a repair cannot change that.
             Ok(None) | Err(StorageError::Damaged { .. }) => {
                 return Err(self.no_sealed_log_error(name));
@@ -129,6 +129,9 @@ impl ChatFiles {
             Ok(Some(view)) => view,
             Err(error) => return Err(error.into()),
         };
+        if view.position.seq < name.range().1 && view.problems.is_empty() {
+            view.problems.push(early_end(&path, view.position.seq, name.range().1));
+        }
         match purge::purge_in_view(&view) {
             Some(purged) => Err(self.purged_log_error(name, purged)),
             None => Ok(view),
@@ -191,17 +194,16 @@ pub(crate) fn missing_end_problem(
     scan: &LogScan,
     (_, last): (Seq, Seq),
 ) -> Option<StorageProblem> {
-    let found = scan.lines.last().map_or(0, |found| found.line.seq);
+    let found = Seq::new(scan.lines.last().map_or(0, |found| found.line.seq));
+    (found < last).then(|| early_end(path, found, last).at(bytes.len() as u64))
+}
+
+fn early_end(path: &Path, found: Seq, last: Seq) -> StorageProblem {
     let message =
         format!("it should end with line {last}, and line {found} is the last that is read");
     let remedy = "compare with a copy; the lines before are read";
-    let problem = StorageProblem::new(
-        path.display().to_string(),
-        StorageProblemKind::Damage,
-        message,
-        remedy,
-    );
-    (found < last.get()).then(|| problem.at(bytes.len() as u64))
+    let file = path.display().to_string();
+    StorageProblem::new(file, StorageProblemKind::Damage, message, remedy)
 }
 
 /// Whether `bytes` contain a pattern. Its last byte is compared first, which rules out most places.
