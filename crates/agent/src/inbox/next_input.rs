@@ -12,8 +12,9 @@ use crate::context_operation::ContextOperation;
 use crate::engine::Engine;
 use crate::tokens::rough_tokens;
 
-/// The tokens that a provider adds to each message, for the author and the time.
-const MESSAGE_TOKENS: u64 = 16;
+/// The tokens of a message besides its text: the request, the time and the author that stand above it take about 45,
+/// and a long name takes more.
+const MESSAGE_TOKENS: u64 = 64;
 
 /// The next input of a run from the ledger.
 #[derive(Default)]
@@ -73,24 +74,22 @@ impl NextInput {
 }
 
 /// The limit of what a run takes in.
-pub(crate) struct HalfBudget {
+struct HalfBudget {
     tokens: u64,
     is_begun: bool,
 }
 
 impl HalfBudget {
-    pub(crate) fn new(agent: &Engine) -> Self {
+    fn new(agent: &Engine) -> Self {
         Self { tokens: agent.budget_tokens() / 2, is_begun: false }
     }
 
     /// Whether a line fits. The first message always fits, because otherwise no run would ever take it in.
     fn fits_message(&mut self, line: &LedgerLine) -> bool {
-        !is_message(line) || self.fits_line(line)
-    }
-
-    /// Does the same for a line with any role.
-    pub(crate) fn fits_line(&mut self, line: &LedgerLine) -> bool {
         let LedgerBody::Entry(entry) = &line.body else { return true };
+        if !is_message(line) {
+            return true;
+        }
         let tokens = rough_tokens(entry.entry.str("text").unwrap_or_default()) + MESSAGE_TOKENS;
         let fits = tokens <= self.tokens || !self.is_begun;
         self.is_begun = true;

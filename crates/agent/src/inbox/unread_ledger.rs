@@ -3,7 +3,7 @@
 //! The context log says how far the ledger was read. If that log was removed or replaced by an older one, the
 //! ledger still says what was answered: no answered message runs again.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use ship_context::ends_with_question;
 use ship_message::json::{Json, Object};
@@ -13,7 +13,7 @@ use ship_store::{
     LedgerLine, LedgerSeq, NewMessage, ReadError, View,
 };
 
-use super::next_input::{HalfBudget, NextInput};
+use super::next_input::NextInput;
 use crate::chat::{LEDGER_PAGE, is_message, promoted_messages};
 use crate::engine::Engine;
 use crate::inbound::promoted_metadata;
@@ -61,8 +61,7 @@ async fn last_answered(chat: &dyn Chat) -> Result<Option<LedgerSeq>, ReadError> 
 /// The answers in the ledger that the context lacks.
 pub(crate) struct MissedAnswers {
     /// The messages and answers that an older context lacks, in order. In the context they are history: the cursor
-    /// is after them, and no run answers them. If all of them would take more than half a budget, the oldest are
-    /// left out; the ledger still has them.
+    /// is after them, and no run answers them. Too many for a request are compacted like any others.
     pub(crate) messages: Vec<NewMessage>,
     /// The last entry with an answer in the context whose question is on a damaged line: the cursor was lost with
     /// that line. The question is not restored, because it would stand after its answer.
@@ -76,13 +75,12 @@ pub(crate) async fn missed_answers(
     view: &View,
 ) -> Result<MissedAnswers, ReadError> {
     let mut answered = AnsweredEntries::default();
-    // An answer to the last question counts as missed if the context ends with that question.
-    let mut read = view.inbox;
+    // An answer to the last question counts as missed if the context ends with that question. Others before the
+    // cursor belong to other contexts.
+    let mut last = None;
     if let Some((request, seq)) = last_question(view) {
         answered.know(&request, seq);
-        if ends_with_question(Some(view)) {
-            read = LedgerSeq::new(seq.get() - 1).into();
-        }
+        last = ends_with_question(Some(view)).then_some(seq);
     }
     let (mut waiting, mut missed) = (VecDeque::new(), Vec::new());
     let (mut after, mut known) = (view.inbox, None);
@@ -92,7 +90,7 @@ pub(crate) async fn missed_answers(
         after = page.last().map(|line| line.seq).or(after);
         for line in page {
             if let Some(to) = answered.take(&line) {
-                if Some(to) > read {
+                if Some(to) > view.inbox || Some(to) == last {
                     let count = waiting.partition_point(|line: &LedgerLine| line.seq <= to);
                     let questions = waiting.drain(..count);
                     if has_answer(view, &line) {
@@ -140,8 +138,6 @@ fn last_question(view: &View) -> Option<(String, LedgerSeq)> {
 /// Returns ledger lines as messages: each question as it would have been put into the context, each answer with the
 /// text that the person was told.
 fn messages_of_lines(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<NewMessage> {
-    let mut room = HalfBudget::new(agent);
-    let fits = lines.iter().rev().take_while(|line| room.fits_line(line)).count();
     let message = |line: &LedgerLine| match &line.body {
         LedgerBody::Entry(entry) if entry.key.starts_with(ANSWER_KEY) => {
             let message = answer_from_ledger(entry)?;
@@ -150,9 +146,8 @@ fn messages_of_lines(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<N
         _ => promoted_messages(&*agent.message_ids, &view.head, [line].into_iter()).pop(),
     };
     // A message whose id already exists would be a conflict and not a repair.
-    let is_there =
-        |new: &NewMessage| view.messages().any(|message| message.id() == new.message.str("id"));
-    let lines = &lines[lines.len() - fits..];
+    let known: HashSet<&str> = view.messages().filter_map(UiMessage::id).collect();
+    let is_there = |new: &NewMessage| new.message.str("id").is_some_and(|id| known.contains(id));
     lines.iter().filter_map(message).filter(|message| !is_there(message)).collect()
 }
 

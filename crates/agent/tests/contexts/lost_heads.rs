@@ -178,3 +178,54 @@ async fn a_question_whose_answer_is_lost_stays_in_its_context_and_is_not_answere
     place.say("gamma").await;
     assert_eq!(place.context().await, ["user: alpha", "user: gamma", "assistant: Aye: gamma"]);
 }
+
+#[tokio::test]
+async fn a_context_that_was_cut_gets_no_answer_of_another_context() {
+    let place = Place::new();
+    echoes(&place);
+    place.say("alpha").await;
+    let one = place.view().await.head.context;
+    place.done(new()).await;
+    place.say("beta").await;
+    place.done(load(one.as_str())).await;
+    place.say("gamma").await;
+    cut_before(&place, LIVE, "Aye: alpha");
+    let place = again(&place);
+    echoes(&place);
+    place.say("delta").await;
+    assert_eq!(
+        place.context().await,
+        [
+            "user: alpha",
+            "user: gamma",
+            "assistant: Aye: gamma",
+            "user: delta",
+            "assistant: Aye: delta"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn all_that_an_older_copy_lacks_comes_back_from_the_ledger_however_long_it_is() {
+    let place = Place::ruled(Rules { input_tokens_max: Some(12_000), ..Rules::default() });
+    echoes(&place);
+    place.say("alpha").await;
+    let log = path(&place, LIVE);
+    let older = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+    let long = |name: &str| format!("{name} {}", "The tide is low. ".repeat(500));
+    for name in ["beta", "gamma", "delta"] {
+        place.say(&long(name)).await;
+    }
+    replace(&place, &log, &older);
+    let place = again(&place);
+    echoes(&place);
+    place.say("omega").await;
+    let files = place.disk.memory().contents().into_iter();
+    let logs = files.filter(|(path, _)| path.to_string_lossy().contains("/messages/"));
+    let logs = logs.filter_map(|(_, bytes)| Some(String::from_utf8_lossy(&bytes?).into_owned()));
+    let logs: String = logs.collect();
+    for name in ["beta", "gamma", "delta"] {
+        assert!(logs.contains(&format!("\"{name} The tide")), "the question {name}");
+        assert!(logs.contains(&format!("Aye: {name} The tide")), "the answer to {name}");
+    }
+}
