@@ -3,6 +3,24 @@
 //! Everything here is a pure function of its arguments: it opens no file and no socket, and has no clock. The agent
 //! acts on these decisions.
 //!
+//! ```
+//! use ship_context::{Tokenizer, input_budget, open_request};
+//! use ship_message::{Role, UiMessage, UiPart};
+//!
+//! let said = |id: &str, role, text: &str| UiMessage::new(id, role, vec![UiPart::text(text)]);
+//! let messages = [
+//!     said("u1", Role::User, "Which boat leaves first?"),
+//!     said("a1", Role::Assistant, "The blue one, at nine."),
+//!     said("u2", Role::User, "And the last?"),
+//! ];
+//! // Only the last question waits for an answer.
+//! assert_eq!(open_request(&messages, "run", None), [2]);
+//!
+//! // A model that takes 8,000 tokens, and may answer with 1,000.
+//! let tokens: u64 = messages.iter().map(|it| Tokenizer::for_model("gpt-4o").count(&it.text())).sum();
+//! assert!(tokens < input_budget(None, Some(8_000), 1_000));
+//! ```
+//!
 //! - [`system_blocks`] makes the texts that a model reads before all messages.
 //! - [`shown_to_model`] prepares the messages that a model is shown.
 //! - [`texts_for_user`] finds what a person got by a message.

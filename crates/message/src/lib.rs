@@ -4,6 +4,30 @@
 //! This crate knows those messages and nothing else. It has data and pure functions, without files,
 //! network, clock or tasks.
 //!
+//! ```
+//! use ship_message::{Assembler, Chunk, ConvertOptions, convert_to_model_messages};
+//!
+//! // The chunks of a streamed answer become a message.
+//! let mut answer = Assembler::new("m1", None);
+//! for chunk in [
+//!     r#"{"type":"text-start","id":"1"}"#,
+//!     r#"{"type":"text-delta","id":"1","delta":"Aye, aye."}"#,
+//!     r#"{"type":"text-end","id":"1"}"#,
+//! ] {
+//!     answer.push(Chunk::parse(chunk)?)?;
+//! }
+//! let messages = [answer.into_message()];
+//! assert_eq!(messages[0].text(), "Aye, aye.");
+//!
+//! // The next request has it in the form for models.
+//! let sent = convert_to_model_messages(&messages, &ConvertOptions::default())?;
+//! assert_eq!(
+//!     sent[0].to_string(),
+//!     r#"{"role":"assistant","content":[{"type":"text","text":"Aye, aye."}]}"#
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! - [`UiMessage`] is a message as it is stored and shown. [`validate_ui_messages`] tells whether JSON is one.
 //! - [`ModelMessage`] is a message as a model is given it. [`convert_to_model_messages`] makes them, and
 //!   [`prune_messages`] makes them fewer.

@@ -1,5 +1,17 @@
 //! Reads a project folder: its settings, secrets, texts and skills, and its logs.
 //!
+//! ```
+//! use ship_project::{Project, ProviderName};
+//!
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("ship.json"), r#"{"context":{"history":{"keepLastMessages":20}}}"#)?;
+//! let environment = [("ANTHROPIC_API_KEY".to_owned(), "sk-ant-123".to_owned())];
+//! let project = Project::load(folder.path(), environment)?;
+//! assert_eq!(project.settings().context.history.keep_last_messages, 20);
+//! assert_eq!(project.provider().provider, ProviderName::Anthropic);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! - [`find_root`] finds the project folder, and [`init`] gives a new project its first files.
 //! - [`Project::load`] reads `ship.json` and `.env` under an environment. It gives typed [`Settings`], the source of
 //!   each value, the choice of a provider, and the [`Secrets`] that must not be shown.

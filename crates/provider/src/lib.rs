@@ -4,6 +4,25 @@
 //! stream. So a listener, the assembled message and the log all see the same. A provider never sees a store and
 //! never runs a tool: it only says which tools to call.
 //!
+//! ```
+//! use ship_message::{Assembler, FinishReason, Role, UiMessage, UiPart};
+//! use ship_provider::{Offline, Provider, Request};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), ship_provider::ProviderError> {
+//! let messages = [UiMessage::new("u1", Role::User, vec![UiPart::text("Ahoy!")])];
+//! let request = Request { system: &[], view: &messages, tools: &[], max_tokens: 1_000 };
+//! let body = Offline.recipe().body(&request)?;
+//!
+//! let mut answer = Assembler::new("a1", None);
+//! let sink = Box::new(|chunk| answer.push(chunk).expect("the chunks of an answer fit"));
+//! let end = Offline.answer(&request, &body, sink).await?;
+//! assert_eq!(end.finish_reason, FinishReason::Stop);
+//! assert!(answer.into_message().text().ends_with("You said: Ahoy!"));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! [`compile`] turns a history into a request that no provider refuses, [`wire`] writes it in the provider's
 //! format, and [`overflow`] recognises the errors of a request that was too long. A [`Recipe`] writes the same
 //! bytes again, and a [`CachedSequence`] is the part of them that a provider's cache sees.
