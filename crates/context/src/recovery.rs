@@ -99,9 +99,8 @@ pub fn ends_with_question(view: Option<&View>) -> bool {
     let Some(last) = view.messages().rfind(|message| !is_reference(message)) else {
         return false;
     };
-    let answered = view.head.carry.str("answered");
-    let asks = last.role() == Role::User && last.id() != answered;
-    asks || settled_count(last).is_some()
+    let asks = last.role() == Role::User || settled_count(last).is_some();
+    asks && last.id() != view.head.carry.str("answered")
 }
 
 /// Whether the run was interrupted while it left this context: its work is in the log, but the switch
@@ -300,6 +299,8 @@ mod tests {
         let Recovery::Settled(next) = decide(&view, &[], running, false) else { panic!("goes on") };
         assert_eq!((next.message.id(), next.message.parts().len()), (Some("a1-2"), 0));
         assert_eq!(decide(&view, &[], None, true), Recovery::RunPending, "it is no answer");
+        view.head.carry.set("answered", "a1");
+        assert_eq!(decide(&view, &[], None, true), Recovery::Idle, "it was answered elsewhere");
     }
 
     #[test]

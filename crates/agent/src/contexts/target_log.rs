@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ship_context::SETTLED;
 use ship_context::contexts::{clean_title, is_reference};
 use ship_message::Role;
 use ship_message::json::{Json, Object};
@@ -156,10 +157,12 @@ impl OperationInProgress<'_> {
         head
     }
 
-    /// Returns the question at the end of a log, if it is not part of the open request.
+    /// Returns the question at the end of a log, or the settled message of a run that has answered it elsewhere, if it
+    /// is not part of the open request.
     fn answered_question(&self, view: &View) -> Option<Json> {
         let last = view.messages().rfind(|message| !is_reference(message))?;
-        let id = last.id().filter(|_| last.role() == Role::User)?;
+        let is_settled = last.metadata().is_some_and(|metadata| metadata.get(SETTLED).is_some());
+        let id = last.id().filter(|_| is_settled || last.role() == Role::User)?;
         let waits = self.moving.current.iter().any(|current| current == id);
         (!waits).then(|| Json::from(id))
     }

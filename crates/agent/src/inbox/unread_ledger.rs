@@ -75,15 +75,15 @@ pub(crate) async fn missed_answers(
     view: &View,
 ) -> Result<MissedAnswers, ReadError> {
     let mut answered = AnsweredEntries::default();
-    // An answer to the last question counts as missed if the context ends with that question. Others before the
-    // cursor belong to other contexts.
+    // An answer to the last question counts as missed if the context ends with that question, also if an operation has
+    // moved the cursor past that answer. Others before the cursor belong to other contexts.
     let mut last = None;
     if let Some((request, seq)) = last_question(view) {
         answered.know(&request, seq);
         last = ends_with_question(Some(view)).then_some(seq);
     }
     let (mut waiting, mut missed) = (VecDeque::new(), Vec::new());
-    let (mut after, mut known) = (view.inbox, None);
+    let (mut after, mut known) = (last.map_or(view.inbox, |seq| view.inbox.min(Some(seq))), None);
     loop {
         let page = chat.ledger().after(after, LEDGER_PAGE).await?;
         let is_last = page.len() < LEDGER_PAGE;
@@ -98,9 +98,10 @@ pub(crate) async fn missed_answers(
                     } else {
                         missed.extend(questions);
                         missed.push(LedgerLine { seq: to, ..line });
+                        last = last.filter(|last| *last != to);
                     }
                 }
-            } else if is_message(&line) {
+            } else if is_message(&line) && Some(line.seq) > view.inbox {
                 waiting.push_back(line);
             }
         }
@@ -141,7 +142,9 @@ fn messages_of_lines(agent: &Engine, view: &View, lines: &[LedgerLine]) -> Vec<N
     let message = |line: &LedgerLine| match &line.body {
         LedgerBody::Entry(entry) if entry.key.starts_with(ANSWER_KEY) => {
             let message = answer_from_ledger(entry)?;
-            Some(NewMessage { message, rev: 0, inbox: Some(line.seq) })
+            // An entry before the cursor was promoted once, and must not be promoted again.
+            let inbox = Some(line.seq).filter(|_| Some(line.seq) > view.inbox);
+            Some(NewMessage { message, rev: 0, inbox })
         }
         _ => promoted_messages(&*agent.message_ids, &view.head, [line].into_iter()).pop(),
     };

@@ -93,16 +93,13 @@ impl LaneLoop {
                     Some(Outcome::Done)
                 }
                 Recovery::Continue(journal) => {
-                    let view = match view {
-                        Some(view) => view,
-                        // The log is gone, but the ledger still has the messages that the run answers.
-                        None => {
-                            let view = self.first_context(None, inbox, &[]).await?;
-                            let read =
-                                lines_up_to(&*self.locked.chat, inbox, journal.start.inbox).await?;
-                            self.locked.promote(view, &read).await?
-                        }
-                    };
+                    let mut view = self.first_context(view, inbox, &[]).await?;
+                    if inbox < journal.start.inbox {
+                        // The log or its end is gone, but the ledger still has the messages that the run answers.
+                        let read =
+                            lines_up_to(&*self.locked.chat, inbox, journal.start.inbox).await?;
+                        view = self.locked.promote(view, &read).await?;
+                    }
                     inbox = view.inbox;
                     let work = self.active_run(about, &view, &journal).await;
                     Some(super::step::run(&work, journal, stop).await?)

@@ -1,7 +1,8 @@
 //! Logs without their head, or gone: the context keeps its id, others keep theirs, and each can be loaded.
 
-use ship_agent::{ContextOperation, Rules};
+use ship_agent::{ContextOperation, Rules, Stop};
 use ship_store::disk::Disk;
+use ship_testkit::sim::Fault;
 
 use crate::damaged::{ARCHIVE, LIVE, flip, new, path, replace};
 use crate::place::{Place, chat, says, words};
@@ -197,6 +198,7 @@ async fn a_context_that_was_cut_gets_no_answer_of_another_context() {
         place.context().await,
         [
             "user: alpha",
+            "assistant: Aye: alpha",
             "user: gamma",
             "assistant: Aye: gamma",
             "user: delta",
@@ -228,4 +230,55 @@ async fn all_that_an_older_copy_lacks_comes_back_from_the_ledger_however_long_it
         assert!(logs.contains(&format!("\"{name} The tide")), "the question {name}");
         assert!(logs.contains(&format!("Aye: {name} The tide")), "the answer to {name}");
     }
+}
+
+#[tokio::test]
+async fn a_question_whose_answer_is_lost_is_not_answered_again_after_an_operation() {
+    let operations = [
+        ContextOperation::Rename { title: "Z".to_owned() },
+        ContextOperation::Checkpoint { name: "here".to_owned() },
+    ];
+    for operation in operations {
+        let place = Place::new();
+        echoes(&place);
+        place.say("alpha").await;
+        place.say("beta").await;
+        place.done(operation).await;
+        flip(&place, LIVE, "Aye: beta");
+        let place = again(&place);
+        echoes(&place);
+        place.say("gamma").await;
+        let context = place.context().await;
+        assert_eq!(context.last().unwrap(), "assistant: Aye: gamma");
+        let asked = place.shown(0);
+        assert!(asked.iter().any(|line| line.contains("Aye: beta")), "{asked:?}");
+        let answers = place.ledger().await;
+        let beta = answers.iter().filter(|line| line.as_str() == "assistant: Aye: beta").count();
+        assert_eq!(beta, 1, "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_killed_run_whose_question_is_lost_answers_it_once() {
+    let place = Place::new();
+    echoes(&place);
+    place.say("alpha").await;
+    place.accept("beta").await;
+    let disk = place.disk.clone();
+    place.minds(move |_| {
+        disk.fail_in(0, Fault::KillBefore);
+        says("never heard")
+    });
+    let _ = place.agent.run(&chat(), &Stop::default()).await;
+    assert!(place.disk.is_dead());
+    let place = again(&place);
+    flip(&place, LIVE, "beta");
+    let place = again(&place);
+    echoes(&place);
+    place.run().await;
+    assert_eq!(
+        place.context().await,
+        ["user: alpha", "assistant: Aye: alpha", "user: beta", "assistant: Aye: beta"]
+    );
+    assert_eq!(place.ledger().await.len(), 4, "{:?}", place.ledger().await);
 }
