@@ -11,6 +11,8 @@
 //! the file again. Whole batches are kept, even those of other processes, and published as a new file; only a torn
 //! tail is cut. Until that has worked, the file takes no writes.
 
+mod sealing;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -18,7 +20,7 @@ use super::log_reading::{check_head, scan_problems};
 use super::outlines::read_outlines;
 use super::quarantine;
 use super::right::HeldRight;
-use super::store_env::{Env, UNFINISHED, read_from, temporary_name, write_all};
+use super::store_env::{Env, read_from, write_all};
 use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
 use crate::scan::{LineNumbers, LogScan, scan_after};
@@ -489,174 +491,6 @@ impl<F: Fold> Writing<'_, F> {
         Ok(())
     }
 
-    /// Gives the whole file a second name, durably. Where files cannot have two names, a copy gets it.
-    fn seal(&mut self, sealed: &Path) -> Result<(), StorageError> {
-        let Some(file) = &self.file else { return Ok(()) };
-        // A sealed file is not written again, so this is the last chance to sync its lines.
-        if let Err(error) = file.sync() {
-            self.state.unsyncable = true;
-            return Err(self.log.io_error("sync")(error));
-        }
-        let (env, folder) = (&self.log.env, sealed.parent().unwrap_or(Path::new("")));
-        let failed = |error| StorageError::io("seal as", sealed, error);
-        let look = file.stat().map_err(self.log.io_error("look at"))?;
-        match self.second_name(look, sealed)? {
-            // A sync of that name has failed, so only a new name can be made durable.
-            Some(name) if env.is_unsynced(folder) => {
-                env.remove(&name)?;
-                self.link_or_copy(&**file, sealed)?;
-            }
-            Some(name) if name == sealed => {}
-            // An interrupted rotation left another second name, which is renamed.
-            Some(name) => env.disk.rename(&name, sealed).map_err(failed)?,
-            None => {
-                if self.is_left_over(sealed)? {
-                    self.quarantine_file(sealed)?;
-                }
-                self.link_or_copy(&**file, sealed)?;
-            }
-        }
-        env.sync_folder(folder)?;
-        env.mark_synced(folder);
-        Ok(())
-    }
-
-    /// Gives the file a second name. Where the file system has no hard links, a copy is
-    /// written, synced and renamed.
-    fn link_or_copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
-        let Err(error) = self.log.env.disk.link(&self.log.path, sealed) else { return Ok(()) };
-        if !is_no_links_error(&error) {
-            return Err(StorageError::io("seal as", sealed, error));
-        }
-        self.copy(file, sealed).map_err(|copying| self.cannot_seal(sealed, &error, &copying))
-    }
-
-    fn cannot_seal(
-        &self,
-        sealed: &Path,
-        linking: &std::io::Error,
-        copying: &StorageError,
-    ) -> StorageError {
-        StorageError::CannotSeal {
-            path: self.log.path.clone(),
-            sealed: sealed.to_owned(),
-            linking: linking.to_string(),
-            copying: copying.to_string(),
-        }
-    }
-
-    /// Checks that the file can get a second name or a copy. The one that it gets for that ends like an unfinished
-    /// file and is removed again.
-    pub(crate) fn check_seal(&self, sealed: &Path) -> Result<(), StorageError> {
-        let Some(file) = &self.file else { return Ok(()) };
-        let (env, trial) = (&self.log.env, temporary_name(sealed));
-        env.remove(&trial)?;
-        match env.disk.link(&self.log.path, &trial) {
-            Ok(()) => {}
-            Err(error) if is_no_links_error(&error) => {
-                let bytes = self.whole(&**file)?;
-                let copied = env.write_aside(sealed, &bytes);
-                copied.map_err(|copying| self.cannot_seal(sealed, &error, &copying))?;
-            }
-            Err(error) => return Err(StorageError::io("seal as", sealed, error)),
-        }
-        env.remove(&trial)
-    }
-
-    fn whole(&self, file: &dyn DiskFile) -> Result<Vec<u8>, StorageError> {
-        let len = file.stat().map_err(self.log.io_error("look at"))?.len;
-        read_from(file, 0, len).map_err(self.log.io_error("read"))
-    }
-
-    fn copy(&self, file: &dyn DiskFile, sealed: &Path) -> Result<(), StorageError> {
-        let env = &self.log.env;
-        // A link fails if the name is taken; `replace` would overwrite the file.
-        if env.stat(sealed)?.is_some() {
-            let exists = std::io::ErrorKind::AlreadyExists.into();
-            return Err(StorageError::io("seal as", sealed, exists));
-        }
-        env.replace(sealed, &self.whole(file)?)?;
-        self.quarantine_earlier_copies(sealed)
-    }
-
-    /// Moves copies of this log that interrupted sealings left under other names into the quarantine, and removes
-    /// unfinished ones. Such a name contains the number of the first line too.
-    fn quarantine_earlier_copies(&self, sealed: &Path) -> Result<(), StorageError> {
-        let Some(first) = self.tail().map(|known| format!("-{}-", known.first_seq)) else {
-            return Ok(());
-        };
-        let folder = sealed.parent().unwrap_or(Path::new(""));
-        for name in self.log.env.list(folder)?.iter().filter(|name| name.contains(&first)) {
-            let path = folder.join(name);
-            if name.ends_with(UNFINISHED) {
-                self.log.env.remove(&path)?;
-            } else if path != sealed && self.is_left_over(&path)? {
-                self.quarantine_file(&path)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether another file has a name under which this log could be sealed.
-    pub(crate) fn is_taken(&self, sealed: &Path) -> Result<bool, StorageError> {
-        Ok(self.log.env.stat(sealed)?.is_some() && !self.is_left_over(sealed)?)
-    }
-
-    /// Whether an interrupted sealing left this file: it is the log itself, or an earlier version or copy of it
-    /// that holds nothing more.
-    fn is_left_over(&self, sealed: &Path) -> Result<bool, StorageError> {
-        let Some((look, bytes)) = self.log.env.read(sealed)? else { return Ok(false) };
-        let Some(file) = &self.file else { return Ok(false) };
-        let live = file.stat().map_err(self.log.io_error("look at"))?;
-        if look.file == live.file {
-            return Ok(true);
-        }
-        let end = (bytes.len() as u64).min(live.len);
-        let begins = read_from(&**file, 0, end).map_err(self.log.io_error("read"))?;
-        Ok(begins == bytes)
-    }
-
-    /// Moves the log itself into the quarantine. Returns whether there was one.
-    pub(crate) fn quarantine_log(&mut self) -> Result<bool, StorageError> {
-        if self.file.is_none() {
-            return Ok(false);
-        }
-        self.quarantine_file(&self.log.path)?;
-        self.state.tail = None;
-        self.file = None;
-        Ok(true)
-    }
-
-    /// Moves a file into the quarantine, durably.
-    fn quarantine_file(&self, path: &Path) -> Result<(), StorageError> {
-        let (env, folder) = (&self.log.env, path.parent().unwrap_or(Path::new("")));
-        env.ensure_folder(&self.log.quarantine)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let aside = self.log.quarantine.join(format!("{}-{name}", env.options.now().file_name()));
-        let renamed = env.disk.rename(path, &aside);
-        renamed.map_err(|error| StorageError::io("rename to", &aside, error))?;
-        // The new name is durable before the loss of the old one.
-        env.sync_folder(&self.log.quarantine)?;
-        env.sync_folder(folder)
-    }
-
-    fn second_name(&self, live: FileLook, sealed: &Path) -> Result<Option<PathBuf>, StorageError> {
-        // Most logs have one name; then the folder is not listed.
-        if live.names < 2 {
-            return Ok(None);
-        }
-        let folder = sealed.parent().unwrap_or(Path::new(""));
-        for name in self.log.env.list(folder)? {
-            let path = folder.join(name);
-            if path != self.log.path
-                && self.log.env.stat(&path)?.is_some_and(|look| look.file == live.file)
-            {
-                return Ok(Some(path));
-            }
-        }
-        Ok(None)
-    }
-
     fn damaged_error(&self, what: &str) -> StorageError {
         StorageError::Damaged { path: self.log.path.clone(), what: what.to_owned() }
     }
@@ -711,15 +545,6 @@ impl<F> LogFile<F> {
     fn quarantine(&self, offset: u64, bytes: &[u8]) -> Result<bool, StorageError> {
         quarantine::quarantine_bytes(&self.env, &self.quarantine, &self.path, offset, bytes)
     }
-}
-
-/// Whether an error says that files cannot have a second name here: FAT, some network and FUSE file systems, a
-/// folder on another volume, a kernel that protects hard links, or a file with too many names.
-fn is_no_links_error(error: &std::io::Error) -> bool {
-    use rustix::io::Errno;
-    let codes =
-        [Errno::PERM, Errno::XDEV, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS, Errno::MLINK];
-    codes.iter().any(|code| error.raw_os_error() == Some(code.raw_os_error()))
 }
 
 /// Encodes lines with the numbers from `first` on. Returns the bytes and the place of each line.
