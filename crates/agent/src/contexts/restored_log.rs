@@ -5,7 +5,7 @@
 
 use ship_message::json::{Json, Object};
 use ship_store::{
-    Chat, ContextId, Lane, LogPiece, Rotation, Seq, StorageProblem, StorageProblemKind, View,
+    Chat, ContextId, Lane, LogPiece, Rotation, StorageProblem, StorageProblemKind, View,
 };
 
 use super::archive::ContextArchive;
@@ -32,7 +32,7 @@ pub(crate) async fn separate_restored_log(
     ]);
     head.forked_from = Some(from.into());
     let first = view.lines.first().map_or(view.position.seq, |line| line.seq);
-    let pieces = vec![LogPiece::KeepFrom(Seq::new(first.get()))];
+    let pieces = vec![LogPiece::KeepFrom(first)];
     lane.rotate(Rotation { expected: Some(view.head.generation), head, pieces }).await?;
     let message = format!(
         "it is an older version of “{}”, which was left later; it goes on as a context of its own",

@@ -1,6 +1,7 @@
 //! Logs without their head, or gone: the context keeps its id, others keep theirs, and each can be loaded.
 
 use ship_agent::{ContextOperation, Rules, Stop};
+use ship_store::ContextId;
 use ship_store::disk::Disk;
 use ship_testkit::sim::Fault;
 
@@ -163,14 +164,20 @@ fn echoes(place: &Place) {
     place.minds(|seen| says(&format!("Aye: {}", words(seen.last().unwrap()))));
 }
 
-#[tokio::test]
-async fn a_question_whose_answer_is_lost_stays_in_its_context_and_is_not_answered_again() {
+/// A chat that said “alpha” in a context, which it has left for another, and “beta” there.
+async fn two_contexts() -> (Place, ContextId) {
     let place = Place::new();
     echoes(&place);
     place.say("alpha").await;
     let one = place.view().await.head.context;
     place.done(new()).await;
     place.say("beta").await;
+    (place, one)
+}
+
+#[tokio::test]
+async fn a_question_whose_answer_is_lost_stays_in_its_context_and_is_not_answered_again() {
+    let (place, one) = two_contexts().await;
     cut_before(&place, ARCHIVE, "Aye: alpha");
     place.done(load(one.as_str())).await;
     assert_eq!(place.context().await, ["user: alpha"]);
@@ -182,12 +189,7 @@ async fn a_question_whose_answer_is_lost_stays_in_its_context_and_is_not_answere
 
 #[tokio::test]
 async fn a_context_that_was_cut_gets_no_answer_of_another_context() {
-    let place = Place::new();
-    echoes(&place);
-    place.say("alpha").await;
-    let one = place.view().await.head.context;
-    place.done(new()).await;
-    place.say("beta").await;
+    let (place, one) = two_contexts().await;
     place.done(load(one.as_str())).await;
     place.say("gamma").await;
     cut_before(&place, LIVE, "Aye: alpha");
