@@ -1,9 +1,10 @@
 //! The inbox of a chat: the entries that wait in its ledger, and which come next.
 
+mod input_room;
 mod next_input;
 mod operation_entry;
 mod unread_ledger;
 
-pub(crate) use next_input::NextInput;
+pub(crate) use next_input::{NextInput, has_input};
 pub(crate) use operation_entry::{COMMAND, outcome_key, outcome_of};
 pub(crate) use unread_ledger::{MissedAnswers, UnreadLedger, answer_key, missed_answers};

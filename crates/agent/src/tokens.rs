@@ -10,5 +10,4 @@ mod token_meter;
 pub use piece_tokens::PieceTokens;
 
 pub(crate) use piece_tokens::{RequestLoad, RequestPieces};
-pub(crate) use rough::rough_tokens;
 pub(crate) use token_meter::TokenMeter;

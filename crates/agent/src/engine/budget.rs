@@ -70,6 +70,12 @@ impl Engine {
         TokenLimits { tokens, window, is_guess: false, answer: self.rules.max_tokens }
     }
 
+    /// Returns the tokens that waiting messages may take beside these pieces: half of the rest.
+    pub(crate) fn input_room(&self, request: RequestPieces<'_>) -> u64 {
+        let fixed = self.token_meter.load_of(request).fixed;
+        CompactionGoal::new(fixed, 0, &self.token_limits(false)).map_or(0, |goal| goal.room())
+    }
+
     /// Returns the condition for an automatic compaction, without an open request.
     pub(crate) fn compaction_trigger(
         &self,

@@ -165,8 +165,9 @@ struct RequestInputs {
 
 impl RequestInputs {
     async fn read(agent: &Engine, chat: &dyn Chat) -> Result<Self, RunError> {
-        let ChatState { about, view, new_lines, journal } = chat.state(LEDGER_PAGE).await?;
-        let lines = UnreadLedger::find(agent, chat, view.as_ref(), new_lines).await?.queue.lines;
+        let mut state = chat.state(LEDGER_PAGE).await?;
+        let lines = UnreadLedger::find(agent, chat, &mut state).await?.queue.lines;
+        let ChatState { about, view, journal, .. } = state;
         let journal = Journal::read(&journal);
         let waiting = lines.iter().filter(|line| is_message(line));
         let queued = waiting.enumerate().filter_map(|(nth, line)| match &line.body {

@@ -5,17 +5,18 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use ship_context::ends_with_question;
+use ship_context::{SystemBlock, ends_with_question};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, StepStartPart, UiMessage, UiPart};
 use ship_store::{
-    ANSWER_KEY, AnsweredEntries, Chat, ContextBody, ContextLine, LedgerBody, LedgerEntry,
-    LedgerLine, LedgerSeq, NewMessage, ReadError, View,
+    ANSWER_KEY, AnsweredEntries, Chat, ChatState, ContextBody, ContextLine, LedgerBody,
+    LedgerEntry, LedgerLine, LedgerSeq, NewMessage, ReadError, View,
 };
 
+use super::input_room::InputRoom;
 use super::next_input::NextInput;
-use crate::chat::{LEDGER_PAGE, is_message, promoted_messages};
-use crate::engine::Engine;
+use crate::chat::{LEDGER_PAGE, is_message, loaded_skills, promoted_messages, view_messages};
+use crate::engine::{Engine, SystemSources, last_user_field};
 use crate::inbound::promoted_metadata;
 
 /// The entries of the ledger that no run has read.
@@ -27,20 +28,30 @@ pub(crate) struct UnreadLedger {
 }
 
 impl UnreadLedger {
-    /// Finds the unread entries from the first page of lines after the context's cursor.
+    /// Finds the unread entries of a chat. Takes the new lines out of its state.
     pub(crate) async fn find(
         agent: &Engine,
         chat: &dyn Chat,
-        view: Option<&View>,
-        first: Vec<LedgerLine>,
+        state: &mut ChatState,
     ) -> Result<Self, ReadError> {
-        if let Some(view) = view {
-            let queue = NextInput::read_on(agent, chat, first).await?;
+        let first = std::mem::take(&mut state.new_lines);
+        let state = &*state;
+        let room = InputRoom::new(agent, || blocks(agent, chat, state));
+        if let Some(view) = &state.view {
+            let queue = NextInput::read_on(chat, first, room).await?;
             return Ok(Self { inbox: view.inbox, queue });
         }
         let inbox = last_answered(chat).await?;
-        Ok(Self { inbox, queue: NextInput::read(agent, chat, inbox).await? })
+        Ok(Self { inbox, queue: NextInput::read(chat, inbox, room).await? })
     }
+}
+
+/// Returns the system blocks of the next run in a chat.
+fn blocks(agent: &Engine, chat: &dyn Chat, state: &ChatState) -> Vec<SystemBlock> {
+    let messages = state.view.as_ref().map(view_messages).unwrap_or_default();
+    let loaded = state.view.as_ref().map(loaded_skills::loaded_names).unwrap_or_default();
+    let sources = SystemSources::read(agent, chat.key(), state.about.clone(), &messages);
+    sources.blocks(agent, chat.key(), last_user_field(&messages, "requestId"), &loaded)
 }
 
 /// Returns the last message that was answered, from the ledger alone.

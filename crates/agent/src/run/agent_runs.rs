@@ -12,7 +12,7 @@ use super::lane_loop::LaneLoop;
 use crate::engine::{Agent, Engine, LockedChat};
 use crate::error::RunError;
 use crate::inbound::{AcceptedMessage, CallAnswer, Inbound};
-use crate::inbox::NextInput;
+use crate::inbox::has_input;
 use crate::reply::Outcome;
 use crate::run_log::{RunLogEntry, RunLogKind};
 use crate::stop::{Stop, lane_unless_stopped};
@@ -132,8 +132,8 @@ impl Engine {
         inbox: Option<LedgerSeq>,
         answered: Option<&Outcome>,
     ) -> Result<bool, ReadError> {
-        match NextInput::read(self, chat, inbox).await {
-            Ok(queue) => Ok(!queue.is_empty()),
+        match has_input(chat, inbox).await {
+            Ok(has_input) => Ok(has_input),
             Err(error) if answered.is_some() => {
                 let fields = vec![("message", Json::from(self.project.mask(&error.to_string())))];
                 self.log.write(

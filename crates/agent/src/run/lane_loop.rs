@@ -134,10 +134,8 @@ impl LaneLoop {
         {
             state = self.locked.chat.state(LEDGER_PAGE).await?;
         }
-        let first = std::mem::take(&mut state.new_lines);
         let unread =
-            UnreadLedger::find(&self.locked.engine, &*self.locked.chat, state.view.as_ref(), first)
-                .await?;
+            UnreadLedger::find(&self.locked.engine, &*self.locked.chat, &mut state).await?;
         Ok((state, unread))
     }
 

@@ -111,8 +111,7 @@ async fn do_queued_operations(
     progress: &mut RunProgress,
 ) -> Result<BoundaryOutcome, RunError> {
     loop {
-        let queue =
-            NextInput::read(&work.locked.engine, &*work.locked.chat, work.inbox().await).await?;
+        let queue = NextInput::read_during(work).await?;
         let Some((request_line, operation)) = queue.operation else {
             return Ok(BoundaryOutcome::On);
         };

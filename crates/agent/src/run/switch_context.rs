@@ -130,8 +130,8 @@ pub(crate) async fn until_ended_by_operation(work: &ActiveRun) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         // After a read error, the ledger is read again, here or at the end of the step.
-        let queue = NextInput::read(&work.locked.engine, &*work.locked.chat, work.inbox().await);
-        if let Ok(NextInput { operation: Some((_, operation)), .. }) = queue.await
+        if let Ok(NextInput { operation: Some((_, operation)), .. }) =
+            NextInput::read_during(work).await
             && ends_run(work, &operation).await.unwrap_or_default()
         {
             return;

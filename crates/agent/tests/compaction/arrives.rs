@@ -73,24 +73,3 @@ async fn a_message_that_arrives_during_the_summary_is_neither_lost_nor_summed_up
     let said = world.ever_said().await;
     assert!(said.iter().filter(|text| text.contains("the red one")).count() == 1, "{said:?}");
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn many_short_messages_that_have_waited_are_answered_in_parts_that_fit() {
-    let world = World::new(8_000, 1.0, Some(8_000), Rules::default());
-    for nth in 0..300 {
-        let waiting = Inbound {
-            key: nth.to_string(),
-            text: format!("n{nth}"),
-            request_id: format!("req_05d412bc{nth:08}"),
-            ..Inbound::default()
-        };
-        world.agent.accept(&chat(), waiting).await.unwrap();
-    }
-    while let Some(outcome) = world.agent.run(&chat(), &Stop::default()).await.unwrap() {
-        assert_eq!(outcome, Outcome::Done);
-    }
-    let said = world.ever_said().await;
-    let refused: Vec<&String> = said.iter().filter(|text| text.contains("could not")).collect();
-    assert!(refused.is_empty(), "{refused:?}");
-    assert!((0..300).all(|nth| said.contains(&format!("n{nth}"))), "each is in the context");
-}

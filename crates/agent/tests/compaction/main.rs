@@ -22,4 +22,5 @@ mod settled;
 mod turns;
 mod undo;
 mod unsealable;
+mod waiting;
 mod world;

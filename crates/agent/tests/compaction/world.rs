@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ship_agent::{
-    Agent, AgentBuilder, Inbound, Outcome, Rules, RunLog, RunLogEntry, Stop, Tool, built_in_tools,
+    Agent, AgentBuilder, Inbound, Outcome, ProjectSource, Rules, RunLog, RunLogEntry, Stop, Tool,
+    built_in_tools,
 };
 use ship_message::json::{Json, Object};
 use ship_message::{UiMessage, UiPart};
+use ship_project::{Skill, SystemTexts};
 use ship_provider::{ApiKey, HttpProvider, HttpSettings};
 use ship_store::{ChatKey, ContextBody, FileStore, Store, StoreOptions};
 use ship_testkit::clock::ManualClock;
@@ -88,6 +90,15 @@ impl World {
     pub(crate) fn restarted(self, window: Option<u64>, rules: Rules) -> Self {
         let Self { server, store, clock, looks, log, said, .. } = self;
         let agent = agent(&server, &store, &clock, &looks, &log, window, rules);
+        Self { server, agent, store, clock, looks, log, said }
+    }
+
+    /// The same chat and provider, with an `Agent.md`.
+    pub(crate) fn with_role(self, window: Option<u64>, role: String) -> Self {
+        let Self { server, store, clock, looks, log, said, .. } = self;
+        let agent = builder(&server, &store, &clock, &looks, &log, window, Rules::default())
+            .project_source(Arc::new(Role(role)))
+            .build();
         Self { server, agent, store, clock, looks, log, said }
     }
 
@@ -192,6 +203,18 @@ fn agent(
     window: Option<u64>,
     rules: Rules,
 ) -> Agent {
+    builder(server, store, clock, looks, log, window, rules).build()
+}
+
+fn builder(
+    server: &LlmServer,
+    store: &Arc<FileStore>,
+    clock: &ManualClock,
+    looks: &Arc<AtomicUsize>,
+    log: &Arc<Kept>,
+    window: Option<u64>,
+    rules: Rules,
+) -> AgentBuilder {
     let mut settings = HttpSettings::openai("test-model");
     settings.base_url = server.url_v1();
     settings.window = window;
@@ -205,7 +228,24 @@ fn agent(
         .rules(rules)
         .log(Arc::clone(log) as Arc<dyn RunLog>)
         .clock(Arc::new(clock.clone()));
-    built_in_tools().into_iter().fold(agent, AgentBuilder::tool).build()
+    built_in_tools().into_iter().fold(agent, AgentBuilder::tool)
+}
+
+/// A project with nothing but an `Agent.md`.
+struct Role(String);
+
+impl ProjectSource for Role {
+    fn project_root(&self) -> String {
+        "/project".to_owned()
+    }
+
+    fn texts(&self, _chat: &ChatKey) -> SystemTexts {
+        SystemTexts { role: Some(self.0.clone()), ..SystemTexts::default() }
+    }
+
+    fn skills(&self) -> Vec<Skill> {
+        Vec::new()
+    }
 }
 
 /// A message as it is stored.

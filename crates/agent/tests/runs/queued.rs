@@ -116,15 +116,15 @@ async fn a_run_that_was_delivered_more_than_a_week_ago_is_not_delivered_again() 
 async fn a_run_takes_in_the_messages_that_fit_half_its_budget_and_the_next_one_the_rest() {
     let setup = setup(40_000);
     let test = setup.agent();
-    // Over a thousand tokens each, and eighteen thousand are half the budget.
-    let text = "word ".repeat(800);
+    // Over a thousand tokens each; half the budget is eighteen thousand.
+    let text = "word ".repeat(1_000);
     let texts: Vec<String> = (0..40).map(|number| format!("{number} {text}")).collect();
     for (number, text) in texts.iter().enumerate() {
         accept_as(&test, &number.to_string(), text).await;
     }
     assert_eq!(test.run().await, Some(Outcome::Done));
     assert_eq!(asked(&test).await, texts);
-    assert_eq!(answered_requests(&test).await, ["req 15", "req 31", "req 39"]);
+    assert_eq!(answered_requests(&test).await, ["req 16", "req 33", "req 39"]);
 }
 
 #[tokio::test]

@@ -1,0 +1,100 @@
+//! The room for waiting messages in a request: half of what the system and the tools leave. The other half is for the
+//! messages before them and for the work on the answer.
+//!
+//! The messages are counted as the compiled request will be. Counting takes a vocabulary, so a single message is not
+//! counted, and neither are a few short ones.
+
+use std::cell::LazyCell;
+
+use ship_context::{ShownLimits, SystemBlock, shown_to_model};
+use ship_message::UiMessage;
+use ship_provider::ToolSpec;
+use ship_store::{LedgerBody, LedgerLine};
+
+use crate::engine::Engine;
+use crate::inbound::promoted_message;
+use crate::tokens::RequestPieces;
+
+/// The most tokens around a message, a block or a tool, which a format adds to its text.
+const MARGIN: u64 = 32;
+
+/// The room for waiting messages, and the messages that were taken in so far.
+pub(crate) struct InputRoom<'a> {
+    agent: &'a Engine,
+    fixed: LazyCell<FixedPart, ReadFixedPart<'a>>,
+    is_begun: bool,
+    /// The most tokens of the messages, from their bytes.
+    tokens_at_most: u64,
+    /// The tokens of the counted messages.
+    tokens: u64,
+    uncounted: Vec<UiMessage>,
+    /// The room in tokens, once it was needed.
+    room: Option<u64>,
+}
+
+/// Reads the fixed part of a request when a second message waits: it is in files.
+type ReadFixedPart<'a> = Box<dyn FnOnce() -> FixedPart + Send + 'a>;
+
+/// The part of a request that is there without any message.
+struct FixedPart {
+    blocks: Vec<SystemBlock>,
+    tools: Vec<ToolSpec>,
+    /// The room that is left for certain, without counting.
+    room_at_least: u64,
+}
+
+impl<'a> InputRoom<'a> {
+    /// Finds the room beside these system blocks.
+    pub(crate) fn new(
+        agent: &'a Engine,
+        read_blocks: impl FnOnce() -> Vec<SystemBlock> + Send + 'a,
+    ) -> Self {
+        let fixed: ReadFixedPart<'a> = Box::new(|| FixedPart::new(agent, read_blocks()));
+        Self {
+            agent,
+            fixed: LazyCell::new(fixed),
+            is_begun: false,
+            tokens_at_most: 0,
+            tokens: 0,
+            uncounted: Vec::new(),
+            room: None,
+        }
+    }
+
+    /// Takes in the message of a ledger line if there is room for it. The first one always has room, because
+    /// otherwise no run would ever take it in.
+    pub(crate) fn take(&mut self, line: &LedgerLine) -> bool {
+        let LedgerBody::Entry(entry) = &line.body else { return true };
+        let limits = ShownLimits { tool_output_chars: self.agent.rules.tool_output_chars };
+        let shown = shown_to_model(&[promoted_message(entry, String::new())], limits);
+        let bytes: usize = shown.iter().map(|message| message.text().len()).sum();
+        self.tokens_at_most += bytes as u64 + MARGIN;
+        self.uncounted.extend(shown);
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
+        is_first || self.tokens_at_most <= self.fixed.room_at_least || self.fits_by_count()
+    }
+
+    fn fits_by_count(&mut self) -> bool {
+        let meter = &self.agent.token_meter;
+        self.tokens += self.uncounted.drain(..).map(|it| meter.message_tokens(&it)).sum::<u64>();
+        let room = self.room.get_or_insert_with(|| {
+            let FixedPart { blocks, tools, .. } = &*self.fixed;
+            self.agent.input_room(RequestPieces { blocks, messages: &[], tools })
+        });
+        self.tokens <= *room
+    }
+}
+
+impl FixedPart {
+    fn new(agent: &Engine, blocks: Vec<SystemBlock>) -> Self {
+        let tools: Vec<ToolSpec> = agent.tools.values().map(|tool| tool.spec().clone()).collect();
+        let texts = blocks.iter().map(|block| block.text.len());
+        let schemas = tools.iter().map(|tool| tool.to_json().to_string().len());
+        let tokens_at_most: u64 = texts.chain(schemas).map(|bytes| bytes as u64 + MARGIN).sum();
+        let limits = agent.token_limits(false);
+        let budget = limits.largest_request().map_or(limits.tokens, |it| it.min(limits.tokens));
+        // The provider may count more than we do.
+        let budget = (budget as f64 / agent.token_meter.rate_at_least_one()) as u64;
+        Self { blocks, tools, room_at_least: budget.saturating_sub(tokens_at_most) / 2 }
+    }
+}
