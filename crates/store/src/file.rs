@@ -25,6 +25,7 @@ mod open_chats;
 mod outlines;
 mod overview;
 mod prepared_line;
+mod published;
 mod purge;
 mod quarantine;
 mod recent_lines;

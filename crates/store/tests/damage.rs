@@ -11,13 +11,14 @@ use std::sync::Arc;
 use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, MemoryDisk, OpenMode};
 use ship_store::{
-    Chat, ContextEvent, FileStore, Head, LogPiece, NewMessage, Rotation, StorageProblem, Store,
-    Timestamp, carry,
+    Chat, ContextEvent, FileStore, Head, LogPiece, MessageId, NewMessage, Rotation, StorageProblem,
+    Store, Timestamp, carry,
 };
 use ship_testkit::chat::{Begun, ids, message, options, text};
 use ship_testkit::sweep::block_on;
 
 const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
+const HEAD_COPY: &str = ".ship/chat/a/messages/head.json";
 
 fn on(disk: &MemoryDisk) -> FileStore {
     FileStore::on_disk(Box::new(disk.clone()), options())
@@ -255,8 +256,14 @@ async fn switch(begun: &mut Begun, entered: Option<&Head>) {
     begun.say("m2").await;
 }
 
+/// Damages the head of the live log, and removes its copy.
+fn lose_head_and_copy(disk: &MemoryDisk) {
+    damage(disk, LIVE, "\"event\":\"head\"");
+    disk.remove(Path::new(HEAD_COPY)).unwrap();
+}
+
 #[test]
-fn a_log_without_its_head_takes_the_id_that_its_switch_tells() {
+fn a_log_without_its_head_and_copy_takes_the_id_that_its_switch_tells() {
     let disk = MemoryDisk::new();
     let second =
         Head { title: Some("Two".to_owned()), ..Head::new("c_20260205_second".parse().unwrap()) };
@@ -265,7 +272,7 @@ fn a_log_without_its_head_takes_the_id_that_its_switch_tells() {
         begun.say("m1").await;
         switch(&mut begun, Some(&second)).await;
     });
-    damage(&disk, LIVE, "\"event\":\"head\"");
+    lose_head_and_copy(&disk);
     block_on(async {
         let chat = opened(&disk).await;
         let read = chat.log().view().await.unwrap().unwrap().head;
@@ -278,7 +285,7 @@ fn a_log_without_its_head_takes_the_id_that_its_switch_tells() {
 }
 
 #[test]
-fn a_log_without_its_head_and_id_gets_a_new_id_and_never_that_of_the_context_before() {
+fn a_log_without_its_head_copy_and_id_gets_a_new_id_and_never_that_of_the_context_before() {
     let disk = MemoryDisk::new();
     let first = block_on(async {
         let mut begun = Begun::new(&on(&disk), "a").await;
@@ -287,7 +294,7 @@ fn a_log_without_its_head_and_id_gets_a_new_id_and_never_that_of_the_context_bef
         switch(&mut begun, None).await;
         first
     });
-    damage(&disk, LIVE, "\"event\":\"head\"");
+    lose_head_and_copy(&disk);
     block_on(async {
         let chat = opened(&disk).await;
         let read = chat.log().view().await.unwrap().unwrap().head.context;
@@ -296,4 +303,79 @@ fn a_log_without_its_head_and_id_gets_a_new_id_and_never_that_of_the_context_bef
         let repaired = chat.log().view().await.unwrap().unwrap().head.context;
         assert_eq!(repaired, read, "every reader makes the same id");
     });
+}
+
+#[test]
+fn a_log_without_its_head_has_all_that_the_head_said_from_its_copy() {
+    let disk = MemoryDisk::new();
+    let head = Head {
+        title: Some("Two".to_owned()),
+        carry: Object::from([("skills", Json::from(vec![Json::from("knots")]))]),
+        ..Head::new("c_20260205_second".parse().unwrap())
+    };
+    let before = block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        begun.say("m1").await;
+        switch(&mut begun, Some(&head)).await;
+        begun.chat.log().view().await.unwrap().unwrap().head
+    });
+    damage(&disk, LIVE, "\"event\":\"head\"");
+    block_on(async {
+        let chat = opened(&disk).await;
+        assert_eq!(chat.log().view().await.unwrap().unwrap().head, before);
+        chat.repair().await.unwrap();
+        let repaired = chat.log().view().await.unwrap().unwrap().head;
+        assert_eq!((repaired.title, repaired.carry), (before.title, before.carry));
+    });
+    // A damaged copy is named, and removed by a repair.
+    damage(&disk, HEAD_COPY, "\"event\":\"head\"");
+    block_on(async {
+        let chat = opened(&disk).await;
+        assert!(chat.verify().await.unwrap().iter().any(|it| it.file == HEAD_COPY));
+        chat.repair().await.unwrap();
+        assert!(!chat.verify().await.unwrap().iter().any(|it| it.file == HEAD_COPY));
+    });
+}
+
+/// A compacted chat that has said one thing since, and the live log cut behind some of its lines.
+fn cut_behind(lines: usize, more: usize) -> MemoryDisk {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        for id in ["m1", "m2", "m3", "m4"] {
+            begun.say(id).await;
+        }
+        let view = begun.chat.log().view().await.unwrap().unwrap();
+        begun.compact("s1", view.line_of(&MessageId::new("m3").unwrap()).unwrap()).await;
+        begun.say("m5").await;
+        assert_eq!(ids(&*begun.chat).await, ["s1", "m3", "m4", "m5"]);
+    });
+    let whole = bytes(&disk, LIVE);
+    let ends = whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let end = ends.map(|(at, _)| at + 1).nth(lines - 1).unwrap();
+    put(&disk, LIVE, &whole[..end + more]);
+    disk
+}
+
+#[test]
+fn copied_lines_that_were_cut_off_come_back_from_the_log_that_they_were_copied_from() {
+    // Behind the last published line nothing can be told: `m5` may never have been said.
+    let expected: [(usize, &[&str]); 4] = [
+        (1, &["m3", "m4"]),
+        (2, &["s1", "m3", "m4"]),
+        (3, &["s1", "m3", "m4"]),
+        (4, &["s1", "m3", "m4"]),
+    ];
+    for ((lines, expected), more) in expected.into_iter().flat_map(|it| [(it, 0), (it, 20)]) {
+        let disk = cut_behind(lines, more);
+        block_on(async {
+            let chat = opened(&disk).await;
+            let problems = chat.verify().await.unwrap();
+            let is_named = problems.iter().any(|it| it.message.contains("was published with"));
+            assert_eq!(is_named, lines < 4, "{problems:?}");
+            chat.repair().await.unwrap();
+            assert_eq!(ids(&*chat).await, expected, "{lines} lines and {more} bytes were left");
+            assert_eq!(chat.verify().await.unwrap(), []);
+        });
+    }
 }

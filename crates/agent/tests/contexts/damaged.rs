@@ -33,6 +33,7 @@ pub(crate) fn flip(place: &Place, part: &str, words: &str) {
 }
 
 pub(crate) const LIVE: &str = "messages/history.jsonl";
+pub(crate) const HEAD_COPY: &str = "messages/head.json";
 pub(crate) const ARCHIVE: &str = "messages/archive/2";
 
 /// A chat that has said two things.

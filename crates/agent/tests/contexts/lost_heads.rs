@@ -5,7 +5,7 @@ use ship_store::ContextId;
 use ship_store::disk::Disk;
 use ship_testkit::sim::Fault;
 
-use crate::damaged::{ARCHIVE, LIVE, flip, new, path, replace};
+use crate::damaged::{ARCHIVE, HEAD_COPY, LIVE, flip, new, path, replace};
 use crate::place::{Place, chat, says, words};
 
 /// A chat in a context “Two”, which has left the context “One”.
@@ -26,9 +26,10 @@ fn again(place: &Place) -> Place {
     place
 }
 
-/// Damages the head of the live log.
+/// Damages the head of the live log, and removes its copy.
 fn injured(place: &Place) -> Place {
     flip(place, LIVE, "\"event\":\"head\"");
+    place.disk.memory().remove(&path(place, HEAD_COPY)).unwrap();
     again(place)
 }
 
@@ -149,6 +150,41 @@ async fn an_older_copy_of_the_live_log_takes_nothing_from_the_context_that_was_l
         place.context().await,
         ["user: one alpha", "assistant: Aye.", "user: one omega", "assistant: Aye."]
     );
+}
+
+#[tokio::test]
+async fn a_compacted_context_without_its_head_keeps_title_checkpoints_and_undo() {
+    let place = in_the_second_context().await;
+    for text in ["which boat?", "which port?"] {
+        place.say(&format!("{text} {}", "The tide is low and the wind is fair. ".repeat(40))).await;
+    }
+    place.done(ContextOperation::Rename { title: "Tides".to_owned() }).await;
+    place.done(ContextOperation::Checkpoint { name: "here".to_owned() }).await;
+    assert!(place.agent.compact(&chat(), None).await.unwrap().is_some());
+    let before = place.view().await.head;
+    flip(&place, LIVE, "\"event\":\"head\"");
+    let place = again(&place);
+    place.say("and now?").await;
+    let head = place.view().await.head;
+    assert_eq!((head.title.as_deref(), head.checkpoints), (Some("Tides"), before.checkpoints));
+    let line = place.done(ContextOperation::Undo).await;
+    assert!(line.contains("here"), "{line}");
+}
+
+#[tokio::test]
+async fn a_loaded_context_that_was_cut_gets_back_what_was_loaded_and_verify_names_the_cut() {
+    let place = in_the_second_context().await;
+    place.say("two gamma").await;
+    place.done(load("One")).await;
+    place.done(load("Two")).await;
+    let before = place.context().await;
+    cut_before(&place, LIVE, "two gamma");
+    let place = again(&place);
+    let problems = place.chat().await.verify().await.unwrap();
+    assert!(problems.iter().any(|it| it.message.contains("was published with")), "{problems:?}");
+    place.say("and now?").await;
+    assert_eq!(place.context().await[..4], before);
+    assert_eq!(place.context().await[4..], ["user: and now?", "assistant: Aye."]);
 }
 
 /// Cuts a log before the line that holds these words.

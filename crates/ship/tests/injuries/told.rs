@@ -40,7 +40,8 @@ pub(crate) fn told(project: &Project, name: &str, injury: &Injury, before: &[u8]
     let is_shorter =
         !matches!(injury, Injury::Crlf) && whole_lines(&after).len() < whole_lines(before).len();
     let is_torn = !after.ends_with(b"\n") || after.contains(&0);
-    if is_torn || (is_shorter && !is_live) || (is_live && do_not_fit(project)) {
+    let is_short = is_shorter && (!is_live || ends_before_published(&after));
+    if is_torn || is_short || (is_live && do_not_fit(project)) {
         return Told::UntilHealed;
     }
     Told::Nothing
@@ -60,6 +61,15 @@ fn has_damage(bytes: &[u8]) -> bool {
     let (middle, tail) = lines.split_at(readable_end);
     let is_torn = tail.iter().any(|line| !line.ends_with(b"\n") || line.contains(&0));
     !middle.iter().all(is_whole) || (!tail.is_empty() && !is_torn)
+}
+
+/// Whether a log lacks lines that it was published with, by its head.
+fn ends_before_published(bytes: &[u8]) -> bool {
+    let lines = whole_lines(bytes);
+    let published =
+        lines.first().and_then(|head| head.0.get("data")?.get("published")?.get("last"));
+    let end = lines.last().and_then(|line| line.number("seq"));
+    published.is_some_and(|last| end < last.as_u64())
 }
 
 /// Whether the ledger ends below what the context has taken in, or says that something was answered which the context

@@ -6,6 +6,7 @@ use ship_message::json::{Json, Object};
 
 use super::log::{Fold, Span, Writing};
 use super::prepared_line::PreparedLine;
+use super::published::{self, published_end};
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
 use crate::{
     AppendError, ChatKey, Gen, Head, LedgerSeq, MessageId, Position, RefusedInput, Seq,
@@ -17,6 +18,8 @@ use crate::{
 pub(crate) struct ContextFold {
     generation: u64,
     inbox: Option<u64>,
+    /// The last line that the log was published with.
+    published: u64,
     /// The newest revision of each id, with the number of its first line. Lines without an id share one place.
     places: HashMap<String, LinePosition>,
 }
@@ -54,6 +57,7 @@ impl Fold for ContextFold {
         if line.event() == Some("head") {
             let data = line.body.get("data").and_then(Json::as_object);
             let head = data.and_then(Head::from_data);
+            self.published = published_end(line).unwrap_or(0);
             self.generation = head.as_ref().map_or(0, |head| head.generation.get());
             self.inbox = self.inbox.max(head.and_then(|head| head.inbox).map(LedgerSeq::get));
         } else {
@@ -65,6 +69,11 @@ impl Fold for ContextFold {
     fn apply_outline(&mut self, message: &LineOutline<'_>, span: Span) {
         self.inbox = self.inbox.max(message.inbox);
         self.set_place(message.id, LinePosition { seq: message.seq, rev: 0, span });
+    }
+
+    fn loss(&self, given: u64) -> Option<String> {
+        let published = self.published;
+        (given < published).then(|| published::missing_end_text(given, published))
     }
 }
 
@@ -183,17 +192,12 @@ fn same_content(a: &UnnumberedLine, b: &UnnumberedLine) -> bool {
     a.kind == b.kind && parse(a) == parse(b) && blobs(a) == blobs(b)
 }
 
-/// Makes the first line of a log.
-pub(crate) fn head_line(
-    head: &Head,
-    chat: &ChatKey,
-    seq: u64,
-    now: crate::Timestamp,
-) -> UnnumberedLine {
+/// Makes the first line of a log from the data of its head.
+pub(crate) fn head_line(data: Object, seq: u64, now: crate::Timestamp) -> UnnumberedLine {
     let mut body = Object::new();
     body.set("id", format!("e{seq}"));
     body.set("ts", now.to_string());
     body.set("event", "head");
-    body.set("data", head.to_data(chat));
+    body.set("data", data);
     UnnumberedLine::new(LineKind::Event, body)
 }

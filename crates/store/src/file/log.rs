@@ -42,6 +42,11 @@ pub(crate) trait Fold: Default + Send {
 
     /// Applies a message of which only the outline was read.
     fn apply_outline(&mut self, _message: &LineOutline<'_>, _span: Span) {}
+
+    /// Says what is missing from a log in which numbers up to `given` were given.
+    fn loss(&self, _given: u64) -> Option<String> {
+        None
+    }
 }
 
 /// The place of a line in its file.
@@ -168,6 +173,11 @@ impl<F: Fold> Writing<'_, F> {
         self.state.tail.as_ref()
     }
 
+    /// Returns the folder of the log.
+    pub(crate) fn folder(&self) -> &Path {
+        self.log.folder()
+    }
+
     /// Returns the owner's state, which the owner may change.
     pub(crate) fn fold_mut(&mut self) -> Option<&mut F> {
         self.state.tail.as_mut().map(|known| &mut known.fold)
@@ -241,7 +251,13 @@ impl<F: Fold> Writing<'_, F> {
         good.truncate(scan.good_len);
         self.end_last_line(&mut good)?;
         self.adopt_lines(scan, &good, look, from);
-        Ok(())
+        match self.tail().and_then(|known| known.fold.loss(known.given)) {
+            Some(what) => {
+                self.state.tail = None;
+                Err(self.damaged_error(&what))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Reads a long log block by block as long as it is whole, so that it is never in memory at once. Returns where
@@ -458,7 +474,7 @@ impl<F: Fold> Writing<'_, F> {
         first: u64,
         seal: Option<&Path>,
     ) -> Result<(), StorageError> {
-        if let Some(sealed) = seal.filter(|_| self.file.is_some()) {
+        if let Some(sealed) = seal {
             // The old file has its second name before the first one goes to the new file.
             self.seal(sealed)?;
         }

@@ -121,7 +121,7 @@ impl ChatFiles {
                     true => recovered_head(&self.env, path, first.get(), [].iter())?,
                     false => view::view_of(&self.env, path, bytes)?.view.head,
                 };
-                Ok(Some(head_line(&head, &self.key, first.get(), self.env.options.now())))
+                Ok(Some(head_line(head.to_data(&self.key), first.get(), self.env.options.now())))
             }
             Err(error) => Err(error),
         }

@@ -1,6 +1,6 @@
 //! Recovers the head of a context log whose first line is lost.
 //!
-//! The lines of the log tell whether a switch has published it, and which context it has entered. Without a switch,
+//! The live log has a copy of its head. For a sealed log, or without that copy, the lines tell whether a switch has published it, and which context it has entered. Without a switch,
 //! the log continues the context of the sealed log before it, and most of its head is there.
 
 use std::path::Path;
@@ -8,6 +8,7 @@ use std::path::Path;
 use ship_message::json::{Json, Object};
 use ship_record::carry::{BEGAN, OPERATION, SALT, SWITCHED, TOKENS, entered_context};
 
+use super::published::copied_head;
 use super::rotate::sealed_path;
 use super::store_env::Env;
 use super::view::read_view;
@@ -22,6 +23,10 @@ pub(crate) fn recovered_head<'a>(
     lines: impl Iterator<Item = &'a RawLine> + Clone,
 ) -> Result<Head, StorageError> {
     let (sealed, before) = log_before(env, path, first)?;
+    let end = sealed.as_ref().map_or(0, |sealed| sealed.range().1.get());
+    if let Some(head) = copied_head(env, path.parent().unwrap_or(Path::new("")), end, first)? {
+        return Ok(head);
+    }
     let generation = match (&sealed, &before) {
         (_, Some(before)) => before.head.generation.next(),
         (Some(_), None) => Gen::new(0).next(),

@@ -4,13 +4,17 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use super::chat::ChatFiles;
+use super::copied_lines::Elsewhere;
 use super::ledger::{Adding, LedgerFold};
 use super::log::Writing;
+use super::published::{CopiedRange, copied_ranges, missing_end};
 use super::right::HeldRight;
 use super::rotate::{self, sealed_path};
+use super::view::head_in;
 use super::{journal, verify};
-use crate::scan::scan;
-use crate::{Derived, SealedName, StorageError, StorageProblem, StorageProblemKind};
+use crate::line::RawLine;
+use crate::scan::{LogScan, scan};
+use crate::{Derived, RotateError, SealedName, StorageError, StorageProblem, StorageProblemKind};
 
 impl ChatFiles {
     /// Brings every log up to date: cuts torn tails, recreates lost files, and removes leftovers.
@@ -78,7 +82,7 @@ impl ChatFiles {
         Ok(())
     }
 
-    /// Gives the context log a new head or, if nothing of it can be read, the lines of the newest sealed log.
+    /// Gives the context log a new head and the copied lines that it lost or, if nothing of it can be read, the lines of the newest sealed log.
     fn repair_context(&self, right: &HeldRight) -> Result<(), StorageError> {
         let (live, archive) = (&self.paths.live, &self.paths.archive);
         let loss = self.log_loss(live)?;
@@ -87,10 +91,12 @@ impl ChatFiles {
             false if !is_unreadable(self.context.begin_writing(right))? => return Ok(()),
             false => self.sealed_names()?,
         };
-        let is_read = self.env.read(live)?.is_some_and(|(_, b)| !scan(&b, None).lines.is_empty());
-        if is_read {
+        let found = self.env.read(live)?.map(|(_, bytes)| scan(&bytes, None));
+        if let Some(found) = found.filter(|found| !found.lines.is_empty()) {
+            let loss = if missing_end(&found).is_some() { LogLoss::End } else { loss };
+            let missing = self.missing_copies(&found)?;
             let writing = self.context.begin_replacing(right)?;
-            rotate::replace_head(&self.env, writing, &self.key, live, archive)?;
+            rotate::replace_damaged(&self.env, writing, &self.key, live, archive, missing)?;
             self.note_new_log(live, loss);
             return Ok(());
         }
@@ -112,6 +118,27 @@ impl ChatFiles {
         self.env.remove(&self.paths.derived(&Derived::ContextIndex))?;
         self.note_new_log(live, loss);
         Ok(())
+    }
+
+    /// Returns the lines that a log was published with and that were cut off, from the logs they came from. Lines
+    /// that are in the log already are among them.
+    fn missing_copies(&self, log: &LogScan) -> Result<Vec<RawLine>, StorageError> {
+        let Some(head) = log.lines.first().filter(|_| missing_end(log).is_some()) else {
+            return Ok(Vec::new());
+        };
+        let replaced = head_in(&head.line).and_then(|head| head.sealed);
+        let mut elsewhere = Elsewhere::new(self, &|_| Ok(None));
+        let mut missing = Vec::new();
+        for CopiedRange { log, first, last } in copied_ranges(&head.line) {
+            let Some(log) = log.or_else(|| replaced.clone()) else { continue };
+            match elsewhere.sealed_lines(log, (first, last)) {
+                Ok(lines) => missing.extend(lines),
+                Err(RotateError::Storage(error)) => return Err(error),
+                // That log is gone or purged, and its lines with it.
+                Err(_) => {}
+            }
+        }
+        Ok(missing)
     }
 
     /// Returns the newest sealed log that can be read, or else the newest; `None` if there is none.
@@ -155,6 +182,11 @@ impl ChatFiles {
         let (message, remedy) = match loss {
             LogLoss::Missing => (format!("the log was missing; {rest}"), NO_COPY),
             LogLoss::Empty => (format!("the log was empty; {rest}"), NO_COPY),
+            LogLoss::End => (
+                "the log had lost lines at its end; those that other logs hold were copied again"
+                    .to_owned(),
+                "nothing to do: the damaged log is kept as it was",
+            ),
             LogLoss::Head => (
                 "the log had lost its head; a new one goes on where it ended".to_owned(),
                 "nothing to do: the damaged log is kept as it was",
@@ -174,6 +206,8 @@ enum LogLoss {
     Empty,
     /// The file does not begin with a head.
     Head,
+    /// The file ends before the last line that it was published with.
+    End,
 }
 
 fn lost_file_problem(file: &Path, message: &str, remedy: &str) -> StorageProblem {

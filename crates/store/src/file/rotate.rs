@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::context::{ContextFold, LinePosition, head_line};
+use super::context::{ContextFold, LinePosition};
 use super::copied_lines::Elsewhere;
 use super::log::{LogTail, Span, Writing};
 use super::prepared_line::{self, PrepareError, PreparedLine};
+use super::published::{CopiedRange, LogToPublish, missing_end};
 use super::recovered_head::recovered_head;
 use super::store_env::Env;
 use super::view::{newest_revisions, read_view};
@@ -38,7 +39,8 @@ pub(crate) struct Ready {
 
 enum ReadyPiece {
     Keep(Seq, Option<Seq>),
-    Copied(Vec<RawLine>),
+    /// Lines of another log, and their range in a sealed log of the chat.
+    Copied(Option<CopiedRange>, Vec<RawLine>),
     New(PreparedLine),
 }
 
@@ -48,7 +50,7 @@ impl Ready {
         let inbox = |piece: &ReadyPiece| match piece {
             ReadyPiece::New(new) => new.draft.inbox,
             // Kept and copied lines never move the cursor.
-            ReadyPiece::Keep(..) | ReadyPiece::Copied(_) => None,
+            ReadyPiece::Keep(..) | ReadyPiece::Copied(..) => None,
         };
         let begins_behind = self.head.inbox.filter(|_| self.expected.is_none());
         self.pieces.iter().filter_map(inbox).max().max(begins_behind.map(LedgerSeq::get))
@@ -62,26 +64,34 @@ pub(crate) fn prepare_rotation(
     elsewhere: &mut Elsewhere<'_>,
 ) -> Result<Ready, RotateError> {
     let Rotation { expected, head, pieces } = rotation;
-    let ready = |piece| {
-        Ok(match piece {
+    let mut ready = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        ready.push(match piece {
             LogPiece::Keep(first, last) => ReadyPiece::Keep(first, Some(last)),
             LogPiece::KeepFrom(first) => ReadyPiece::Keep(first, None),
-            LogPiece::Sealed { log, first, last } => {
-                ReadyPiece::Copied(elsewhere.sealed_lines(log, (first, last))?)
-            }
+            LogPiece::Sealed { log, first, last } => sealed_piece(elsewhere, log, first, last)?,
             // A piece of the chat's own logs is taken from there, like any kept or sealed line.
             LogPiece::Of { chat, log, first, last } if elsewhere.is_own(&chat) => match log {
-                Some(log) => ReadyPiece::Copied(elsewhere.sealed_lines(log, (first, last))?),
+                Some(log) => sealed_piece(elsewhere, log, first, last)?,
                 None => ReadyPiece::Keep(first, Some(last)),
             },
             LogPiece::Of { chat, log, first, last } => {
-                ReadyPiece::Copied(elsewhere.lines_of_chat(chat, log, (first, last))?)
+                ReadyPiece::Copied(None, elsewhere.lines_of_chat(chat, log, (first, last))?)
             }
             LogPiece::New(entry) => ReadyPiece::New(prepared_line::prepare_line(env, entry)?),
-        })
-    };
-    let pieces = pieces.into_iter().map(ready).collect::<Result<_, RotateError>>()?;
-    Ok(Ready { expected, head, pieces })
+        });
+    }
+    Ok(Ready { expected, head, pieces: ready })
+}
+
+fn sealed_piece(
+    elsewhere: &mut Elsewhere<'_>,
+    log: SealedName,
+    first: Seq,
+    last: Seq,
+) -> Result<ReadyPiece, RotateError> {
+    let lines = elsewhere.sealed_lines(log.clone(), (first, last))?;
+    Ok(ReadyPiece::Copied(Some(CopiedRange { log: Some(log), first, last }), lines))
 }
 
 /// Rotates the log that `writing` holds; the old log is sealed in `archive`.
@@ -109,13 +119,32 @@ pub(crate) fn rotate(
         ..ready.head
     };
     let first = known.map_or(1, LogTail::next_seq);
-    let mut drafts = vec![head_line(&head, chat, first, now)];
-    drafts.extend(new_lines(writing, ready.pieces, head.inbox)?);
+    let copies = copied_ranges(&ready.pieces, Seq::new(last));
+    let lines = new_lines(writing, ready.pieces, head.inbox)?;
+    let seq = Seq::new(first + lines.len() as u64);
     let sealed_path = sealed.as_ref().map(|name| sealed_path(archive, name));
-    writing.publish(&drafts, first, sealed_path.as_deref())?;
-    let seq = Seq::new(first + drafts.len() as u64 - 1);
+    let log = LogToPublish { head: &head, lines, copies, first };
+    log.publish(env, writing, chat, sealed_path.as_deref())?;
     let position = Position { generation: head.generation, seq };
     Ok(Rotated { position, sealed, damage: Vec::new() })
+}
+
+/// Returns the places of the lines that a rotation copies. `last` is the last line of the log that it seals.
+fn copied_ranges(pieces: &[ReadyPiece], last: Seq) -> Vec<CopiedRange> {
+    let mut ranges = Vec::new();
+    for piece in pieces {
+        let range = match piece {
+            ReadyPiece::Keep(first, end) => {
+                Some(CopiedRange { log: None, first: *first, last: end.unwrap_or(last) })
+            }
+            ReadyPiece::Copied(range, _) => range.clone(),
+            ReadyPiece::New(_) => None,
+        };
+        if let Some(range) = range {
+            range.add_to(&mut ranges);
+        }
+    }
+    ranges
 }
 
 /// Returns the path of a sealed log.
@@ -123,31 +152,42 @@ pub(crate) fn sealed_path(archive: &Path, name: &SealedName) -> PathBuf {
     archive.join(format!("{name}.jsonl"))
 }
 
-/// Replaces a log that has lost its head by one with a head and the same lines. The old one is sealed.
-pub(crate) fn replace_head(
+/// Replaces a log that has lost its head or its end by one with a head, the same lines, and `missing` ones after
+/// them. The old one is sealed.
+pub(crate) fn replace_damaged(
     env: &Env,
     mut writing: Writing<'_, ContextFold>,
     chat: &ChatKey,
     live: &Path,
     archive: &Path,
+    missing: Vec<RawLine>,
 ) -> Result<(), StorageError> {
     let Some(view) = read_view(env, live)? else { return Ok(()) };
     let Some((_, bytes)) = env.read(live)? else { return Ok(()) };
     let scan = scan(&bytes, None);
-    let (lines, next) = (scan.lines, scan.given + 1);
-    let first = lines.first().map_or(view.position.seq, |found| Seq::new(found.line.seq));
+    let next = scan.given.max(missing_end(&scan).unwrap_or(0)) + 1;
+    let lines = scan.lines;
+    let (first, last) = (
+        lines.first().map_or(view.position.seq, |found| Seq::new(found.line.seq)),
+        view.position.seq,
+    );
     let now = env.options.now();
-    let sealed = SealedName::new(now, first, view.position.seq);
-    let head = Head {
-        generation: view.head.generation.next(),
-        sealed: Some(sealed.clone()),
-        inbox: view.inbox,
-        ..view.head
+    let sealed = SealedName::new(now, first, last);
+    let mut head = view.head;
+    let left = head.sealed.replace(sealed.clone());
+    head.note_left_log(left.as_ref());
+    let head = Head { generation: head.generation.next(), inbox: view.inbox, ..head };
+    let lines =
+        lines.into_iter().map(|found| found.line).filter(|line| line.event() != Some("head"));
+    let missing = missing.into_iter().map(|line| copied_line(line, head.inbox));
+    let kept = newest_revisions(lines.chain(missing));
+    let log = LogToPublish {
+        head: &head,
+        lines: kept.into_iter().map(RawLine::into_draft).collect(),
+        copies: vec![CopiedRange { log: None, first, last }],
+        first: next,
     };
-    let mut drafts = vec![head_line(&head, chat, next, now)];
-    let kept = newest_revisions(lines.into_iter().map(|found| found.line));
-    drafts.extend(kept.into_iter().map(RawLine::into_draft));
-    writing.publish(&drafts, next, Some(&sealed_path(archive, &sealed)))
+    log.publish(env, &mut writing, chat, Some(&sealed_path(archive, &sealed)))
 }
 
 /// Continues from a sealed log after the live one was lost: its lines are copied. The rest of the live log goes
@@ -178,16 +218,21 @@ pub(crate) fn restore_sealed(
     let now = env.options.now();
     let scan = scan(&bytes, None);
     let next = scan.given.max(name.range().1.get()) + 1;
+    let range = name.range();
     let head = Head { sealed: Some(name), ..head };
     let lines = scan.lines.into_iter().map(|found| found.line);
     // Purged lines stay purged; only the head is carried on.
     let kept = lines.filter(|line| line.event() != Some("head") && !line.is_tombstone());
     let kept = newest_revisions(kept);
-    let mut drafts = vec![head_line(&head, chat, next, now)];
-    drafts.extend(kept.into_iter().map(RawLine::into_draft));
     env.ensure_folder(aside)?;
     let aside = aside.join(format!("{}-history.jsonl", now.file_name()));
-    writing.publish(&drafts, next, Some(&aside))
+    let log = LogToPublish {
+        head: &head,
+        lines: kept.into_iter().map(RawLine::into_draft).collect(),
+        copies: vec![CopiedRange { log: None, first: range.0, last: range.1 }],
+        first: next,
+    };
+    log.publish(env, &mut writing, chat, Some(&aside))
 }
 
 /// Gives the checkpoints in the log that is being sealed the name of that log.
@@ -222,16 +267,18 @@ fn new_lines(
                     read_lines(writing, lines)?.into_iter().for_each(|line| body.add_copy(line));
                 }
             }
-            ReadyPiece::Copied(lines) => {
-                for mut line in lines {
-                    // A copied line must not move the cursor, neither back nor on.
-                    line.inbox = line.inbox.filter(|&seq| inbox >= Some(LedgerSeq::new(seq)));
-                    body.add_copy(line);
-                }
+            ReadyPiece::Copied(_, lines) => {
+                lines.into_iter().for_each(|line| body.add_copy(copied_line(line, inbox)));
             }
         }
     }
     Ok(body.drafts)
+}
+
+/// Returns a line for a log with this cursor. A copied line must not move the cursor, neither back nor on.
+fn copied_line(line: RawLine, cursor: Option<LedgerSeq>) -> RawLine {
+    let inbox = line.inbox.filter(|&seq| cursor >= Some(LedgerSeq::new(seq)));
+    RawLine { inbox, ..line }
 }
 
 /// Reads lines of the live log that follow one another.

@@ -9,6 +9,7 @@ use super::archive::missing_end_problem;
 use super::chat::{ChatFiles, derived_state};
 use super::ledger_keys::{Keys, ledger_path};
 use super::log_reading::{check_head, scan_problems};
+use super::published::{HEAD_COPY, missing_end, missing_end_text, read_copy};
 use super::rotate::sealed_path;
 use super::store_env::UNFINISHED;
 use super::{blob_check, blobs, journal, ledger};
@@ -229,6 +230,11 @@ fn verify_log(
             _ => problem_from_error(path, &error),
         });
     }
+    if let Some(end) = missing_end(&scan).filter(|_| path == chat.paths.live) {
+        let message = missing_end_text(scan.given, end);
+        found
+            .push(new_problem(path, StorageProblemKind::Damage, &message, ANEW).healed_by_repair());
+    }
     let told = scan_problems(path, &bytes, &scan, 0).into_iter();
     // These are not synced.
     let told = told.filter(|told| !(is_of_requests(path) && is_hole(&bytes, &scan, told.offset)));
@@ -319,7 +325,9 @@ fn without_remedy(error: &StorageError) -> String {
 /// Returns the derived files that cannot be read. They are recreated when they are needed.
 pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<StorageProblem>, StorageError> {
     let contexts = chat.paths.chat.join("contexts");
-    let mut paths = vec![chat.paths.messages.join("meta.json"), contexts.join("index.json")];
+    let messages = &chat.paths.messages;
+    let mut paths =
+        vec![messages.join("meta.json"), messages.join(HEAD_COPY), contexts.join("index.json")];
     let archived = contexts.join("archive");
     let names = chat.env.list(&archived)?.into_iter().filter(|name| name.ends_with(".json"));
     paths.extend(names.map(|name| archived.join(name)));
@@ -329,9 +337,12 @@ pub(crate) fn unreadable_derived(chat: &ChatFiles) -> Result<Vec<StorageProblem>
     let mut found = Vec::new();
     for path in paths {
         let Some((_, bytes)) = chat.env.read(&path)? else { continue };
-        let is_whole = match path.extension().is_some_and(|extension| extension == "keys") {
-            true => Keys::is_whole(&bytes),
-            false => derived_state(&bytes).is_some(),
+        let is_whole = if path.extension().is_some_and(|extension| extension == "keys") {
+            Keys::is_whole(&bytes)
+        } else if path.ends_with(HEAD_COPY) {
+            read_copy(&bytes).is_some()
+        } else {
+            derived_state(&bytes).is_some()
         };
         if !is_whole {
             let message = "it cannot be read; it is made again from the logs when it is needed";

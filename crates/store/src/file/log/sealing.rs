@@ -12,7 +12,7 @@ use crate::disk::{DiskFile, FileLook};
 
 impl<F: Fold> Writing<'_, F> {
     /// Gives the whole file a second name, durably. Where files cannot have two names, a copy gets it.
-    pub(super) fn seal(&mut self, sealed: &Path) -> Result<(), StorageError> {
+    pub(crate) fn seal(&mut self, sealed: &Path) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };
         // A sealed file is not written again, so this is the last chance to sync its lines.
         if let Err(error) = file.sync() {
