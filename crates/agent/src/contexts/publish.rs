@@ -39,6 +39,9 @@ impl OperationInProgress<'_> {
             None => ContextArchive::open(agent, chat, view).await?,
         };
         let source = target.source;
+        // The rotation reports the damage of a log that it copies lines from. From this one it copies none.
+        let unread = plan.origin.problems().filter(|_| target.pieces.is_empty());
+        let unread = unread.unwrap_or_default().to_vec();
         let reason = match wanted {
             ContextOperation::New { reason, .. } => {
                 reason.as_deref().filter(|it| !it.trim().is_empty())
@@ -73,8 +76,9 @@ impl OperationInProgress<'_> {
             shelf.store_snapshot(&snapshot, view).await?;
         }
         shelf.write_index(now_active.position, now_active.crc).await?;
-        let left_out = rotated.damage.len();
-        agent.note_repairs(chat.key(), rotated.damage);
+        let damage = [rotated.damage, unread].concat();
+        let left_out = damage.len();
+        agent.note_repairs(chat.key(), damage);
         let active = shelf.active_snapshot(&now_active);
         let active =
             ContextName { context: active.context().clone(), title: active.title().to_owned() };

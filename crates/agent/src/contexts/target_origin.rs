@@ -1,7 +1,7 @@
 //! Finds what an operation continues with: once, before anything is written.
 
 use ship_message::json::Json;
-use ship_store::{SealedName, View};
+use ship_store::{SealedName, StorageProblem, View};
 
 use super::archive::ContextArchive;
 use super::log_place::LogPlace;
@@ -20,6 +20,17 @@ pub(super) enum TargetOrigin {
     Branch { by: &'static str, place: Option<LogPlace>, view: Option<View> },
     /// The context that the last operation has left.
     Left { log: SealedName, view: View },
+}
+
+impl TargetOrigin {
+    /// Returns the problems of the log that is continued; `None` if there is no such log, or it is the live one.
+    pub(super) fn problems(&self) -> Option<&[StorageProblem]> {
+        match self {
+            Self::Clean { .. } => None,
+            Self::Archived { view, .. } | Self::Left { view, .. } => Some(&view.problems),
+            Self::Branch { view, .. } => view.as_ref().map(|view| &*view.problems),
+        }
+    }
 }
 
 /// An operation for which everything was found.

@@ -85,6 +85,25 @@ async fn a_damaged_context_is_loaded_as_far_as_it_can_be_read_and_the_person_is_
 }
 
 #[tokio::test]
+async fn one_injury_of_an_archived_log_is_one_place_wherever_it_is() {
+    for injury in ["the last line", "all behind the head"] {
+        let place = begun().await;
+        place.operate(new()).await;
+        let log = path(&place, ARCHIVE);
+        let bytes = place.disk.memory().contents().remove(&log).unwrap().unwrap();
+        match injury {
+            "the last line" => flip(&place, ARCHIVE, "Aye: which boat?"),
+            _ => {
+                replace(&place, &log, bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap())
+            }
+        }
+        assert_eq!(place.chat().await.verify().await.unwrap().len(), 1, "{injury}");
+        let line = place.done(ContextOperation::Load { which: "last".to_owned() }).await;
+        assert!(line.starts_with("One place of the log cannot be read"), "{injury}: {line}");
+    }
+}
+
+#[tokio::test]
 async fn a_model_that_loads_a_damaged_context_gets_what_is_readable_and_a_note() {
     let place = begun().await;
     place.operate(new()).await;

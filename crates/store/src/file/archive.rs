@@ -194,8 +194,9 @@ pub(crate) fn missing_end_problem(
     scan: &LogScan,
     (_, last): (Seq, Seq),
 ) -> Option<StorageProblem> {
-    let found = Seq::new(scan.lines.last().map_or(0, |found| found.line.seq));
-    (found < last).then(|| early_end(path, found, last).at(bytes.len() as u64))
+    // Unreadable lines at the end are damage of their own.
+    let given = Seq::new(scan.given);
+    (given < last).then(|| early_end(path, given, last).at(bytes.len() as u64))
 }
 
 fn early_end(path: &Path, found: Seq, last: Seq) -> StorageProblem {
