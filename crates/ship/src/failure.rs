@@ -128,6 +128,11 @@ impl Failure {
         self.code == FROZEN
     }
 
+    /// Whether another process holds the chat.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.is_frozen() || self.code == BUSY
+    }
+
     /// Whether only the input is at fault, and everything else works.
     pub(crate) fn is_refusal(&self) -> bool {
         self.code == REFUSED
@@ -166,6 +171,9 @@ impl From<std::io::Error> for Failure {
 
 /// The code for a chat that a frozen process holds.
 const FROZEN: &str = "frozen";
+
+/// The code for a chat that a process at work holds.
+pub(crate) const BUSY: &str = "storage_busy";
 
 /// The code for a refusal of the store without a code of its own.
 const STORAGE: &str = "storage";

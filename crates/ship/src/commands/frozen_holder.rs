@@ -3,7 +3,7 @@
 use ship_agent::{Agent, RunError};
 use ship_store::{Busy, Holder, LaneHolder, StorageError, Timestamp};
 
-use crate::failure::Failure;
+use crate::failure::{BUSY, Failure};
 use crate::session::Session;
 
 /// A holder of the lane or of the write right for which waiting is useless.
@@ -66,7 +66,7 @@ pub(crate) fn accept_failure(error: RunError) -> Failure {
     match FrozenHolder::from_error(&error) {
         Some(frozen) => {
             let message = format!("{}; your message is not kept", frozen.sentence());
-            Failure::new("storage_busy", message)
+            Failure::new(BUSY, message)
                 .with_hint(format!("{}, then send it again", frozen.remedy()))
         }
         None => error.into(),

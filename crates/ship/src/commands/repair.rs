@@ -9,6 +9,7 @@ use ship_store::{
     Store, chat_folder,
 };
 
+use super::frozen_holder::command_failure;
 use super::verify;
 use crate::failure::Failure;
 use crate::output;
@@ -26,19 +27,32 @@ struct RepairReport {
     left: Vec<StorageProblem>,
 }
 
+impl RepairReport {
+    fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.left.is_empty()
+    }
+}
+
 pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Failure> {
     let store = session.store()?;
     let mut report = RepairReport::default();
+    let mut busy = None;
     for look in store.chats().await? {
         report.chats += 1;
         match look.key {
             Err(problem) => report.left.push(problem),
-            Ok(key) => {
-                if let Err(failure) = verify_and_repair(&*store, &key, dry_run, &mut report).await {
-                    report.left.push(verify::unreadable_chat(&key, failure));
-                }
-            }
+            Ok(key) => match verify_and_repair(&*store, &key, dry_run, &mut report).await {
+                Ok(()) => {}
+                Err(failure) if failure.is_busy() => busy = busy.or(Some(failure)),
+                Err(failure) => report.left.push(verify::unreadable_chat(&key, failure)),
+            },
         }
+    }
+    if let Some(failure) = busy {
+        if !session.json && !report.is_empty() {
+            print(&report, dry_run)?;
+        }
+        return Err(failure);
     }
     let ok = report.left.is_empty();
     match session.json {
@@ -65,15 +79,16 @@ async fn verify_and_repair(
         report.found.extend(found);
         return Ok(());
     }
-    repair(&*chat, key, &found).await?;
+    repair(&*chat, key, &found).await.map_err(command_failure)?;
     report.found.extend(found);
     report.left.extend(chat.verify().await?.into_iter().filter(|problem| !problem.known));
     Ok(())
 }
 
-/// Heals what can be healed and marks the rest as known. A chat with a run at work is not changed.
+/// Heals what can be healed and marks the rest as known. A chat that another process does not release in time
+/// is not changed.
 async fn repair(chat: &dyn Chat, key: &ChatKey, found: &[StorageProblem]) -> Result<(), RunError> {
-    let lane = chat.lane_now("repair").await?;
+    let lane = chat.lane("repair").await?;
     chat.repair().await?;
     let live = chat_folder(key).join("messages/history.jsonl").display().to_string();
     let is_damaged =
@@ -136,8 +151,8 @@ fn print(report: &RepairReport, dry_run: bool) -> Result<(), Failure> {
     }
     let count = |effect| report.found.iter().filter(|found| found.repair == effect).count();
     let (healed, known) = (count(RepairEffect::Heals), count(RepairEffect::MarksKnown));
-    output::print_line(&match (report.found.len() + report.left.len(), dry_run) {
-        (0, _) => "Nothing to repair.".to_owned(),
+    output::print_line(&match (report.is_empty(), dry_run) {
+        (true, _) => "Nothing to repair.".to_owned(),
         (_, true) => format!("{healed} to heal, {known} to mark as known. Nothing was changed."),
         (_, false) => {
             format!("{healed} healed, {known} marked as known, {} left.", report.left.len())

@@ -222,6 +222,27 @@ fn no_command_waits_for_ever_behind_a_stopped_process() {
     chat.finish();
 }
 
+#[test]
+fn a_repair_waits_for_the_chat_and_does_not_call_a_busy_one_damaged() {
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 50 } }");
+    let chat = at_work(&ship);
+    let leftover = ship.root().join(".ship/chat/terminal%3Amain/messages/old.tmp");
+    std::fs::write(&leftover, "").expect("a file that a repair removes");
+    let error = ship.run(&["repair", "--json"]).error();
+    assert_eq!(text(&error, "code"), "storage_busy");
+    let message = text(&error, "message");
+    let held = format!("is held by process {} since ", chat.pid());
+    assert!(message.contains(&held) && message.contains("(waited 5"), "{message}");
+    assert_eq!(ship.run(&["repair"]).out(), "", "there is no damage to speak of");
+
+    stop(&ship, &chat);
+    let error = ship.run(&["repair", "--json"]).error_with(3);
+    assert!(text(&error, "message").ends_with("is stopped; nothing was done"), "{error}");
+    chat.signal("CONT");
+    chat.finish();
+    assert!(ship.run(&["repair"]).text().contains("1 healed, 0 marked as known, 0 left."));
+}
+
 /// Holds the lane of a chat, as a process that hangs: nothing of the chat has moved for years.
 fn hang(ship: &TestShip) -> File {
     let chat = ship.root().join(".ship/chat/terminal%3Amain");
