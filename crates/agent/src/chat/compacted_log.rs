@@ -1,9 +1,11 @@
 //! Finds the sealed log that a compaction has left behind.
 
+use ship_context::compact::is_summary;
 use ship_message::json::Json;
 use ship_store::{Chat, ContextBody, ContextEvent, ReadError, SealedLog, SealedName, View};
 
 use super::compaction_state::{SEALED_GENERATION, is_undoable};
+use super::head_after_events::predecessor;
 
 /// The number of sealed logs that are read at once.
 const PAGE: usize = 16;
@@ -19,8 +21,34 @@ pub(crate) async fn sealed_by_last_compaction(
     });
     match event {
         Some(event) => sealed_by(chat, view, event).await,
-        None => Ok(None),
+        None => sealed_before_summary(chat, view).await,
     }
+}
+
+/// Finds the log that a compaction sealed if the line of its event is damaged: the last one of the context that lacks
+/// the summary. `None` if there is no summary or no such log.
+async fn sealed_before_summary(
+    chat: &dyn Chat,
+    view: &View,
+) -> Result<Option<SealedName>, ReadError> {
+    let Some(summary) = view.messages().find(|message| is_summary(message)) else {
+        return Ok(None);
+    };
+    let mut next = predecessor(view);
+    while let Some(name) = next {
+        let log = match chat.log().sealed_view(&name).await {
+            Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => return Ok(Some(name)),
+            log => log?,
+        };
+        if log.head.context != view.head.context {
+            return Ok(None);
+        }
+        if !log.messages().any(|message| message.id() == summary.id()) {
+            return Ok(Some(name));
+        }
+        next = predecessor(&log);
+    }
+    Ok(None)
 }
 
 /// Finds the log that a compaction sealed; `None` if it is gone.

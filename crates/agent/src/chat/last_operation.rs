@@ -3,6 +3,7 @@
 //! An operation that stays in its context is a line of the log. A compaction does not keep such lines, so the head
 //! that it writes carries the last operation.
 
+use ship_context::compact::is_summary;
 use ship_context::contexts::is_reference;
 use ship_message::json::{Json, Object};
 use ship_store::carry::SWITCHED;
@@ -91,7 +92,8 @@ pub(crate) fn is_just_compacted(view: &View) -> bool {
             ContextBody::Message(_) => return false,
         }
     }
-    false
+    // The line of the event is damaged if there is a summary without one.
+    is_as_published(view) && view.messages().any(is_summary)
 }
 
 /// Whether the log has only the messages that its compaction has published.

@@ -13,7 +13,8 @@ use ship_store::{
 use super::agent_compact::work_at_rest;
 use super::meta_file;
 use crate::chat::{
-    COMPACTED, CompactionState, PRUNED, UNDO, head_after_events, pruned_by_head, sealed_by,
+    COMPACTED, CompactionState, PRUNED, UNDO, head_after_events, pruned_by_head,
+    sealed_by_last_compaction,
 };
 use crate::engine::{ActiveRun, Agent};
 use crate::error::RunError;
@@ -47,14 +48,21 @@ impl Agent {
         let Some(view) = work.locked.chat.log().view().await? else {
             return Ok(CompactionUndo::Nothing);
         };
-        let Some((seq, event)) = last_compaction(&view) else { return Ok(CompactionUndo::Nothing) };
-        if let Some(left_out) = event.data.get(PRUNED) {
+        let event = last_compaction(&view);
+        if let Some((seq, left_out)) =
+            event.and_then(|(seq, event)| Some((seq, event.data.get(PRUNED)?)))
+        {
             let outputs = PrunedOutputs::from_json(left_out).len();
             restore_outputs(&work, &view, seq).await?;
             return Ok(CompactionUndo::Outputs(outputs));
         }
-        let Some(sealed) = sealed_by(&*work.locked.chat, &view, event).await? else {
-            return Ok(CompactionUndo::Purged);
+        // Without the event, because its line is damaged, the summary tells what was sealed.
+        let sealed = sealed_by_last_compaction(&*work.locked.chat, &view).await?;
+        let Some(sealed) = sealed else {
+            return Ok(match event {
+                Some(_) => CompactionUndo::Purged,
+                None => CompactionUndo::Nothing,
+            });
         };
         let before = match work.locked.chat.log().sealed_view(&sealed).await {
             Err(ReadError::Purged { .. } | ReadError::NoSealedLog { .. }) => {
@@ -62,7 +70,9 @@ impl Agent {
             }
             before => before?,
         };
-        restore_originals(&work, &view, seq, &before).await.map(CompactionUndo::Messages)
+        restore_originals(&work, &view, event.map(|(seq, _)| seq), &before)
+            .await
+            .map(CompactionUndo::Messages)
     }
 }
 
@@ -87,7 +97,7 @@ async fn restore_outputs(work: &ActiveRun, view: &View, event: Seq) -> Result<()
 async fn restore_originals(
     work: &ActiveRun,
     view: &View,
-    event: Seq,
+    event: Option<Seq>,
     before: &View,
 ) -> Result<usize, RunError> {
     let now: HashMap<&str, Seq> = view.lines.iter().map(|line| (line_id(line), line.seq)).collect();
@@ -99,7 +109,9 @@ async fn restore_originals(
     let since = view
         .lines
         .iter()
-        .filter(|line| !known.contains(line_id(line)) && line.seq != event && !is_summary(line))
+        .filter(|line| {
+            !known.contains(line_id(line)) && Some(line.seq) != event && !is_summary(line)
+        })
         .map(|line| LogPiece::Keep(line.seq, line.seq));
     let pieces = originals.chain(since).collect();
     let mut carried = CompactionState::read(view);

@@ -2,8 +2,10 @@
 
 use ship_agent::{CompactionUndo, ContextOperation, OperationOutcome, Rules};
 use ship_context::contexts::RecallMode;
+use ship_store::{LogPiece, Rotation, Seq};
 use ship_testkit::sim::SimDisk;
 
+use crate::damaged::{LIVE, flip};
 use crate::place::{Place, chat};
 
 fn rename(title: &str) -> ContextOperation {
@@ -224,4 +226,34 @@ async fn talk_of_a_group_is_not_taken_back_by_an_undo() {
     place.agent.accept(&chat(), talk).await.unwrap();
     place.say("what do we do?").await;
     assert_eq!(refused(&place).await, "There is nothing to undo.");
+}
+
+#[tokio::test]
+async fn a_compaction_whose_line_is_damaged_is_the_last_thing_that_happened_and_is_taken_back() {
+    for is_repaired in [false, true] {
+        let place = at_dinner().await;
+        let before = place.context().await;
+        compact(&place).await;
+        flip(&place, LIVE, "\"compacted\"");
+        let place = place.again();
+        if is_repaired {
+            repair(&place).await;
+        }
+        let line = refused(&place).await;
+        assert!(line.contains("`/compact --undo` takes that back"), "{line}");
+        let undone = place.agent.undo_compaction(&chat()).await.unwrap();
+        assert_eq!(undone, CompactionUndo::Messages(6), "repaired: {is_repaired}");
+        assert_eq!(place.context().await, before);
+        let undone = place.agent.undo_compaction(&chat()).await.unwrap();
+        assert_eq!(undone, CompactionUndo::Nothing);
+    }
+}
+
+/// Puts a whole log in the place of a damaged one, as `ship repair` does.
+async fn repair(place: &Place) {
+    let (view, lane) = (place.view().await, place.chat().await.lane("repair").await.unwrap());
+    assert!(!view.problems.is_empty(), "there is damage");
+    let expected = Some(view.position.generation);
+    let pieces = vec![LogPiece::KeepFrom(Seq::new(0))];
+    lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
 }
