@@ -1,4 +1,4 @@
-//! Limits the working time of a run.
+//! Limits the working time of a run and of its tool calls.
 //!
 //! Only the time counts in which a process works on the run. Each line of the journal has the time so far, and the
 //! process that continues the run counts from there. So a kill does not reset the time, and a night before the next
@@ -50,9 +50,18 @@ impl WorkingTime {
 
     /// Waits until the time is over.
     pub(crate) async fn wait_until_over(&self) {
+        self.wait_until(self.allowed).await;
+    }
+
+    /// Waits until the run has worked for so long from now on.
+    pub(crate) async fn wait_for(&self, duration: Duration) {
+        self.wait_until(self.worked().saturating_add(duration)).await;
+    }
+
+    async fn wait_until(&self, end: Duration) {
         // After a time in which the process was stopped, the sleep ends too early.
-        while !self.is_over() {
-            tokio::time::sleep(self.allowed - self.worked().min(self.allowed)).await;
+        while let Some(left) = end.checked_sub(self.worked()).filter(|left| !left.is_zero()) {
+            tokio::time::sleep(left).await;
         }
     }
 

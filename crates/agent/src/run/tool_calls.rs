@@ -150,7 +150,7 @@ async fn run_one(
             Err(error) if error.is_panic() => Err("the tool failed inside; this is a fault of the tool".to_owned()),
             Err(_) => Err("the tool was ended".to_owned()),
         },
-        () = tokio::time::sleep(limit) => {
+        () = progress.time.wait_for(limit) => {
             task.abort();
             Err(format!("the tool did not answer within {} ms (`context.run.toolDeadlineMs`)", limit.as_millis()))
         }

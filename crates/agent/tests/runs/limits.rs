@@ -6,7 +6,7 @@ use std::time::Duration;
 use ship_agent::{CallAnswer, Outcome, Rules, Stop};
 
 use crate::scripted::{End, Says, calls, step, text};
-use crate::test_agent::Setup;
+use crate::test_agent::{Setup, TestAgent};
 
 const LATE: &str = "the run took longer than `context.run.deadlineMs` allows";
 
@@ -106,10 +106,8 @@ async fn a_run_that_was_killed_has_the_time_left_that_it_has_not_worked() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_time_in_which_the_process_was_stopped_does_not_count() {
-    let hang = calls(&[Says::Call("1", "look", r#"{"do":"hang"}"#)]);
-    let setup = Setup::scripted(&[hang, text("Here I am.")]);
+/// Runs a chat whose process is stopped for a day during a call.
+async fn run_with_stop(setup: &Setup) -> TestAgent {
     let test = setup.agent();
     assert!(test.accept("hi").await);
     let stop_for_a_day = async {
@@ -125,6 +123,22 @@ async fn the_time_in_which_the_process_was_stopped_does_not_count() {
         () = stop_for_a_day => None,
     };
     assert_eq!(outcome, Some(Outcome::Done));
+    test
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_in_which_the_process_was_stopped_does_not_count() {
+    let hang = calls(&[Says::Call("1", "look", r#"{"do":"hang"}"#)]);
+    run_with_stop(&Setup::scripted(&[hang, text("Here I am.")])).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_in_which_the_process_was_stopped_does_not_count_against_a_tool() {
+    let wait = calls(&[Says::Call("1", "look", r#"{"do":"wait"}"#)]);
+    let mut setup = Setup::scripted(&[wait, text("Here I am.")]);
+    setup.rules.tool_deadline = Duration::from_secs(120);
+    let context = run_with_stop(&setup).await.context().await;
+    assert!(context[1].contains("[look \"waited\"]"), "{}", context[1]);
 }
 
 #[tokio::test]

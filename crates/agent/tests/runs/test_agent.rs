@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ship_agent::{
     Agent, AgentBuilder, IdSource, Inbound, Outcome, RandomIds, Rules, RunLog, RunLogEntry, Stop,
@@ -44,6 +45,12 @@ fn counting(
             match input.get("do").and_then(Json::as_str) {
                 Some("panic") => panic!("a fault of the tool"),
                 Some("hang") => std::future::pending().await,
+                Some("wait") => {
+                    for _ in 0..60 {
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                    }
+                    Ok(Json::from("waited"))
+                }
                 Some("fail") => Err("no such thing".to_owned()),
                 Some("long") => Ok(Json::from("long ".repeat(100))),
                 _ => Ok(Json::from("done")),

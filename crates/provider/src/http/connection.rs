@@ -9,6 +9,7 @@
 
 use std::error::Error;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ use crate::Deadline;
 
 /// The number of bytes that are read of an error's body: messages are short, but pages are not.
 pub(crate) const ERROR_BYTES_MAX: usize = 64 * 1024;
+
+/// The longest interval of a wait.
+const INTERVAL_MAX: Duration = Duration::from_secs(1);
 
 /// The problem with a connection.
 #[derive(Debug)]
@@ -77,20 +81,19 @@ impl Connection {
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream, application/json")
             .body(body);
-        let began = Instant::now();
-        let response = match timeout(self.first_byte, request.send()).await {
-            Err(_) => return Err(Trouble::Late(Deadline::FirstByte, self.first_byte)),
-            Ok(Err(error)) if error.is_connect() && error.is_timeout() => {
-                return Err(Trouble::Late(Deadline::Connect, self.connect));
-            }
-            Ok(Err(error)) if error.is_connect() => {
-                return Err(Trouble::Unreachable(innermost_cause(&error)));
-            }
-            Ok(Err(error)) => return Err(Trouble::Broken(innermost_cause(&error))),
-            Ok(Ok(response)) => response,
+        let Some((sent, left)) = wait_up_to(self.first_byte, request.send()).await else {
+            return Err(Trouble::Late(Deadline::FirstByte, self.first_byte));
         };
-        let first = Some((self.first_byte.saturating_sub(began.elapsed()), self.first_byte));
-        Ok(Incoming { response, first, idle: self.idle })
+        match sent {
+            Err(error) if error.is_connect() && error.is_timeout() => {
+                Err(Trouble::Late(Deadline::Connect, self.connect))
+            }
+            Err(error) if error.is_connect() => Err(Trouble::Unreachable(innermost_cause(&error))),
+            Err(error) => Err(Trouble::Broken(innermost_cause(&error))),
+            Ok(response) => {
+                Ok(Incoming { response, first: Some((left, self.first_byte)), idle: self.idle })
+            }
+        }
     }
 
     fn client(&self) -> Result<Client, String> {
@@ -138,10 +141,10 @@ impl Incoming {
             Some((left, whole)) => (left, Trouble::Late(Deadline::FirstByte, whole)),
             None => (self.idle, Trouble::Late(Deadline::Idle, self.idle)),
         };
-        match timeout(left, self.response.chunk()).await {
-            Err(_) => Err(late),
-            Ok(Err(error)) => Err(Trouble::Broken(innermost_cause(&error))),
-            Ok(Ok(piece)) => {
+        match wait_up_to(left, self.response.chunk()).await {
+            None => Err(late),
+            Some((Err(error), _)) => Err(Trouble::Broken(innermost_cause(&error))),
+            Some((Ok(piece), _)) => {
                 self.first = None;
                 Ok(piece)
             }
@@ -163,10 +166,27 @@ impl Incoming {
         };
         // Late or broken, the received part has to do. One host sends an empty body when a request is too long, so
         // a body that never arrived gets other words.
-        if timeout(idle, read).await.is_err() && body.trim_ascii().is_empty() {
+        if wait_up_to(idle, read).await.is_none() && body.trim_ascii().is_empty() {
             return b"(the words of the error did not come in time)".to_vec();
         }
         body
+    }
+}
+
+/// Waits for a result up to a limit, and returns the time that was left too. A time in which the process was stopped
+/// does not count: it lengthens one of the intervals that make up the limit.
+async fn wait_up_to<T>(limit: Duration, result: impl Future<Output = T>) -> Option<(T, Duration)> {
+    let mut result = pin!(result);
+    let mut left = limit;
+    loop {
+        let (began, interval) = (Instant::now(), left.min(INTERVAL_MAX));
+        if let Ok(result) = timeout(interval, &mut result).await {
+            return Some((result, left - began.elapsed().min(interval)));
+        }
+        left -= interval;
+        if left.is_zero() {
+            return None;
+        }
     }
 }
 
@@ -190,6 +210,8 @@ fn innermost_cause(error: &reqwest::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::{advance, sleep};
+
     use super::*;
 
     #[test]
@@ -205,5 +227,22 @@ mod tests {
         for url in ["http://10.0.0.1", "http://localhost.example.com", "https://api.openai.com"] {
             assert!(!is_this_machine(&Url::parse(url).unwrap()), "{url}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_does_not_count_the_time_in_which_the_process_was_stopped() {
+        let limit = Duration::from_secs(60);
+        let answer = async {
+            sleep(Duration::from_secs(20)).await;
+            // When a stopped process goes on, the clock has moved and every timer is due.
+            advance(Duration::from_secs(24 * 3600)).await;
+            sleep(Duration::from_secs(20)).await;
+        };
+        let (_, left) = wait_up_to(limit, answer).await.unwrap();
+        assert!(left.as_secs().abs_diff(20) <= 1, "{left:?}");
+
+        let began = Instant::now();
+        assert_eq!(wait_up_to(limit, std::future::pending::<()>()).await, None);
+        assert_eq!(began.elapsed().as_secs(), 60);
     }
 }
