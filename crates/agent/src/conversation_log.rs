@@ -8,8 +8,9 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use ship_message::json::{Json, Object};
 use ship_message::{Role, UiMessage};
 use ship_store::conversation::view::without_record;
@@ -81,7 +82,7 @@ impl ConversationLog {
 
     fn context(&self) -> MutexGuard<'_, ConversationContext> {
         // A conversation trusts only what it has written, so a panic leaves it valid.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

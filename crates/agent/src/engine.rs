@@ -16,7 +16,7 @@ mod system_sources;
 mod warnings;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use ship_context::KnownTools;
 use ship_message::json::Json;
@@ -64,7 +64,7 @@ pub(crate) struct Engine {
     /// The chats that this agent has already repaired.
     pub(crate) repaired_chats: Arc<Mutex<HashSet<ChatKey>>>,
     /// The problems that were repaired or found, until the caller takes them.
-    pub(crate) repairs: Arc<std::sync::Mutex<Vec<StorageProblem>>>,
+    pub(crate) repairs: Arc<parking_lot::Mutex<Vec<StorageProblem>>>,
     /// The warnings that are already in the log.
     pub(crate) warned: Arc<Mutex<HashSet<String>>>,
 }
@@ -95,6 +95,6 @@ impl Engine {
                 RunLogEntry { kind: RunLogKind::Repair, fields, ..RunLogEntry::default() },
             );
         }
-        self.repairs.lock().unwrap_or_else(PoisonError::into_inner).extend(problems);
+        self.repairs.lock().extend(problems);
     }
 }

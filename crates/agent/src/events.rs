@@ -4,9 +4,9 @@
 //! come, before they are recorded. A listener that must know what is on disk waits for [`RunEvent::Ended`],
 //! or reads the chat.
 
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
+use parking_lot::{Mutex, MutexGuard};
 use ship_message::Chunk;
 use ship_message::json::{Json, Object};
 use ship_store::{ChatKey, LaneHolder};
@@ -87,9 +87,9 @@ impl EventHub {
         self.listeners().retain(|(key, sender)| key != chat || sender.send(event.clone()).is_ok());
     }
 
-    fn listeners(&self) -> std::sync::MutexGuard<'_, Vec<(ChatKey, UnboundedSender<RunEvent>)>> {
+    fn listeners(&self) -> MutexGuard<'_, Vec<(ChatKey, UnboundedSender<RunEvent>)>> {
         // Each change of the list is one step, so a panic leaves it intact.
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listeners.lock()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The agent: an engine, and its current conversation.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, PoisonError};
 
 use ship_store::{ChatKey, StorageProblem};
 use tokio::sync::Mutex;
@@ -31,7 +31,7 @@ impl Agent {
 
     /// Returns what was repaired or found damaged since the last call. The log has it too.
     pub fn take_repairs(&self) -> Vec<StorageProblem> {
-        std::mem::take(&mut *self.engine.repairs.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.engine.repairs.lock())
     }
 }
 

@@ -10,8 +10,8 @@
 //! that fails, so the process remembers it too.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use ship_context::compact::CompactionMethod;
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
@@ -101,7 +101,7 @@ pub(crate) struct SummaryDrafts(Mutex<HashMap<ChatKey, SummaryDraft>>);
 impl SummaryDrafts {
     fn lock(&self) -> MutexGuard<'_, HashMap<ChatKey, SummaryDraft>> {
         // Each change is one step, so a panic leaves the map valid.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Returns the last draft for a chat.

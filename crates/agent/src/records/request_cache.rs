@@ -1,8 +1,9 @@
 //! Remembers earlier model calls in memory, so that the next one only costs its own line.
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ship_store::ChatKey;
 
 use super::request_record::RequestRecord;
@@ -26,7 +27,7 @@ pub(crate) struct RequestCache {
 impl RequestCache {
     /// Returns the last request for an answer in a chat, as far as this process knows.
     pub(crate) fn last(&self, chat: &ChatKey) -> Option<Arc<RequestRecord>> {
-        lock(&self.last).iter().find(|(key, _)| key == chat).map(|(_, last)| Arc::clone(last))
+        self.last.lock().iter().find(|(key, _)| key == chat).map(|(_, last)| Arc::clone(last))
     }
 
     /// Remembers a call that is recorded.
@@ -34,7 +35,7 @@ impl RequestCache {
         if !record.is_of_context() {
             return;
         }
-        let mut last = lock(&self.last);
+        let mut last = self.last.lock();
         last.retain(|(key, _)| key != chat);
         last.push_back((chat.clone(), record));
         if last.len() > CHATS_MAX {
@@ -44,7 +45,7 @@ impl RequestCache {
 
     /// Notes that a text is stored as a blob.
     pub(crate) fn mark_stored(&self, sha256: &str) {
-        let mut kept = lock(&self.stored_texts);
+        let mut kept = self.stored_texts.lock();
         if kept.len() >= TEXTS_MAX {
             kept.clear();
         }
@@ -53,11 +54,6 @@ impl RequestCache {
 
     /// Whether the text with this digest is known to be stored as a blob.
     pub(crate) fn is_stored(&self, sha256: &str) -> bool {
-        lock(&self.stored_texts).contains(sha256)
+        self.stored_texts.lock().contains(sha256)
     }
-}
-
-/// Locks a mutex. A panic leaves the data in it valid.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

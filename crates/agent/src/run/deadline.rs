@@ -10,9 +10,10 @@
 //! did not run.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use ship_context::Journal;
 use ship_provider::ProviderError;
 use tokio::time::Instant;
@@ -79,7 +80,7 @@ impl WorkingTime {
 
     fn lock(&self) -> MutexGuard<'_, IntervalSum> {
         // Each change is one step, so a panic leaves the sum valid.
-        self.sum.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sum.lock()
     }
 }
 

@@ -5,8 +5,8 @@
 //! of a request is estimated with the same factor, so that pieces add up wherever they are shown.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use ship_context::{Calibration, SystemBlock, TokenCache, Tokenizer};
 use ship_message::UiMessage;
 use ship_message::json::Object;
@@ -70,7 +70,7 @@ impl TokenMeter {
     pub(crate) fn message_tokens(&self, message: &UiMessage) -> u64 {
         match &self.tokenizer {
             Some(tokenizer) => {
-                let counted = lock(&self.cache).message_tokens(tokenizer, message);
+                let counted = self.cache.lock().message_tokens(tokenizer, message);
                 self.estimate(counted)
             }
             None => rough_message_tokens(message),
@@ -83,7 +83,7 @@ impl TokenMeter {
         let block =
             |block: &SystemBlock| tokenizer.system_tokens(std::slice::from_ref(&block.text));
         let tool = |tool: &ToolSpec| tokenizer.tools_tokens(&tool.to_json());
-        let mut cache = lock(&self.cache);
+        let mut cache = self.cache.lock();
         let message = |message| cache.message_tokens(tokenizer, message);
         PieceTokens {
             system: pieces.blocks.iter().map(block).collect(),
@@ -94,7 +94,7 @@ impl TokenMeter {
 
     /// Returns the provider's expected count for pieces that we have counted.
     pub(crate) fn estimate_pieces(&self, counted: &PieceTokens) -> PieceTokens {
-        let each = |counted: &[u64]| lock(&self.calibration).shares(&self.model, counted);
+        let each = |counted: &[u64]| self.calibration.lock().shares(&self.model, counted);
         PieceTokens {
             system: each(&counted.system),
             messages: each(&counted.messages),
@@ -112,7 +112,7 @@ impl TokenMeter {
     /// Learns from the provider's count of a request for which we count so many tokens.
     pub(crate) fn learn(&self, counted: u64, reported: u64) {
         if self.tokenizer.is_some() {
-            lock(&self.calibration).learn(&self.model, counted, reported);
+            self.calibration.lock().learn(&self.model, counted, reported);
         }
     }
 
@@ -132,7 +132,7 @@ impl TokenMeter {
 
     /// Whether there was a report of the provider to learn from.
     pub(crate) fn has_learnt(&self) -> bool {
-        lock(&self.calibration).has_report(&self.model)
+        self.calibration.lock().has_report(&self.model)
     }
 
     /// Whether the recorded requests could teach anything new.
@@ -148,7 +148,7 @@ impl TokenMeter {
     /// Returns the ratio of the provider's tokens to ours, or one if it is lower.
     pub(crate) fn rate_at_least_one(&self) -> f64 {
         match self.tokenizer {
-            Some(_) => lock(&self.calibration).rate(&self.model).max(1.0),
+            Some(_) => self.calibration.lock().rate(&self.model).max(1.0),
             None => 1.0,
         }
     }
@@ -165,22 +165,17 @@ impl TokenMeter {
 
     /// Returns the data that survives the process, in the head of a log.
     pub(crate) fn to_object(&self) -> Object {
-        lock(&self.calibration).to_object()
+        self.calibration.lock().to_object()
     }
 
     /// Takes over the data that a log's head carries, for models without newer data.
     pub(crate) fn merge_calibration(&self, carried: &Object) {
-        lock(&self.calibration).merge_older(Calibration::from_object(carried));
+        self.calibration.lock().merge_older(Calibration::from_object(carried));
     }
 
     fn estimate(&self, counted: u64) -> u64 {
-        lock(&self.calibration).piece_tokens(&self.model, counted)
+        self.calibration.lock().piece_tokens(&self.model, counted)
     }
-}
-
-/// Locks a mutex. A panic leaves the counts in it valid.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -243,6 +238,6 @@ mod tests {
             (0..crate::rules::Rules::default().log_lines_max).map(message).collect();
         weighed(&scales, &messages);
         weighed(&scales, &messages);
-        assert_eq!(lock(&scales.cache).count_misses(), messages.len() as u64);
+        assert_eq!(scales.cache.lock().count_misses(), messages.len() as u64);
     }
 }

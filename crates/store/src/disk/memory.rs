@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use rustix::io::Errno;
 
 use super::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
@@ -44,12 +45,9 @@ struct FileImage {
 }
 
 impl FileData {
-    fn content(&self) -> MutexGuard<'_, FileImage> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn stat(&self) -> FileLook {
-        let (names, len) = (self.names.load(Ordering::Relaxed), self.content().bytes.len() as u64);
+        let (names, len) =
+            (self.names.load(Ordering::Relaxed), self.content.lock().bytes.len() as u64);
         FileLook { node: NodeKind::File, file: (0, self.number), len, names }
     }
 }
@@ -65,15 +63,14 @@ impl MemoryDisk {
         let tree = self.lock();
         let describe = |entry: &TreeEntry| match entry {
             TreeEntry::Folder => None,
-            TreeEntry::File(file) => Some(file.content().bytes.clone()),
+            TreeEntry::File(file) => Some(file.content.lock().bytes.clone()),
             TreeEntry::Link(target) => Some(target.clone().into_bytes()),
         };
         tree.names.iter().map(|(path, entry)| (path.clone(), describe(entry))).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Tree> {
-        // Nothing panics while the lock is held, and each change is one step, so a poisoned lock guards valid data.
-        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tree.lock()
     }
 }
 
@@ -219,7 +216,7 @@ impl DiskFile for MemoryFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let bytes = &self.file.content().bytes;
+        let bytes = &self.file.content.lock().bytes;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
         let len = buffer.len().min(bytes.len() - start);
         buffer[..len].copy_from_slice(&bytes[start..start + len]);
@@ -227,12 +224,12 @@ impl DiskFile for MemoryFile {
     }
 
     fn write(&self, new: &[u8]) -> io::Result<usize> {
-        self.file.content().bytes.extend_from_slice(new);
+        self.file.content.lock().bytes.extend_from_slice(new);
         Ok(new.len())
     }
 
     fn write_note(&self, note: &[u8]) -> io::Result<()> {
-        let bytes = &mut self.file.content().bytes;
+        let bytes = &mut self.file.content.lock().bytes;
         let len = bytes.len().max(note.len());
         bytes.resize(len, 0);
         bytes[..note.len()].copy_from_slice(note);
@@ -241,7 +238,7 @@ impl DiskFile for MemoryFile {
 
     fn truncate(&self, len: u64) -> io::Result<()> {
         let len = usize::try_from(len).map_err(|_| Errno::FBIG)?;
-        self.file.content().bytes.resize(len, 0);
+        self.file.content.lock().bytes.resize(len, 0);
         Ok(())
     }
 
@@ -250,7 +247,7 @@ impl DiskFile for MemoryFile {
     }
 
     fn try_lock(&self) -> io::Result<bool> {
-        let mut content = self.file.content();
+        let mut content = self.file.content.lock();
         if !content.locked {
             content.locked = true;
             self.holds_lock.store(true, Ordering::Relaxed);
@@ -262,7 +259,7 @@ impl DiskFile for MemoryFile {
 impl Drop for MemoryFile {
     fn drop(&mut self) {
         if self.holds_lock.load(Ordering::Relaxed) {
-            self.file.content().locked = false;
+            self.file.content.lock().locked = false;
         }
     }
 }

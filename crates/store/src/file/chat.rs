@@ -3,9 +3,10 @@
 //! Everything here blocks. The traits in front of it move each call to a thread that may.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
+use parking_lot::Mutex;
 use ship_message::json::{Json, Object};
 
 use super::context::{self, Batch, ContextFold};

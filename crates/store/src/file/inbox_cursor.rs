@@ -4,7 +4,6 @@
 //! above both, or no run would ever read it. So each accept checks whether the context has changed.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use super::chat::ChatFiles;
 use super::ledger;
@@ -12,6 +11,7 @@ use crate::disk::FileLook;
 use crate::{
     AnsweredEntries, LedgerSeq, ReadError, StorageError, StorageProblem, StorageProblemKind,
 };
+use parking_lot::Mutex;
 
 /// The cursor that was last read, and the log it was read from.
 #[derive(Default)]
@@ -21,12 +21,12 @@ pub(crate) struct CursorCache {
 
 impl CursorCache {
     fn get(&self, log: FileLook) -> Option<Option<LedgerSeq>> {
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = self.read.lock();
         read.filter(|(known, _)| *known == log).map(|(_, cursor)| cursor)
     }
 
     fn set(&self, log: FileLook, cursor: Option<LedgerSeq>) {
-        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Some((log, cursor));
+        *self.read.lock() = Some((log, cursor));
     }
 }
 

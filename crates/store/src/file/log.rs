@@ -14,7 +14,7 @@
 mod sealing;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 
 use super::log_reading::{check_head, scan_problems};
 use super::outlines::read_outlines;
@@ -25,6 +25,7 @@ use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::{LineKind, LineOutline, RawLine, UnnumberedLine, decode};
 use crate::scan::{LineNumbers, LogScan, scan_after};
 use crate::{StorageError, StorageProblem, StorageProblemKind};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The number of bytes of a long log that are read at once.
 const BLOCK_BYTES: u64 = 1024 * 1024;
@@ -129,7 +130,7 @@ impl<F: Fold> LogFile<F> {
     /// Prepares a write: undoes a failed one, reads lines of other processes, cuts a torn tail, and syncs what this
     /// process did not write.
     pub(crate) fn begin_writing(&self, _right: &HeldRight) -> Result<Writing<'_, F>, StorageError> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         let file = self.env.open(&self.path, OpenMode::Append)?;
         let mut writing = Writing { log: self, state, file };
         writing.undo_failed_write()?;
@@ -141,7 +142,7 @@ impl<F: Fold> LogFile<F> {
         &self,
         _right: &HeldRight,
     ) -> Result<Writing<'_, F>, StorageError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.tail = None;
         Ok(Writing { log: self, state, file: self.env.open(&self.path, OpenMode::Append)? })
     }
@@ -149,17 +150,12 @@ impl<F: Fold> LogFile<F> {
     /// Asks the last known state of the file, which may have changed since. Returns `None` if nothing is known, or
     /// while a write is under way: a reader does not wait for a sync.
     pub(crate) fn last_known<T>(&self, ask: impl FnOnce(&LogTail<F>) -> Option<T>) -> Option<T> {
-        let state = match self.state.try_lock() {
-            Ok(state) => state,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
-        state.tail.as_ref().and_then(ask)
+        self.state.try_lock()?.tail.as_ref().and_then(ask)
     }
 
     /// Returns the repairs that were made since the last call.
     pub(crate) fn take_notes(&self) -> Vec<StorageProblem> {
-        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).notes)
+        std::mem::take(&mut self.state.lock().notes)
     }
 
     fn io_error(&self, doing: &'static str) -> impl Fn(std::io::Error) -> StorageError {

@@ -4,10 +4,11 @@
 //! are dropped: the next call is most often for one of them, and would otherwise read its whole logs again.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::chat::ChatFiles;
 use crate::ChatKey;
+use parking_lot::Mutex;
 
 /// The number of chats without a handle that stay in memory.
 const KEPT: usize = 32;
@@ -30,7 +31,7 @@ struct OpenChatsState {
 impl OpenChats {
     /// Returns the chat of a key, and makes it if it is neither open nor recent.
     pub(crate) fn chat(&self, key: &ChatKey, make: impl FnOnce() -> ChatFiles) -> Arc<ChatFiles> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let known = state.open.get(key).and_then(Weak::upgrade);
         let chat = known.unwrap_or_else(|| {
             let chat = Arc::new(make());
@@ -45,11 +46,7 @@ impl OpenChats {
 
     /// Forgets a chat that does not exist, unless a handle is open.
     pub(crate) fn forget(&self, key: &ChatKey) {
-        self.lock().recent.retain(|chat| chat.key != *key);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, OpenChatsState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().recent.retain(|chat| chat.key != *key);
     }
 }
 

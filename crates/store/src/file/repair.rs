@@ -1,7 +1,6 @@
 //! Repairs a chat: torn, lost and unreadable data is set aside, and the chat continues from what can be read.
 
 use std::path::Path;
-use std::sync::PoisonError;
 
 use super::chat::ChatFiles;
 use super::copied_lines::Elsewhere;
@@ -38,8 +37,7 @@ impl ChatFiles {
             self.env.remove(Path::new(&problem.file))?;
             self.note(problem);
         }
-        let mut notes =
-            std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut notes = std::mem::take(&mut *self.notes.lock());
         notes.extend(self.context.take_notes());
         notes.extend(self.ledger.take_notes());
         notes.extend(self.run.take_notes());
@@ -165,7 +163,7 @@ impl ChatFiles {
     }
 
     fn note(&self, problem: StorageProblem) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
+        self.notes.lock().push(problem);
     }
 
     /// Returns what is wrong with a log that cannot be written.

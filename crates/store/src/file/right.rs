@@ -4,9 +4,10 @@
 //! people: it names the holder. Whether a right is free never depends on it.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use ship_message::json::{Json, Object};
 
 use super::holder;
@@ -83,7 +84,7 @@ impl RightFile {
         attempt: Attempt,
     ) -> Result<Option<HeldRight>, StorageError> {
         let taken = {
-            let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut taken = self.taken.lock();
             std::mem::replace(&mut *taken, true)
         };
         let failed = |error| StorageError::io("lock", &self.path, error);
@@ -121,14 +122,13 @@ impl RightFile {
     }
 
     fn take_among_threads(&self, deadline: Instant) -> Result<(), StorageError> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         while *taken {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(self.busy_error(self.holder()?, self.env.options.lock_wait_ms));
             }
-            let waited = self.freed.wait_timeout(taken, left);
-            taken = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.freed.wait_for(&mut taken, left);
         }
         *taken = true;
         Ok(())
@@ -168,7 +168,7 @@ impl Drop for HeldRight {
     fn drop(&mut self) {
         // The lock is released first, or the woken thread would find it still taken.
         self.file = None;
-        *self.source.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        *self.source.taken.lock() = false;
         self.source.freed.notify_one();
     }
 }

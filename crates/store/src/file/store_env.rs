@@ -7,10 +7,10 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::disk::{Disk, DiskFile, FileLook, NodeKind, OpenMode};
 use crate::{Durability, StorageError, StoreOptions, Timestamp};
+use parking_lot::Mutex;
 
 /// The disk and the options of a store.
 pub(crate) struct Env {
@@ -28,20 +28,16 @@ impl Env {
 
     /// Remembers that the sync of a file or a folder failed.
     pub(crate) fn mark_unsynced(&self, path: &Path) {
-        self.unsynced_paths().insert(path.to_owned());
+        self.unsynced.lock().insert(path.to_owned());
     }
 
     /// Forgets a failed sync, because the content was written anew.
     pub(crate) fn mark_synced(&self, path: &Path) {
-        self.unsynced_paths().remove(path);
+        self.unsynced.lock().remove(path);
     }
 
     pub(crate) fn is_unsynced(&self, path: &Path) -> bool {
-        self.unsynced_paths().contains(path)
-    }
-
-    fn unsynced_paths(&self) -> MutexGuard<'_, HashSet<PathBuf>> {
-        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
+        self.unsynced.lock().contains(path)
     }
 
     /// Whether an acknowledged write must survive a power cut.

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::prepared_line;
 use super::store_env::{Env, read_from};
@@ -17,6 +17,7 @@ use crate::disk::{DiskFile, FileLook, OpenMode};
 use crate::line::RawLine;
 use crate::scan::scan;
 use crate::{ContextBody, ContextLine, LedgerSeq, Seq, StorageError, View};
+use parking_lot::Mutex;
 
 /// The size of the blocks in which a long log is read.
 const BLOCK_BYTES: u64 = 1024 * 1024;
@@ -47,7 +48,7 @@ impl KeptView {
         let failed = |error| StorageError::io("read", path, error);
         let look = file.stat_when_opened().map_err(failed)?;
         let log = OpenLog { env, path, file: &*file, look };
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let kept = match state.take() {
             Some(kept) if kept.is_in(&log).map_err(failed)? => Some(kept),
             Some(_) | None => log.first_block()?,
@@ -67,11 +68,7 @@ impl KeptView {
 
     /// Drops the cached view to free its memory.
     pub(crate) fn forget(&self) {
-        *self.lock() = None;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<CachedView>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.state.lock() = None;
     }
 }
 

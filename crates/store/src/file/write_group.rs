@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Condvar, Mutex};
 
 /// A queue in front of one file.
 pub(crate) struct WriteGroup<Op, Out> {
@@ -31,7 +32,7 @@ impl<Op, Out> WriteGroup<Op, Out> {
 
     /// Commits `op` together with all waiting ones. `commit` returns one result for each, in order.
     pub(crate) fn submit(&self, op: Op, commit: impl Fn(Vec<Op>) -> Vec<Out>) -> Out {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         state.waiting.push((ticket, op));
@@ -40,7 +41,7 @@ impl<Op, Out> WriteGroup<Op, Out> {
                 return out.expect("the commit that this was part of does not panic");
             }
             if state.leading {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut state);
                 continue;
             }
             state.leading = true;
@@ -49,7 +50,7 @@ impl<Op, Out> WriteGroup<Op, Out> {
             // Other writers can join the queue during the commit.
             drop(state);
             let results = catch_unwind(AssertUnwindSafe(|| commit(ops)));
-            state = self.lock();
+            state = self.state.lock();
             state.leading = false;
             self.changed.notify_all();
             match results {
@@ -65,10 +66,6 @@ impl<Op, Out> WriteGroup<Op, Out> {
                 }
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, WriteGroupState<Op, Out>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Completes commands, their arguments, contexts and checkpoints with Tab.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -37,7 +38,7 @@ impl Completions {
             contexts: contexts.index.items().iter().map(named).collect(),
             checkpoints: contexts.checkpoints.clone(),
         };
-        *self.words.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *self.words.lock() = known;
     }
 
     /// Returns the place where the completed word begins, and its candidates.
@@ -56,7 +57,7 @@ impl Completions {
             return (at, matching_words(SUBCOMMANDS.iter().map(|command| command.name), rest));
         }
         if let Some((at, rest)) = behind("/rewind").or_else(|| behind("/fork")) {
-            let known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = self.words.lock();
             return (at, matching_words(known.checkpoints.iter().map(String::as_str), rest));
         }
         match typed.starts_with('/') {
@@ -67,7 +68,7 @@ impl Completions {
 
     /// Returns the contexts with a title or id that begins with the typed text.
     fn matching_contexts(&self, typed: &str) -> Vec<Pair> {
-        let known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.words.lock();
         let begins = |title: &str| title.to_lowercase().starts_with(&typed.to_lowercase());
         let pair = |(id, title): &(String, String)| {
             let replacement = match (id.starts_with(typed), begins(title)) {

@@ -2,8 +2,9 @@
 
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor, ExternalPrinter};
@@ -142,9 +143,7 @@ impl Aside {
         let Some(printer) = self.0.clone() else { return output::print_line(text) };
         let text = format!("{text}\n");
         // The editor prints it when it can; the caller does not wait for that.
-        tokio::task::spawn_blocking(move || {
-            printer.lock().unwrap_or_else(PoisonError::into_inner).print(text)
-        });
+        tokio::task::spawn_blocking(move || printer.lock().print(text));
         Ok(())
     }
 }
