@@ -5,17 +5,11 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Runs an example, built now: cargo builds it for some ways of running tests and not for others.
-fn run(example: &str, arguments: &[&Path]) -> String {
-    let test = std::env::current_exe().unwrap();
-    let profile = test.parent().and_then(Path::parent).unwrap();
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["run", "--quiet", "-p", "ship-agent", "--example", example]);
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    let output = cargo.arg("--target-dir").arg(profile.parent().unwrap()).arg("--").args(arguments);
-    let output = output.output().unwrap();
+use ship_testkit::example::example;
+
+/// Runs an example and gives what it printed.
+fn run(name: &str, arguments: &[&Path]) -> String {
+    let output = Command::new(example(name)).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

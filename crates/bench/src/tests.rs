@@ -42,7 +42,7 @@ fn cargo_test(
     let mut command = Command::new(env!("CARGO"));
     command
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["test", "--release", "--quiet", "--all-features", "-p", package, "--test", test])
+        .args(["test", "--release", "--quiet", "-p", package, "--test", test])
         .args(arguments)
         .envs(settings.iter().map(|(key, value)| (*key, value.to_string())));
     let output = command.output().map_err(|error| format!("cargo could not be run: {error}"))?;

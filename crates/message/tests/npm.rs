@@ -1,4 +1,4 @@
-//! The npm package itself, beside ours, on random cases. `./check` installs it and turns this on.
+//! The npm package itself, beside ours, on random cases. Run only when named, as by `./check`, which installs it.
 //!
 //! `SHIP_SEED` chooses the first case and `SHIP_CASES` how many; a failure names its seed.
 

@@ -1,5 +1,5 @@
-//! The npm packages themselves, beside ours, on the recorded cases and on random ones. `./check` installs
-//! them and turns this on.
+//! The npm packages themselves, beside ours, on the recorded cases and on random ones. Run only when
+//! named, as by `./check`, which installs them.
 //!
 //! `SHIP_SEED` chooses the first case and `SHIP_CASES` how many; a failure names its seed.
 

@@ -16,30 +16,13 @@ use std::time::{Duration, Instant};
 
 use ship_store::{AcceptError, Busy, FileStore, LaneError, Right, StorageError, Store};
 use ship_testkit::chat::{entry, options};
+use ship_testkit::example::example;
 use ship_testkit::shim::{Fault, counted_calls, shim};
 use ship_testkit::sweep::block_on;
 
-/// The example, built now: cargo builds it for some ways of running tests and not for others, and an old
-/// one would be judged in its place.
-fn soak_program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let test = std::env::current_exe().expect("a path");
-        let profile = test.parent().and_then(Path::parent).expect("target/<profile>/deps");
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "-p", "ship-store", "--example", "soak"]);
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        let target = profile.parent().expect("target");
-        let built = build.arg("--target-dir").arg(target).status().expect("cargo runs");
-        assert!(built.success(), "the example does not build");
-        profile.join("examples/soak")
-    })
-}
-
 fn soak(words: &[&str]) -> Command {
-    let mut command = Command::new(soak_program());
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let mut command = Command::new(PROGRAM.get_or_init(|| example("soak")));
     command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -9,6 +9,7 @@
 pub mod chat;
 pub mod clock;
 pub mod contract;
+pub mod example;
 pub mod histories;
 pub mod llm;
 pub mod power;
