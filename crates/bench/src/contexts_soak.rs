@@ -1,4 +1,5 @@
-//! Contexts under long random lives: operations by people and models, compactions, kills and restarts.
+//! Contexts under long random lives: operations by people and models, compactions, kills and restarts. Then runs,
+//! switches and compactions that are killed at other calls to the disk than in `./check`.
 
 use std::time::Instant;
 
@@ -20,8 +21,11 @@ const LIVES: u64 = 500;
 pub fn soak(mut seed: u64, deadline: Instant) -> Result<Counts, String> {
     let mut counts = Counts::default();
     loop {
-        let settings = [("PROPTEST_CASES", LIVES), ("PROPTEST_RNG_SEED", seed)];
+        let kills = ("SHIP_SEED", seed);
+        let settings = [("PROPTEST_CASES", LIVES), ("PROPTEST_RNG_SEED", seed), kills];
         run("ship-agent", "contexts", &settings)?;
+        run("ship-agent", "compaction", &[kills])?;
+        run("ship-agent", "runs", &[kills])?;
         counts.lives += LIVES;
         seed = seed.wrapping_add(1);
         if Instant::now() >= deadline {

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use ship_testkit::sweep::{
-    Script, Step, Tally, all_faults, block_on, faults, power_cuts, second_lives,
+    Script, Step, Tally, all_faults, block_on, calls, faults, power_cuts, second_lives,
 };
 
 /// What a run did.
@@ -44,10 +44,11 @@ pub fn soak(seed: u64, deadline: Instant) -> Result<Counts, String> {
 
 async fn sweep(script: &Script) -> Result<Tally, String> {
     let mut total = Tally::default();
+    let calls = calls(script).await;
     let tallies = [
         power_cuts(script).await?,
-        faults(script, &all_faults(), |_| true).await?,
-        second_lives(script, |_| true).await?,
+        faults(script, &all_faults(), 0..calls).await?,
+        second_lives(script, 0..calls).await?,
     ];
     for tally in tallies {
         total.faults += tally.faults;

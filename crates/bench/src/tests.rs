@@ -3,9 +3,11 @@
 use std::process::Command;
 
 /// The test files that a soak runs.
-const RUN: [(&str, &str); 7] = [
+const RUN: [(&str, &str); 9] = [
     ("ship", "injuries"),
+    ("ship-agent", "compaction"),
     ("ship-agent", "contexts"),
+    ("ship-agent", "runs"),
     ("ship-store", "process"),
     ("ship-message", "robust"),
     ("ship-message", "npm"),

@@ -150,7 +150,7 @@ fn is_said(text: &str, body: &str) -> Result<(), String> {
 
 #[test]
 fn no_history_makes_a_request_that_a_provider_refuses() {
-    for (seed, history) in histories(3_000) {
+    for (seed, history) in histories(1_000) {
         if let Err(refused) = judged(&history) {
             let messages: Vec<String> = history.messages.iter().map(|m| m.to_string()).collect();
             panic!("seed {seed}: {refused}\nof the history\n{}", messages.join("\n"));
@@ -160,20 +160,21 @@ fn no_history_makes_a_request_that_a_provider_refuses() {
 
 #[test]
 fn the_histories_hold_enough_of_everything() {
+    const HISTORIES: u64 = 2_000;
     let mut counts: BTreeMap<Feature, usize> = BTreeMap::new();
-    for seed in 0..10_000 {
+    for seed in 0..HISTORIES {
         for feature in History::of_seed(seed, &signature).features {
             *counts.entry(feature).or_default() += 1;
         }
     }
     for feature in Feature::ALL {
         let count = counts.get(&feature).copied().unwrap_or_default();
-        assert!(count >= 100, "{feature:?} is in {count} of 10000 histories");
+        assert!(count >= 20, "{feature:?} is in {count} of {HISTORIES} histories");
     }
 }
 
 /// How many histories are followed from message to message.
-const FOLLOWED_MAX: usize = 2_000;
+const FOLLOWED_MAX: usize = 500;
 
 /// What Anthropic is told of where its cache may end. The marks move with the end; the cache does not mind.
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;

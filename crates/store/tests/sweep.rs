@@ -1,6 +1,7 @@
 //! Something goes wrong at every call, and the power goes after every change: nothing acknowledged is
 //! lost, nothing is there twice, and the chat opens again.
 
+use ship_testkit::sample::sample;
 use ship_testkit::sim::{Fault, Lasts};
 use ship_testkit::sweep::{
     Script, Tally, all_faults, block_on, calls, faults, power_cuts, second_lives,
@@ -11,6 +12,11 @@ fn passed(result: Result<Tally, String>, at_least: usize) {
     assert!(tally.disks >= at_least, "a sweep that judges little shows little: {tally:?}");
 }
 
+/// Of the calls that a script makes from its call `first` on, those at which something goes wrong.
+fn calls_of(script: &Script, first: usize) -> impl Iterator<Item = usize> + use<> {
+    sample(first..block_on(calls(script)), 4)
+}
+
 #[test]
 fn a_power_cut_after_any_change_loses_nothing_acknowledged() {
     passed(block_on(power_cuts(&Script::short())), 200);
@@ -18,7 +24,8 @@ fn a_power_cut_after_any_change_loses_nothing_acknowledged() {
 
 #[test]
 fn a_fault_at_any_call_loses_nothing_acknowledged() {
-    passed(block_on(faults(&Script::short(), &all_faults(), |_| true)), 200);
+    let calls = calls_of(&Script::short(), 0);
+    passed(block_on(faults(&Script::short(), &all_faults(), calls)), 100);
 }
 
 #[test]
@@ -34,7 +41,8 @@ fn the_script_does_all_it_says_when_nothing_goes_wrong() {
 
 #[test]
 fn what_a_second_process_builds_upon_survives_a_power_cut() {
-    passed(block_on(second_lives(&Script::short(), |_| true)), 100);
+    let calls = calls_of(&Script::short(), 0);
+    passed(block_on(second_lives(&Script::short(), calls)), 30);
 }
 
 /// How many calls a script makes before it brings back, purges and forks; the other sweeps go through those.
@@ -49,19 +57,23 @@ fn a_power_cut_while_lines_are_copied_or_purged_loses_nothing() {
 
 #[test]
 fn a_fault_while_lines_are_copied_or_purged_loses_nothing() {
-    let start = before_branching();
-    passed(block_on(faults(&Script::branches(), &all_faults(), |at| at >= start)), 150);
+    let calls = calls_of(&Script::branches(), before_branching());
+    passed(block_on(faults(&Script::branches(), &all_faults(), calls)), 50);
 }
 
 #[test]
 fn what_a_second_process_copies_or_purges_survives_a_power_cut() {
-    let start = before_branching();
-    passed(block_on(second_lives(&Script::branches(), |at| at >= start)), 50);
+    let calls = calls_of(&Script::branches(), before_branching());
+    passed(block_on(second_lives(&Script::branches(), calls)), 15);
 }
 
 /// A script that seals twice, on a disk without hard links.
 fn sealing() -> Script {
     Script::short().up_to(10).without_links()
+}
+
+fn before_sealing() -> usize {
+    block_on(calls(&Script::short().up_to(3).without_links()))
 }
 
 #[test]
@@ -71,13 +83,13 @@ fn a_power_cut_while_a_log_is_sealed_by_a_copy_loses_nothing() {
 
 #[test]
 fn a_fault_while_a_log_is_sealed_by_a_copy_loses_nothing() {
-    let start = block_on(calls(&Script::short().up_to(3).without_links()));
     let kinds = [Fault::KillAfter, Fault::Torn, Fault::Fail(5, Lasts::Once), Fault::FailHalf(28)];
-    passed(block_on(faults(&sealing(), &kinds, |at| at >= start)), 100);
+    let calls = calls_of(&sealing(), before_sealing());
+    passed(block_on(faults(&sealing(), &kinds, calls)), 30);
 }
 
 #[test]
 fn what_a_second_process_seals_by_a_copy_survives_a_power_cut() {
-    let start = block_on(calls(&Script::short().up_to(3).without_links()));
-    passed(block_on(second_lives(&sealing(), |at| at >= start)), 50);
+    let calls = calls_of(&sealing(), before_sealing());
+    passed(block_on(second_lives(&sealing(), calls)), 15);
 }

@@ -14,6 +14,7 @@ pub mod histories;
 pub mod llm;
 pub mod power;
 pub mod random;
+pub mod sample;
 pub mod shim;
 pub mod sim;
 pub mod sweep;

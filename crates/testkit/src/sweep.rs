@@ -437,18 +437,17 @@ pub async fn calls(script: &Script) -> usize {
     sim.calls()
 }
 
-/// Lets each fault happen at each call that `wanted` wants, then restarts, and cuts the power as well.
+/// Lets each fault happen at each of these calls, then restarts, and cuts the power as well.
 ///
 /// # Errors
 /// The first broken promise.
 pub async fn faults(
     script: &Script,
     faults: &[Fault],
-    wanted: impl Fn(usize) -> bool,
+    calls: impl Iterator<Item = usize>,
 ) -> Result<Tally, String> {
-    let calls = calls(script).await;
     let (mut tally, mut judged) = (Tally::default(), Judged::default());
-    for at in (0..calls).filter(|&at| wanted(at)) {
+    for at in calls {
         for &fault in faults {
             tally.faults += 1;
             let sim = SimDisk::with_fault(at, fault);
@@ -465,18 +464,16 @@ pub async fn faults(
     Ok(tally)
 }
 
-/// Kills a process at each call that `wanted` wants, lets a second one do all of it again, and then cuts
-/// the power: what the second found and built upon must be as durable as what it wrote itself.
+/// Kills a process at each of these calls, lets a second one do all of it again, and then cuts the power: what the second found and built upon must be as durable as what it wrote itself.
 ///
 /// # Errors
 /// The first broken promise.
 pub async fn second_lives(
     script: &Script,
-    wanted: impl Fn(usize) -> bool,
+    calls: impl Iterator<Item = usize>,
 ) -> Result<Tally, String> {
-    let calls = calls(script).await;
     let (mut tally, mut judged) = (Tally::default(), Judged::default());
-    for at in (0..calls).filter(|&at| wanted(at)) {
+    for at in calls {
         for fault in [Fault::KillAfter, Fault::Torn] {
             tally.faults += 1;
             let sim = SimDisk::with_fault(at, fault);

@@ -8,6 +8,7 @@ use ship_store::disk::{Disk, MemoryDisk, OpenMode};
 use ship_store::{Derived, FileStore, Store};
 use ship_testkit::chat::options;
 use ship_testkit::power;
+use ship_testkit::sample::sample;
 use ship_testkit::sim::{Fault, SimDisk};
 use ship_testkit::sweep::block_on;
 
@@ -83,9 +84,9 @@ async fn a_compaction_killed_at_any_call_to_the_disk_leaves_the_old_context_or_t
     let calls = whole.disk.calls() - first;
 
     let (mut olds, mut news, mut reused) = (0, 0, 0);
-    for (at, fault) in (0..calls)
-        .flat_map(|at| [Fault::KillBefore, Fault::KillAfter, Fault::Torn].map(|fault| (at, fault)))
-    {
+    // Killed before a call is killed after the one before it.
+    let cases = (0..calls).flat_map(|at| [(at, Fault::KillAfter), (at, Fault::Torn)]);
+    for (at, fault) in sample(cases, 5) {
         let setup = Setup::grown(SimDisk::new(), MESSAGES).await;
         setup.disk.fail_in(at, fault);
         let dying = setup.local();
@@ -109,8 +110,8 @@ async fn a_compaction_killed_at_any_call_to_the_disk_leaves_the_old_context_or_t
             assert_eq!(setup.model.summaries(), before, "{fault:?} at {at}: it was paid for");
         }
     }
-    assert!(olds > 20 && news > 5, "{olds} found the old context and {news} the new one");
-    assert!(reused > 5, "{reused} found a summary that was not in force");
+    assert!(olds > 5 && news > 1, "{olds} found the old context and {news} the new one");
+    assert!(reused > 1, "{reused} found a summary that was not in force");
 }
 
 /// Whether a summary waits to be in force.
@@ -128,7 +129,7 @@ async fn a_power_cut_at_any_point_of_a_compaction_leaves_the_old_context_or_the_
     assert_eq!(local.run().await.unwrap(), Some(Outcome::Done));
     let ops = setup.disk.ops();
     let (mut olds, mut news) = (0, 0);
-    for end in first..=ops.len() {
+    for end in sample(first..=ops.len(), 3) {
         for (name, disk) in power::states(&ops[..end]) {
             let after = Local::on(Box::new(disk), &setup);
             match goes_on(&after, true, &format!("{end}: {name}")).await {
@@ -137,7 +138,7 @@ async fn a_power_cut_at_any_point_of_a_compaction_leaves_the_old_context_or_the_
             }
         }
     }
-    assert!(olds > 20 && news > 20, "{olds} found the old context and {news} the new one");
+    assert!(olds > 5 && news > 5, "{olds} found the old context and {news} the new one");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use ship_agent::{
     CompactionUndo, ContextOperation, OperationOutcome, Outcome, RequestMessages, Rules,
 };
 use ship_store::disk::{Disk, OpenMode};
+use ship_testkit::sample::sample;
 use ship_testkit::sim::{Fault, SimDisk};
 
 use crate::local::{Local, Setup};
@@ -77,7 +78,7 @@ async fn an_agent_killed_before_it_has_purged_does_so_when_it_is_back() {
     assert_eq!(whole.local().say("and now?").await, Some(Outcome::Done));
     let calls = whole.disk.calls() - first;
     let mut late = 0;
-    for at in 0..calls {
+    for at in sample(0..calls, 3) {
         let setup = grown().await;
         setup.disk.fail_in(at, Fault::KillAfter);
         let dying = setup.local();
@@ -97,7 +98,7 @@ async fn an_agent_killed_before_it_has_purged_does_so_when_it_is_back() {
         assert_eq!(purged(&living).await, [true], "killed at {at}");
         assert_eq!(living.messages().await.last().unwrap().text(), "Aye.", "killed at {at}");
     }
-    assert!(late > 3, "{late} were killed between the two");
+    assert!(late > 0, "{late} were killed between the two");
 }
 
 #[tokio::test]

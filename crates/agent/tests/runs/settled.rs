@@ -2,6 +2,7 @@
 
 use ship_agent::{Outcome, Rules, Stop};
 use ship_message::FinishReason;
+use ship_testkit::sample::sample;
 use ship_testkit::sim::{Fault, SimDisk};
 
 use crate::scripted::{End, Says, Step, calls, step, text};
@@ -57,8 +58,7 @@ async fn a_run_that_is_settled_says_all_that_it_has_said() {
     assert_eq!(test.run().await, None, "nothing is left to do");
 }
 
-/// Kills the agent at every third call to the disk (`./soak` kills anywhere), lets another one go on, and compares
-/// with one that lived.
+/// Kills the agent at calls to the disk, lets another one go on, and compares with one that lived.
 #[tokio::test]
 async fn a_run_killed_while_it_is_settled_or_compacted_goes_on_and_no_effect_is_twice() {
     let undisturbed = setup();
@@ -66,7 +66,7 @@ async fn a_run_killed_while_it_is_settled_or_compacted_goes_on_and_no_effect_is_
     assert_eq!(test.say("go").await, Some(Outcome::Done));
     let wanted = left(&test).await.1;
     let (mut kills, mut unknowns) = (0, 0);
-    for at in (0..undisturbed.disk.calls()).step_by(3) {
+    for at in sample(0..undisturbed.disk.calls(), 4) {
         let setup = Setup { disk: SimDisk::with_fault(at, Fault::KillAfter), ..setup() };
         let first = setup.agent();
         let accepted = first.accept("go").await;
@@ -92,6 +92,6 @@ async fn a_run_killed_while_it_is_settled_or_compacted_goes_on_and_no_effect_is_
         assert!(context.last().unwrap().ends_with("That was all."), "{at}: {context:#?}");
         assert_eq!(second.run().await, None, "killed at {at}: nothing is left to do");
     }
-    assert!(kills > 150, "only {kills} kills");
+    assert!(kills > 100, "only {kills} kills");
     assert!(unknowns > 0, "an effect that was begun is not made again");
 }

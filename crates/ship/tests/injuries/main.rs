@@ -27,7 +27,7 @@ use crate::judge::{COMMANDS, Case, judge};
 use crate::readable::CHAT;
 
 /// How many cases `./check` takes.
-const SAMPLE: u64 = 160;
+const SAMPLE: u64 = 80;
 /// How many lines of a blob are injured one by one; the others are like them.
 const BLOB_LINES: usize = 2;
 
