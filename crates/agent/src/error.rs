@@ -1,12 +1,13 @@
 //! The error of every operation on a chat.
 
 use ship_store::{
-    AcceptError, AppendError, ChatKey, LaneError, LaneHolder, OpenError, PurgeError, ReadError,
-    Right, RotateError, StorageError,
+    AcceptError, AppendError, ChatKey, Explain, Explanation, LaneError, LaneHolder, OpenError,
+    PurgeError, ReadError, Right, RotateError, StorageError,
 };
 
 /// The reason why a chat could not be run. Accepted messages stay accepted.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum RunError {
     /// The chat cannot be opened.
@@ -34,32 +35,43 @@ pub enum RunError {
     #[error(transparent)]
     Purge(#[from] PurgeError),
     /// The log that was just written does not exist.
-    #[error(
-        "the context of `{chat}` vanished while it was written; see that nothing else changes its files, then try again"
-    )]
     Vanished {
         /// The key of the chat.
         chat: ChatKey,
     },
     /// Even the smallest request does not fit.
-    #[error("{0}")]
     NoRoom(String),
     /// An operation on contexts is in the ledger, and could be neither performed nor answered.
-    #[error(
-        "{0}; what you asked for is kept, and the next command in this chat does it, if it is not done already"
-    )]
     Kept(Box<Self>),
     /// The process that runs the chat is stopped, or has written nothing for longer than a tool may take.
-    #[error("process {} runs this chat and does not go on", .0.holder.pid)]
     Frozen(Box<LaneHolder>),
     /// Nothing waits for this answer.
-    #[error("nothing in `{chat}` waits for `{id}`; it may have been answered already")]
     NotWaiting {
         /// The key of the chat.
         chat: ChatKey,
         /// The id of the call or the approval.
         id: String,
     },
+}
+
+impl Explain for RunError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Open(error) => error.explain(),
+            Self::Lane(error) => error.explain(),
+            Self::Read(error) => error.explain(),
+            Self::Accept(error) => error.explain(),
+            Self::Append(error) => error.explain(),
+            Self::Rotate(error) => error.explain(),
+            Self::Storage(error) => error.explain(),
+            Self::Purge(error) => error.explain(),
+            Self::Vanished { chat } => Explanation::new(format!("the context of `{chat}` vanished while it was written")).with_remedy("see that nothing else changes its files, then try again"),
+            Self::NoRoom(sentence) => Explanation::new(sentence.as_str()),
+            Self::Kept(error) => Explanation::new(error.to_string()).with_remedy("what you asked for is kept, and the next command in this chat does it, if it is not done already"),
+            Self::Frozen(lane) => Explanation::new(format!("process {} runs this chat and does not go on", lane.holder.pid)),
+            Self::NotWaiting { chat, id } => Explanation::new(format!("nothing in `{chat}` waits for `{id}`")).with_remedy("it may have been answered already"),
+        }
+    }
 }
 
 impl RunError {

@@ -9,6 +9,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use ship_record::{Explain, Explanation};
+
 /// The role of an agent without a text of its own.
 pub(crate) const DEFAULT_ROLE: &str = include_str!("../assets/Agent.md");
 
@@ -38,10 +40,10 @@ pub enum CreatedKind {
 
 /// The reason why a project could not be created. Files written before the error stay.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum InitError {
     /// The folder does not exist and cannot be created.
-    #[error("the folder {} cannot be made; choose another place, or make it yourself", path.display())]
     Folder {
         /// The path of the folder.
         path: PathBuf,
@@ -49,13 +51,27 @@ pub enum InitError {
         source: io::Error,
     },
     /// A file cannot be written.
-    #[error("{} cannot be written; see whether the folder is yours and the disk has room", path.display())]
     File {
         /// The path of the file.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
     },
+}
+
+impl Explain for InitError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Folder { path, .. } => {
+                Explanation::new(format!("the folder {} cannot be made", path.display()))
+                    .with_remedy("choose another place, or make it yourself")
+            }
+            Self::File { path, .. } => {
+                Explanation::new(format!("{} cannot be written", path.display()))
+                    .with_remedy("see whether the folder is yours and the disk has room")
+            }
+        }
+    }
 }
 
 /// Writes `Agent.md`, `ship.json` and the lines of `.gitignore` into a folder, where they are missing.

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Timestamp;
+use crate::{Explain, Explanation, Timestamp};
 
 /// The maximum length of a chat key, in bytes.
 pub const CHAT_KEY_BYTES_MAX: usize = 1000;
@@ -19,30 +19,49 @@ pub struct ChatKey(String);
 
 /// The reason why a text is no chat key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum ChatKeyError {
     /// The text is empty.
-    #[error("a chat key must not be empty; use something like `terminal:main`")]
     Empty,
     /// The text has only white space and invisible characters, which look like nothing in lists and logs.
-    #[error("a chat key must not be blank, and {0:?} is; use something like `terminal:main`")]
     Blank(String),
     /// The text is `.` or `..`, which many programs take for a folder.
-    #[error("`{0}` cannot be a chat key, because it names a folder; use something like `chat:{0}`")]
     Dots(String),
     /// The text has a control character, which would spoil lists and logs.
-    #[error("chat key {0:?} holds a control character; leave it out")]
     Control(String),
     /// The text has more bytes than [`CHAT_KEY_BYTES_MAX`].
-    #[error(
-        "a chat key has at most {CHAT_KEY_BYTES_MAX} bytes, and `{start}…` has {bytes}; shorten it"
-    )]
     TooLong {
         /// The beginning of the text.
         start: String,
         /// The length of the text in bytes.
         bytes: usize,
     },
+}
+
+impl Explain for ChatKeyError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Empty => Explanation::new("a chat key must not be empty")
+                .with_remedy("use something like `terminal:main`"),
+            Self::Blank(it) => {
+                Explanation::new(format!("a chat key must not be blank, and {it:?} is"))
+                    .with_remedy("use something like `terminal:main`")
+            }
+            Self::Dots(it) => {
+                Explanation::new(format!("`{it}` cannot be a chat key, because it names a folder"))
+                    .with_remedy(format!("use something like `chat:{it}`"))
+            }
+            Self::Control(it) => {
+                Explanation::new(format!("chat key {it:?} holds a control character"))
+                    .with_remedy("leave it out")
+            }
+            Self::TooLong { start, bytes } => Explanation::new(format!(
+                "a chat key has at most {CHAT_KEY_BYTES_MAX} bytes, and `{start}…` has {bytes}"
+            ))
+            .with_remedy("shorten it"),
+        }
+    }
 }
 
 impl ChatKey {

@@ -23,6 +23,7 @@ pub mod carry;
 mod clock;
 mod context_line;
 mod durability;
+mod explanation;
 mod head;
 mod ids;
 mod ledger;
@@ -35,6 +36,7 @@ mod view;
 pub use clock::Clock;
 pub use context_line::{ContextBody, ContextEvent, ContextLine, NewLine, NewMessage};
 pub use durability::Durability;
+pub use explanation::{Explain, Explanation};
 pub use head::{Checkpoint, FORMAT_VERSION, Head};
 pub use ids::{
     CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError, ContextId, ContextIdError, Gen, LedgerSeq,

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use ship_agent::{ContextName, OpenAgentError, RunError};
 use ship_project::{InitError, Secrets};
 use ship_store::{
-    AcceptError, ChatKeyError, ListError, OpenError, ReadError, RefusedInput, StorageError,
+    AcceptError, ChatKeyError, Explain, Explanation, ListError, OpenError, ReadError, RefusedInput,
+    StorageError,
 };
 
 /// The reason why a command failed: a stable code, and the problems.
@@ -45,18 +46,29 @@ impl Failure {
         self
     }
 
-    /// Makes a failure from an error with all its causes, on one line. Errors are written "what is
-    /// wrong; what to do".
+    /// Makes a failure from an error that names its remedy, with all its causes on one line.
     pub(crate) fn from_error(
+        code: &'static str,
+        error: &(impl Explain + std::error::Error + 'static),
+    ) -> Self {
+        Self::with_causes(code, error, error.explain())
+    }
+
+    /// Makes a failure from an error of the system or a library.
+    pub(crate) fn from_other(
         code: &'static str,
         error: &(dyn std::error::Error + 'static),
     ) -> Self {
+        Self::with_causes(code, error, Explanation::new(error.to_string()))
+    }
+
+    fn with_causes(
+        code: &'static str,
+        error: &dyn std::error::Error,
+        Explanation { problem, remedy }: Explanation,
+    ) -> Self {
         let text = error.to_string();
-        let (problem, remedy) = match text.rsplit_once("; ") {
-            Some((problem, remedy)) => (problem, Some(remedy)),
-            None => (text.as_str(), None),
-        };
-        let mut message = problem.to_owned();
+        let mut message = problem;
         let mut cause = error.source();
         while let Some(error) = cause {
             let because = error.to_string();
@@ -65,11 +77,7 @@ impl Failure {
             }
             cause = error.source();
         }
-        let failure = Self::new(code, message);
-        match remedy {
-            Some(remedy) => failure.with_hint(remedy),
-            None => failure,
-        }
+        Self { code, wrongs: vec![Wrong { message, hint: remedy }], offered: Vec::new() }
     }
 
     /// Makes the failure of a message that is too long.
@@ -290,6 +298,17 @@ impl From<ship_project::LoadProjectError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_semicolon_in_a_problem_is_no_hint() {
+        let sentence = "the system takes 10 tokens; the model takes 9";
+        let failure = Failure::from(RunError::NoRoom(sentence.to_owned()));
+        assert_eq!((failure.sentence().as_str(), failure.remedy()), (sentence, None));
+        let path = "a; b.jsonl".into();
+        let failure = Failure::from(StorageError::Damaged { path, what: "cut".to_owned() });
+        assert_eq!(failure.sentence(), "a; b.jsonl is damaged: cut");
+        assert!(failure.remedy().is_some_and(|remedy| remedy.starts_with("`ship repair`")));
+    }
 
     #[test]
     fn a_program_learns_which_kind_of_disk_stopped_a_command() {

@@ -17,7 +17,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
     check_open_files()?;
     // One thread is enough, because blocking work has threads of its own.
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::from_error("system", &error))?;
+    let runtime = runtime.map_err(|error| Failure::from_other("system", &error))?;
     survive_file_size_limit(&runtime)?;
     Ok(runtime)
 }
@@ -49,7 +49,7 @@ fn survive_file_size_limit(runtime: &Runtime) -> Result<(), Failure> {
     let _inside = runtime.enter();
     let kind = SignalKind::from_raw(Signal::XFSZ.as_raw());
     // The handler stays installed when its stream is dropped.
-    signal(kind).map(drop).map_err(|error| Failure::from_error("system", &error))
+    signal(kind).map(drop).map_err(|error| Failure::from_other("system", &error))
 }
 
 #[cfg(test)]

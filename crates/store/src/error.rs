@@ -8,7 +8,9 @@ use std::{fmt, io};
 
 use rustix::io::Errno;
 
-use crate::{ChatKey, Gen, LedgerSeq, MessageId, Position, Purged, Seq, Timestamp};
+use crate::{
+    ChatKey, Explain, Explanation, Gen, LedgerSeq, MessageId, Position, Purged, Seq, Timestamp,
+};
 
 /// One of the two rights that a process can hold on a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,35 +87,35 @@ pub struct Busy {
     pub waited_ms: u64,
 }
 
-impl fmt::Display for Busy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Explain for Busy {
+    fn explain(&self) -> Explanation {
         let Self { chat, right, holder, is_stopped, waited_ms } = self;
-        write!(f, "the {right} of chat `{chat}` is held by ")?;
-        match holder {
+        let who = match holder {
             Some(Holder { pid, since, purpose }) => {
-                write!(f, "process {pid} since {since} for `{purpose}`")?;
+                format!("process {pid} since {since} for `{purpose}`")
             }
-            None => f.write_str("another process")?,
-        }
+            None => "another process".to_owned(),
+        };
+        let held = format!("the {right} of chat `{chat}` is held by {who}");
         match holder.as_ref().filter(|_| *is_stopped) {
             Some(holder) => {
-                let remedy = holder.remedy_if_stopped();
-                write!(f, ", which is stopped (waited {waited_ms} ms); {remedy}, then try again")
+                Explanation::new(format!("{held}, which is stopped (waited {waited_ms} ms)"))
+                    .with_remedy(format!("{}, then try again", holder.remedy_if_stopped()))
             }
-            None => write!(f, " (waited {waited_ms} ms); let it finish or end it, then try again"),
+            None => Explanation::new(format!("{held} (waited {waited_ms} ms)"))
+                .with_remedy("let it finish or end it, then try again"),
         }
     }
 }
 
 /// An error that every operation can meet. Nothing was acknowledged.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum StorageError {
     /// Another process holds the right that is needed.
-    #[error("{0}")]
     Busy(Box<Busy>),
     /// There is no space or no inode left, or a quota or the limit on the size of files is reached.
-    #[error("{}, then try again", no_room_text(path, source))]
     Full {
         /// The file that could not be written.
         path: PathBuf,
@@ -121,7 +123,6 @@ pub enum StorageError {
         source: io::Error,
     },
     /// The file system is mounted read-only.
-    #[error("{} is on a read-only file system; mount it writable or choose another project", path.display())]
     ReadOnly {
         /// The file that could not be written.
         path: PathBuf,
@@ -129,7 +130,6 @@ pub enum StorageError {
         source: io::Error,
     },
     /// There is a symbolic link, a device or the like where a plain file or folder is expected.
-    #[error("{} is not a plain {expected}; we follow no symbolic links there: replace it by the {expected} itself", path.display())]
     NotPlain {
         /// The path of the link or device.
         path: PathBuf,
@@ -137,7 +137,6 @@ pub enum StorageError {
         expected: &'static str,
     },
     /// A newer program wrote the file in a newer format.
-    #[error("{} has format version {found}, and this program writes {known}; use a newer program to write (reading what it can is still possible)", path.display())]
     Newer {
         /// The file with the newer format.
         path: PathBuf,
@@ -147,7 +146,6 @@ pub enum StorageError {
         known: u64,
     },
     /// The folder belongs to another chat.
-    #[error("{} belongs to chat `{owner}`, not to `{wanted}`; rename one of the two chats", path.display())]
     OtherChat {
         /// The file that names the other chat.
         path: PathBuf,
@@ -157,7 +155,6 @@ pub enum StorageError {
         wanted: ChatKey,
     },
     /// A file is missing, empty, or cannot be understood at all.
-    #[error("{} is damaged: {what}; `ship repair` goes on with what can be read, or restore it from a copy", path.display())]
     Damaged {
         /// The file that is damaged.
         path: PathBuf,
@@ -165,7 +162,6 @@ pub enum StorageError {
         what: String,
     },
     /// An earlier write failed and could not be undone yet.
-    #[error("{} is read-only until an earlier failed write is taken back ({cause}); check the disk, then try again", path.display())]
     Unsettled {
         /// The file with the failed write.
         path: PathBuf,
@@ -173,7 +169,6 @@ pub enum StorageError {
         cause: String,
     },
     /// A log could not be sealed under a second name, so nothing was changed.
-    #[error("{} cannot be kept as {}, so nothing was changed: this file system has no hard links ({linking}), and a copy failed too: {copying}", path.display(), sealed.display())]
     CannotSeal {
         /// The log that was to be sealed.
         path: PathBuf,
@@ -181,11 +176,10 @@ pub enum StorageError {
         sealed: PathBuf,
         /// The reason why it could not be linked.
         linking: String,
-        /// The reason why it could not be copied, with a remedy.
-        copying: String,
+        /// The reason why it could not be copied.
+        copying: Box<Explanation>,
     },
     /// The content for this file is refused.
-    #[error("nothing was written to {}: {refused}", path.display())]
     Refused {
         /// The file that was not written.
         path: PathBuf,
@@ -193,7 +187,6 @@ pub enum StorageError {
         refused: RefusedInput,
     },
     /// The account lacks the permission.
-    #[error("this account may not {doing} {}; give it the permission, or use the account it belongs to", path.display())]
     Denied {
         /// The operation as a verb, such as `read`.
         doing: &'static str,
@@ -203,7 +196,6 @@ pub enum StorageError {
         source: io::Error,
     },
     /// The process or the system has as many files open as its limit allows.
-    #[error("too many files are open to {doing} {}; close some or raise the limit with `ulimit -n 256`, then try again", path.display())]
     OpenFiles {
         /// The operation as a verb, such as `open`.
         doing: &'static str,
@@ -213,7 +205,6 @@ pub enum StorageError {
         source: io::Error,
     },
     /// The system reports any other error.
-    #[error("failed to {doing} {}; check the disk, then try again", path.display())]
     Io {
         /// The operation as a verb, such as `sync`.
         doing: &'static str,
@@ -222,6 +213,73 @@ pub enum StorageError {
         /// The error of the system.
         source: io::Error,
     },
+}
+
+impl Explain for StorageError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Busy(busy) => busy.explain(),
+            Self::Full { path, source } => explain_no_room(path, source),
+            Self::ReadOnly { path, .. } => {
+                Explanation::new(format!("{} is on a read-only file system", path.display()))
+                    .with_remedy("mount it writable or choose another project")
+            }
+            Self::NotPlain { path, expected } => {
+                Explanation::new(format!("{} is not a plain {expected}", path.display()))
+                    .with_remedy(format!(
+                        "we follow no symbolic links there: replace it by the {expected} itself"
+                    ))
+            }
+            Self::Newer { path, found, known } => Explanation::new(format!(
+                "{} has format version {found}, and this program writes {known}",
+                path.display()
+            ))
+            .with_remedy("use a newer program to write (reading what it can is still possible)"),
+            Self::OtherChat { path, owner, wanted } => Explanation::new(format!(
+                "{} belongs to chat `{owner}`, not to `{wanted}`",
+                path.display()
+            ))
+            .with_remedy("rename one of the two chats"),
+            Self::Damaged { path, what } => {
+                Explanation::new(format!("{} is damaged: {what}", path.display())).with_remedy(
+                    "`ship repair` goes on with what can be read, or restore it from a copy",
+                )
+            }
+            Self::Unsettled { path, cause } => Explanation::new(format!(
+                "{} is read-only until an earlier failed write is taken back ({cause})",
+                path.display()
+            ))
+            .with_remedy("check the disk, then try again"),
+            Self::CannotSeal { path, sealed, linking, copying } => {
+                let (path, sealed) = (path.display(), sealed.display());
+                let problem = format!(
+                    "{path} cannot be kept as {sealed}, so nothing was changed: this file system has no hard links \
+                     ({linking}), and a copy failed too: {}",
+                    copying.problem
+                );
+                Explanation { problem, remedy: copying.remedy.clone() }
+            }
+            Self::Refused { path, refused } => {
+                let Explanation { problem, remedy } = refused.explain();
+                let problem = format!("nothing was written to {}: {problem}", path.display());
+                Explanation { problem, remedy }
+            }
+            Self::Denied { doing, path, .. } => {
+                Explanation::new(format!("this account may not {doing} {}", path.display()))
+                    .with_remedy("give it the permission, or use the account it belongs to")
+            }
+            Self::OpenFiles { doing, path, .. } => {
+                Explanation::new(format!("too many files are open to {doing} {}", path.display()))
+                    .with_remedy(
+                        "close some or raise the limit with `ulimit -n 256`, then try again",
+                    )
+            }
+            Self::Io { doing, path, .. } => {
+                Explanation::new(format!("failed to {doing} {}", path.display()))
+                    .with_remedy("check the disk, then try again")
+            }
+        }
+    }
 }
 
 impl StorageError {
@@ -323,35 +381,35 @@ impl StorageError {
     }
 }
 
-/// Describes the lack of room and its remedy.
-fn no_room_text(path: &Path, error: &io::Error) -> String {
+/// Explains the lack of room.
+fn explain_no_room(path: &Path, error: &io::Error) -> Explanation {
     let path = path.display();
-    match error.kind() {
-        io::ErrorKind::FileTooLarge => format!(
-            "{path} may not grow: it is as large as the process or the file system allows; raise the limit on the size \
-             of files (`ulimit -f`)"
+    let (problem, remedy) = match error.kind() {
+        io::ErrorKind::FileTooLarge => (
+            format!("{path} may not grow: it is as large as the process or the file system allows"),
+            "raise the limit on the size of files (`ulimit -f`), then try again",
         ),
         io::ErrorKind::QuotaExceeded => {
-            format!("no space left to write {path}; free some of your quota")
+            (format!("no space left to write {path}"), "free some of your quota, then try again")
         }
-        _ => format!("no space left to write {path}; free some space (and inodes)"),
-    }
+        _ => (
+            format!("no space left to write {path}"),
+            "free some space (and inodes), then try again",
+        ),
+    };
+    Explanation::new(problem).with_remedy(remedy)
 }
 
 /// The reason why a line or an entry is refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum RefusedInput {
     /// The content has a field that only the store may write.
-    #[error("the field `{0}` is reserved for the store; leave it out")]
     Reserved(String),
     /// The content is not a message.
-    #[error("this is no message: {0}; a message has a non-empty `id`, a `role` and `parts`")]
     NotAMessage(&'static str),
     /// The content is larger than `limits.messageBytes`.
-    #[error(
-        "`{id}` has {bytes} bytes, and `limits.messageBytes` allows {max}; shorten it or raise the limit"
-    )]
     TooLarge {
         /// The id of the message or the key of the entry.
         id: String,
@@ -361,7 +419,6 @@ pub enum RefusedInput {
         max: usize,
     },
     /// The id or key is too long.
-    #[error("an id or key has at most {max} bytes, and `{start}…` has {bytes}; shorten it")]
     LongName {
         /// The first characters of the id or key.
         start: String,
@@ -371,13 +428,10 @@ pub enum RefusedInput {
         max: usize,
     },
     /// The revision replaces a message that is not in the log.
-    #[error("no message `{0}` is there to be replaced; give `rev` 0 to say something new")]
     NothingToReplace(String),
     /// Two lines of one log would have the same id.
-    #[error("`{0}` is there twice; hand in each message once")]
     Twice(String),
     /// A rotation keeps lines that the log does not have.
-    #[error("the log has no lines {first} to {last}; read it again and keep what is there")]
     NoLines {
         /// The first line that was to be kept.
         first: Seq,
@@ -385,12 +439,45 @@ pub enum RefusedInput {
         last: Seq,
     },
     /// The batch has no line.
-    #[error("there is nothing to write; hand in at least one line")]
     Empty,
+}
+
+impl Explain for RefusedInput {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Reserved(it) => {
+                Explanation::new(format!("the field `{it}` is reserved for the store"))
+                    .with_remedy("leave it out")
+            }
+            Self::NotAMessage(it) => Explanation::new(format!("this is no message: {it}"))
+                .with_remedy("a message has a non-empty `id`, a `role` and `parts`"),
+            Self::TooLarge { id, bytes, max } => Explanation::new(format!(
+                "`{id}` has {bytes} bytes, and `limits.messageBytes` allows {max}"
+            ))
+            .with_remedy("shorten it or raise the limit"),
+            Self::LongName { start, bytes, max } => Explanation::new(format!(
+                "an id or key has at most {max} bytes, and `{start}…` has {bytes}"
+            ))
+            .with_remedy("shorten it"),
+            Self::NothingToReplace(it) => {
+                Explanation::new(format!("no message `{it}` is there to be replaced"))
+                    .with_remedy("give `rev` 0 to say something new")
+            }
+            Self::Twice(it) => Explanation::new(format!("`{it}` is there twice"))
+                .with_remedy("hand in each message once"),
+            Self::NoLines { first, last } => {
+                Explanation::new(format!("the log has no lines {first} to {last}"))
+                    .with_remedy("read it again and keep what is there")
+            }
+            Self::Empty => Explanation::new("there is nothing to write")
+                .with_remedy("hand in at least one line"),
+        }
+    }
 }
 
 /// The reason why chats could not be listed.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum ListError {
     /// The files could not be read.
@@ -398,8 +485,17 @@ pub enum ListError {
     Storage(#[from] StorageError),
 }
 
+impl Explain for ListError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Storage(error) => error.explain(),
+        }
+    }
+}
+
 /// The reason why a chat could not be opened.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum OpenError {
     /// The files could not be read or written.
@@ -407,8 +503,17 @@ pub enum OpenError {
     Storage(#[from] StorageError),
 }
 
+impl Explain for OpenError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Storage(error) => error.explain(),
+        }
+    }
+}
+
 /// The reason why a lane could not be taken.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum LaneError {
     /// Another run holds the lane, or the files could not be read or written.
@@ -416,17 +521,23 @@ pub enum LaneError {
     Storage(#[from] StorageError),
 }
 
+impl Explain for LaneError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Storage(error) => error.explain(),
+        }
+    }
+}
+
 /// The reason why a log could not be read. Reading changes no file.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum ReadError {
     /// The files could not be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The sealed log does not exist, or nothing in it can be read.
-    #[error(
-        "nothing can be read of sealed log `{name}` of chat `{chat}`; restore it from a copy, or go on without it"
-    )]
     NoSealedLog {
         /// The chat that was read.
         chat: ChatKey,
@@ -434,9 +545,6 @@ pub enum ReadError {
         name: String,
     },
     /// The lines of the sealed log were purged on purpose.
-    #[error(
-        "sealed log `{name}` of chat `{chat}` is empty on purpose: {purged}; its messages cannot be brought back"
-    )]
     Purged {
         /// The chat that was read.
         chat: ChatKey,
@@ -447,14 +555,28 @@ pub enum ReadError {
     },
 }
 
+impl Explain for ReadError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Storage(error) => error.explain(),
+            Self::NoSealedLog { chat, name } => Explanation::new(format!(
+                "nothing can be read of sealed log `{name}` of chat `{chat}`"
+            ))
+            .with_remedy("restore it from a copy, or go on without it"),
+            Self::Purged { chat, name, purged } => Explanation::new(format!(
+                "sealed log `{name}` of chat `{chat}` is empty on purpose: {purged}"
+            ))
+            .with_remedy("its messages cannot be brought back"),
+        }
+    }
+}
+
 /// The reason why a sealed log was not purged. The log is unchanged, or only its tombstone is left.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum PurgeError {
     /// The chat has no such sealed log: no log has this name, or it is the live log or another chat's.
-    #[error(
-        "chat `{chat}` has no sealed log `{name}` to purge; name one that a rotation has sealed"
-    )]
     NotSealed {
         /// The chat with the purge.
         chat: ChatKey,
@@ -466,15 +588,27 @@ pub enum PurgeError {
     Storage(#[from] StorageError),
 }
 
+impl Explain for PurgeError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::NotSealed { chat, name } => {
+                Explanation::new(format!("chat `{chat}` has no sealed log `{name}` to purge"))
+                    .with_remedy("name one that a rotation has sealed")
+            }
+            Self::Storage(error) => error.explain(),
+        }
+    }
+}
+
 /// The reason why a ledger entry was not accepted. It is not in the ledger, or was not acknowledged.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum AcceptError {
     /// The entry itself is refused.
     #[error(transparent)]
     Refused(#[from] RefusedInput),
     /// A delivery names a ledger entry that does not exist.
-    #[error("chat `{chat}` has no ledger entry {entry}; name one that was accepted")]
     NoEntry {
         /// The chat of the ledger.
         chat: ChatKey,
@@ -486,15 +620,28 @@ pub enum AcceptError {
     Storage(#[from] StorageError),
 }
 
+impl Explain for AcceptError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Refused(error) => error.explain(),
+            Self::NoEntry { chat, entry } => {
+                Explanation::new(format!("chat `{chat}` has no ledger entry {entry}"))
+                    .with_remedy("name one that was accepted")
+            }
+            Self::Storage(error) => error.explain(),
+        }
+    }
+}
+
 /// The reason why an append was refused. No line of it was acknowledged.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum AppendError {
     /// The batch itself is refused.
     #[error(transparent)]
     Refused(#[from] RefusedInput),
     /// The log has moved on; the caller reads it and decides again.
-    #[error("chat `{chat}` has moved on: expected {expected}, found {found}; read it again")]
     Moved {
         /// The chat of the log.
         chat: ChatKey,
@@ -504,9 +651,6 @@ pub enum AppendError {
         found: Position,
     },
     /// A message names a ledger entry that does not exist.
-    #[error(
-        "chat `{chat}` has no ledger entry {entry}; read the ledger again and promote what is there"
-    )]
     NoEntry {
         /// The chat of the ledger.
         chat: ChatKey,
@@ -514,15 +658,11 @@ pub enum AppendError {
         entry: LedgerSeq,
     },
     /// The chat has no context yet.
-    #[error("chat `{chat}` has no context yet; begin one with a rotation")]
     NoContext {
         /// The chat without a context.
         chat: ChatKey,
     },
     /// A message with this id exists and has other content.
-    #[error(
-        "message `{id}` is already at line {seq} with other content; give `rev` {next_rev} to replace it"
-    )]
     Conflict {
         /// The id of both messages.
         id: MessageId,
@@ -536,20 +676,41 @@ pub enum AppendError {
     Storage(#[from] StorageError),
 }
 
+impl Explain for AppendError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Refused(error) => error.explain(),
+            Self::Moved { chat, expected, found } => Explanation::new(format!(
+                "chat `{chat}` has moved on: expected {expected}, found {found}"
+            ))
+            .with_remedy("read it again"),
+            Self::NoEntry { chat, entry } => {
+                Explanation::new(format!("chat `{chat}` has no ledger entry {entry}"))
+                    .with_remedy("read the ledger again and promote what is there")
+            }
+            Self::NoContext { chat } => {
+                Explanation::new(format!("chat `{chat}` has no context yet"))
+                    .with_remedy("begin one with a rotation")
+            }
+            Self::Conflict { id, seq, next_rev } => Explanation::new(format!(
+                "message `{id}` is already at line {seq} with other content"
+            ))
+            .with_remedy(format!("give `rev` {next_rev} to replace it")),
+            Self::Storage(error) => error.explain(),
+        }
+    }
+}
+
 /// The reason why a rotation was refused. The old log is unchanged, or the new one is complete; opening
 /// the chat tells which.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum RotateError {
     /// The content of the rotation is refused.
     #[error(transparent)]
     Refused(#[from] RefusedInput),
     /// Another rotation came first.
-    #[error(
-        "chat `{chat}` was rotated meanwhile: expected {}, found {}; read it again",
-        generation_text(expected),
-        generation_text(found)
-    )]
     Moved {
         /// The chat of the log.
         chat: ChatKey,
@@ -559,9 +720,6 @@ pub enum RotateError {
         found: Option<Gen>,
     },
     /// A message names a ledger entry that does not exist.
-    #[error(
-        "chat `{chat}` has no ledger entry {entry}; read the ledger again and promote what is there"
-    )]
     NoEntry {
         /// The chat of the ledger.
         chat: ChatKey,
@@ -569,7 +727,6 @@ pub enum RotateError {
         entry: LedgerSeq,
     },
     /// The rotation copies lines of a chat that does not exist.
-    #[error("there is no chat `{0}` to copy from; see `ship chats`")]
     NoChat(ChatKey),
     /// The log from which lines are copied cannot be read.
     #[error(transparent)]
@@ -577,6 +734,28 @@ pub enum RotateError {
     /// The files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl Explain for RotateError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Refused(error) => error.explain(),
+            Self::Moved { chat, expected, found } => Explanation::new(format!(
+                "chat `{chat}` was rotated meanwhile: expected {}, found {}",
+                generation_text(expected),
+                generation_text(found)
+            ))
+            .with_remedy("read it again"),
+            Self::NoEntry { chat, entry } => {
+                Explanation::new(format!("chat `{chat}` has no ledger entry {entry}"))
+                    .with_remedy("read the ledger again and promote what is there")
+            }
+            Self::NoChat(it) => Explanation::new(format!("there is no chat `{it}` to copy from"))
+                .with_remedy("see `ship chats`"),
+            Self::Source(error) => error.explain(),
+            Self::Storage(error) => error.explain(),
+        }
+    }
 }
 
 impl From<ReadError> for RotateError {
@@ -596,17 +775,30 @@ fn generation_text(generation: &Option<Gen>) -> String {
 
 /// The reason why a blob could not be stored or read.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
 #[non_exhaustive]
 pub enum BlobError {
     /// No blob has this digest.
-    #[error("blob {0} is missing; restore `.ship/blobs` from a copy")]
     Missing(String),
     /// The bytes of the blob do not have its digest.
-    #[error("blob {0} has other bytes than its name says; restore `.ship/blobs` from a copy")]
     Damaged(String),
     /// The files could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl Explain for BlobError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Missing(it) => Explanation::new(format!("blob {it} is missing"))
+                .with_remedy("restore `.ship/blobs` from a copy"),
+            Self::Damaged(it) => {
+                Explanation::new(format!("blob {it} has other bytes than its name says"))
+                    .with_remedy("restore `.ship/blobs` from a copy")
+            }
+            Self::Storage(error) => error.explain(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -63,9 +63,10 @@ pub use ship_record::carry;
 pub use ship_record::{
     ANSWER_KEY, ANSWERS_TO, Accepted, AnsweredEntries, CHAT_KEY_BYTES_MAX, ChatKey, ChatKeyError,
     Checkpoint, Clock, ContextBody, ContextEvent, ContextId, ContextIdError, ContextLine, Delivery,
-    DeliveryState, Durability, FORMAT_VERSION, Gen, Head, KEYS_KEPT_MS, LedgerBody, LedgerEntry,
-    LedgerLine, LedgerSeq, MessageId, MessagePlace, NewLine, NewMessage, Position, Purged,
-    RepairEffect, SealedLog, SealedName, Seq, StorageProblem, StorageProblemKind, Timestamp, View,
+    DeliveryState, Durability, Explain, Explanation, FORMAT_VERSION, Gen, Head, KEYS_KEPT_MS,
+    LedgerBody, LedgerEntry, LedgerLine, LedgerSeq, MessageId, MessagePlace, NewLine, NewMessage,
+    Position, Purged, RepairEffect, SealedLog, SealedName, Seq, StorageProblem, StorageProblemKind,
+    Timestamp, View,
 };
 pub use store::{BlobRef, ChatContent, ChatLook, ChatOverview, Store, StoreOptions};
 pub use store_future::StoreFuture;

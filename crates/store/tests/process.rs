@@ -14,7 +14,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use ship_store::{AcceptError, Busy, FileStore, LaneError, Right, StorageError, Store};
+use ship_store::{
+    AcceptError, Busy, Explain as _, FileStore, LaneError, Right, StorageError, Store,
+};
 use ship_testkit::chat::{entry, options};
 use ship_testkit::example::example;
 use ship_testkit::shim::{Fault, counted_calls, shim};
@@ -257,7 +259,7 @@ fn the_write_right_of_a_frozen_process_is_refused_by_name_and_free_once_it_is_ki
     let Err(AcceptError::Storage(StorageError::Busy(busy))) = refused else {
         panic!("{refused:?}")
     };
-    let told = busy.to_string();
+    let told = busy.explain().to_string();
     let Busy { right, holder, waited_ms, .. } = &*busy;
     let holder = holder.as_ref().expect("a note");
     assert_eq!((*right, holder.pid, *waited_ms), (Right::Write, frozen.child.id(), 300));
@@ -283,7 +285,7 @@ fn the_lane_of_a_frozen_process_is_refused_by_name_and_free_once_it_is_killed() 
     let Some(mut frozen) = freeze("lock", 5) else { return };
     let refused = frozen.take_lane();
     let Err(LaneError::Storage(StorageError::Busy(busy))) = refused else { panic!("{refused:?}") };
-    let told = busy.to_string();
+    let told = busy.explain().to_string();
     assert!(told.contains(&format!("process {} since 20", frozen.child.id())), "{told}");
     assert!(told.contains("`soak write`") && told.contains("(waited 300 ms)"), "{told}");
     frozen.accept().expect("anyone may accept while a run holds the lane");

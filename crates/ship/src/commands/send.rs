@@ -161,7 +161,7 @@ async fn print_notices<T>(
 fn read_stdin(session: &Session) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let limit = session.message_bytes_max();
-    let cannot = |error| Failure::from_error("input", &error).with_hint("send what can be read");
+    let cannot = |error| Failure::from_other("input", &error).with_hint("send what can be read");
     std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > limit {
         return Err(Failure::too_long(None, limit));

@@ -16,7 +16,7 @@ use super::{blob_check, blobs, journal, ledger};
 use crate::disk::NodeKind;
 use crate::scan::{LogScan, scan};
 use crate::{
-    LedgerBody, LedgerEntry, LedgerLine, RepairEffect, StorageError, StorageProblem,
+    Explain as _, LedgerBody, LedgerEntry, LedgerLine, RepairEffect, StorageError, StorageProblem,
     StorageProblemKind,
 };
 use LogState::{Live, Sealed};
@@ -311,15 +311,13 @@ fn problem_from_error(path: &Path, error: &StorageError) -> StorageProblem {
     }
 }
 
-/// Returns the description of an error without its remedy, which follows the last semicolon of the message and has
-/// a field of its own here.
+/// Returns the description of an error without its remedy, which has a field of its own here.
 fn without_remedy(error: &StorageError) -> String {
     if let StorageError::Damaged { what, .. } = error {
         // The file is named in another field.
         return what.clone();
     }
-    let message = error.to_string();
-    message.rsplit_once("; ").map_or(message.as_str(), |(what, _)| what).to_owned()
+    error.explain().problem
 }
 
 /// Returns the derived files that cannot be read. They are recreated when they are needed.

@@ -1,7 +1,9 @@
 //! Promises about chats, their lanes and their blobs.
 
 use ship_message::json::Object;
-use ship_store::{About, LaneError, LogPiece, NewMessage, Rotation, Seq, StorageError, Store};
+use ship_store::{
+    About, Explain as _, LaneError, LogPiece, NewMessage, Rotation, Seq, StorageError, Store,
+};
 
 use super::context_log::event;
 use crate::chat::{Begun, entry, ids, ledger_keys, message};
@@ -90,7 +92,7 @@ pub async fn a_lane_has_one_holder_and_says_who(store: &dyn Store) {
     let Err(LaneError::Storage(StorageError::Busy(busy))) = refused else { panic!("{refused:?}") };
     let holder = busy.holder.clone().expect("a note of the holder");
     assert_eq!((holder.pid, holder.purpose.as_str()), (std::process::id(), "test"));
-    let told = busy.to_string();
+    let told = busy.explain().to_string();
     assert!(told.contains("`a`") && told.contains("lane") && told.contains("2026-"), "{told}");
     let Begun { chat, lane, .. } = begun;
     drop(lane);

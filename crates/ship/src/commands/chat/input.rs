@@ -48,7 +48,7 @@ impl LineSource {
         }
         let config = Config::builder().completion_type(CompletionType::List).build();
         let mut editor: Editor<Completions, FileHistory> =
-            Editor::with_config(config).map_err(|error| Failure::from_error("terminal", &error))?;
+            Editor::with_config(config).map_err(|error| Failure::from_other("terminal", &error))?;
         editor.set_helper(Some(completions));
         // A terminal that can only be read has no place beside its prompt.
         let aside = match editor.create_external_printer() {
@@ -90,10 +90,10 @@ impl LineSource {
                 let limit = *limit;
                 let reading = tokio::task::spawn_blocking(move || {
                     read_piped_line(&mut io::stdin().lock(), limit)
-                        .map_err(|error| Failure::from_error("input", &error))
+                        .map_err(|error| Failure::from_other("input", &error))
                 });
                 let line = tokio::select! {
-                    line = reading => line.map_err(|error| Failure::from_error("input", &error))??,
+                    line = reading => line.map_err(|error| Failure::from_other("input", &error))??,
                     _ = tokio::signal::ctrl_c() => return Ok(Typed::End),
                 };
                 let before = std::mem::replace(read, *read + line.bytes);
@@ -121,12 +121,12 @@ impl LineSource {
                         }
                         Err(ReadlineError::Interrupted) => Ok(Typed::Interrupted),
                         Err(ReadlineError::Eof) => Ok(Typed::End),
-                        Err(error) => Err(Failure::from_error("terminal", &error)),
+                        Err(error) => Err(Failure::from_other("terminal", &error)),
                     };
                     (taken, typed)
                 });
                 let (returned, typed) =
-                    read.await.map_err(|error| Failure::from_error("terminal", &error))?;
+                    read.await.map_err(|error| Failure::from_other("terminal", &error))?;
                 *editor = Some(returned);
                 typed
             }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::store_env::{UNFINISHED, read_from, temporary_name};
 use super::{Fold, Writing};
-use crate::StorageError;
 use crate::disk::{DiskFile, FileLook};
+use crate::{Explain as _, StorageError};
 
 impl<F: Fold> Writing<'_, F> {
     /// Gives the whole file a second name, durably. Where files cannot have two names, a copy gets it.
@@ -63,7 +63,7 @@ impl<F: Fold> Writing<'_, F> {
             path: self.log.path.clone(),
             sealed: sealed.to_owned(),
             linking: linking.to_string(),
-            copying: copying.to_string(),
+            copying: Box::new(copying.explain()),
         }
     }
 
