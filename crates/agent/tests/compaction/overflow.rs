@@ -3,6 +3,7 @@
 use ship_agent::{Outcome, Rules};
 use ship_context::Tokenizer;
 use ship_message::json::{Json, Object};
+use ship_testkit::llm::overflow::{Place, WORDINGS};
 use ship_testkit::llm::{Answer, Status};
 
 use crate::world::{SUMMARY, World, asks_for_summary, chat, words};
@@ -44,6 +45,26 @@ async fn a_message_that_is_larger_than_the_window_is_told_so_before_anything_is_
     assert!(sentence.contains("Send it in pieces"), "{sentence}");
     assert_eq!(world.server.requests().len(), 0);
     assert_eq!(world.say("hello").await, Some(Outcome::Done), "and the chat goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whichever_words_a_provider_has_for_it_an_overflow_is_told_and_is_no_loop() {
+    let is_said = |place| matches!(place, Place::Body(_) | Place::Amazon(..) | Place::Event);
+    for wording in WORDINGS.iter().filter(|wording| is_said(wording.place)) {
+        let world = World::new(100_000, 1.0, None, Rules::default());
+        world.server.otherwise(wording.answer());
+        let Some(Outcome::Failed(sentence)) = world.say(wording.name).await else {
+            panic!("{} is no answer", wording.name);
+        };
+        // What a provider claims to have counted is believed, so message, system or tools may be called too long.
+        let is_told = sentence.contains("the request is longer than the model takes")
+            || sentence.contains("; the model takes ");
+        assert!(is_told && sentence.ends_with("What you wrote is kept."), "{sentence}");
+        let asked = world.server.requests().len();
+        assert!((1..=2).contains(&asked), "{}: asked {asked} times", wording.name);
+        world.server.otherwise(Answer::text("Aye."));
+        assert_eq!(world.say("and now?").await, Some(Outcome::Done), "{}", wording.name);
+    }
 }
 
 /// A provider that sums up whatever it is sent, but answers no request of more than `takes` tokens, and says
