@@ -15,6 +15,8 @@ pub mod llm;
 pub mod power;
 pub mod random;
 pub mod sample;
+#[cfg(feature = "agent")]
+pub mod scripted_model;
 pub mod shim;
 pub mod sim;
 pub mod sweep;

@@ -1,15 +1,15 @@
 //! The system blocks of a run: read once, changed only by the model's own wish, and told when they differ.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ship_agent::{Agent, AgentBuilder, Outcome, RunLog, Stop, Tool};
 use ship_message::json::{Json, Object};
 use ship_project::Project;
 use ship_store::ChatKey;
 use ship_testkit::clock::ManualClock;
+use ship_testkit::scripted_model::{ScriptedModel, ScriptedStep, call, calls, text};
 
-use crate::scripted::{Says, Scripted, Step, calls, text};
 use crate::test_agent::{KeptLog, inbound};
 
 /// A tool that writes a file of the project.
@@ -54,11 +54,11 @@ impl OnFolder {
         self.folder.path()
     }
 
-    /// Says something to an agent that was just started.
-    async fn say(&self, question: &str, script: &[Step]) -> Ran {
+    /// ScriptedPart something to an agent that was just started.
+    async fn say(&self, question: &str, script: &[ScriptedStep]) -> Ran {
         let project = Project::load(self.root(), []).unwrap();
         let clock = Arc::new(ManualClock::default());
-        let (model, log) = (Scripted::new(script.to_vec()), Arc::<KeptLog>::default());
+        let (model, log) = (ScriptedModel::of_steps(script.to_vec()), Arc::<KeptLog>::default());
         let agent = AgentBuilder::from_project(&project, clock)
             .unwrap()
             .provider(model.clone())
@@ -67,9 +67,8 @@ impl OnFolder {
             .build();
         agent.accept(&chat(), inbound(question)).await.unwrap();
         assert_eq!(agent.run(&chat(), &Stop::default()).await.unwrap(), Some(Outcome::Done));
-        let requests: &Mutex<Vec<String>> = &model.requests;
-        let system = |body: &String| Json::parse(body).unwrap().get("system").unwrap().to_string();
-        let systems = requests.lock().unwrap().iter().map(system).collect();
+        let system = |body: &str| Json::parse(body).unwrap().get("system").unwrap().to_string();
+        let systems = model.requests().iter().map(|request| system(&request.body)).collect();
         Ran { systems, log, agent }
     }
 }
@@ -82,7 +81,7 @@ fn chat() -> ChatKey {
 async fn blocks_stay_as_they_are_within_a_run_and_a_change_is_told_at_the_next() {
     let folder = OnFolder::new(&[("Agent.md", "You are a cook.")]);
     let change = r#"{"file":"Agent.md","text":"You are a pirate."}"#;
-    let script = [calls(&[Says::Call("1", "write", change)]), text("Aye.")];
+    let script = [calls(&[call("1", "write", change)]), text("Aye.")];
     let first = folder.say("one", &script).await;
     assert_eq!(first.systems[0], first.systems[1]);
     assert!(first.systems[1].contains("You are a cook."));
@@ -102,8 +101,8 @@ async fn a_skill_that_was_written_in_a_run_can_be_loaded_in_it() {
     let folder = OnFolder::new(&[]);
     let skill = r#"{"file":".ship/skills/soup/SKILL.md","text":"Boil water."}"#;
     let script = [
-        calls(&[Says::Call("1", "write", skill)]),
-        calls(&[Says::Call("2", "skills_load", r#"{"name":"soup"}"#)]),
+        calls(&[call("1", "write", skill)]),
+        calls(&[call("2", "skills_load", r#"{"name":"soup"}"#)]),
         text("Soup it is."),
     ];
     let ran = folder.say("soup", &script).await;
@@ -164,7 +163,7 @@ async fn skills_are_listed_with_their_front_matter_and_one_that_is_not_used_with
         (".ship/skills/soup/SKILL.md", "Fry."),
         (".ship/skills/bad/SKILL.md", "---\nname: bad\n"),
     ]);
-    let script = [calls(&[Says::Call("1", "skills_list", "{}")]), text("There.")];
+    let script = [calls(&[call("1", "skills_list", "{}")]), text("There.")];
     let ran = folder.say("skills?", &script).await;
     let listed = ran.agent.inspect(&chat()).await.unwrap().messages[1].to_string();
     for line in [

@@ -9,14 +9,16 @@ use ship_project::Project;
 use ship_store::ChatKey;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sample::sample;
+use ship_testkit::scripted_model::{
+    ScriptedEnd, ScriptedModel, ScriptedStep, call, calls, half, said, step, text,
+};
 use ship_testkit::sim::Fault;
 
-use crate::scripted::{End, Says, Scripted, Step, calls, step, text};
 use crate::test_agent::{Setup, TestAgent, line, mark};
 
-/// Says a text and then ends so.
-fn ends(reason: FinishReason) -> [Step; 1] {
-    [step(&[Says::Text("Half an ans")], End::Because(reason))]
+/// ScriptedPart a text and then ends so.
+fn ends(reason: FinishReason) -> [ScriptedStep; 1] {
+    [step(&[said("Half an ans")], ScriptedEnd::Because(reason))]
 }
 
 fn failure(outcome: Option<Outcome>) -> String {
@@ -65,7 +67,7 @@ async fn an_answer_that_was_too_long_says_where_it_was_cut() {
 
 #[tokio::test]
 async fn calls_that_came_before_the_answer_was_cut_are_made_and_the_run_goes_on() {
-    let cut = step(&[Says::Call("1", "look", "{}")], End::Because(FinishReason::Length));
+    let cut = step(&[call("1", "look", "{}")], ScriptedEnd::Because(FinishReason::Length));
     let test = Setup::scripted(&[cut, text("There.")]).agent();
     assert_eq!(test.say("hi").await, Some(Outcome::Done));
     let messages = test.messages().await;
@@ -86,27 +88,25 @@ async fn an_ordinary_end_leaves_no_mark() {
 
 #[tokio::test]
 async fn a_model_that_says_nothing_has_failed_unless_its_tools_did_the_work() {
-    let nothing = || step(&[], End::Because(FinishReason::Stop));
+    let nothing = || step(&[], ScriptedEnd::Because(FinishReason::Stop));
     let test = Setup::scripted(&[nothing()]).agent();
     let sentence = failure(test.say("hi").await);
     assert!(sentence.contains("without saying anything"), "{sentence}");
     assert_eq!(test.context().await[1], format!("assistant: {sentence}"));
 
-    let worked = [calls(&[Says::Call("1", "look", "{}")]), nothing()];
+    let worked = [calls(&[call("1", "look", "{}")]), nothing()];
     let test = Setup::scripted(&worked).agent();
     assert_eq!(test.say("hi").await, Some(Outcome::Done));
     assert_eq!(test.context().await[1], "assistant: [look \"done\"]");
 }
 
 /// Runs a script, and stops it once the model hangs.
-async fn stopped(script: Step) -> TestAgent {
+async fn stopped(script: ScriptedStep) -> TestAgent {
     let test = Setup::scripted(&[script]).agent();
     assert!(test.accept("hi").await);
     let stop = Stop::default();
     let asked = async {
-        while test.model.requests.lock().unwrap().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        test.model.is_asked_for(1).await;
         stop.stop();
     };
     let (outcome, ()) = tokio::join!(test.agent.run(&test.chat, &stop), asked);
@@ -116,7 +116,7 @@ async fn stopped(script: Step) -> TestAgent {
 
 #[tokio::test]
 async fn a_run_that_is_stopped_in_the_middle_of_a_text_keeps_it_as_a_finished_one() {
-    let test = stopped(step(&[Says::Half("I was about")], End::Hangs)).await;
+    let test = stopped(step(&[half("I was about")], ScriptedEnd::Hangs)).await;
     let messages = test.messages().await;
     let parts = messages[1].parts();
     let UiPart::Text(said) = parts.last().unwrap() else { panic!("{parts:?}") };
@@ -127,8 +127,8 @@ async fn a_run_that_is_stopped_in_the_middle_of_a_text_keeps_it_as_a_finished_on
 
 #[tokio::test]
 async fn a_run_that_is_stopped_before_its_first_word_says_that_it_was() {
-    for says in [vec![], vec![Says::Half("")]] {
-        let test = stopped(step(&says, End::Hangs)).await;
+    for says in [vec![], vec![half("")]] {
+        let test = stopped(step(&says, ScriptedEnd::Hangs)).await;
         let messages = test.messages().await;
         assert_eq!(messages[1].parts(), [UiPart::text("(stopped)")]);
         assert_eq!(mark(&messages[1], "interrupted"), Some(&true.into()));
@@ -138,7 +138,7 @@ async fn a_run_that_is_stopped_before_its_first_word_says_that_it_was() {
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_gone_on_with_and_ends_settled() {
-    let half = step(&[Says::Half("One, two")], End::BreaksOff);
+    let half = step(&[half("One, two")], ScriptedEnd::BreaksOff);
     let test = Setup::scripted(&[half, text(", three.")]).agent();
     assert_eq!(test.say("count").await, Some(Outcome::Done));
     let messages = test.messages().await;
@@ -149,8 +149,8 @@ async fn an_answer_that_breaks_off_is_gone_on_with_and_ends_settled() {
 #[tokio::test]
 async fn an_answer_that_breaks_off_too_often_has_failed_and_keeps_what_was_said() {
     let mut setup = Setup::scripted(&[
-        step(&[Says::Half("One,")], End::BreaksOff),
-        step(&[Says::Half(" two")], End::BreaksOff),
+        step(&[half("One,")], ScriptedEnd::BreaksOff),
+        step(&[half(" two")], ScriptedEnd::BreaksOff),
     ]);
     setup.rules.retries = 1;
     let test = setup.agent();
@@ -185,7 +185,7 @@ async fn how_an_answer_ended_is_not_forgotten_when_the_run_is_killed_right_after
 
 #[tokio::test]
 async fn a_provider_that_fails_is_told_to_the_person_and_to_the_log() {
-    let half = step(&[Says::Half("Well,")], End::Fails("it is on fire"));
+    let half = step(&[half("Well,")], ScriptedEnd::Fails("it is on fire"));
     let test = Setup::scripted(&[half]).agent();
     let sentence = failure(test.say("hi").await);
     assert_eq!(
@@ -210,8 +210,8 @@ async fn a_secret_in_a_provider_s_error_is_seen_nowhere() {
     std::fs::write(folder.path().join("ship.json"), r#"{"llm":{"provider":"offline"}}"#).unwrap();
     let project = Project::load(folder.path(), []).unwrap();
     let agent = AgentBuilder::from_project(&project, Arc::new(ManualClock::default())).unwrap();
-    let fails = step(&[], End::Fails("401 for the key sk-planted-0123456789"));
-    let agent = agent.provider(Scripted::new(vec![fails])).build();
+    let fails = step(&[], ScriptedEnd::Fails("401 for the key sk-planted-0123456789"));
+    let agent = agent.provider(ScriptedModel::of_steps(vec![fails])).build();
     let chat: ChatKey = "terminal:main".parse().unwrap();
     let mut events = agent.listen(&chat);
 

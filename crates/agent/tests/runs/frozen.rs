@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ship_agent::{AcceptedMessage, RunError, Stop};
+use ship_testkit::scripted_model::{ScriptedEnd, half, step};
 
-use crate::scripted::{End, Says, step};
 use crate::test_agent::{Setup, TestAgent, inbound};
 
 /// A chat whose model begins an answer and does not end it for a minute, with a disk that keeps times.
 fn endless_answer() -> Setup {
-    let mut setup = Setup::scripted(&[step(&[Says::Half("Let me")], End::Hangs)]);
+    let mut setup = Setup::scripted(&[step(&[half("Let me")], ScriptedEnd::Hangs)]);
     setup.many_runs = true;
     setup.rules.tool_deadline = Duration::from_secs(4);
     setup.rules.run_deadline = Duration::from_secs(60);
@@ -26,13 +26,6 @@ async fn keep_clock(setup: &Setup) {
     }
 }
 
-/// Waits until the model was asked.
-async fn until_asked(test: &TestAgent) {
-    while test.model.requests.lock().unwrap().is_empty() {
-        tokio::task::yield_now().await;
-    }
-}
-
 async fn accept(test: &TestAgent, text: &str) -> AcceptedMessage {
     test.agent.accept(&test.chat, inbound(text)).await.unwrap()
 }
@@ -43,7 +36,7 @@ async fn a_message_behind_a_long_answer_of_a_process_at_work_is_answered_by_that
     let (holder, other) = (setup.agent(), setup.agent());
     let first = accept(&holder, "first").await;
     let beside = async {
-        until_asked(&holder).await;
+        holder.model.is_asked_for(1).await;
         let second = accept(&other, "second").await;
         other.agent.reply_to(&other.chat, &second, &Stop::default()).await
     };
@@ -66,7 +59,7 @@ async fn a_message_behind_a_process_that_shows_no_life_is_kept_and_given_up() {
     let mut running = std::pin::pin!(holder.agent.reply_to(&holder.chat, &first, &stop));
     tokio::select! {
         _ = &mut running => unreachable!("the model does not answer"),
-        () = until_asked(&holder) => {}
+        () = holder.model.is_asked_for(1) => {}
     }
     // From here on it keeps the lane and does nothing, as a process that hangs.
     let second = accept(&other, "second").await;

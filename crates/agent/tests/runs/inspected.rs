@@ -1,14 +1,14 @@
 //! What the model would be sent next, also while a run waits and messages queue up.
 
 use ship_agent::{Outcome, Rules};
+use ship_testkit::scripted_model::{call, calls, said};
 
-use crate::scripted::{Says, calls};
 use crate::test_agent::{Setup, line};
 
 #[tokio::test]
 async fn a_run_that_waits_and_what_is_queued_behind_it_are_part_of_the_next_request() {
     let rules = Rules { approval: ["effect".to_owned()].into(), ..Rules::default() };
-    let script = vec![calls(&[Says::Text("May I?"), Says::Call("1", "effect", "{}")])];
+    let script = vec![calls(&[said("May I?"), call("1", "effect", "{}")])];
     let test = Setup { rules, script, ..Setup::default() }.agent();
     assert_eq!(test.say("please").await, Some(Outcome::Parked));
     assert!(test.accept("hurry").await);

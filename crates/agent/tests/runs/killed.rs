@@ -5,23 +5,25 @@ use ship_message::json::{Json, Object};
 use ship_message::{FinishReason, UiMessage};
 use ship_testkit::power;
 use ship_testkit::sample::sample;
+use ship_testkit::scripted_model::{
+    ScriptedEnd, ScriptedStep, call, calls, half, said, step, text,
+};
 use ship_testkit::sim::{Fault, SimDisk};
 
-use crate::scripted::{End, Says, Step, calls, step, text};
 use crate::test_agent::{Setup, TestAgent};
 
 /// Text, calls side by side, an answer that breaks off in the middle, and one that goes on with it.
-fn script() -> Vec<Step> {
+fn script() -> Vec<ScriptedStep> {
     let side_by_side = [
-        Says::Text("I look first."),
-        Says::Call("1", "look", "{}"),
-        Says::Call("2", "effect", "{}"),
-        Says::Call("3", "chat_send", r#"{"text":"on my way"}"#),
+        said("I look first."),
+        call("1", "look", "{}"),
+        call("2", "effect", "{}"),
+        call("3", "chat_send", r#"{"text":"on my way"}"#),
     ];
     vec![
-        step(&side_by_side, End::Because(FinishReason::ToolCalls)),
-        step(&[Says::Half("It is do")], End::BreaksOff),
-        calls(&[Says::Text("ne. Once more:"), Says::Call("4", "look", "{}")]),
+        step(&side_by_side, ScriptedEnd::Because(FinishReason::ToolCalls)),
+        step(&[half("It is do")], ScriptedEnd::BreaksOff),
+        calls(&[said("ne. Once more:"), call("4", "look", "{}")]),
         text("That was all."),
     ]
 }

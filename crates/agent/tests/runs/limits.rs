@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ship_agent::{CallAnswer, Outcome, Rules, Stop};
+use ship_testkit::scripted_model::{ScriptedEnd, call, calls, half, step, text};
 
-use crate::scripted::{End, Says, calls, step, text};
 use crate::test_agent::{Setup, TestAgent};
 
 const LATE: &str = "the run took longer than `context.run.deadlineMs` allows";
@@ -27,7 +27,7 @@ async fn a_run_that_does_not_end_is_ended_after_its_steps() {
 
 /// Two calls that need a word, one after the other, and an answer.
 fn asks_twice(max_steps: usize) -> Setup {
-    let ask = |id| calls(&[Says::Call(id, "effect", "{}")]);
+    let ask = |id| calls(&[call(id, "effect", "{}")]);
     let approval = BTreeSet::from(["effect".to_owned()]);
     let rules = Rules { max_steps, approval, ..Rules::default() };
     let script = vec![ask("one"), ask("two"), text("Both are done.")];
@@ -59,7 +59,7 @@ async fn the_steps_of_a_run_are_counted_from_its_beginning_however_often_it_wait
 
 #[tokio::test]
 async fn a_model_that_hangs_is_ended_at_the_deadline_of_the_run() {
-    let mut setup = Setup::scripted(&[step(&[Says::Half("Let me")], End::Hangs)]);
+    let mut setup = Setup::scripted(&[step(&[half("Let me")], ScriptedEnd::Hangs)]);
     setup.rules.run_deadline = Duration::from_millis(30);
     let test = setup.agent();
     let outcome = tokio::time::timeout(Duration::from_secs(20), test.say("hi")).await;
@@ -69,7 +69,7 @@ async fn a_model_that_hangs_is_ended_at_the_deadline_of_the_run() {
 
 #[tokio::test]
 async fn a_tool_that_hangs_is_ended_at_the_deadline_of_the_run() {
-    let hang = calls(&[Says::Call("1", "effect", r#"{"do":"hang"}"#)]);
+    let hang = calls(&[call("1", "effect", r#"{"do":"hang"}"#)]);
     let mut setup = Setup::scripted(&[hang, text("never said")]);
     setup.rules.run_deadline = Duration::from_millis(30);
     let test = setup.agent();
@@ -82,9 +82,9 @@ async fn a_tool_that_hangs_is_ended_at_the_deadline_of_the_run() {
 async fn a_run_that_was_killed_has_the_time_left_that_it_has_not_worked() {
     let minutes = |count: u64| Duration::from_secs(60 * count);
     // A call that hangs takes twenty minutes of the clock that runs are timed by.
-    let hang = |id| calls(&[Says::Call(id, "look", r#"{"do":"hang"}"#)]);
+    let hang = |id| calls(&[call(id, "look", r#"{"do":"hang"}"#)]);
     for (allowed, goes_on) in [(minutes(50), true), (minutes(30), false)] {
-        let mut setup = Setup::scripted(&[hang("1"), step(&[], End::Hangs)]);
+        let mut setup = Setup::scripted(&[hang("1"), step(&[], ScriptedEnd::Hangs)]);
         setup.rules.tool_deadline = minutes(20);
         setup.rules.run_deadline = allowed;
         let test = setup.agent();
@@ -94,7 +94,7 @@ async fn a_run_that_was_killed_has_the_time_left_that_it_has_not_worked() {
             // Killed while it does.
             () = tokio::time::sleep(minutes(25)) => {}
         }
-        assert_eq!(test.model.requests.lock().unwrap().len(), 2);
+        assert_eq!(test.model.asked(), 2);
         drop(test);
         setup.clock.advance(24 * 3_600_000);
         let script = vec![hang("1"), hang("2"), text("Here I am.")];
@@ -128,13 +128,13 @@ async fn run_with_stop(setup: &Setup) -> TestAgent {
 
 #[tokio::test(start_paused = true)]
 async fn the_time_in_which_the_process_was_stopped_does_not_count() {
-    let hang = calls(&[Says::Call("1", "look", r#"{"do":"hang"}"#)]);
+    let hang = calls(&[call("1", "look", r#"{"do":"hang"}"#)]);
     run_with_stop(&Setup::scripted(&[hang, text("Here I am.")])).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_time_in_which_the_process_was_stopped_does_not_count_against_a_tool() {
-    let wait = calls(&[Says::Call("1", "look", r#"{"do":"wait"}"#)]);
+    let wait = calls(&[call("1", "look", r#"{"do":"wait"}"#)]);
     let mut setup = Setup::scripted(&[wait, text("Here I am.")]);
     setup.rules.tool_deadline = Duration::from_secs(120);
     let context = run_with_stop(&setup).await.context().await;
@@ -157,13 +157,13 @@ async fn the_time_that_a_run_waits_for_a_person_does_not_count() {
 
 #[tokio::test]
 async fn the_model_is_shown_the_ends_of_a_long_output_and_the_log_has_all_of_it() {
-    let long = calls(&[Says::Call("1", "look", r#"{"do":"long"}"#)]);
+    let long = calls(&[call("1", "look", r#"{"do":"long"}"#)]);
     let mut setup = Setup::scripted(&[long, text("I see.")]);
     setup.rules.tool_output_chars = 40;
     let test = setup.agent();
     test.say("hi").await;
-    let requests = test.model.requests.lock().unwrap().clone();
-    assert!(requests[1].contains("[… 460 characters left out …]"), "{}", requests[1]);
-    assert!(!requests[1].contains(&"long ".repeat(20)));
+    let second = &test.model.requests()[1].body;
+    assert!(second.contains("[… 460 characters left out …]"), "{second}");
+    assert!(!second.contains(&"long ".repeat(20)));
     assert!(test.context().await[1].contains(&"long ".repeat(100)));
 }

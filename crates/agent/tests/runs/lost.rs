@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use ship_agent::{CallAnswer, ContextOperation, Outcome, Rules, Stop};
 use ship_store::Store;
 use ship_store::disk::{Disk, OpenMode};
+use ship_testkit::scripted_model::{call, calls, text};
 use ship_testkit::sim::Fault;
 
-use crate::scripted::{Says, calls, text};
 use crate::test_agent::{Setup, TestAgent};
 
 /// Takes the context log away, as somebody might from outside.
@@ -43,7 +43,7 @@ async fn what_was_answered_is_not_run_again_and_what_was_not_is() {
 
 #[tokio::test]
 async fn a_message_that_came_in_while_another_was_answered_is_still_waiting() {
-    let hang = calls(&[Says::Call("1", "look", r#"{"do":"hang"}"#)]);
+    let hang = calls(&[call("1", "look", r#"{"do":"hang"}"#)]);
     let mut setup = Setup::scripted(&[hang, text("Done.")]);
     setup.rules.tool_deadline = std::time::Duration::from_millis(20);
     let test = setup.agent();
@@ -80,7 +80,7 @@ async fn a_message_that_came_in_while_another_was_answered_is_still_waiting() {
 #[tokio::test]
 async fn a_run_that_waits_goes_on_with_its_question() {
     let rules = Rules { approval: ["effect".to_owned()].into(), ..Rules::default() };
-    let script = vec![calls(&[Says::Call("1", "effect", "{}")]), text("Done.")];
+    let script = vec![calls(&[call("1", "effect", "{}")]), text("Done.")];
     let setup = Setup { rules, script, ..Setup::default() };
     assert_eq!(setup.agent().say("please").await, Some(Outcome::Parked));
     lose_context(&setup);

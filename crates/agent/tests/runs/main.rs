@@ -16,7 +16,6 @@ mod parked;
 mod queued;
 mod recorded;
 mod replies;
-mod scripted;
 mod sends;
 mod settled;
 mod test_agent;

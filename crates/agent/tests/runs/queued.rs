@@ -6,9 +6,9 @@ use ship_agent::{Inbound, Outcome, Rules, Stop};
 use ship_message::Role;
 use ship_store::disk::{Disk, OpenMode};
 use ship_store::{LedgerBody, LedgerLine, Store};
+use ship_testkit::scripted_model::{ScriptedEnd, step, text};
 use ship_testkit::sim::Fault;
 
-use crate::scripted::{End, step, text};
 use crate::test_agent::{Setup, TestAgent, inbound};
 
 /// More calls to the disk than any test here needs. A run that never ends dies there.
@@ -143,14 +143,12 @@ async fn a_message_larger_than_half_the_budget_is_taken_in_by_itself() {
 /// Lets messages come in after the process was killed that ran the chat, and runs it again. Gives how often the
 /// model was asked, and how many bytes were read, for each message.
 async fn cost_of(count: usize) -> (usize, u64) {
-    let killed = Setup { script: vec![step(&[], End::Hangs)], ..setup(20_000) };
+    let killed = Setup { script: vec![step(&[], ScriptedEnd::Hangs)], ..setup(20_000) };
     let test = killed.agent();
     assert!(test.accept("first").await);
     let stop = Stop::default();
     let asked_once = async {
-        while test.model.requests.lock().unwrap().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        test.model.is_asked_for(1).await;
     };
     tokio::select! {
         outcome = test.agent.run(&test.chat, &stop) => panic!("the model hangs: {outcome:?}"),
@@ -169,7 +167,7 @@ async fn cost_of(count: usize) -> (usize, u64) {
     assert_eq!(asked(&test).await[1..], texts);
     let answers = answered_requests(&test).await;
     assert_eq!(answers.last(), Some(&format!("req message {}", count - 1)));
-    let requests = test.model.requests.lock().unwrap().len();
+    let requests = test.model.asked();
     (requests, read / count as u64)
 }
 

@@ -4,8 +4,8 @@ use futures_util::StreamExt;
 use ship_agent::{Inbound, Outcome, RunEvent, Stop};
 use ship_message::Chunk;
 use ship_store::Store;
+use ship_testkit::scripted_model::{ScriptedEnd, call, calls, said, step, text};
 
-use crate::scripted::{End, Says, calls, step, text};
 use crate::test_agent::{Setup, inbound};
 
 const SAID: &str = "I am the offline model, a small stand-in without a language model. You said: ";
@@ -38,14 +38,14 @@ async fn the_same_key_again_is_the_same_message_and_the_same_reply() {
 
 #[tokio::test]
 async fn a_parked_run_replies_with_what_waits_and_a_failed_one_with_its_sentence() {
-    let mut setup = Setup::scripted(&[calls(&[Says::Call("1", "look", "{}")]), text("Seen.")]);
+    let mut setup = Setup::scripted(&[calls(&[call("1", "look", "{}")]), text("Seen.")]);
     setup.rules.approval.insert("look".to_owned());
     let test = setup.agent();
     let reply = test.agent.send(&test.chat, "look").await.unwrap();
     assert_eq!(reply.outcome, Outcome::Parked);
     assert!(reply.answer().unwrap().to_string().contains("approval-requested"));
 
-    let test = Setup::scripted(&[step(&[Says::Text("Half")], End::Fails("gone"))]).agent();
+    let test = Setup::scripted(&[step(&[said("Half")], ScriptedEnd::Fails("gone"))]).agent();
     let reply = test.agent.send(&test.chat, "hi").await.unwrap();
     let Outcome::Failed(sentence) = &reply.outcome else { panic!("{reply:?}") };
     assert!(reply.text().starts_with("Half") && reply.text().ends_with(sentence), "{reply:?}");

@@ -2,8 +2,8 @@
 
 use ship_agent::{Rules, RunEvent};
 use ship_message::json::Json;
+use ship_testkit::scripted_model::{call, calls, text};
 
-use crate::scripted::{Says, calls, text};
 use crate::test_agent::{Setup, TestAgent, mark};
 
 /// Has the model send these texts, one after the other.
@@ -45,7 +45,7 @@ async fn every_call_counts_whatever_it_sends() {
 #[tokio::test]
 async fn attachments_are_in_the_ledger_and_are_listed_below_the_text() {
     let input = r#"{"text":"Here.","attachments":["plan.pdf","https://a.example/b.png"]}"#;
-    let script = [calls(&[Says::Call("1", "chat_send", input)]), text("Sent.")];
+    let script = [calls(&[call("1", "chat_send", input)]), text("Sent.")];
     let test = Setup::scripted(&script).agent();
     let mut events = test.agent.listen(&test.chat);
     test.say("hi").await;
@@ -105,7 +105,7 @@ async fn what_the_agent_says_tells_where_it_was_said() {
 async fn a_call_whose_input_does_not_fit_is_told_why_and_sends_nothing() {
     let (no_text, no_list) = (r#"{"attachments":[]}"#, r#"{"text":"a","attachments":[7]}"#);
     let script = [
-        calls(&[Says::Call("1", "chat_send", no_text), Says::Call("2", "chat_send", no_list)]),
+        calls(&[call("1", "chat_send", no_text), call("2", "chat_send", no_list)]),
         text("Sent nothing."),
     ];
     let test = Setup::scripted(&script).agent();

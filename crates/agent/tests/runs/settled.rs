@@ -3,22 +3,22 @@
 use ship_agent::{Outcome, Rules, Stop};
 use ship_message::FinishReason;
 use ship_testkit::sample::sample;
+use ship_testkit::scripted_model::{ScriptedEnd, ScriptedStep, call, calls, said, step, text};
 use ship_testkit::sim::{Fault, SimDisk};
 
-use crate::scripted::{End, Says, Step, calls, step, text};
 use crate::test_agent::{Setup, TestAgent, mark};
 
 const EFFECTS: usize = 6;
 
 /// Effects with long outputs, one after the other, with a word before some of them.
 fn setup() -> Setup {
-    let effect = |id| Says::Call(id, "effect", r#"{"do":"long"}"#);
-    let send = Says::Call("s", "chat_send", r#"{"text":"on my way"}"#);
-    let mut script: Vec<Step> = vec![
-        step(&[Says::Text("First."), effect("0"), send], End::Because(FinishReason::ToolCalls)),
+    let effect = |id| call(id, "effect", r#"{"do":"long"}"#);
+    let send = call("s", "chat_send", r#"{"text":"on my way"}"#);
+    let mut script: Vec<ScriptedStep> = vec![
+        step(&[said("First."), effect("0"), send], ScriptedEnd::Because(FinishReason::ToolCalls)),
         calls(&[effect("1")]),
         calls(&[effect("2")]),
-        calls(&[Says::Text("Then."), effect("3")]),
+        calls(&[said("Then."), effect("3")]),
     ];
     script.extend(["4", "5"].map(|id| calls(&[effect(id)])));
     script.push(text("That was all."));

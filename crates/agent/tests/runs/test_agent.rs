@@ -15,9 +15,8 @@ use ship_store::disk::Disk;
 use ship_store::{ChatKey, FileStore, LedgerBody, Store, StoreOptions};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
+use ship_testkit::scripted_model::{ScriptedModel, ScriptedStep};
 use ship_testkit::sim::SimDisk;
-
-use crate::scripted::{Scripted, Step};
 
 /// The same id always: what is to be one thing must not depend on luck.
 struct OneId;
@@ -88,13 +87,13 @@ pub(crate) struct Setup {
     pub(crate) rules: Rules,
     pub(crate) clock: ManualClock,
     /// What the model says; the offline model when there is none.
-    pub(crate) script: Vec<Step>,
+    pub(crate) script: Vec<ScriptedStep>,
     /// Whether ids differ, which several runs in one chat need.
     pub(crate) many_runs: bool,
 }
 
 impl Setup {
-    pub(crate) fn scripted(script: &[Step]) -> Self {
+    pub(crate) fn scripted(script: &[ScriptedStep]) -> Self {
         Self { script: script.to_vec(), ..Self::default() }
     }
 
@@ -111,7 +110,7 @@ pub(crate) struct TestAgent {
     pub(crate) agent: Agent,
     pub(crate) chat: ChatKey,
     pub(crate) store: Arc<FileStore>,
-    pub(crate) model: Scripted,
+    pub(crate) model: ScriptedModel,
     pub(crate) log: Arc<KeptLog>,
     effects: Arc<AtomicUsize>,
     looks: Arc<AtomicUsize>,
@@ -126,7 +125,7 @@ impl TestAgent {
         let (effects, looks) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let (log, changes) = (Arc::<KeptLog>::default(), Arc::<Mutex<Vec<usize>>>::default());
         let seen = Some((setup.disk.clone(), Arc::clone(&changes)));
-        let model = Scripted::new(setup.script.clone());
+        let model = ScriptedModel::of_steps(setup.script.clone());
         let provider: Arc<dyn Provider> = match setup.script.is_empty() {
             true => Arc::new(Offline),
             false => Arc::new(model.clone()),
