@@ -1,89 +1,28 @@
 //! A chat on a simulated disk, with a model in the same process: for what a network would make slow.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use ship_agent::{Agent, Inbound, Outcome, Rules, RunError, Stop};
-use ship_message::{Chunk, FinishReason, TextChunk, UiMessage};
-use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request};
+use ship_message::UiMessage;
 use ship_store::disk::Disk;
 use ship_store::{About, Chat, FileStore, NewLine, Store, StoreOptions, View};
 use ship_testkit::chat::{first_context, options};
 use ship_testkit::clock::ManualClock;
+use ship_testkit::scripted_model::{ScriptedModel, text};
 use ship_testkit::sim::SimDisk;
 
 use crate::world::{SUMMARY, chat, message, words};
 
-/// A model that sums up when it is asked to, and says "Aye." otherwise. Clones are the same model.
-#[derive(Clone, Default)]
-pub(crate) struct Model {
-    window: Option<u64>,
-    /// The requests for a summary, and those for an answer.
-    pub(crate) summaries: Arc<Mutex<Vec<String>>>,
-    pub(crate) answers: Arc<Mutex<Vec<String>>>,
-    meanwhile: Meanwhile,
-}
-
-/// What happens while the next summary is written.
-type Meanwhile = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
-
-impl Model {
-    pub(crate) fn with_window(window: u64) -> Self {
-        Self { window: Some(window), ..Self::default() }
-    }
-
-    /// Lets something happen while the next summary is written.
-    pub(crate) fn meanwhile(&self, happens: impl FnOnce() + Send + 'static) {
-        *self.meanwhile.lock().unwrap() = Some(Box::new(happens));
-    }
-
-    pub(crate) fn summaries(&self) -> usize {
-        self.summaries.lock().unwrap().len()
-    }
-}
-
-impl Provider for Model {
-    fn name(&self) -> &str {
-        "local"
-    }
-
-    fn model(&self) -> &str {
-        "local"
-    }
-
-    fn window_tokens(&self) -> Option<u64> {
-        self.window
-    }
-
-    fn answer<'a>(
-        &'a self,
-        request: &'a Request<'_>,
-        body: &'a str,
-        mut sink: ChunkSink<'a>,
-    ) -> AnswerFuture<'a> {
-        let sums_up = request.system.iter().any(|text| text.contains("You keep the memory"));
-        let asked = if sums_up { &self.summaries } else { &self.answers };
-        asked.lock().unwrap().push(body.to_owned());
-        let happens = self.meanwhile.lock().unwrap().take_if(|_| sums_up);
-        Box::pin(async move {
-            if let Some(happens) = happens {
-                // What happens in another process has nothing to do with the runtime of this one.
-                std::thread::spawn(happens).join().unwrap();
-            }
-            let text = if sums_up { SUMMARY } else { "Aye." };
-            let chunk = || TextChunk { id: "0".to_owned(), provider_metadata: None };
-            sink(Chunk::TextStart(chunk()));
-            sink(Chunk::TextDelta(chunk(), text.into()));
-            sink(Chunk::TextEnd(chunk()));
-            Ok(AnswerEnd { finish_reason: FinishReason::Stop, usage: None })
-        })
-    }
+/// A model that sums up when it is asked to, and says "Aye." otherwise.
+pub(crate) fn model() -> ScriptedModel {
+    ScriptedModel::new(|_| text("Aye.")).with_summary(SUMMARY)
 }
 
 /// What a chat is made of. Made again of the same, it is the chat after a restart.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) disk: SimDisk,
-    pub(crate) model: Model,
+    pub(crate) model: ScriptedModel,
     pub(crate) rules: Rules,
     pub(crate) clock: ManualClock,
 }
@@ -93,7 +32,7 @@ impl Setup {
     pub(crate) async fn grown(disk: SimDisk, messages: usize) -> Self {
         let rules =
             Rules { input_tokens_max: Some(1_500), keep_last_messages: 4, ..Rules::default() };
-        let setup = Self { disk, model: Model::default(), rules, clock: ManualClock::default() };
+        let setup = Self { disk, model: model(), rules, clock: ManualClock::default() };
         setup.local().say_before(messages).await;
         setup
     }

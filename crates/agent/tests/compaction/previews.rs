@@ -6,13 +6,13 @@ use ship_testkit::chat::first_context;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
 
-use crate::local::{Local, Model, Setup};
+use crate::local::{Local, Setup, model};
 use crate::world::{chat, message, words};
 
 /// A chat with so many messages of so many tokens each, of which a compaction keeps two.
 async fn said(messages: usize, tokens: usize) -> Local {
     let rules = Rules { keep_last_messages: 2, ..Rules::default() };
-    let (disk, model, clock) = (SimDisk::new(), Model::default(), ManualClock::default());
+    let (disk, model, clock) = (SimDisk::new(), model(), ManualClock::default());
     let local = Setup { disk, model, rules, clock }.local();
     let made = local.store.create(&chat(), About::default()).await.unwrap();
     let lane = made.lane("test").await.unwrap();

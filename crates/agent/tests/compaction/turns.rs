@@ -6,7 +6,7 @@ use ship_store::ContextBody;
 use ship_testkit::clock::ManualClock;
 use ship_testkit::sim::SimDisk;
 
-use crate::local::{Local, Model, Setup};
+use crate::local::{Local, Setup, model};
 use crate::world::{World, chat, words};
 
 #[tokio::test]
@@ -14,7 +14,7 @@ async fn hundreds_of_turns_are_compacted_seldom_and_never_twice_without_a_word_b
     const TURNS: usize = 400;
     let setup = Setup {
         disk: SimDisk::new(),
-        model: Model::with_window(16_000),
+        model: model().with_window(16_000),
         rules: Rules::default(),
         clock: ManualClock::default(),
     };
@@ -27,7 +27,7 @@ async fn hundreds_of_turns_are_compacted_seldom_and_never_twice_without_a_word_b
         compactions.extend(last.filter(|last| compactions.last() != Some(last)));
         assert_eq!(setup.model.summaries(), compactions.len(), "turn {nth}: one for a turn");
     }
-    assert_eq!(setup.model.answers.lock().unwrap().len(), TURNS);
+    assert_eq!(setup.model.asked() - setup.model.summaries(), TURNS);
 
     let planned = local.agent.plan_compaction(&chat()).await.unwrap().unwrap();
     let (most, least) = (planned.trigger.tokens.unwrap(), planned.floor + 300);
