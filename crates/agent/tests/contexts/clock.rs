@@ -102,9 +102,9 @@ async fn played(years_before: impl Fn(usize) -> i64) -> Vec<String> {
         let context = place.context().await;
         seen.push(timeless(&format!("{nth}: {told}\n{titles:?}\n{last:?}\n{context:#?}")));
     }
-    let requests = std::mem::take(&mut *place.model.seen.lock().unwrap());
-    let shown = |request: &Vec<UiMessage>| request.iter().map(line).collect::<Vec<_>>().join("\n");
-    seen.extend(requests.iter().map(|request| timeless(&shown(request))));
+    let shown = |view: &[UiMessage]| view.iter().map(line).collect::<Vec<_>>().join("\n");
+    let requests = place.model.requests();
+    seen.extend(requests.iter().map(|request| timeless(&shown(&request.view))));
     seen.extend(place.ledger().await.iter().map(|line| timeless(line)));
     seen
 }

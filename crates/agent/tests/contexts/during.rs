@@ -5,10 +5,10 @@ use ship_context::contexts::RecallMode;
 use ship_message::{Role, UiMessage};
 use ship_testkit::sim::Fault;
 
-use crate::place::{Does, Place, calls, chat, line, says, words};
+use crate::place::{Place, ScriptedStep, calls, chat, hangs, line, says, words};
 
 /// A model that lets others do something in the middle of “go”, and answers all else.
-fn waits(seen: &[UiMessage]) -> Does {
+fn waits(seen: &[UiMessage]) -> ScriptedStep {
     let asked = seen.iter().rev().find(|message| message.role() == Role::User).unwrap();
     let asked = words(asked);
     match (asked.as_str(), line(seen.last().unwrap()).contains("[meanwhile")) {
@@ -36,7 +36,7 @@ fn load(which: &str) -> ContextOperation {
     ContextOperation::Load { which: which.to_owned() }
 }
 
-/// Says “go”, with an operation in its middle, and gives what came of both.
+/// ScriptedPart “go”, with an operation in its middle, and gives what came of both.
 async fn in_the_middle(place: &Place, operation: ContextOperation) -> (Outcome, OperationOutcome) {
     place.meanwhile.operation(operation);
     let outcome = place.say("go").await.unwrap();
@@ -244,7 +244,7 @@ async fn clear_stops_the_very_first_answer_at_once_like_any_other() {
         if !is_first {
             place.say("hello").await;
         }
-        place.minds(|_| Does::Hangs);
+        place.minds(|_| hangs());
         place.accept("go").await;
         let agent = place.agent.clone();
         let run = tokio::spawn(async move { agent.run(&chat(), &Stop::default()).await.unwrap() });

@@ -4,10 +4,10 @@ use ship_agent::{ContextOperation, Inbound};
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
-use crate::place::{Does, Place, calls, chat, line, says, words};
+use crate::place::{Place, ScriptedStep, calls, chat, line, says, words};
 
 /// A model that makes the call that the message asks for, once, and answers.
-fn obeys(seen: &[UiMessage]) -> Does {
+fn obeys(seen: &[UiMessage]) -> ScriptedStep {
     let last = seen.last().unwrap();
     if line(last).starts_with("assistant: [") {
         return says("There.");
@@ -38,7 +38,7 @@ fn recall(mode: RecallMode) -> ContextOperation {
 /// Every request on record is written again as it went out, and one of them showed a reference.
 async fn all_are_explained(place: &Place, kind: &str) {
     let calls = place.agent.requests(&chat(), 1_000).await.unwrap();
-    assert_eq!(calls.len(), place.model.seen.lock().unwrap().len(), "{kind}: one record for each");
+    assert_eq!(calls.len(), place.model.asked(), "{kind}: one record for each");
     let mut references = 0;
     for call in calls {
         let id = call.record.id;

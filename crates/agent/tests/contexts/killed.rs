@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use ship_agent::{ContextOperation, Inbound, Outcome, Rules, Stop};
 use ship_message::{Role, UiMessage, UiPart};
 use ship_testkit::sample::sample;
+use ship_testkit::scripted_model::ScriptedPart;
 use ship_testkit::sim::{Fault, SimDisk};
 
-use crate::place::{Does, Place, calls, chat, line, says, words};
+use crate::place::{Place, ScriptedStep, calls, chat, line, says, words};
 
 /// A model that has an effect first, then switches, then answers.
-fn switches(name: &'static str, input: &'static str) -> impl Fn(&[UiMessage]) -> Does {
+fn switches(name: &'static str, input: &'static str) -> impl Fn(&[UiMessage]) -> ScriptedStep {
     move |seen| {
         let asked = seen.iter().rev().find(|message| message.role() == Role::User).unwrap();
         let last = line(seen.last().unwrap());
@@ -203,7 +204,8 @@ async fn a_person_who_comes_between_a_promise_and_its_switch_gets_both_in_their_
     let (mind, noted) = (promises(), Arc::clone(&promised));
     place.minds(move |seen| {
         let does = mind(seen);
-        if matches!(&does, Does::Calls(calls) if calls[0].0 == "chat_context_new") {
+        if matches!(&does.says[..], [ScriptedPart::Call(_, tool, _)] if tool == "chat_context_new")
+        {
             noted.lock().unwrap().get_or_insert(disk.calls() - before);
         }
         does

@@ -3,14 +3,14 @@
 use ship_agent::Outcome;
 use ship_message::UiMessage;
 
-use crate::place::{Does, Place, calls, line, says, words};
+use crate::place::{Place, ScriptedStep, calls, line, says, words};
 
 /// A model that makes one call for a message with a word in it, and answers all else.
 fn once(
     word: &'static str,
     name: &'static str,
     input: &'static str,
-) -> impl Fn(&[UiMessage]) -> Does {
+) -> impl Fn(&[UiMessage]) -> ScriptedStep {
     move |seen| {
         let last = seen.last().unwrap();
         match line(last).contains(&format!("[{name} ")) {

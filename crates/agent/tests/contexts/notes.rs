@@ -20,7 +20,7 @@
 use ship_agent::{ContextOperation, Inbound, Outcome, Stop};
 use ship_message::UiMessage;
 
-use crate::place::{Does, Place, calls, line, says, words};
+use crate::place::{Place, ScriptedStep, calls, line, says, words};
 
 #[tokio::test]
 async fn a_an_ordinary_conversation_goes_on() {
@@ -41,7 +41,7 @@ fn on(
     word: &'static str,
     name: &'static str,
     input: &'static str,
-) -> impl Fn(&[UiMessage]) -> Does {
+) -> impl Fn(&[UiMessage]) -> ScriptedStep {
     move |seen| {
         let last = seen.last().unwrap();
         match line(last).contains(&format!("[{name}")) {

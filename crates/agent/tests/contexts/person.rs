@@ -10,7 +10,7 @@ use ship_message::json::Json;
 use ship_store::{ChatKey, FileStore, Store};
 use ship_testkit::sim::SimDisk;
 
-use crate::place::{Does, Place, calls, chat, says};
+use crate::place::{Place, calls, chat, hangs, says};
 
 fn new(title: &str) -> ContextOperation {
     ContextOperation::New { title: Some(title.to_owned()), reason: None }
@@ -254,8 +254,8 @@ async fn who_loads_another_context_does_not_wait_for_an_answer_that_takes_long()
     place.say("plan the trip").await;
     place.done(new("Dinner")).await;
     place.say("soup?").await;
-    place.minds(|_| Does::Hangs);
-    let asked = place.model.seen.lock().unwrap().len();
+    place.minds(|_| hangs());
+    let asked = place.model.asked();
     place.accept("and a long answer?").await;
     let (agent, stop) = (place.agent.clone(), ship_agent::Stop::default());
     let running = tokio::spawn(async move { agent.run(&chat(), &stop).await.unwrap() });

@@ -6,128 +6,28 @@ use std::sync::{Arc, Mutex};
 use ship_agent::{
     Agent, ContextOperation, IdSource, Inbound, OperationOutcome, Outcome, Rules, RunError, Stop,
 };
-use ship_message::json::Json;
-use ship_message::{Chunk, FinishReason, Role, TextChunk, ToolChunk, UiMessage};
-use ship_provider::{AnswerEnd, AnswerFuture, ChunkSink, Provider, Request};
+use ship_message::{Role, UiMessage};
 use ship_store::disk::{Disk, OpenMode};
 use ship_store::{Chat, ChatKey, FileStore, Store, View};
 use ship_testkit::chat::options;
 use ship_testkit::clock::ManualClock;
+use ship_testkit::scripted_model::{ScriptedEnd, ScriptedModel, half, step};
 use ship_testkit::sim::SimDisk;
 
 use crate::tools::{Meanwhile, effect};
 
-/// What a model does about a request: it is given what it sees.
-pub(crate) type Mind = dyn Fn(&[UiMessage]) -> Does + Send + Sync;
+pub(crate) use ship_testkit::scripted_model::{ScriptedStep, calls_tool as calls, text as says};
 
-/// What a model does.
-#[derive(Clone, Debug)]
-pub(crate) enum Does {
-    Says(String),
-    /// Begins to answer and never ends.
-    Hangs,
-    /// Calls: the tool and its input.
-    Calls(Vec<(&'static str, String)>),
-}
-
-pub(crate) fn says(text: &str) -> Does {
-    Does::Says(text.to_owned())
-}
-
-pub(crate) fn calls(name: &'static str, input: &str) -> Does {
-    Does::Calls(vec![(name, input.to_owned())])
-}
-
-/// The model. Clones are the same model.
-#[derive(Clone)]
-pub(crate) struct Model {
-    mind: Arc<Mutex<Arc<Mind>>>,
-    /// What it was shown, request by request.
-    pub(crate) seen: Arc<Mutex<Vec<Vec<UiMessage>>>>,
-    count: Arc<Mutex<u64>>,
-    alike: Arc<Mutex<bool>>,
-}
-
-impl Model {
-    /// From now on every call has the same id, as some providers do it.
-    pub(crate) fn names_all_calls_alike(&self) {
-        *self.alike.lock().unwrap() = true;
-    }
-
-    /// Waits until it was asked so often.
-    pub(crate) async fn is_asked_for(&self, requests: usize) {
-        while self.seen.lock().unwrap().len() < requests {
-            tokio::task::yield_now().await;
-        }
-    }
-}
-
-impl Provider for Model {
-    fn name(&self) -> &str {
-        "minded"
-    }
-
-    fn model(&self) -> &str {
-        "offline"
-    }
-
-    fn window_tokens(&self) -> Option<u64> {
-        None
-    }
-
-    fn answer<'a>(
-        &'a self,
-        request: &'a Request<'_>,
-        _body: &'a str,
-        mut sink: ChunkSink<'a>,
-    ) -> AnswerFuture<'a> {
-        self.seen.lock().unwrap().push(request.view.to_vec());
-        let mind = Arc::clone(&self.mind.lock().unwrap());
-        let does = match request.tools.is_empty() {
-            true => says("## Facts\n- The ship is blue."),
-            false => mind(request.view),
-        };
-        Box::pin(async move {
-            let finish_reason = match does {
-                Does::Says(text) => {
-                    let chunk = || TextChunk { id: "t".to_owned(), provider_metadata: None };
-                    sink(Chunk::TextStart(chunk()));
-                    sink(Chunk::TextDelta(chunk(), text.as_str().into()));
-                    sink(Chunk::TextEnd(chunk()));
-                    FinishReason::Stop
-                }
-                Does::Hangs => {
-                    let chunk = || TextChunk { id: "t".to_owned(), provider_metadata: None };
-                    sink(Chunk::TextStart(chunk()));
-                    sink(Chunk::TextDelta(chunk(), "Well".into()));
-                    return std::future::pending().await;
-                }
-                Does::Calls(calls) => {
-                    for (name, input) in calls {
-                        let mut count = self.count.lock().unwrap();
-                        *count += u64::from(!*self.alike.lock().unwrap());
-                        sink(Chunk::ToolInputAvailable {
-                            tool: ToolChunk {
-                                call_id: format!("c{count}"),
-                                ..ToolChunk::default()
-                            },
-                            tool_name: name.to_owned(),
-                            input: Json::parse(&input).unwrap(),
-                        });
-                    }
-                    FinishReason::ToolCalls
-                }
-            };
-            Ok(AnswerEnd { finish_reason, usage: None })
-        })
-    }
+/// Begins to answer and never ends.
+pub(crate) fn hangs() -> ScriptedStep {
+    step(&[half("Well")], ScriptedEnd::Hangs)
 }
 
 /// A chat.
 pub(crate) struct Place {
     pub(crate) agent: Agent,
     pub(crate) store: Arc<FileStore>,
-    pub(crate) model: Model,
+    pub(crate) model: ScriptedModel,
     pub(crate) clock: ManualClock,
     pub(crate) disk: SimDisk,
     /// What the tool `effect` has done.
@@ -163,13 +63,10 @@ impl Place {
     }
 
     pub(crate) fn on(disk: SimDisk, rules: Rules) -> Self {
-        let mind: Arc<Mind> = Arc::new(|seen: &[UiMessage]| {
+        let model = ScriptedModel::new(|seen| {
             let asked = seen.iter().rev().find(|message| message.role() == Role::User).unwrap();
             says(&format!("Aye: {}", words(asked)))
         });
-        let mind = Arc::new(Mutex::new(mind));
-        let model =
-            Model { mind, seen: Arc::default(), count: Arc::default(), alike: Arc::default() };
         let clock = ManualClock::default();
         Self::with(disk, rules, model, clock, Arc::default(), Arc::default(), Arc::default())
     }
@@ -187,7 +84,7 @@ impl Place {
     fn with(
         disk: SimDisk,
         rules: Rules,
-        model: Model,
+        model: ScriptedModel,
         clock: ManualClock,
         effects: Arc<Mutex<Vec<String>>>,
         said: Arc<Mutex<usize>>,
@@ -209,8 +106,11 @@ impl Place {
     }
 
     /// Gives the model another mind.
-    pub(crate) fn minds(&self, mind: impl Fn(&[UiMessage]) -> Does + Send + Sync + 'static) {
-        *self.model.mind.lock().unwrap() = Arc::new(mind);
+    pub(crate) fn minds(
+        &self,
+        mind: impl Fn(&[UiMessage]) -> ScriptedStep + Send + Sync + 'static,
+    ) {
+        self.model.set_mind(mind);
     }
 
     pub(crate) async fn say(&self, text: &str) -> Option<Outcome> {
@@ -244,7 +144,7 @@ impl Place {
         }
     }
 
-    /// Does what is to be done.
+    /// ScriptedStep what is to be done.
     pub(crate) async fn run(&self) -> Option<Outcome> {
         self.agent.run(&chat(), &Stop::default()).await.unwrap()
     }
@@ -254,7 +154,7 @@ impl Place {
         self.agent.operate(&chat(), operation, "terminal").await.unwrap()
     }
 
-    /// Does it and gives the line that the person reads.
+    /// ScriptedStep it and gives the line that the person reads.
     pub(crate) async fn done(&self, operation: ContextOperation) -> String {
         match self.operate(operation).await {
             OperationOutcome::Done(changed) => changed.line,
@@ -311,8 +211,8 @@ impl Place {
 
     /// What the model was shown in its nth request from the end.
     pub(crate) fn shown(&self, from_end: usize) -> Vec<String> {
-        let seen = self.model.seen.lock().unwrap();
-        seen[seen.len() - 1 - from_end].iter().map(line).collect()
+        let requests = self.model.requests();
+        requests[requests.len() - 1 - from_end].view.iter().map(line).collect()
     }
 
     /// The ids and titles of the archived contexts.

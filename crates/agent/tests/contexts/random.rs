@@ -11,7 +11,7 @@ use ship_message::{Role, UiMessage, UiPart};
 use ship_store::{Chat, Derived, Store, View};
 use ship_testkit::sim::Fault;
 
-use crate::place::{Does, Place, calls, chat, says, words};
+use crate::place::{Place, ScriptedStep, calls, chat, says, words};
 
 /// Something that happens to a chat.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ fn cases() -> u32 {
 }
 
 /// The model: what is to be done stands in the message, and is done once.
-fn mind(seen: &[UiMessage]) -> Does {
+fn mind(seen: &[UiMessage]) -> ScriptedStep {
     let last = seen.last().unwrap();
     let asked = seen.iter().rev().find(|message| message.role() == Role::User).unwrap();
     let asked = words(asked);

@@ -2,8 +2,9 @@
 
 use ship_agent::{ContextOperation, Outcome};
 use ship_message::UiMessage;
+use ship_testkit::scripted_model::{self, unnamed_call};
 
-use crate::place::{Does, Place, calls, line, says, words};
+use crate::place::{Place, ScriptedStep, calls, line, says, words};
 
 /// A chat with two contexts that were left, A and B, and a third one.
 async fn three_contexts() -> Place {
@@ -17,9 +18,12 @@ async fn three_contexts() -> Place {
 }
 
 /// Runs “go” with a model that never answers, and gives how many requests it was sent.
-async fn ends(place: &Place, mind: impl Fn(&[UiMessage]) -> Does + Send + Sync + 'static) -> usize {
+async fn ends(
+    place: &Place,
+    mind: impl Fn(&[UiMessage]) -> ScriptedStep + Send + Sync + 'static,
+) -> usize {
     place.minds(mind);
-    let before = place.model.seen.lock().unwrap().len();
+    let before = place.model.asked();
     let Some(Outcome::Failed(sentence)) = place.say("go").await else { panic!("it is stopped") };
     assert!(sentence.starts_with("I kept trying to change the context"), "{sentence}");
     let ledger = place.ledger().await;
@@ -27,7 +31,7 @@ async fn ends(place: &Place, mind: impl Fn(&[UiMessage]) -> Does + Send + Sync +
     assert_eq!(place.run().await, None, "and nothing is left to do");
     let context = place.context().await;
     assert_eq!(context.iter().filter(|line| *line == "user: go").count(), 1, "{context:#?}");
-    place.model.seen.lock().unwrap().len() - before
+    place.model.asked() - before
 }
 
 #[tokio::test]
@@ -78,11 +82,14 @@ async fn a_model_that_looks_for_something_else_each_time_is_not_stopped() {
 }
 
 /// Calls of one step, once.
-fn side_by_side(batch: &'static [(&'static str, &'static str)]) -> impl Fn(&[UiMessage]) -> Does {
+fn side_by_side(
+    batch: &'static [(&'static str, &'static str)],
+) -> impl Fn(&[UiMessage]) -> ScriptedStep {
     move |seen| match line(seen.last().unwrap()).starts_with("assistant: [") {
         true => says("Done."),
         false => {
-            Does::Calls(batch.iter().map(|(name, input)| (*name, (*input).to_owned())).collect())
+            let call = |(tool, input): &(&str, &str)| unnamed_call(tool, input);
+            scripted_model::calls(&batch.iter().map(call).collect::<Vec<_>>())
         }
     }
 }
@@ -124,7 +131,7 @@ async fn of_two_calls_of_a_step_that_switch_the_second_is_refused() {
 #[tokio::test]
 async fn a_provider_that_names_all_its_calls_alike_switches_twice_all_the_same() {
     let place = three_contexts().await;
-    place.model.names_all_calls_alike();
+    place.model.name_all_calls_alike();
     let steps = std::sync::Mutex::new(0);
     place.minds(move |_| {
         let mut steps = steps.lock().unwrap();

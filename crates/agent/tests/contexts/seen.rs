@@ -4,10 +4,10 @@ use ship_agent::ContextOperation;
 use ship_context::contexts::RecallMode;
 use ship_message::UiMessage;
 
-use crate::place::{Does, Place, calls, line, says, words};
+use crate::place::{Place, ScriptedStep, calls, line, says, words};
 
 /// A model that makes the call that stands in the message, and answers.
-fn obeys(seen: &[UiMessage]) -> Does {
+fn obeys(seen: &[UiMessage]) -> ScriptedStep {
     let last = seen.last().unwrap();
     if line(last).starts_with("assistant: [") {
         return says("There.");
