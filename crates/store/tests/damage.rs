@@ -379,3 +379,30 @@ fn copied_lines_that_were_cut_off_come_back_from_the_log_that_they_were_copied_f
         });
     }
 }
+
+#[test]
+fn a_blob_that_was_seen_by_the_line_that_refers_to_it_is_reported_once_again() {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        let begun = Begun::new(&on(&disk), "a").await;
+        let large = message("m1", &format!("large {}", "x".repeat(500_000)));
+        begun.lane.append(vec![large.into()], begun.position).await.unwrap();
+        damage_blob(&disk, "large");
+        let problems = begun.chat.verify().await.unwrap();
+        // As an earlier version wrote it.
+        let live = disk.contents().remove(Path::new(&problems[0].file)).unwrap().unwrap();
+        let line = live[problems[0].offset as usize..].split(|byte| *byte == b'\n').next().unwrap();
+        let (file, offset, crc) =
+            ("messages/history.jsonl", problems[0].offset, crc32c::crc32c(line));
+        let seen = format!(
+            "{{\"file\":\"{file}\",\"offset\":{offset},\"crc\":\"{crc:08x}\",\"kind\":\"{}\"}}\n",
+            problems[0].kind.as_str()
+        );
+        disk.make_folder(Path::new(".ship/chat/a/quarantine")).unwrap();
+        let path = Path::new(".ship/chat/a/quarantine/seen.jsonl");
+        disk.open(path, OpenMode::Create).unwrap().write(seen.as_bytes()).unwrap();
+        assert_eq!(known(&begun.chat.verify().await.unwrap()), [false]);
+        begun.chat.acknowledge(problems).await.unwrap();
+        assert_eq!(known(&begun.chat.verify().await.unwrap()), [true]);
+    });
+}
