@@ -76,10 +76,14 @@ impl Explain for RunError {
 
 impl RunError {
     /// Whether another process runs the chat, which will see what has come in. One that was stopped in the middle of
-    /// a write will not.
+    /// a write will not. A process that lost its lane counts as one that never had it.
     pub fn is_elsewhere(&self) -> bool {
-        let Self::Lane(LaneError::Storage(StorageError::Busy(busy))) = self else { return false };
-        !(busy.right == Right::Write && busy.is_stopped)
+        match self {
+            Self::Lane(LaneError::Storage(StorageError::Busy(busy))) => {
+                !(busy.right == Right::Write && busy.is_stopped)
+            }
+            _ => matches!(self.storage(), Some(StorageError::LockLost { .. })),
+        }
     }
 
     /// Returns what the files refused, if that is why.

@@ -115,6 +115,11 @@ impl Explain for Busy {
 pub enum StorageError {
     /// Another process holds the right that is needed.
     Busy(Box<Busy>),
+    /// The file of a lock was removed or replaced while we held the lock, so another process can take it too.
+    LockLost {
+        /// The file that was locked.
+        path: PathBuf,
+    },
     /// There is no space or no inode left, or a quota or the limit on the size of files is reached.
     Full {
         /// The file that could not be written.
@@ -219,6 +224,12 @@ impl Explain for StorageError {
     fn explain(&self) -> Explanation {
         match self {
             Self::Busy(busy) => busy.explain(),
+            Self::LockLost { path } => Explanation::new(format!(
+                "{} was removed or replaced while this process held the chat by it, so another process may run the \
+                 chat now, and nothing more was written here",
+                path.display()
+            ))
+            .with_remedy("go on as usual: the next message in the chat continues with what is kept"),
             Self::Full { path, source } => explain_no_room(path, source),
             Self::ReadOnly { path, .. } => {
                 Explanation::new(format!("{} is on a read-only file system", path.display()))
@@ -307,6 +318,7 @@ impl StorageError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Busy(_) => "storage_busy",
+            Self::LockLost { .. } => "storage_lock_lost",
             Self::Full { .. } => "storage_full",
             Self::ReadOnly { .. } => "storage_readonly",
             Self::NotPlain { .. } => "storage_not_plain",
@@ -329,6 +341,7 @@ impl StorageError {
             | Self::Newer { .. }
             | Self::OtherChat { .. }
             | Self::NotPlain { .. }
+            | Self::LockLost { .. }
             | Self::CannotSeal { .. } => self,
             _ => Self::Unsettled { path: path.to_owned(), cause },
         }
@@ -342,6 +355,7 @@ impl StorageError {
         };
         match self {
             Self::Busy(busy) => Self::Busy(busy.clone()),
+            Self::LockLost { path } => Self::LockLost { path: path.clone() },
             Self::Full { path, source } => Self::Full { path: path.clone(), source: copy(source) },
             Self::ReadOnly { path, source } => {
                 Self::ReadOnly { path: path.clone(), source: copy(source) }

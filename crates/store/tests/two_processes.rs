@@ -244,3 +244,31 @@ fn a_log_whose_file_number_went_to_another_file_is_read_anew() {
         assert_eq!(fresh.chat.verify().await.unwrap(), []);
     });
 }
+
+#[test]
+fn a_process_whose_lane_was_removed_writes_nothing_more() {
+    block_on(async {
+        let disk = MemoryDisk::new();
+        drop(Begun::new(&FileStore::on_disk(Box::new(disk.clone()), options()), "a").await);
+        let (first, second) = (Process::on(disk.clone()).await, Process::on(disk.clone()).await);
+        let lane = first.chat.lane("first").await.unwrap();
+        let position = first.chat.log().view().await.unwrap().unwrap().position;
+        disk.remove(Path::new(".ship/chat/a/lane")).unwrap();
+        second.write(Write::Message, "m2").await.unwrap();
+
+        let lost = lane.append(vec![message("m1", "x").into()], position).await.unwrap_err();
+        let lost = lost.to_string();
+        assert!(lost.contains("a/lane was removed or replaced while this process held"), "{lost}");
+        for write in [Write::Part, Write::Request] {
+            let lost = match write {
+                Write::Part => lane.journal(vec![message("m1", "x")], Synced::Now).await,
+                _ => lane.record_request(message("m1", "x")).await,
+            };
+            assert_eq!(lost.map_err(|error| error.code()), Err("storage_lock_lost"), "{write:?}");
+        }
+        assert_eq!(first.read(Write::Message).await, ["m2"]);
+        drop(lane);
+        first.write(Write::Message, "m3").await.unwrap();
+        assert_eq!(second.read(Write::Message).await, ["m2", "m3"]);
+    });
+}

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ship_agent::{AcceptedMessage, RunError, Stop};
-use ship_testkit::scripted_model::{ScriptedEnd, half, step};
+use ship_store::disk::Disk as _;
+use ship_testkit::scripted_model::{ScriptedEnd, call, calls, half, step, text};
 
 use crate::test_agent::{Setup, TestAgent, inbound};
 
@@ -70,4 +71,23 @@ async fn a_message_behind_a_process_that_shows_no_life_is_kept_and_given_up() {
     let Err(RunError::Frozen(frozen)) = refused else { panic!("{refused:?}") };
     assert!(!frozen.is_stopped);
     assert_eq!(other.ledger().await, ["user: first", "user: second"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_lane_is_removed_ends_and_its_message_is_answered_by_the_next() {
+    let wait = calls(&[call("1", "look", r#"{"do":"wait"}"#)]);
+    let setup = Setup::scripted(&[wait, text("Here I am.")]);
+    let test = setup.agent();
+    let first = accept(&test, "first").await;
+    let remove_lane = async {
+        while test.looks() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let lane = setup.disk.memory().contents().into_keys().find(|path| path.ends_with("lane"));
+        setup.disk.memory().remove(&lane.unwrap()).unwrap();
+    };
+    let stop = Stop::default();
+    let (reply, ()) = tokio::join!(test.agent.reply_to(&test.chat, &first, &stop), remove_lane);
+    assert_eq!(reply.unwrap().text(), "Here I am.");
+    assert_eq!(test.looks(), 2, "the second run calls again what the first could not write down");
 }

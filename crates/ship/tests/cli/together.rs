@@ -53,8 +53,8 @@ fn ctrl_c_leaves_a_message_that_somebody_else_answers_and_loses_nothing() {
 
 #[test]
 fn a_send_beside_a_chat_at_work_is_accepted_and_follows_the_answer() {
-    // However often it has waited for the lane.
-    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 1 } }");
+    // However often it has waited for the lane. The write right comes within this time.
+    let ship = TestShip::with_settings("{ \"lock\": { \"waitMs\": 200 } }");
     let mut chat = at_work(&ship);
 
     let mut send = ship.start(&["send", "beside"]);

@@ -2,6 +2,9 @@
 //!
 //! The lock ends with its process, so there are no stale locks, and no process guesses by age. The note is for
 //! people: it names the holder. Whether a right is free never depends on it.
+//!
+//! If a person removes the file of a lane, its holder notices that before its next write. The write right is held for
+//! one operation only, and its file is opened for each.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,6 +51,8 @@ pub(crate) struct HeldRight {
     source: Arc<RightFile>,
     /// The locked file. It is closed before the next thread is woken.
     file: Option<Box<dyn DiskFile>>,
+    /// The identity of that file, for a right that is held for long.
+    locked: Option<(u64, u64)>,
 }
 
 impl RightFile {
@@ -61,7 +66,7 @@ impl RightFile {
         let deadline = Instant::now() + wait;
         self.take_among_threads(deadline)?;
         // From here on, dropping `held` releases the right.
-        let mut held = HeldRight { source: Arc::clone(self), file: None };
+        let mut held = HeldRight { source: Arc::clone(self), file: None, locked: None };
         let failed = |error| StorageError::io("lock", &self.path, error);
         let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
         let mut pause = Duration::from_micros(100);
@@ -89,11 +94,12 @@ impl RightFile {
         };
         let failed = |error| StorageError::io("lock", &self.path, error);
         if !taken {
-            let mut held = HeldRight { source: Arc::clone(self), file: None };
+            let mut held = HeldRight { source: Arc::clone(self), file: None, locked: None };
             let file = self.env.disk.open(&self.path, OpenMode::Lock).map_err(failed)?;
             // If another process has the lock, dropping `held` lets other threads of this process try again.
             if file.try_lock().map_err(failed)? {
                 self.write_note(&*file, purpose);
+                held.locked = Some(file.stat_when_opened().map_err(failed)?.file);
                 held.file = Some(file);
                 return Ok(Some(held));
             }
@@ -155,6 +161,16 @@ impl RightFile {
 }
 
 impl HeldRight {
+    /// Fails if the locked file is no longer at its path: then another process can take the right.
+    pub(crate) fn check(&self) -> Result<(), StorageError> {
+        let Some(locked) = self.locked else { return Ok(()) };
+        let path = &self.source.path;
+        match self.source.env.stat(path)?.is_some_and(|there| there.file == locked) {
+            true => Ok(()),
+            false => Err(StorageError::LockLost { path: path.clone() }),
+        }
+    }
+
     /// Writes the note once more as it is, so that the time of the last write to its file is now.
     pub(crate) fn touch(&self) -> Result<(), StorageError> {
         let Some(file) = &self.file else { return Ok(()) };

@@ -457,13 +457,13 @@ struct FileLane {
 
 impl FileLane {
     /// Runs `work` with the lane held to its end, even if whoever asked is gone by then.
-    fn run<T: Send + 'static, E: Send + 'static>(
+    fn run<T: Send + 'static, E: From<StorageError> + Send + 'static>(
         &self,
         work: impl FnOnce(&ChatFiles) -> Result<T, E> + Send + 'static,
     ) -> StoreFuture<'_, T, E> {
         let held = Arc::clone(&self.held);
         self.chat.run(move |chat| {
-            let _held = held;
+            held.check()?;
             work(chat)
         })
     }
