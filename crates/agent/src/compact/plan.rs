@@ -298,3 +298,104 @@ impl CompactionPlan {
 pub(super) fn half_of(tokens: u64) -> u64 {
     (tokens / 2).saturating_sub(SUMMARY_MARGIN)
 }
+
+#[cfg(test)]
+mod tests {
+    use ship_message::Role;
+    use ship_store::{ContextId, Gen, Head, Position, Seq, Timestamp};
+
+    use super::*;
+
+    /// A plan for messages of these tokens with a floor of 100 and a trigger of 1,100, so that 500 are left.
+    fn plan(weights: &[u64]) -> CompactionPlan {
+        let message = |at| UiMessage::new(format!("m{at}"), Role::User, vec![UiPart::text("ahoy")]);
+        let messages = (0..weights.len()).map(|at| Arc::new(message(at))).collect();
+        let limits = TokenLimits { tokens: 1_100, window: None, is_guess: false, answer: 100 };
+        CompactionPlan {
+            messages,
+            open: vec![false; weights.len()],
+            load: RequestLoad { fixed: 100, messages: weights.to_vec() },
+            goal: CompactionGoal::new(100, 0, &limits).unwrap(),
+            budget_warning: None,
+            pruned: PrunedOutputs::default(),
+            weights: weights.to_vec(),
+            state: CompactionState::default(),
+            view: View {
+                head: Head::new(ContextId::new(Timestamp::from_millis(0), 1)),
+                position: Position { generation: Gen::new(0), seq: Seq::FIRST },
+                crc: 0,
+                inbox: None,
+                lines: Vec::new(),
+                problems: Vec::new(),
+            },
+        }
+    }
+
+    /// The messages that stay, or why none are chosen.
+    fn kept(plan: &CompactionPlan, why: &CompactionReason) -> Result<Vec<usize>, &'static str> {
+        let rules = Rules { keep_last_messages: 2, ..Rules::default() };
+        match plan.method(&rules, false, why) {
+            CompactionStep::Nothing => Err("nothing"),
+            CompactionStep::Prune => Err("prune"),
+            CompactionStep::Summarise(cut) => Ok(cut.kept),
+        }
+    }
+
+    const PERSON: CompactionReason = CompactionReason::Person { wishes: None };
+
+    fn pruned() -> PrunedOutputs {
+        let json = ship_message::json::Json::parse(r#"{"m0":["call"]}"#).unwrap();
+        PrunedOutputs::from_json(&json)
+    }
+
+    #[test]
+    fn a_request_meets_its_target_up_to_the_trigger_unless_room_is_asked_for() {
+        assert!(plan(&[400, 600]).meets_target(&CompactionReason::Trigger));
+        assert!(!plan(&[400, 601]).meets_target(&CompactionReason::Trigger));
+        assert!(!plan(&[400, 600]).meets_target(&PERSON));
+    }
+
+    #[test]
+    fn older_messages_are_summarised_and_the_newest_stay() {
+        assert_eq!(kept(&plan(&[400, 400, 100, 100]), &CompactionReason::Trigger), Ok(vec![2, 3]));
+        assert_eq!(kept(&plan(&[100, 100]), &CompactionReason::Trigger), Err("nothing"));
+    }
+
+    #[test]
+    fn outputs_are_left_out_first_when_that_is_enough() {
+        let mut plan = plan(&[900, 100, 100, 100]);
+        plan.pruned = pruned();
+        plan.weights[0] = 100;
+        assert_eq!(plan.after_pruning(), 500);
+        assert_eq!(kept(&plan, &CompactionReason::Trigger), Err("prune"));
+        plan.weights[0] = 600;
+        assert_eq!(kept(&plan, &CompactionReason::Trigger), Ok(vec![2, 3]));
+    }
+
+    #[test]
+    fn a_person_gets_no_summary_that_is_longer_than_its_messages() {
+        assert_eq!(kept(&plan(&[50, 50, 50, 50]), &PERSON), Err("nothing"));
+        assert_eq!(kept(&plan(&[80, 80, 50, 50]), &PERSON), Ok(vec![2, 3]));
+    }
+
+    #[test]
+    fn a_single_summary_is_not_summarised_again_unless_it_exceeds_its_room() {
+        let summary = r#"{"id":"s_1","role":"assistant","metadata":{"kind":"summary"},"parts":[{"type":"text","text":"x"}]}"#;
+        let with_summary = |tokens: u64| {
+            let mut plan = plan(&[tokens, 100, 100]);
+            let mut messages = plan.messages.to_vec();
+            messages[0] = Arc::new(UiMessage::parse(summary).unwrap());
+            plan.messages = messages.into();
+            plan
+        };
+        assert_eq!(kept(&with_summary(150), &CompactionReason::Trigger), Err("nothing"));
+        assert_eq!(kept(&with_summary(400), &CompactionReason::Trigger), Ok(vec![1, 2]));
+    }
+
+    #[test]
+    fn what_is_protected_begins_where_the_room_ends() {
+        assert_eq!(first_protected(&[5, 5, 5], 10), 1);
+        assert_eq!(first_protected(&[5, 5, 5], 15), 0);
+        assert_eq!(first_protected(&[5, 5, 5], 4), 3);
+    }
+}

@@ -217,3 +217,42 @@ pub(super) fn spans(
     }
     spans
 }
+
+#[cfg(test)]
+mod tests {
+    use ship_message::{UiMessage, UiPart};
+    use ship_store::Timestamp;
+
+    use super::*;
+
+    fn lines(numbers: std::ops::RangeInclusive<u64>) -> Vec<Arc<ContextLine>> {
+        let line = |number| {
+            let message = UiMessage::new(format!("m{number}"), Role::User, vec![UiPart::text("x")]);
+            let body = ContextBody::Message(message);
+            ContextLine { seq: Seq::new(number), rev: 0, inbox: None, body }
+        };
+        numbers.map(|number| Arc::new(line(number))).collect()
+    }
+
+    #[test]
+    fn lines_that_stay_side_by_side_are_one_range() {
+        let without = |left: &[u64]| spans(&lines(2..=7), |line| !left.contains(&line.seq.get()));
+        let ranges = |ranges: &[(u64, u64)]| -> Vec<(Seq, Seq)> {
+            ranges.iter().map(|(first, last)| (Seq::new(*first), Seq::new(*last))).collect()
+        };
+        assert_eq!(without(&[]), ranges(&[(2, 7)]));
+        assert_eq!(without(&[2, 7]), ranges(&[(3, 6)]));
+        assert_eq!(without(&[4, 6]), ranges(&[(2, 3), (5, 5), (7, 7)]));
+        assert_eq!(without(&[2, 3, 4, 5, 6, 7]), ranges(&[]));
+    }
+
+    #[test]
+    fn a_target_counts_the_messages_that_stay_and_names_the_log_they_are_in() {
+        let head = Head::new(ContextId::new(Timestamp::from_millis(0), 1));
+        let target = TargetLog::from_lines(head, &lines(2..=5), |line| line.seq.get() != 3, None);
+        assert_eq!(target.messages, 3);
+        let kept =
+            [LogPiece::Keep(Seq::new(2), Seq::new(2)), LogPiece::Keep(Seq::new(4), Seq::new(5))];
+        assert_eq!(target.pieces, kept);
+    }
+}

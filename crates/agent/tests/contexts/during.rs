@@ -36,7 +36,7 @@ fn load(which: &str) -> ContextOperation {
     ContextOperation::Load { which: which.to_owned() }
 }
 
-/// ScriptedPart “go”, with an operation in its middle, and gives what came of both.
+/// Says “go”, with an operation in its middle, and gives what came of both.
 async fn in_the_middle(place: &Place, operation: ContextOperation) -> (Outcome, OperationOutcome) {
     place.meanwhile.operation(operation);
     let outcome = place.say("go").await.unwrap();

@@ -144,7 +144,7 @@ impl Place {
         }
     }
 
-    /// ScriptedStep what is to be done.
+    /// Does what is to be done.
     pub(crate) async fn run(&self) -> Option<Outcome> {
         self.agent.run(&chat(), &Stop::default()).await.unwrap()
     }
@@ -154,7 +154,7 @@ impl Place {
         self.agent.operate(&chat(), operation, "terminal").await.unwrap()
     }
 
-    /// ScriptedStep it and gives the line that the person reads.
+    /// Does it and gives the line that the person reads.
     pub(crate) async fn done(&self, operation: ContextOperation) -> String {
         match self.operate(operation).await {
             OperationOutcome::Done(changed) => changed.line,

@@ -54,7 +54,7 @@ impl OnFolder {
         self.folder.path()
     }
 
-    /// ScriptedPart something to an agent that was just started.
+    /// Says something to an agent that was just started.
     async fn say(&self, question: &str, script: &[ScriptedStep]) -> Ran {
         let project = Project::load(self.root(), []).unwrap();
         let clock = Arc::new(ManualClock::default());

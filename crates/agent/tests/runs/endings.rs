@@ -16,7 +16,7 @@ use ship_testkit::sim::Fault;
 
 use crate::test_agent::{Setup, TestAgent, line, mark};
 
-/// ScriptedPart a text and then ends so.
+/// Says a text and then ends so.
 fn ends(reason: FinishReason) -> [ScriptedStep; 1] {
     [step(&[said("Half an ans")], ScriptedEnd::Because(reason))]
 }
