@@ -179,9 +179,12 @@ fn a_write_that_nobody_waits_for_any_more_is_finished_before_the_lane_is_free() 
         disk.slow_syncs(std::time::Duration::from_millis(60));
         let before = disk.ops_len();
         let append = lane.append(vec![message("m1", "x").into()], position);
-        // Long enough to begin, too short to end.
-        let begun = tokio::task::spawn_blocking(|| {
-            std::thread::sleep(std::time::Duration::from_millis(20));
+        // Something is written, and not synced yet.
+        let writes = disk.clone();
+        let begun = tokio::task::spawn_blocking(move || {
+            while writes.ops_len() == before {
+                std::thread::yield_now();
+            }
         });
         tokio::select! {
             biased;

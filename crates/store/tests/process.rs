@@ -9,6 +9,7 @@
 )]
 
 use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -184,15 +185,21 @@ fn four_writers_on_one_chat_interleave_nothing() {
         soak(&words).spawn().expect("soak runs")
     };
     let mut writers: Vec<Child> = ["a", "b", "c", "d"].map(start).into_iter().collect();
-    // One of them dies in the middle of it.
-    std::thread::sleep(Duration::from_millis(60));
+    // One of them dies in the middle of it: once it has been promised something.
+    let mut killed = BufReader::new(writers[0].stdout.take().expect("it is piped"));
+    let mut killed_said = String::new();
+    while !killed_said.lines().any(|line| line.starts_with("ACK ")) {
+        assert_ne!(killed.read_line(&mut killed_said).expect("lines"), 0, "{killed_said}");
+    }
     writers[0].kill().expect("it can be killed");
+    killed.read_to_string(&mut killed_said).expect("text");
     let mut said = Said::default();
     for (number, writer) in writers.into_iter().enumerate() {
         let output = writer.wait_with_output().expect("it ends");
+        let heard = if number == 0 { killed_said.clone() } else { text(&output) };
         let mut own = Said::default();
-        own.hear(&text(&output));
-        assert!(number == 0 || own.acked.len() == 40, "{}", text(&output));
+        own.hear(&heard);
+        assert!(number == 0 || own.acked.len() == 40, "{heard}");
         said.tried.extend(own.tried.clone());
         // Each writer's own order is kept; between them there is none.
         own.tried.extend(

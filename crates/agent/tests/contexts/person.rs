@@ -1,7 +1,6 @@
 //! What a person does with contexts.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ship_agent::{ContextOperation, OperationOutcome, Outcome, Rules, RunEvent};
 use ship_context::contexts::RecallMode;
@@ -103,7 +102,7 @@ fn wait_until_asked(store: &Arc<FileStore>) {
                 {
                     return;
                 }
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                tokio::task::yield_now().await;
             }
         });
     });

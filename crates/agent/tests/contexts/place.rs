@@ -102,6 +102,7 @@ impl Place {
             .ids(Arc::clone(&ids) as Arc<dyn IdSource>)
             .build();
         *meanwhile.agent.lock().unwrap() = Some(agent.clone());
+        *meanwhile.store.lock().unwrap() = Some(Arc::clone(&store));
         Self { agent, store, model, clock, disk, effects, meanwhile, rules, said, ids }
     }
 

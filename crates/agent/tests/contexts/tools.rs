@@ -1,10 +1,10 @@
 //! The tools of the chat under test.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use ship_agent::{Agent, ContextOperation, Inbound, OperationOutcome, Tool, ToolFuture};
 use ship_message::json::{Json, Object};
+use ship_store::{FileStore, LedgerSeq, Store};
 use tokio::task::JoinHandle;
 
 use crate::place::chat;
@@ -35,6 +35,7 @@ pub(crate) enum Happens {
 #[derive(Clone, Default)]
 pub(crate) struct Meanwhile {
     pub(crate) agent: Arc<Mutex<Option<Agent>>>,
+    pub(crate) store: Arc<Mutex<Option<Arc<FileStore>>>>,
     pub(crate) happens: Arc<Mutex<Vec<Happens>>>,
     /// Who waits for what comes of them.
     waiting: Arc<Mutex<Vec<JoinHandle<()>>>>,
@@ -64,18 +65,27 @@ impl Meanwhile {
         self.waiting.lock().unwrap().drain(..).for_each(|one| one.abort());
     }
 
+    /// The end of the ledger, which an operation that is asked for moves.
+    async fn newest_entry(&self) -> Option<LedgerSeq> {
+        let store = self.store.lock().unwrap().clone().unwrap();
+        let chat = store.open(&chat()).await.unwrap().unwrap();
+        chat.ledger().before(None, 1).await.unwrap().first().map(|line| line.seq)
+    }
+
     async fn let_happen(&self, agent: &Agent, happens: Happens) {
         match happens {
             Happens::Message(inbound) => drop(agent.accept(&chat(), inbound).await),
             Happens::Operation(operation) => {
+                let before = self.newest_entry().await;
                 let (agent, operated) = (agent.clone(), Arc::clone(&self.operated));
                 let asked = tokio::spawn(async move {
                     if let Ok(done) = agent.operate(&chat(), operation, "elsewhere").await {
                         operated.lock().unwrap().push(done);
                     }
                 });
-                // Long enough that it is in the ledger.
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                while !asked.is_finished() && self.newest_entry().await == before {
+                    tokio::task::yield_now().await;
+                }
                 self.waiting.lock().unwrap().push(asked);
             }
         }

@@ -165,8 +165,8 @@ async fn how_an_answer_ended_is_not_forgotten_when_the_run_is_killed_right_after
         let whole = Setup::scripted(&ends(reason));
         let undisturbed = whole.agent();
         undisturbed.say("hi").await;
-        let wanted = undisturbed.messages().await;
         let calls = whole.disk.calls();
+        let wanted = undisturbed.messages().await;
         for at in sample(0..calls, 3) {
             let setup = Setup::scripted(&ends(reason));
             setup.disk.fail_in(at, Fault::KillBefore);
@@ -174,6 +174,7 @@ async fn how_an_answer_ended_is_not_forgotten_when_the_run_is_killed_right_after
             let accepted = first.accept("hi").await;
             let _ = first.agent.run(&first.chat, &Stop::default()).await;
             drop(first);
+            assert!(setup.disk.is_dead(), "{reason:?}, killed at call {at}");
             setup.disk.revive();
             let second = setup.agent();
             assert!(accepted || second.accept("hi").await);

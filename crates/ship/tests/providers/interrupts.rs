@@ -20,9 +20,7 @@ fn ctrl_c_in_a_send_keeps_what_was_said() {
         let world = World::new(format);
         world.server.then(faults::stall_mid_text());
         let send = world.ship.start(&["send", "Tell me."]);
-        while world.server.answers_left() > 0 {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        world.wait_for(1);
         // A send shows nothing before the end, so nothing tells that the words have come.
         std::thread::sleep(Duration::from_millis(600));
         let ran = send.interrupt();
