@@ -6,7 +6,6 @@ mod activation;
 mod compacted_log;
 mod compaction_state;
 mod head_after_events;
-mod head_carry;
 mod last_operation;
 mod ledger;
 pub(crate) mod loaded_skills;
@@ -26,19 +25,18 @@ pub(crate) use compaction_state::{
     pruned_outputs,
 };
 pub(crate) use head_after_events::{
-    CHECKPOINT, MADE_TITLE, OF, RENAMED, context_title, head_after_events, predecessor,
+    CHECKPOINT, OF, RENAMED, context_title, head_after_events, predecessor,
     sealed_head_after_events,
 };
-pub(crate) use head_carry::{ANSWERED, CONTINUES, SETTLED};
 pub(crate) use last_operation::{
-    AT, CheckpointChange, LastOperation, OPERATED, Places, UNDO, UNSHOWN, WAS,
-    carry_last_operation, is_just_compacted, is_switch, last_operation, line_id, place_to_json,
+    AT, CheckpointChange, LastOperation, OPERATED, Places, UNSHOWN, WAS, carry_last_operation,
+    is_just_compacted, is_switch, last_operation, line_id, place_to_json,
 };
 pub(crate) use ledger::{LEDGER_PAGE, is_message, lines_up_to, message_lines, promoted_messages};
 pub(crate) use log_size::LogSize;
 pub(crate) use message_ids::{LedgerMessageIds, MessageIds, inbound_id_in};
 pub(crate) use open_request::{OpenRequest, has_content, messages_left_behind, open_request_ids};
 pub(crate) use pending_switch::{last_step, switching_call};
-pub(crate) use ship_store::carry::{ENTERED, OPERATION, SALT, SWITCHED, entered};
+pub(crate) use ship_store::carry::{ENTERED, SWITCHED, entered};
 pub(crate) use shown_messages::show_messages;
 pub(crate) use view_messages::{place_messages, view_messages};

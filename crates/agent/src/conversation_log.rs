@@ -143,7 +143,7 @@ impl ConversationContext {
         let active = self.conversation.active_skills();
         let mut head = Head::new(self.id.clone());
         head.generation = self.generation;
-        head.carry = loaded_skills::skills_to_carry(active);
+        head.carry.set_skills(active);
         let line = |(seq, message)| ContextLine {
             seq: Seq::new(seq),
             rev: 0,

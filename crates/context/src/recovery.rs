@@ -100,7 +100,7 @@ pub fn ends_with_question(view: Option<&View>) -> bool {
         return false;
     };
     let asks = last.role() == Role::User || settled_count(last).is_some();
-    asks && last.id() != view.head.carry.str("answered")
+    asks && last.id() != view.head.carry.answered()
 }
 
 /// Whether the run was interrupted while it left this context: its work is in the log, but the switch
@@ -299,7 +299,7 @@ mod tests {
         let Recovery::Settled(next) = decide(&view, &[], running, false) else { panic!("goes on") };
         assert_eq!((next.message.id(), next.message.parts().len()), (Some("a1-2"), 0));
         assert_eq!(decide(&view, &[], None, true), Recovery::RunPending, "it is no answer");
-        view.head.carry.set("answered", "a1");
+        view.head.carry.set_answered(Some("a1"));
         assert_eq!(decide(&view, &[], None, true), Recovery::Idle, "it was answered elsewhere");
     }
 

@@ -1,10 +1,11 @@
-//! The words by which a head and the event of a switch tell how a log was published.
+//! The engine's data in the head of a log, which outlives rotations.
 //!
-//! The engine writes them. The store reads them only to recover a head that is lost.
+//! The values are kept as one JSON object in the order in which they were set, so that those of a newer program stay.
+//! Each has a reader and a writer here; the values of a compaction are read by the crates that make them.
 
 use ship_message::json::{Json, Object};
 
-use crate::{ContextId, Head, SealedName};
+use crate::{ContextId, Gen, Head, SealedName, Timestamp};
 
 /// The event of a switch, in the log of the context that it has entered.
 pub const SWITCHED: &str = "switched";
@@ -12,18 +13,259 @@ pub const SWITCHED: &str = "switched";
 /// The field in that event with the id and the title of the context.
 pub const ENTERED: &str = "entered";
 
-/// The key in a head for the operation that published the context.
-pub const OPERATION: &str = "operation";
+const BEGAN: &str = "began";
+const TITLE: &str = "title";
+const OPERATION: &str = "operation";
+const CONTINUES: &str = "continues";
+const ANSWERED: &str = "answered";
+const SETTLED: &str = "settled";
+const SALT: &str = "names";
+const SKILLS: &str = "skills";
+const TOKENS: &str = "tokens";
+const PURGE: &str = "purge";
 
-/// The key in a head for the beginning of the context.
-pub const BEGAN: &str = "began";
+/// The data that a head carries on to the next log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Carry(Object);
 
-/// The key in a head for the suffix of message ids, in a chat that began as a copy. It tells new messages from the
-/// copied ones, whose ids come from the ledger of another chat.
-pub const SALT: &str = "names";
+/// The part of a compaction's data, each with a type where it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionData {
+    /// The failures, the cool-down and the last warning.
+    State,
+    /// The tool outputs that are not shown.
+    Pruned,
+    /// The last operation before the compaction, which an undo takes back.
+    Undo,
+}
 
-/// The key in a head for the learnt rates of token counts.
-pub const TOKENS: &str = "tokens";
+/// The beginning of a context.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beginning {
+    /// The operation that began it, or `first message`.
+    pub by: Option<String>,
+    /// The time.
+    pub at: Option<Timestamp>,
+}
+
+/// The last operation that published a context.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PublishedBy {
+    /// The name of the operation, such as `load`.
+    pub operation: Option<String>,
+    /// The generation of the log that it published.
+    pub generation: Option<Gen>,
+    /// The time.
+    pub at: Option<Timestamp>,
+    /// The reason for leaving the context before.
+    pub reason: Option<String>,
+    /// Whether the context that was left is not archived.
+    pub drops_left: bool,
+    /// The number of published messages.
+    pub messages: Option<u64>,
+    /// The log that an undo restores, if it is not the one that the head names.
+    pub left: Option<SealedName>,
+}
+
+/// The message that a run left in the log before, and the call that switched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettledRun {
+    /// The id of the message.
+    pub message: String,
+    /// The id of the call, if a call of the model switched.
+    pub call: Option<String>,
+}
+
+impl Carry {
+    /// Takes the values of a head as they are on disk.
+    pub fn from_object(object: Object) -> Self {
+        Self(object)
+    }
+
+    /// Returns the values as they are on disk.
+    pub fn to_object(&self) -> Object {
+        self.0.clone()
+    }
+
+    /// Returns when the context began, and by which operation.
+    pub fn beginning(&self) -> Beginning {
+        let text = |key| self.field(BEGAN, key).and_then(Json::as_str).map(str::to_owned);
+        Beginning { by: text("by"), at: self.field(BEGAN, "ts").and_then(time) }
+    }
+
+    /// Notes the beginning of the context.
+    pub fn set_beginning(&mut self, beginning: &Beginning) {
+        let mut object = Object::new();
+        object.set_or_remove("by", beginning.by.as_deref().map(Json::from));
+        object.set_or_remove("ts", beginning.at.map(millis));
+        self.0.set(BEGAN, object);
+    }
+
+    /// Returns the title that was made from the first messages.
+    pub fn made_title(&self) -> Option<&str> {
+        self.0.str(TITLE)
+    }
+
+    /// Sets the title that was made from the first messages.
+    pub fn set_made_title(&mut self, title: Option<&str>) {
+        self.0.set_or_remove(TITLE, title.map(Json::from));
+    }
+
+    /// Returns the last operation that published a context.
+    pub fn published_by(&self) -> Option<PublishedBy> {
+        self.0.get(OPERATION)?;
+        let text = |key| self.field(OPERATION, key).and_then(Json::as_str);
+        Some(PublishedBy {
+            operation: text("op").map(str::to_owned),
+            generation: self.field(OPERATION, "gen").and_then(Json::as_u64).map(Gen::new),
+            at: self.field(OPERATION, "ts").and_then(time),
+            reason: text("reason").map(str::to_owned),
+            drops_left: self.field(OPERATION, "drops").and_then(Json::as_bool).unwrap_or_default(),
+            messages: self.field(OPERATION, "messages").and_then(Json::as_u64),
+            left: text("sealed").and_then(SealedName::parse),
+        })
+    }
+
+    /// Notes the operation that publishes the context.
+    pub fn set_published_by(&mut self, by: &PublishedBy) {
+        let mut object = Object::new();
+        object.set_or_remove("op", by.operation.as_deref().map(Json::from));
+        object.set_or_remove("gen", by.generation.map(|generation| generation.get().into()));
+        object.set_or_remove("ts", by.at.map(millis));
+        object.set_or_remove("reason", by.reason.as_deref().map(Json::from));
+        object.set_or_remove("drops", by.drops_left.then(|| Json::from(true)));
+        object.set_or_remove("messages", by.messages.map(Json::from));
+        object.set_or_remove("sealed", by.left.as_ref().map(|log| log.as_str().into()));
+        self.0.set(OPERATION, object);
+    }
+
+    /// Returns the sealed log whose lines a loaded context continues.
+    pub fn continues(&self) -> Option<SealedName> {
+        self.0.str(CONTINUES).and_then(SealedName::parse)
+    }
+
+    /// Sets the sealed log whose lines the context continues.
+    pub fn set_continues(&mut self, log: Option<&SealedName>) {
+        self.0.set_or_remove(CONTINUES, log.map(|log| log.as_str().into()));
+    }
+
+    /// Returns the id of the last message, if it is a question that needs no answer here.
+    pub fn answered(&self) -> Option<&str> {
+        self.0.str(ANSWERED)
+    }
+
+    /// Sets the question that needs no answer here.
+    pub fn set_answered(&mut self, message: Option<&str>) {
+        self.0.set_or_remove(ANSWERED, message.map(Json::from));
+    }
+
+    /// Returns the work that a run left behind, until its next journal is begun.
+    pub fn settled_run(&self) -> Option<SettledRun> {
+        let text = |key| self.field(SETTLED, key).and_then(Json::as_str).map(str::to_owned);
+        Some(SettledRun { message: text("messageId")?, call: text("callId") })
+    }
+
+    /// Sets the work that a run leaves behind.
+    pub fn set_settled_run(&mut self, settled: Option<&SettledRun>) {
+        let object = |settled: &SettledRun| {
+            let mut object = Object::from([("messageId", settled.message.as_str())]);
+            object.set_or_remove("callId", settled.call.as_deref().map(Json::from));
+            object.into()
+        };
+        self.0.set_or_remove(SETTLED, settled.map(object));
+    }
+
+    /// Returns the suffix of message ids, in a chat that began as a copy. It tells new messages from the copied ones,
+    /// whose ids come from the ledger of another chat.
+    pub fn salt(&self) -> Option<&str> {
+        self.0.str(SALT)
+    }
+
+    /// Sets the suffix of message ids.
+    pub fn set_salt(&mut self, salt: Option<&str>) {
+        self.0.set_or_remove(SALT, salt.map(Json::from));
+    }
+
+    /// Returns the names of the loaded skills, in the order in which they were loaded.
+    pub fn skills(&self) -> impl Iterator<Item = &str> {
+        let names = self.0.get(SKILLS).and_then(Json::as_array).unwrap_or_default();
+        names.iter().filter_map(Json::as_str)
+    }
+
+    /// Sets the loaded skills.
+    pub fn set_skills<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        self.0.set(SKILLS, names.map(Json::from).collect::<Vec<_>>());
+    }
+
+    /// Returns the learnt rates of token counts, by model.
+    pub fn tokens(&self) -> Object {
+        self.0.get(TOKENS).and_then(Json::as_object).cloned().unwrap_or_default()
+    }
+
+    /// Sets the learnt rates of token counts.
+    pub fn set_tokens(&mut self, tokens: Object) {
+        self.0.set(TOKENS, tokens);
+    }
+
+    /// Whether the log before this one must still be purged.
+    pub fn is_purge_due(&self) -> bool {
+        self.0.get(PURGE).and_then(Json::as_bool) == Some(true)
+    }
+
+    /// Notes whether the log before this one must be purged.
+    pub fn set_purge_due(&mut self, is_due: bool) {
+        self.0.set_or_remove(PURGE, is_due.then(|| Json::from(true)));
+    }
+
+    /// Returns data of a compaction.
+    pub fn compaction(&self, which: CompactionData) -> Option<&Json> {
+        self.0.get(which.key())
+    }
+
+    /// Sets data of a compaction.
+    pub fn set_compaction(&mut self, which: CompactionData, data: Option<Json>) {
+        self.0.set_or_remove(which.key(), data);
+    }
+
+    /// Returns the values that belong to the chat, and not to one of its contexts.
+    pub fn of_chat(&self) -> Self {
+        let mut shared = Self::default();
+        shared.set_salt(self.salt());
+        shared.0.set_or_remove(TOKENS, self.0.get(TOKENS).cloned());
+        shared
+    }
+
+    /// Returns the values for a copy in another chat, without those that name logs of this one.
+    pub fn for_other_chat(&self) -> Self {
+        let mut object = self.to_object();
+        for key in [OPERATION, CONTINUES, SETTLED] {
+            object.remove(key);
+        }
+        Self(object)
+    }
+
+    fn field(&self, value: &str, key: &str) -> Option<&Json> {
+        self.0.get(value)?.get(key)
+    }
+}
+
+impl CompactionData {
+    fn key(self) -> &'static str {
+        match self {
+            Self::State => "compaction",
+            Self::Pruned => "pruned",
+            Self::Undo => "undo",
+        }
+    }
+}
+
+fn time(json: &Json) -> Option<Timestamp> {
+    json.as_number().map(|millis| Timestamp::from_millis(millis as i64))
+}
+
+fn millis(time: Timestamp) -> Json {
+    Json::Number(time.millis() as f64)
+}
 
 /// Returns the value of [`ENTERED`].
 pub fn entered(head: &Head) -> Object {
@@ -42,10 +284,35 @@ impl Head {
     /// Notes the log that the last operation has left, unless it is noted. An undo brings that log back, any number
     /// of logs later.
     pub fn note_left_log(&mut self, log: Option<&SealedName>) {
-        if let Some(operation) = self.carry.get_mut(OPERATION).and_then(Json::as_object_mut)
-            && !operation.has("sealed")
-        {
-            operation.set_or_remove("sealed", log.map(|name| Json::from(name.as_str())));
+        if let Some(by) = self.carry.published_by().filter(|by| by.left.is_none()) {
+            self.carry.set_published_by(&PublishedBy { left: log.cloned(), ..by });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_written_in_the_same_bytes() {
+        let on_disk = r#"{"began":{"by":"new","ts":1},"operation":{"op":"load","gen":3,"ts":2,"reason":"r","drops":true,"messages":4,"sealed":"20260205T101500123Z-1-5"},"settled":{"messageId":"a_1","callId":"c"},"newer":1}"#;
+        let Json::Object(object) = Json::parse(on_disk).unwrap() else { panic!("an object") };
+        let mut carry = Carry::from_object(object);
+        carry.set_beginning(&carry.beginning());
+        carry.set_published_by(&carry.published_by().unwrap());
+        carry.set_settled_run(carry.settled_run().as_ref());
+        assert_eq!(Json::from(carry.to_object()).to_string(), on_disk);
+    }
+
+    #[test]
+    fn a_copy_in_another_chat_names_no_log_of_this_one() {
+        let mut carry = Carry::default();
+        carry.set_published_by(&PublishedBy::default());
+        carry.set_continues(SealedName::parse("20260205T101500123Z-1-5").as_ref());
+        carry.set_skills(["knots"].into_iter());
+        let copy = carry.for_other_chat();
+        assert_eq!((copy.published_by(), copy.continues()), (None, None));
+        assert_eq!(copy.skills().collect::<Vec<_>>(), ["knots"]);
     }
 }

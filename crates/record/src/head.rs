@@ -2,6 +2,7 @@
 
 use ship_message::json::{Array, Json, Object};
 
+use crate::carry::Carry;
 use crate::{ChatKey, ContextId, Gen, LedgerSeq, MessageId, SealedName, Seq};
 
 /// The version of the format that this program writes.
@@ -28,7 +29,7 @@ pub struct Head {
     /// The named places. One without a sealed log is in the log that a rotation is about to seal.
     pub checkpoints: Vec<Checkpoint>,
     /// The engine's data that must outlive a rotation: loaded skills, cool-down, token anchor.
-    pub carry: Object,
+    pub carry: Carry,
 }
 
 /// A named place in a context.
@@ -55,7 +56,7 @@ impl Head {
             forked_from: None,
             inbox: None,
             checkpoints: Vec::new(),
-            carry: Object::new(),
+            carry: Carry::default(),
         }
     }
 
@@ -72,7 +73,7 @@ impl Head {
         data.set_or_remove("inbox", self.inbox.map(|seq| seq.get().into()));
         let checkpoints: Array = self.checkpoints.iter().map(Checkpoint::to_json).collect();
         data.set("checkpoints", checkpoints);
-        data.set("carry", self.carry.clone());
+        data.set("carry", self.carry.to_object());
         data
     }
 
@@ -90,7 +91,9 @@ impl Head {
             forked_from: data.get("forkedFrom").cloned(),
             inbox: data.get("inbox").and_then(Json::as_u64).map(LedgerSeq::new),
             checkpoints,
-            carry: data.get("carry").and_then(Json::as_object).cloned().unwrap_or_default(),
+            carry: Carry::from_object(
+                data.get("carry").and_then(Json::as_object).cloned().unwrap_or_default(),
+            ),
         })
     }
 }

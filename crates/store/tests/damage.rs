@@ -310,7 +310,7 @@ fn a_log_without_its_head_has_all_that_the_head_said_from_its_copy() {
     let disk = MemoryDisk::new();
     let head = Head {
         title: Some("Two".to_owned()),
-        carry: Object::from([("skills", Json::from(vec![Json::from("knots")]))]),
+        carry: carry::Carry::from_object(Object::from([("skills", vec![Json::from("knots")])])),
         ..Head::new("c_20260205_second".parse().unwrap())
     };
     let before = block_on(async {

@@ -3,10 +3,9 @@
 
 use ship_context::compact::PrunedOutputs;
 use ship_message::json::{Json, Object};
-use ship_store::carry::TOKENS;
+use ship_store::carry::CompactionData;
 use ship_store::{ContextBody, ContextEvent, Head, Timestamp, View};
 
-use super::loaded_skills;
 use crate::inbound::millis_json;
 
 /// The event of a compaction.
@@ -20,7 +19,6 @@ pub(crate) fn is_undoable(event: &ContextEvent) -> bool {
     event.event == COMPACTED && event.data.get(SEALED_GENERATION).is_some()
 }
 
-const CARRY: &str = "compaction";
 pub(crate) const PRUNED: &str = "pruned";
 pub(crate) const WARNED: &str = "warned";
 
@@ -44,12 +42,12 @@ pub(crate) struct CompactionState {
 impl CompactionState {
     pub(crate) fn read(view: &View) -> Self {
         let carry = &view.head.carry;
-        let state = carry.get(CARRY);
+        let state = carry.compaction(CompactionData::State);
         let field = |key: &str| state.and_then(|state| state.get(key));
         let cool_until = field("coolUntil").and_then(Json::as_number);
         Self {
             pruned: pruned_outputs(view),
-            tokens: carry.get(TOKENS).and_then(Json::as_object).cloned().unwrap_or_default(),
+            tokens: carry.tokens(),
             failures: field("failures").and_then(Json::as_u64).unwrap_or_default(),
             cool_until: cool_until.map(|millis| Timestamp::from_millis(millis as i64)),
             is_raised: field("raised").and_then(Json::as_bool).unwrap_or_default(),
@@ -64,14 +62,10 @@ impl CompactionState {
         state.set_or_remove("coolUntil", self.cool_until.map(millis_json));
         state.set_or_remove("raised", self.is_raised.then(|| Json::from(true)));
         state.set_or_remove(WARNED, self.warned_settings.as_deref().map(Json::from));
-        head.carry.set(CARRY, state);
-        head.carry.set(PRUNED, self.pruned.to_json());
-        head.carry.set(TOKENS, self.tokens.clone());
-        for (key, value) in
-            loaded_skills::skills_to_carry(loaded.iter().map(String::as_str)).into_entries()
-        {
-            head.carry.set(key, value);
-        }
+        head.carry.set_compaction(CompactionData::State, Some(state.into()));
+        head.carry.set_compaction(CompactionData::Pruned, Some(self.pruned.to_json()));
+        head.carry.set_tokens(self.tokens.clone());
+        head.carry.set_skills(loaded.iter().map(String::as_str));
     }
 }
 
@@ -99,5 +93,5 @@ fn warned_by_event(view: &View) -> Option<&str> {
 
 /// Returns the outputs that a head leaves out.
 pub(crate) fn pruned_by_head(head: &Head) -> PrunedOutputs {
-    head.carry.get(PRUNED).map(PrunedOutputs::from_json).unwrap_or_default()
+    head.carry.compaction(CompactionData::Pruned).map(PrunedOutputs::from_json).unwrap_or_default()
 }

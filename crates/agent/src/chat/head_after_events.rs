@@ -7,15 +7,12 @@ use ship_message::json::Json;
 use ship_store::{Checkpoint, ContextBody, Head, SealedName, Timestamp, View};
 
 use super::activation::Activation;
-use super::head_carry::CONTINUES;
 use super::last_operation::{AT, WAS, place_from_json};
 
 pub(crate) const RENAMED: &str = "renamed";
 pub(crate) const CHECKPOINT: &str = "checkpoint";
 /// The field in an event that removes a checkpoint, or restores it: the event that made it.
 pub(crate) const OF: &str = "of";
-/// The key in a head for the title of a context that was not given one.
-pub(crate) const MADE_TITLE: &str = "title";
 
 /// Returns the head for a log that continues this context: its present title and checkpoints.
 pub(crate) fn head_after_events(view: &View) -> Head {
@@ -47,12 +44,12 @@ pub(crate) fn head_after_events(view: &View) -> Head {
             _ => {}
         }
     }
-    if head.title.is_none() && !head.carry.has(MADE_TITLE) {
+    if head.title.is_none() && head.carry.made_title().is_none() {
         // A title made from the first messages stays, although these may be summarised later.
-        head.carry.set_or_remove(MADE_TITLE, title_of_view(view).map(Json::from));
+        head.carry.set_made_title(title_of_view(view).as_deref());
     }
     // From now on the log that is sealed next holds the lines that this one continued.
-    head.carry.remove(CONTINUES);
+    head.carry.set_continues(None);
     head.note_left_log(view.head.sealed.as_ref());
     head
 }
@@ -73,7 +70,7 @@ fn removed_checkpoints(view: &View) -> HashSet<&str> {
 
 /// Returns the title of a context: the given one, or else the one made from its first words.
 pub(crate) fn context_title(head: &Head) -> Option<&str> {
-    head.title.as_deref().or_else(|| head.carry.str(MADE_TITLE))
+    head.title.as_deref().or_else(|| head.carry.made_title())
 }
 
 /// Makes a title from messages; `None` if there are none.
@@ -93,6 +90,5 @@ pub(crate) fn sealed_head_after_events(view: &View, log: &SealedName) -> Head {
 
 /// Returns the log that this one continues: the one it was loaded from, or else the one it replaced.
 pub(crate) fn predecessor(view: &View) -> Option<SealedName> {
-    let loaded = view.head.carry.str(CONTINUES).and_then(SealedName::parse);
-    loaded.or_else(|| view.head.sealed.clone())
+    view.head.carry.continues().or_else(|| view.head.sealed.clone())
 }

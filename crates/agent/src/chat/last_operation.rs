@@ -6,7 +6,7 @@
 use ship_context::compact::is_summary;
 use ship_context::contexts::is_reference;
 use ship_message::json::{Json, Object};
-use ship_store::carry::SWITCHED;
+use ship_store::carry::{CompactionData, SWITCHED};
 use ship_store::{
     Checkpoint, ContextBody, ContextEvent, ContextLine, Head, MessageId, SealedName, Seq, View,
 };
@@ -14,8 +14,6 @@ use ship_store::{
 use super::compaction_state::{COMPACTED, is_undoable};
 use super::head_after_events::{CHECKPOINT, OF, RENAMED, head_after_events};
 
-/// The key in a head for the last operation before the log was compacted.
-pub(crate) const UNDO: &str = "undo";
 /// The event of a reference that was removed.
 pub(crate) const UNSHOWN: &str = "unshown";
 /// The fields about a checkpoint: its present place, and the place that its name had before.
@@ -61,7 +59,7 @@ pub(crate) struct Places {
 
 /// Finds the last operation, any number of compactions ago.
 pub(crate) fn last_operation(view: &View) -> LastOperation {
-    let carried = view.head.carry.get(UNDO);
+    let carried = view.head.carry.compaction(CompactionData::Undo);
     for line in view.lines.iter().rev() {
         if is_switch(line) {
             return LastOperation::Switch;
@@ -98,7 +96,11 @@ pub(crate) fn is_just_compacted(view: &View) -> bool {
 
 /// Whether the log has only the messages that its compaction has published.
 fn is_as_published(view: &View) -> bool {
-    let published = view.head.carry.get(UNDO).and_then(|undo| undo.get("messages")?.as_u64());
+    let published = view
+        .head
+        .carry
+        .compaction(CompactionData::Undo)
+        .and_then(|undo| undo.get("messages")?.as_u64());
     published == Some(view.messages().count() as u64)
 }
 
@@ -116,7 +118,7 @@ pub(crate) fn carry_last_operation(head: &mut Head, view: &View, messages: usize
     let shown = view.lines.iter().filter(|line| is_shown(line)).map(|line| line_id(line));
     let older: Vec<Json> = shown.filter(|id| !is_last(id)).map(Json::from).collect();
     undo.set_or_remove("older", (!older.is_empty()).then(|| Json::from(older)));
-    head.carry.set(UNDO, undo);
+    head.carry.set_compaction(CompactionData::Undo, Some(undo.into()));
 }
 
 fn is_older(carried: &Json, id: &str) -> bool {

@@ -10,13 +10,10 @@ use ship_store::{ContextBody, View};
 
 pub(crate) const LOADED: &str = "skill_loaded";
 pub(crate) const UNLOADED: &str = "skill_unloaded";
-const CARRY: &str = "skills";
 
 /// Returns the names of the loaded skills, in the order in which they were loaded.
 pub(crate) fn loaded_names(view: &View) -> Vec<String> {
-    let carried = view.head.carry.get(CARRY).and_then(Json::as_array).unwrap_or_default();
-    let mut names: Vec<String> =
-        carried.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    let mut names: Vec<String> = view.head.carry.skills().map(str::to_owned).collect();
     for line in &view.lines {
         let ContextBody::Event(event) = &line.body else { continue };
         let Some(name) = event.data.get("skill").and_then(Json::as_str) else { continue };
@@ -27,11 +24,6 @@ pub(crate) fn loaded_names(view: &View) -> Vec<String> {
         }
     }
     names
-}
-
-/// Returns the value that a head carries for these loaded skills.
-pub(crate) fn skills_to_carry<'a>(names: impl Iterator<Item = &'a str>) -> Object {
-    Object::from([(CARRY, Json::from(names.map(Json::from).collect::<Vec<_>>()))])
 }
 
 /// Returns the line of a skill in the overview.

@@ -1,6 +1,5 @@
 //! Gives ids to the messages of a context; the owner of the context decides on them.
 
-use ship_store::carry::SALT;
 use ship_store::{Head, LedgerSeq, View};
 
 /// Gives ids to the messages of a context.
@@ -20,7 +19,7 @@ pub(crate) fn inbound_id_in(
     nth: usize,
 ) -> String {
     let name = names.inbound_id(seq, nth);
-    match head.carry.str(SALT) {
+    match head.carry.salt() {
         Some(salt) => format!("{name}_{salt}"),
         None => name,
     }

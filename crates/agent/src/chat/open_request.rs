@@ -6,14 +6,13 @@ use ship_context::contexts::{has_other_messages, is_reference, own_messages, vie
 use ship_context::open_request;
 use ship_message::json::Json;
 use ship_message::{Role, UiMessage};
+use ship_store::carry::SettledRun;
 use ship_store::{LedgerSeq, View};
-
-use super::head_carry::ANSWERED;
 
 /// Returns the ids of the messages that a run answers, or that wait for a run.
 pub(crate) fn open_request_ids(view: &View, run_id: &str) -> Vec<String> {
     let messages = view_messages(view);
-    let open = open_request(&messages, run_id, view.head.carry.str(ANSWERED));
+    let open = open_request(&messages, run_id, view.head.carry.answered());
     let asked = open.into_iter().map(|at| &messages[at]).filter(|it| it.role() == Role::User);
     asked.filter_map(|message| message.id().map(str::to_owned)).collect()
 }
@@ -48,7 +47,7 @@ pub(crate) struct OpenRequest {
     /// The ids of the messages that the person wants answered.
     pub(crate) current: Vec<String>,
     /// The message with the run's work so far, and the call that switched.
-    pub(crate) settled: Option<(String, Option<String>)>,
+    pub(crate) settled: Option<SettledRun>,
     /// The ledger entry that asked for the operation.
     pub(crate) inbox: Option<LedgerSeq>,
     /// The title of a branch, if it has one.

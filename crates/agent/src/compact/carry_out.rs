@@ -123,7 +123,7 @@ impl CompactionPlan {
             vec![LogPiece::New(entry.into()), LogPiece::New(compaction_event(work, data).into())];
         pieces.extend(pieces_that_stay(&self.view, &cut, &self.messages));
         // The head marks the purge as due, so that the next process does it after a crash before the purge.
-        purge_originals::set_purge_due(&mut head, !work.locked.engine.rules.archive_on_compact);
+        head.carry.set_purge_due(!work.locked.engine.rules.archive_on_compact);
         let rotated = work
             .locked
             .lane

@@ -11,7 +11,7 @@ use ship_message::{UiMessage, UiPart};
 use ship_store::View;
 
 use super::make_room::CompactionReason;
-use crate::chat::{ANSWERED, CompactionState, LogSize};
+use crate::chat::{CompactionState, LogSize};
 use crate::engine::{ActiveRun, Engine};
 use crate::error::RunError;
 use crate::request::{PreparedRequest, log_not_recorded};
@@ -71,7 +71,7 @@ pub(super) async fn plan(
     let load = agent.token_meter.load_of(request.pieces());
     let said = work.messages().await;
     let mut open = vec![false; said.len()];
-    for at in open_request(&said, &work.run_id, view.head.carry.str(ANSWERED)) {
+    for at in open_request(&said, &work.run_id, view.head.carry.answered()) {
         open[at] = true;
     }
     let weigh = |at: usize| load.messages.get(at).copied().unwrap_or_default();

@@ -3,21 +3,13 @@
 //! The log is sealed as always, so that a crash loses nothing, and then its lines are purged. The head of the new
 //! log says that this is due; after a crash in between, the next holder of the lane does it.
 
-use ship_message::json::Json;
-use ship_store::{Chat, ContextBody, ContextLine, Head, Lane, PurgeError, View};
+use ship_store::{Chat, ContextBody, ContextLine, Lane, PurgeError, View};
 
-use crate::chat::{COMPACTED, OPERATION, SEALED_GENERATION};
+use crate::chat::{COMPACTED, SEALED_GENERATION};
 use crate::error::RunError;
 
 /// The author of the purge, as the tombstone names it.
 pub(super) const BY: &str = "compaction";
-
-const DUE: &str = "purge";
-
-/// Notes in a head whether the log before it must be purged.
-pub(super) fn set_purge_due(head: &mut Head, is_due: bool) {
-    head.carry.set_or_remove(DUE, is_due.then(|| Json::from(true)));
-}
 
 /// Completes the purge of an interrupted compaction. A purged log stays so, and a missing one needs no purge.
 ///
@@ -25,7 +17,7 @@ pub(super) fn set_purge_due(head: &mut Head, is_due: bool) {
 /// log before this one.
 pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(), RunError> {
     let Some(view) = chat.log().view().await? else { return Ok(()) };
-    let is_due = view.head.carry.get(DUE).and_then(Json::as_bool) == Some(true);
+    let is_due = view.head.carry.is_purge_due();
     if let Some(sealed) = view.head.sealed.as_ref().filter(|_| is_due && began_by_compaction(&view))
     {
         match lane.purge(sealed, BY).await {
@@ -39,8 +31,8 @@ pub(crate) async fn finish_purge(chat: &dyn Chat, lane: &dyn Lane) -> Result<(),
 /// Whether a compaction began the log of this view. After an older log is restored, generations repeat, and the
 /// event of a compaction in a loaded log may name the generation just before it.
 fn began_by_compaction(view: &View) -> bool {
-    let operation = view.head.carry.get(OPERATION).and_then(|about| about.get("gen")?.as_u64());
-    if operation == Some(view.position.generation.get()) {
+    let operation = view.head.carry.published_by().and_then(|by| by.generation);
+    if operation == Some(view.position.generation) {
         return false;
     }
     let sealed_by = |line: &ContextLine| match &line.body {

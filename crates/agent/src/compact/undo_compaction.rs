@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ship_context::compact::{self, PrunedOutputs};
+use ship_store::carry::CompactionData;
 use ship_store::{
     ChatKey, ContextBody, ContextEvent, ContextLine, Head, LogPiece, NewLine, NewMessage,
     ReadError, Rotation, Seq, View,
@@ -13,7 +14,7 @@ use ship_store::{
 use super::agent_compact::work_at_rest;
 use super::meta_file;
 use crate::chat::{
-    COMPACTED, CompactionState, PRUNED, UNDO, head_after_events, pruned_by_head,
+    COMPACTED, CompactionState, PRUNED, head_after_events, pruned_by_head,
     sealed_by_last_compaction,
 };
 use crate::engine::{ActiveRun, Agent};
@@ -136,7 +137,8 @@ async fn publish(
     // The lines with titles and checkpoints are back too, so the head has the values from before them.
     head.title.clone_from(&before.title);
     head.checkpoints.clone_from(&before.checkpoints);
-    head.carry.set_or_remove(UNDO, before.carry.get(UNDO).cloned());
+    let undo = before.carry.compaction(CompactionData::Undo).cloned();
+    head.carry.set_compaction(CompactionData::Undo, undo);
     carried.write_to(&mut head, &work.loaded_skills().await);
     let expected = Some(view.position.generation);
     let rotated = work.locked.lane.rotate(Rotation { expected, head, pieces }).await?;

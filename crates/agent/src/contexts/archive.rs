@@ -10,13 +10,12 @@ use ship_context::contexts::{
     find_context,
 };
 use ship_message::UiMessage;
-use ship_message::json::{Json, Object};
 use ship_store::{
     Chat, ContextId, Derived, DerivedState, Gen, Head, Position, SealedLog, SealedName, Timestamp,
     View,
 };
 
-use crate::chat::{Activation, OPERATION, context_title, head_after_events, messages_left_behind};
+use crate::chat::{Activation, context_title, head_after_events, messages_left_behind};
 use crate::context_operation::ContextName;
 use crate::engine::Engine;
 use crate::error::RunError;
@@ -42,13 +41,12 @@ pub(super) struct Departure {
 impl Departure {
     /// Reads a departure; `None` if the log was not published by an operation.
     fn read(head: &Head) -> Option<Self> {
-        let operation = head.carry.get(OPERATION)?;
-        let text = |key: &str| operation.get(key).and_then(Json::as_str);
+        let by = head.carry.published_by()?;
         Some(Self {
-            at: Timestamp::from_millis(operation.get("ts")?.as_number()? as i64),
-            reason: text("reason").or(text("op"))?.to_owned(),
-            is_dropped: operation.get("drops").and_then(Json::as_bool).unwrap_or_default(),
-            generation: Gen::new(operation.get("gen")?.as_u64()?),
+            at: by.at?,
+            reason: by.reason.or(by.operation)?,
+            is_dropped: by.drops_left,
+            generation: by.generation?,
         })
     }
 }
@@ -299,17 +297,4 @@ impl<'a> ContextArchive<'a> {
 pub(super) fn context_facts(head: &Head) -> ContextFacts<'_> {
     let since = Activation::from_head(head).since.unwrap_or(Timestamp::from_millis(0));
     ContextFacts { context: &head.context, created_at: since, title: context_title(head) }
-}
-
-/// Makes the description of an operation for the head that it publishes.
-pub(super) fn operation_mark(
-    name: &str,
-    reason: Option<&str>,
-    now: Timestamp,
-    generation: Gen,
-) -> Object {
-    let mut object = Object::from([("op", Json::from(name)), ("gen", generation.get().into())]);
-    object.set("ts", crate::inbound::millis_json(now));
-    object.set_or_remove("reason", reason.map(Json::from));
-    object
 }

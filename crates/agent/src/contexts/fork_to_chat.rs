@@ -13,7 +13,7 @@ use super::archive::ContextArchive;
 use super::log_place::LogPlace;
 use super::operate::OperationInProgress;
 use super::target_log::spans;
-use crate::chat::{CONTINUES, OPERATION, SALT, SETTLED, is_undoable};
+use crate::chat::is_undoable;
 use crate::context_operation::{ContextChange, ContextName, OperationOutcome, OperationRefusal};
 use crate::error::RunError;
 
@@ -70,12 +70,10 @@ impl OperationInProgress<'_> {
         // The copied lines contain their own checkpoints; the others are in logs of this chat.
         head.checkpoints.clear();
         head.inbox = None;
-        for key in [OPERATION, CONTINUES, SETTLED] {
-            head.carry.remove(key);
-        }
+        head.carry = head.carry.for_other_chat();
         // The ids of messages follow from ledger numbers. The other ledger begins with 1 again, so without a salt
         // its first messages would get the ids of copied ones.
-        head.carry.set(SALT, head.context.as_str());
+        head.carry.set_salt(Some(head.context.as_str()));
         let stays = |line: &ContextLine| match &line.body {
             ContextBody::Event(event) => !is_undoable(event),
             ContextBody::Message(_) => true,

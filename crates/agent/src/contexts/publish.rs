@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use ship_context::contexts::switch_text_for_user;
-use ship_message::json::{Json, Object};
+use ship_message::json::Object;
+use ship_store::carry::PublishedBy;
 use ship_store::{
     ContextBody, ContextEvent, ContextLine, LogPiece, MessageId, RotateError, Rotation, Seq,
     StorageError, View,
 };
 
-use super::archive::{ContextArchive, operation_mark};
+use super::archive::ContextArchive;
 use super::operate::{Operated, OperationInProgress};
 use super::target_log::TargetLog;
 use super::target_origin::OperationPlan;
-use crate::chat::{
-    ENTERED, OPERATION, SETTLED, SWITCHED, entered, has_content, messages_left_behind,
-};
+use crate::chat::{ENTERED, SWITCHED, entered, has_content, messages_left_behind};
 use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
@@ -55,9 +54,15 @@ impl OperationInProgress<'_> {
             shelf.snapshot_on_leave(view, &left_behind, now, reason.unwrap_or(wanted.name()));
         let left =
             ContextName { context: view.head.context.clone(), title: snapshot.title().to_owned() };
-        let mut about = operation_mark(wanted.name(), reason, now, view.head.generation.next());
-        about.set_or_remove("drops", (!is_kept).then(|| Json::from(true)));
-        let rotated = match lane.rotate(self.rotation(wanted, target, about, &left)).await {
+        let by = PublishedBy {
+            operation: Some(wanted.name().to_owned()),
+            generation: Some(view.head.generation.next()),
+            at: Some(now),
+            reason: reason.map(str::to_owned),
+            drops_left: !is_kept,
+            ..PublishedBy::default()
+        };
+        let rotated = match lane.rotate(self.rotation(wanted, target, by, &left)).await {
             // A retry would fail too, and the messages that wait behind the operation must be answered.
             Err(RotateError::Storage(error @ StorageError::CannotSeal { .. })) => {
                 let refused = OperationRefusal::new(error.to_string());
@@ -102,19 +107,14 @@ impl OperationInProgress<'_> {
         &self,
         wanted: &ContextOperation,
         target: TargetLog,
-        mut about: Object,
+        by: PublishedBy,
         left: &ContextName,
     ) -> Rotation {
         let TargetLog { mut head, mut pieces, messages, .. } = target;
         let taken = lines_of(self.view, &self.moving.current);
-        about.set("messages", messages + taken.len() as u64);
-        head.carry.set(OPERATION, about);
-        let settled = self.moving.settled.as_ref().map(|(message, call)| {
-            let mut object = Object::from([("messageId", message.as_str())]);
-            object.set_or_remove("callId", call.as_deref().map(Json::from));
-            Json::from(object)
-        });
-        head.carry.set_or_remove(SETTLED, settled);
+        let messages = Some(messages + taken.len() as u64);
+        head.carry.set_published_by(&PublishedBy { messages, ..by });
+        head.carry.set_settled_run(self.moving.settled.as_ref());
         let mut data = wanted.to_object();
         data.set("left", left.to_json());
         data.set(ENTERED, entered(&head));

@@ -6,6 +6,7 @@ use ship_context::SETTLED;
 use ship_context::contexts::{clean_title, is_reference};
 use ship_message::Role;
 use ship_message::json::{Json, Object};
+use ship_store::carry::PublishedBy;
 use ship_store::{
     ContextBody, ContextId, ContextLine, Head, LogPiece, Position, SealedName, Seq, View,
 };
@@ -14,8 +15,8 @@ use super::log_place::LogPlace;
 use super::operate::OperationInProgress;
 use super::target_origin::TargetOrigin;
 use crate::chat::{
-    ANSWERED, Activation, CONTINUES, CompactionState, MADE_TITLE, OPERATION, SALT,
-    head_after_events, loaded_skills, messages_left_behind, sealed_head_after_events,
+    Activation, CompactionState, head_after_events, loaded_skills, messages_left_behind,
+    sealed_head_after_events,
 };
 
 /// The log that an operation publishes.
@@ -75,7 +76,7 @@ impl OperationInProgress<'_> {
         let mut head = Head::new(self.new_id());
         head.title = title.and_then(clean_title);
         let loaded = loaded_skills::loaded_names(self.view);
-        head.carry = loaded_skills::skills_to_carry(loaded.iter().map(String::as_str));
+        head.carry.set_skills(loaded.iter().map(String::as_str));
         self.set_carry(&mut head);
         Activation::write_to_head(&mut head, by, self.locked.engine.clock.now());
         TargetLog { head, pieces: Vec::new(), messages: 0, source: None, drops_left_context: false }
@@ -86,8 +87,8 @@ impl OperationInProgress<'_> {
     fn set_carry(&self, head: &mut Head) {
         let scales = &self.locked.engine.token_meter;
         scales.merge_calibration(&CompactionState::read(self.view).tokens);
-        head.carry.set("tokens", scales.to_object());
-        head.carry.set_or_remove(SALT, self.view.head.carry.get(SALT).cloned());
+        head.carry.set_tokens(scales.to_object());
+        head.carry.set_salt(self.view.head.carry.salt());
     }
 
     /// Makes a target from an archived context as it was left.
@@ -98,15 +99,15 @@ impl OperationInProgress<'_> {
             ContextBody::Message(message) => own.iter().any(|own| own.id() == message.id()),
         };
         let mut head = sealed_head_after_events(view, log);
-        head.carry.set(CONTINUES, log.as_str());
+        head.carry.set_continues(Some(log));
         self.set_carry(&mut head);
         if !view.problems.is_empty() {
             // The answer to a question at the end is lost, and the person has it.
-            head.carry.set_or_remove(ANSWERED, self.answered_question(view));
+            head.carry.set_answered(self.answered_question(view));
         }
         if head.title.is_none() {
             // The context keeps the title under which it was listed.
-            head.carry.set(MADE_TITLE, title);
+            head.carry.set_made_title(Some(title));
         }
         let target = TargetLog::from_lines(head, &view.lines, stays, Some(log));
         TargetLog { source: end_of(view), ..target }
@@ -118,10 +119,9 @@ impl OperationInProgress<'_> {
         view.lines.retain(|line| line.seq <= spot.last);
         let mut head = self.branch_head(&view, spot, by);
         // A copy of the live log continues the log that this rotation seals, so it needs no name here.
-        let log = spot.log.as_ref().map(|log| Json::from(log.as_str()));
-        head.carry.set_or_remove(CONTINUES, log);
+        head.carry.set_continues(spot.log.as_ref());
         // The run's message stays in the old context, and the open request is added at the end.
-        let left = self.moving.settled.as_ref().map(|(message, _)| message.as_str());
+        let left = self.moving.settled.as_ref().map(|settled| settled.message.as_str());
         let moves = |line: &ContextLine| match &line.body {
             ContextBody::Event(_) => true,
             ContextBody::Message(message) => {
@@ -151,7 +151,7 @@ impl OperationInProgress<'_> {
         head.forked_from = Some(from.into());
         head.context = self.new_id();
         head.title = self.moving.title.as_deref().and_then(clean_title).or(head.title);
-        head.carry.set_or_remove(ANSWERED, self.answered_question(view));
+        head.carry.set_answered(self.answered_question(view));
         self.set_carry(&mut head);
         Activation::write_to_head(&mut head, by, self.locked.engine.clock.now());
         head
@@ -159,38 +159,34 @@ impl OperationInProgress<'_> {
 
     /// Returns the question at the end of a log, or the settled message of a run that has answered it elsewhere, if it
     /// is not part of the open request.
-    fn answered_question(&self, view: &View) -> Option<Json> {
+    fn answered_question<'v>(&self, view: &'v View) -> Option<&'v str> {
         let last = view.messages().rfind(|message| !is_reference(message))?;
         let is_settled = last.metadata().is_some_and(|metadata| metadata.get(SETTLED).is_some());
         let id = last.id().filter(|_| is_settled || last.role() == Role::User)?;
         let waits = self.moving.current.iter().any(|current| current == id);
-        (!waits).then(|| Json::from(id))
+        (!waits).then_some(id)
     }
 
     /// Makes a target from the context that the last operation has left.
     fn undo(&self, log: &SealedName, before: &View) -> TargetLog {
         let mut head = sealed_head_after_events(before, log);
-        head.carry.set(CONTINUES, log.as_str());
+        head.carry.set_continues(Some(log));
         if let Some(question) = self.answered_question(before) {
             // The question was taken along, and answered in the other context.
-            head.carry.set(ANSWERED, question);
+            head.carry.set_answered(Some(question));
         }
         self.set_carry(&mut head);
         let target = TargetLog::from_lines(head, &before.lines, |_| true, Some(log));
-        let operation = self.view.head.carry.get(OPERATION);
-        let drops_left = operation.is_some_and(|operation| self.is_unused_since(operation));
+        let drops_left =
+            self.view.head.carry.published_by().is_some_and(|by| self.is_unused_since(&by));
         TargetLog { source: end_of(before), drops_left_context: drops_left, ..target }
     }
 
     /// Whether an operation has made this context and nothing was said in it since.
-    fn is_unused_since(&self, operation: &Json) -> bool {
-        let made = matches!(
-            operation.get("op").and_then(Json::as_str),
-            Some("new" | "clear" | "fork" | "rewind")
-        );
-        let number = |key: &str| operation.get(key).and_then(Json::as_u64);
-        let is_first = number("gen") == Some(self.view.head.generation.get());
-        made && is_first && number("messages") == Some(self.view.messages().count() as u64)
+    fn is_unused_since(&self, by: &PublishedBy) -> bool {
+        let made = matches!(by.operation.as_deref(), Some("new" | "clear" | "fork" | "rewind"));
+        let is_first = by.generation == Some(self.view.head.generation);
+        made && is_first && by.messages == Some(self.view.messages().count() as u64)
     }
 }
 

@@ -1,12 +1,11 @@
 //! Finds what an operation continues with: once, before anything is written.
 
-use ship_message::json::Json;
 use ship_store::{SealedName, StorageProblem, View};
 
 use super::archive::ContextArchive;
 use super::log_place::LogPlace;
 use super::operate::OperationInProgress;
-use crate::chat::{OPERATION, has_content};
+use crate::chat::has_content;
 use crate::context_operation::{ContextOperation, OperationRefusal};
 use crate::error::RunError;
 
@@ -115,13 +114,9 @@ impl<'a> OperationInProgress<'a> {
 
     async fn left_origin(&self) -> Found<TargetOrigin> {
         let nothing = || OperationRefusal::new("There is nothing to undo.");
-        let Some(operation) = self.view.head.carry.get(OPERATION) else {
-            return Ok(Err(nothing()));
-        };
-        let known = operation.get("sealed").and_then(Json::as_str).and_then(SealedName::parse);
-        let Some(log) = known.or_else(|| self.view.head.sealed.clone()) else {
-            return Ok(Err(nothing()));
-        };
+        let head = &self.view.head;
+        let left = head.carry.published_by().map(|by| by.left.or_else(|| head.sealed.clone()));
+        let Some(log) = left.flatten() else { return Ok(Err(nothing())) };
         let view = self.locked.chat.log().sealed_view(&log).await?;
         Ok(Ok(TargetOrigin::Left { log, view }))
     }

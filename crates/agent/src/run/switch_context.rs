@@ -12,6 +12,7 @@ use ship_context::Journal;
 use ship_context::contexts::message_left_behind;
 use ship_message::json::Json;
 use ship_message::{Chunk, Role, StepStartPart, ToolChunk, ToolPart, UiMessage, UiPart};
+use ship_store::carry::SettledRun;
 use ship_store::{LedgerLine, Synced, View};
 
 use super::finish;
@@ -201,8 +202,9 @@ async fn leave_context(
             work.append(vec![entry.into()]).await?;
         }
     }
-    let settled = Some((progress.start.message_id.clone(), call_id.map(str::to_owned)));
-    Ok(OpenRequest { current, settled, ..OpenRequest::default() })
+    let message = progress.start.message_id.clone();
+    let settled = SettledRun { message, call: call_id.map(str::to_owned) };
+    Ok(OpenRequest { current, settled: Some(settled), ..OpenRequest::default() })
 }
 
 /// Continues the run in the context that is active now; `view` is its view, if it was read.

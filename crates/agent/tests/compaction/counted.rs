@@ -31,7 +31,7 @@ impl World {
     async fn carried(&self) -> Option<Json> {
         let chat = self.store.open(&chat()).await.unwrap().unwrap();
         let view = chat.log().view().await.unwrap().unwrap();
-        view.head.carry.get("tokens")?.get("test-model").cloned()
+        view.head.carry.tokens().get("test-model").cloned()
     }
 
     /// What the next request takes: as a look at it tells, and as the plan of a compaction does.

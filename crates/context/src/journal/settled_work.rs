@@ -135,9 +135,9 @@ pub fn is_later_message(id: &str) -> bool {
 
 /// Returns the journal of a run that has switched to the context of the view, if that journal was not begun yet.
 pub(crate) fn journal_after_switch(view: Option<&View>, journal: &Journal) -> Option<Journal> {
-    let settled = view?.head.carry.get(SETTLED)?;
-    let is_it = settled.get("messageId").and_then(Json::as_str) == Some(&journal.start.message_id);
-    is_it.then(|| journal.after_switching(settled.get("callId").and_then(Json::as_str)))
+    let settled = view?.head.carry.settled_run()?;
+    let is_it = settled.message == journal.start.message_id;
+    is_it.then(|| journal.after_switching(settled.call.as_deref()))
 }
 
 /// Returns the number of this journal's parts that the log has as a settled message, if there is one.

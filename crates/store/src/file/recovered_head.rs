@@ -5,8 +5,7 @@
 
 use std::path::Path;
 
-use ship_message::json::{Json, Object};
-use ship_record::carry::{BEGAN, OPERATION, SALT, SWITCHED, TOKENS, entered_context};
+use ship_record::carry::{Beginning, PublishedBy, SWITCHED, entered_context};
 
 use super::published::copied_head;
 use super::rotate::sealed_path;
@@ -41,10 +40,21 @@ pub(crate) fn recovered_head<'a>(
                 .get("data")
                 .and_then(entered_context)
                 .unwrap_or_else(|| (new_id(first, lines), None));
-            let mut carry = shared_carry(before.as_ref());
-            carry.set(BEGAN, beginning(switch));
+            let mut carry =
+                before.as_ref().map(|before| before.head.carry.of_chat()).unwrap_or_default();
+            let field = |key: &str| switch.body.get("data")?.get(key)?.as_str().map(str::to_owned);
+            let (by, at) = (field("op"), time(switch));
+            // Of a context that was come back to, the switch is the first thing that is known.
+            carry.set_beginning(&Beginning { by: by.clone(), at });
             if let Some(left) = &sealed {
-                carry.set(OPERATION, operation(switch, generation, left));
+                carry.set_published_by(&PublishedBy {
+                    operation: by,
+                    generation: Some(generation),
+                    at,
+                    reason: field("reason"),
+                    left: Some(left.clone()),
+                    ..PublishedBy::default()
+                });
             }
             Head { title, carry, ..Head::new(context) }
         }
@@ -79,39 +89,6 @@ fn log_before(
         Err(StorageError::Damaged { .. }) => Ok((Some(name), None)),
         Err(error) => Err(error),
     }
-}
-
-/// Returns the values of the log before that belong to the chat, and not to the context.
-fn shared_carry(before: Option<&View>) -> Object {
-    let mut carry = Object::new();
-    for key in [SALT, TOKENS] {
-        carry.set_or_remove(key, before.and_then(|before| before.head.carry.get(key)).cloned());
-    }
-    carry
-}
-
-/// Describes the operation of a switch, as the lost head did, so that it can be undone.
-fn operation(switch: &RawLine, generation: Gen, left: &SealedName) -> Object {
-    let field = |key: &str| switch.body.get("data").and_then(|data| data.get(key)).cloned();
-    let mut operation = Object::new();
-    operation.set_or_remove("op", field("op"));
-    operation.set("gen", generation.get());
-    operation.set_or_remove("ts", time(switch).map(millis));
-    operation.set_or_remove("reason", field("reason"));
-    operation.set("sealed", left.as_str());
-    operation
-}
-
-/// Describes the beginning of a context. Of one that was come back to, the switch is the first thing that is known.
-fn beginning(switch: &RawLine) -> Object {
-    let mut began = Object::new();
-    began.set_or_remove("by", switch.body.get("data").and_then(|data| data.get("op")).cloned());
-    began.set_or_remove("ts", time(switch).map(millis));
-    began
-}
-
-fn millis(time: Timestamp) -> Json {
-    Json::Number(time.millis() as f64)
 }
 
 /// Makes an id for a context whose own is lost. It follows from the lines, so every reader makes the same, and no

@@ -1,6 +1,5 @@
 //! Promises about rotations of a context log.
 
-use ship_message::json::{Json, Object};
 use ship_store::{
     About, AppendError, Checkpoint, LedgerSeq, LogPiece, NewLine, NewMessage, ReadError,
     RotateError, Rotation, SealedName, Seq, Store,
@@ -146,7 +145,7 @@ pub async fn a_checkpoint_learns_where_it_was_sealed(store: &dyn Store) {
     let (name, seq) = ("plan".to_owned(), Seq::new(2));
     rotation.head.checkpoints = vec![Checkpoint { name, sealed: None, seq, message: None }];
     rotation.head.title = Some("Moving house".to_owned());
-    rotation.head.carry = Object::from([("skills", Json::from(vec!["pptx".into()]))]);
+    rotation.head.carry.set_skills(["pptx"].into_iter());
     let sealed = begun.lane.rotate(rotation.clone()).await.unwrap().sealed;
     let head = begun.chat.log().view().await.unwrap().unwrap().head;
     assert_eq!(head.checkpoints[0].sealed, sealed);
