@@ -37,6 +37,6 @@ pub(crate) use log_size::LogSize;
 pub(crate) use message_ids::{LedgerMessageIds, MessageIds, inbound_id_in};
 pub(crate) use open_request::{OpenRequest, has_content, messages_left_behind, open_request_ids};
 pub(crate) use pending_switch::{last_step, switching_call};
-pub(crate) use ship_store::carry::{ENTERED, SWITCHED, entered};
+pub(crate) use ship_store::carry::{ENTERED, SWITCHED};
 pub(crate) use shown_messages::show_messages;
 pub(crate) use view_messages::{place_messages, view_messages};

@@ -5,7 +5,7 @@
 
 use ship_message::json::{Json, Object};
 
-use crate::{ContextId, Gen, Head, SealedName, Timestamp};
+use crate::{ContextId, Gen, SealedName, Timestamp};
 
 /// The event of a switch, in the log of the context that it has entered.
 pub const SWITCHED: &str = "switched";
@@ -267,27 +267,10 @@ fn millis(time: Timestamp) -> Json {
     Json::Number(time.millis() as f64)
 }
 
-/// Returns the value of [`ENTERED`].
-pub fn entered(head: &Head) -> Object {
-    let mut entered = Object::from([("contextId", head.context.as_str())]);
-    entered.set_or_remove("title", head.title.as_deref().map(Json::from));
-    entered
-}
-
 /// Reads the value of [`ENTERED`].
 pub fn entered_context(data: &Json) -> Option<(ContextId, Option<String>)> {
     let entered = data.get(ENTERED)?.as_object()?;
     Some((entered.str("contextId")?.parse().ok()?, entered.str("title").map(str::to_owned)))
-}
-
-impl Head {
-    /// Notes the log that the last operation has left, unless it is noted. An undo brings that log back, any number
-    /// of logs later.
-    pub fn note_left_log(&mut self, log: Option<&SealedName>) {
-        if let Some(by) = self.carry.published_by().filter(|by| by.left.is_none()) {
-            self.carry.set_published_by(&PublishedBy { left: log.cloned(), ..by });
-        }
-    }
 }
 
 #[cfg(test)]

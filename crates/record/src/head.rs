@@ -2,7 +2,7 @@
 
 use ship_message::json::{Array, Json, Object};
 
-use crate::carry::Carry;
+use crate::carry::{Carry, PublishedBy};
 use crate::{ChatKey, ContextId, Gen, LedgerSeq, MessageId, SealedName, Seq};
 
 /// The version of the format that this program writes.
@@ -58,6 +58,21 @@ impl Head {
             checkpoints: Vec::new(),
             carry: Carry::default(),
         }
+    }
+
+    /// Notes the log that the last operation has left, unless it is noted. An undo brings that log back, any number
+    /// of logs later.
+    pub fn note_left_log(&mut self, log: Option<&SealedName>) {
+        if let Some(by) = self.carry.published_by().filter(|by| by.left.is_none()) {
+            self.carry.set_published_by(&PublishedBy { left: log.cloned(), ..by });
+        }
+    }
+
+    /// Returns the id and the title of the context, for the event of the switch that enters it.
+    pub fn entered(&self) -> Object {
+        let mut entered = Object::from([("contextId", self.context.as_str())]);
+        entered.set_or_remove("title", self.title.as_deref().map(Json::from));
+        entered
     }
 
     /// Returns the `data` of the head event.

@@ -40,8 +40,8 @@ const CRATES: &[(&str, &str)] = &[
     ),
     (
         "record",
-        "carry clock durability ledger sealed_log view context_line head storage_problem sealed_name ids \
-         timestamp",
+        "clock durability ledger sealed_log view context_line head carry storage_problem sealed_name ids \
+         timestamp explanation",
     ),
     (
         "ship",
@@ -204,6 +204,8 @@ fn first_names(path: &str) -> Vec<String> {
             _ => {}
         }
     }
+    // A group may end with a comma.
+    names.retain(|name| !name.is_empty());
     names
 }
 

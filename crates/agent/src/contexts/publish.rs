@@ -14,7 +14,7 @@ use super::archive::ContextArchive;
 use super::operate::{Operated, OperationInProgress};
 use super::target_log::TargetLog;
 use super::target_origin::OperationPlan;
-use crate::chat::{ENTERED, SWITCHED, entered, has_content, messages_left_behind};
+use crate::chat::{ENTERED, SWITCHED, has_content, messages_left_behind};
 use crate::context_operation::{
     ContextChange, ContextName, ContextOperation, OperationOutcome, OperationRefusal,
 };
@@ -117,7 +117,7 @@ impl OperationInProgress<'_> {
         head.carry.set_settled_run(self.moving.settled.as_ref());
         let mut data = wanted.to_object();
         data.set("left", left.to_json());
-        data.set(ENTERED, entered(&head));
+        data.set(ENTERED, head.entered());
         pieces.push(LogPiece::New(self.new_event(SWITCHED, data, None).into()));
         pieces.extend(taken.into_iter().map(|seq| LogPiece::Keep(seq, seq)));
         let expected = Some(self.view.head.generation);
