@@ -184,3 +184,53 @@ fn a_rotation_brings_a_message_back_whose_entry_a_restored_ledger_does_not_have(
         assert_eq!(chat.log().view().await.unwrap().unwrap().inbox, view.inbox);
     });
 }
+
+#[test]
+fn what_is_missing_stays_known_after_the_next_write() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let short = three_promoted(&disk).await;
+        restore(&disk, LEDGER, &short);
+        let chat = chat_on(&disk).await;
+        chat.repair().await.unwrap();
+        let problems = chat.verify().await.unwrap();
+        assert!(!problems.is_empty());
+        chat.acknowledge(problems).await.unwrap();
+        let are_known = async || chat.verify().await.unwrap().iter().all(|problem| problem.known);
+        assert!(are_known().await, "{:?}", chat.verify().await);
+        chat.ledger().accept(entry("k4", "hi")).await.unwrap();
+        assert!(are_known().await, "{:?}", chat.verify().await);
+        let lane = chat.lane("test").await.unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
+        let pieces = vec![LogPiece::KeepFrom(view.lines[0].seq)];
+        let expected = Some(view.position.generation);
+        lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
+        assert!(are_known().await, "{:?}", chat.verify().await);
+    });
+}
+
+#[test]
+fn answers_that_a_context_lacks_stay_known_after_a_rotation() {
+    let disk = SimDisk::new();
+    block_on(async {
+        three_promoted(&disk).await;
+        let chat = chat_on(&disk).await;
+        let mut question = entry("k4", "hi");
+        question.entry.set("role", "user");
+        question.entry.set("requestId", "r4");
+        chat.ledger().accept(question).await.unwrap();
+        let mut answer = entry("answer:r", "aye");
+        answer.entry.set("requestId", "r4");
+        chat.ledger().accept(answer).await.unwrap();
+        let problems = chat.verify().await.unwrap();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        chat.acknowledge(problems).await.unwrap();
+        let lane = chat.lane("test").await.unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
+        let pieces = vec![LogPiece::KeepFrom(view.lines[0].seq)];
+        let expected = Some(view.position.generation);
+        lane.rotate(Rotation { expected, head: view.head, pieces }).await.unwrap();
+        let problems = chat.verify().await.unwrap();
+        assert!(problems.len() == 1 && problems[0].known, "{problems:?}");
+    });
+}

@@ -12,12 +12,13 @@ use ship_message::json::{Json, Object};
 use ship_store::disk::{Disk, MemoryDisk, OpenMode};
 use ship_store::{
     Chat, ContextEvent, FileStore, Head, LogPiece, MessageId, NewMessage, Rotation, StorageProblem,
-    Store, Timestamp, carry,
+    Store, Synced, Timestamp, carry,
 };
 use ship_testkit::chat::{Begun, ids, message, options, text};
 use ship_testkit::sweep::block_on;
 
 const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
+const REQUESTS: &str = ".ship/chat/a/messages/requests.jsonl";
 const HEAD_COPY: &str = ".ship/chat/a/messages/head.json";
 
 fn on(disk: &MemoryDisk) -> FileStore {
@@ -147,7 +148,6 @@ fn what_a_person_has_seen_is_known_in_the_sealed_log_too_and_a_new_injury_is_not
 
 #[test]
 fn a_hole_in_what_was_never_synced_is_no_problem_and_a_flipped_bit_is_one() {
-    const REQUESTS: &str = ".ship/chat/a/messages/requests.jsonl";
     let (disk, flipped) = (MemoryDisk::new(), MemoryDisk::new());
     block_on(async {
         for disk in [&disk, &flipped] {
@@ -238,7 +238,7 @@ fn a_damaged_text_of_a_recorded_request_is_named_once_and_one_that_was_never_sto
 /// Publishes a log with the event of a switch, as an engine does, and says something in it.
 async fn switch(begun: &mut Begun, entered: Option<&Head>) {
     let mut data = Object::from([("op", "new")]);
-    data.set_or_remove("entered", entered.map(carry::entered).map(Json::from));
+    data.set_or_remove("entered", entered.map(Head::entered).map(Json::from));
     let event = ContextEvent {
         id: "e_1".to_owned(),
         ts: Timestamp::from_millis(1_770_286_500_123),
@@ -404,5 +404,62 @@ fn a_blob_that_was_seen_by_the_line_that_refers_to_it_is_reported_once_again() {
         assert_eq!(known(&begun.chat.verify().await.unwrap()), [false]);
         begun.chat.acknowledge(problems).await.unwrap();
         assert_eq!(known(&begun.chat.verify().await.unwrap()), [true]);
+    });
+}
+
+#[test]
+fn a_journal_without_its_first_line_loses_nothing() {
+    let disk = MemoryDisk::new();
+    let read = async || {
+        let chat = opened(&disk).await;
+        (chat.runs().journal().await.unwrap(), chat.runs().requests(9).await.unwrap())
+    };
+    let before = block_on(async {
+        let begun = Begun::new(&on(&disk), "a").await;
+        begun.lane.begin_journal(Object::from([("run", "r1")])).await.unwrap();
+        begun.lane.journal(vec![Object::from([("step", "one")])], Synced::Now).await.unwrap();
+        begun.lane.record_request(Object::from([("id", "q1")])).await.unwrap();
+        read().await
+    });
+    assert_eq!((before.0.len(), before.1.len()), (2, 1));
+    for journal in [REQUESTS, ".ship/chat/a/messages/run.jsonl"] {
+        damage(&disk, journal, "\"event\":\"head\"");
+    }
+    block_on(async {
+        assert_eq!(read().await, before);
+        assert_eq!(opened(&disk).await.verify().await.unwrap().len(), 2);
+        opened(&disk).await.repair().await.unwrap();
+        assert_eq!(read().await, before);
+    });
+}
+
+#[test]
+fn records_of_requests_that_an_older_program_began_stay_readable_without_their_head() {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        let begun = Begun::new(&on(&disk), "a").await;
+        for id in ["q1", "q2"] {
+            begun.lane.record_request(Object::from([("id", id)])).await.unwrap();
+        }
+    });
+    // Neither of the two heads can be read.
+    for _ in 0..2 {
+        damage(&disk, REQUESTS, "\"event\":\"head\"");
+    }
+    block_on(async {
+        let chat = opened(&disk).await;
+        chat.repair().await.unwrap();
+        chat.lane("test")
+            .await
+            .unwrap()
+            .record_request(Object::from([("id", "q3")]))
+            .await
+            .unwrap();
+        let requests = chat.runs().requests(9).await.unwrap();
+        let ids: Vec<_> = requests.iter().filter_map(|request| request.str("id")).collect();
+        assert_eq!(ids, ["q1", "q2", "q3"]);
+        let problems = chat.verify().await.unwrap();
+        assert!(problems.iter().all(|it| it.file.contains("archive/requests-")), "{problems:?}");
+        assert!(!problems.is_empty());
     });
 }

@@ -32,7 +32,7 @@ pub(crate) fn begin_journal(
     right: &HeldRight,
     about: Object,
 ) -> Result<(), StorageError> {
-    let head = head_line(&journal.env, about);
+    let head = head_lines(&journal.env, about);
     // An unreadable journal is simply replaced.
     let mut writing = match journal.begin_writing(right) {
         Err(StorageError::Damaged { .. }) => journal.begin_replacing(right)?,
@@ -40,21 +40,34 @@ pub(crate) fn begin_journal(
     };
     let first = writing.tail().map_or(1, |known| known.next_seq());
     // The old journal is not sealed: its run has ended, or its parts are in the log or in `about`.
-    writing.publish(&[head], first, None)
+    writing.publish(&head, first, None)
 }
 
-/// Moves an unreadable journal aside and begins another.
+/// Begins another journal after one without a head, which is moved to the folder `aside`. If there is an `archive`, it
+/// is sealed there as far as it can be read.
 pub(crate) fn replace_unreadable(
     journal: &JournalFile,
     right: &HeldRight,
     aside: &Path,
+    archive: Option<&Path>,
 ) -> Result<(), StorageError> {
-    journal.env.ensure_folder(aside)?;
-    let name = journal.path.file_name().unwrap_or_default().to_string_lossy();
-    let stamp = journal.env.options.now().file_name();
-    let aside = aside.join(format!("{stamp}-{name}"));
-    let head = head_line(&journal.env, Object::new());
-    journal.begin_replacing(right)?.publish(&[head], 1, Some(&aside))
+    let env = &journal.env;
+    let lines = env.read(&journal.path)?.map(|(_, bytes)| scan(&bytes, None));
+    let range = lines.and_then(|scan| Some((scan.lines.first()?.line.seq, scan.given)));
+    let (sealed, next) = match archive.zip(range) {
+        Some((archive, (first, last))) => (sealed_path(journal, archive, first, last), last + 1),
+        None => {
+            env.ensure_folder(aside)?;
+            let name = journal.path.file_name().unwrap_or_default().to_string_lossy();
+            (aside.join(format!("{}-{name}", env.options.now().file_name())), 1)
+        }
+    };
+    journal.begin_replacing(right)?.publish(&head_lines(env, Object::new()), next, Some(&sealed))
+}
+
+fn sealed_path(journal: &JournalFile, archive: &Path, first: u64, last: u64) -> PathBuf {
+    let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
+    archive.join(format!("{name}-{first}-{last}.jsonl"))
 }
 
 /// Seals a journal that has grown large, so that opening it stays cheap.
@@ -72,9 +85,8 @@ pub(crate) fn seal_if_large(
         return Ok(());
     };
     let (first, last, next) = (known.first_seq, known.last_seq, known.next_seq());
-    let name = journal.path.file_stem().unwrap_or_default().to_string_lossy();
-    let sealed = archive.join(format!("{name}-{first}-{last}.jsonl"));
-    writing.publish(&[head_line(&journal.env, Object::new())], next, Some(&sealed))
+    let sealed = sealed_path(journal, archive, first, last);
+    writing.publish(&head_lines(&journal.env, Object::new()), next, Some(&sealed))
 }
 
 /// Appends objects to a journal, which is created if there is none.
@@ -89,7 +101,7 @@ pub(crate) fn append(
     let drafts = parts.into_iter().map(draft).collect::<Result<Vec<_>, _>>()?;
     let mut writing = journal.begin_writing(right)?;
     if writing.tail().is_none() {
-        writing.publish(&[head_line(env, Object::new())], 1, None)?;
+        writing.publish(&head_lines(env, Object::new()), 1, None)?;
     }
     if !drafts.is_empty() {
         writing.append(&drafts, sync)?;
@@ -111,7 +123,8 @@ fn wrap_object(journal: &JournalFile, part: Object) -> Result<UnnumberedLine, St
     })
 }
 
-fn head_line(env: &Env, about: Object) -> UnnumberedLine {
+/// Makes the head of a journal, twice: no other line can replace it when one of the two is damaged.
+fn head_lines(env: &Env, about: Object) -> [UnnumberedLine; 2] {
     let mut data = Object::new();
     data.set("v", FORMAT_VERSION);
     data.set("about", about);
@@ -119,7 +132,8 @@ fn head_line(env: &Env, about: Object) -> UnnumberedLine {
     body.set("ts", env.options.now().to_string());
     body.set("event", "head");
     body.set("data", data);
-    UnnumberedLine::new(LineKind::Event, body)
+    let head = UnnumberedLine::new(LineKind::Event, body);
+    [head.clone(), head]
 }
 
 /// Returns the sealed files of a journal, the oldest first.
@@ -155,17 +169,17 @@ pub(crate) fn read_parts(env: &Env, path: &Path) -> Result<Vec<(u64, Object)>, S
 pub(crate) fn read(journal: &JournalFile) -> Result<Vec<Object>, StorageError> {
     let Some((_, bytes)) = journal.env.read(&journal.path)? else { return Ok(Vec::new()) };
     let file = journal.path.display().to_string();
-    let (mut objects, mut problems) = (Vec::new(), Vec::new());
-    for found in scan(&bytes, None).lines {
-        let mut line = found.line;
+    let (mut about, mut parts, mut problems) = (None, Vec::new(), Vec::new());
+    for mut line in scan(&bytes, None).lines.into_iter().map(|found| found.line) {
         prepared_line::resolve_blobs(&journal.env, &mut line, &file, &mut problems)?;
-        let head = line.event() == Some("head");
-        let Some(Json::Object(mut data)) = line.body.remove("data") else { continue };
-        if !head {
-            objects.push(data);
-        } else if let Some(Json::Object(about)) = data.remove("about") {
-            objects.push(about);
+        let is_head = line.event() == Some("head");
+        match line.body.remove("data") {
+            Some(Json::Object(data)) if is_head => {
+                about = about.or(data.get("about").and_then(Json::as_object).cloned());
+            }
+            Some(Json::Object(data)) => parts.push(data),
+            _ => {}
         }
     }
-    Ok(objects)
+    Ok(about.into_iter().chain(parts).collect())
 }

@@ -343,6 +343,15 @@ impl Adding<'_, '_> {
         Ok(())
     }
 
+    /// Seals a ledger that ends before the last entry that the context has read.
+    pub(crate) fn seal_if_behind(&mut self) -> Result<(), StorageError> {
+        let cursor = self.cursor()?;
+        match self.writing.tail().is_some_and(|known| known.given < cursor) {
+            true => self.create_or_seal(),
+            false => Ok(()),
+        }
+    }
+
     /// Fails if the chat once had a ledger: then the ledger is lost, and its numbers are given.
     fn check_first(&self) -> Result<(), StorageError> {
         let (archives, promoted) = (newest_archive(self.env, self.folder)?, self.cursor()?);

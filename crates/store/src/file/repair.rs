@@ -25,10 +25,11 @@ impl ChatFiles {
         self.repair_context(&right)?;
         self.link_active();
         self.repair_ledger(&right)?;
-        for log in [&self.run, &self.requests] {
+        // The records of requests are read in the archive too.
+        for (log, archive) in [(&self.run, None), (&self.requests, Some(&*self.paths.archive))] {
             let loss = self.log_loss(&log.path)?;
             if is_unreadable(log.begin_writing(&right))? {
-                journal::replace_unreadable(log, &right, &self.paths.quarantine)?;
+                journal::replace_unreadable(log, &right, &self.paths.quarantine, archive)?;
                 self.note_new_log(&log.path, loss);
             }
         }
@@ -146,18 +147,21 @@ impl ChatFiles {
         readable.or(sealed.last()).cloned()
     }
 
-    /// Seals a ledger that has lost its head, or begins a new one if the ledger is gone.
+    /// Seals a ledger that has lost its head or is behind the context, or begins a new one if the ledger is gone.
     fn repair_ledger(&self, right: &HeldRight) -> Result<(), StorageError> {
         let ledger = self.paths.conversations.join("history.jsonl");
         let loss = self.log_loss(&ledger)?;
-        if !self.is_ledger_lost()? && !is_unreadable(self.ledger.begin_writing(right))? {
-            return Ok(());
-        }
         let (env, folder) = (&*self.env, &*self.paths.conversations);
-        let writing = self.ledger.begin_replacing(right)?;
         let (chat, cursor) = (&self.key, || self.cursor());
-        let mut adding = Adding { env, chat, folder, writing, cursor: &cursor };
-        adding.seal_without_head(&self.paths.quarantine)?;
+        let adding = |writing| Adding { env, chat, folder, writing, cursor: &cursor };
+        if !self.is_ledger_lost()? {
+            match self.ledger.begin_writing(right) {
+                Ok(writing) => return adding(writing).seal_if_behind(),
+                Err(StorageError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        adding(self.ledger.begin_replacing(right)?).seal_without_head(&self.paths.quarantine)?;
         self.note_new_log(&ledger, loss);
         Ok(())
     }

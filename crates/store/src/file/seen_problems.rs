@@ -1,7 +1,7 @@
 //! Remembers which unrepairable problems a person has seen, in `quarantine/seen.jsonl`.
 //!
 //! A problem is identified by a file, an offset and the checksum of the line there, or by a blob and the checksum of
-//! its bytes, because many lines can refer to one blob. New damage is at another place or leaves other bytes, so it is
+//! its bytes, because many lines can refer to one blob. Lines that are missing are identified by their numbers. New damage is at another place or leaves other bytes, so it is
 //! not among them.
 
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use super::blobs;
 use super::chat::ChatFiles;
 use super::store_env::read_from;
 use crate::disk::OpenMode;
-use crate::{RepairEffect, StorageError, StorageProblem};
+use crate::{RepairEffect, StorageError, StorageProblem, StorageProblemKind};
 
 /// The place of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -121,7 +121,13 @@ impl ChatFiles {
             return Ok(SeenPlace { file, offset: 0, crc, kind });
         }
         let path = Path::new(&problem.file);
-        let crc = self.line_checksum(path, problem.offset)?;
+        let crc = match problem.kind {
+            // What is missing is named by the numbers in the message; the line at that place may change.
+            StorageProblemKind::Missing if self.env.stat(path)?.is_some() => {
+                crc32c::crc32c(problem.message.as_bytes())
+            }
+            _ => self.line_checksum(path, problem.offset)?,
+        };
         let file = path.strip_prefix(&self.paths.chat).unwrap_or(path).display().to_string();
         Ok(SeenPlace { file, offset: problem.offset, crc, kind })
     }
