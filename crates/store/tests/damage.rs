@@ -14,7 +14,7 @@ use ship_store::{
     Chat, ContextEvent, FileStore, Head, LogPiece, MessageId, NewMessage, Rotation, StorageProblem,
     Store, Synced, Timestamp, carry,
 };
-use ship_testkit::chat::{Begun, ids, message, options, text};
+use ship_testkit::chat::{Begun, entry, ids, message, options, text};
 use ship_testkit::sweep::block_on;
 
 const LIVE: &str = ".ship/chat/a/messages/history.jsonl";
@@ -231,6 +231,34 @@ fn a_damaged_text_of_a_recorded_request_is_named_once_and_one_that_was_never_sto
             let problems = begun.chat.verify().await.unwrap();
             assert_eq!(problems.len(), named, "{text}: {problems:?}");
             assert!(problems.iter().all(|it| it.file.ends_with("requests.jsonl")), "{problems:?}");
+        });
+    }
+}
+
+#[test]
+fn a_damaged_head_is_one_problem_in_the_live_log_and_in_the_sealed_one() {
+    const LEDGER: &str = ".ship/chat/a/conversations/history.jsonl";
+    for path in [LIVE, LEDGER] {
+        let disk = MemoryDisk::new();
+        block_on(async {
+            let mut begun = Begun::new(&on(&disk), "a").await;
+            begun.chat.ledger().accept(entry("k1", "hello")).await.unwrap();
+            begun.say("m1").await;
+        });
+        damage(&disk, path, "\"event\":\"head\"");
+        block_on(async {
+            let chat = opened(&disk).await;
+            let problems = chat.verify().await.unwrap();
+            let [problem] = &problems[..] else { panic!("{problems:?}") };
+            let message = &problem.message;
+            assert!(message.starts_with("it does not begin with a head: "), "{message}");
+            assert!(message.ends_with(" bytes cannot be read as lines"), "{message}");
+            chat.repair().await.unwrap();
+            let problems = chat.verify().await.unwrap();
+            assert_eq!(known(&problems), [false], "{problems:?}");
+            assert_ne!(problems[0].file, path);
+            chat.acknowledge(problems).await.unwrap();
+            assert_eq!(known(&opened(&disk).await.verify().await.unwrap()), [true]);
         });
     }
 }

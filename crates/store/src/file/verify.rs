@@ -218,8 +218,9 @@ fn verify_log(
         }
     };
     let scan = scan(&bytes, None);
+    let mut told = scan_problems(path, &bytes, &scan, 0);
     if let Err(error) = check_head(path, &scan) {
-        found.push(match (&error, state) {
+        let headless = match (&error, state) {
             (StorageError::Damaged { .. }, Sealed) => {
                 let remedy = "restore it from a copy; what can be read of it is read";
                 StorageProblem {
@@ -228,16 +229,24 @@ fn verify_log(
                 }
             }
             _ => problem_from_error(path, &error),
-        });
+        };
+        // A head that cannot be read is one problem, and not also one of its bytes.
+        let at_head =
+            |told: &StorageProblem| told.kind == StorageProblemKind::Damage && told.offset == 0;
+        let bytes = told.iter().position(at_head).map(|at| told.remove(at).message);
+        let message =
+            bytes.map_or(headless.message.clone(), |it| format!("{}: {it}", headless.message));
+        found.push(StorageProblem { message, ..headless });
     }
     if let Some(end) = missing_end(&scan).filter(|_| path == chat.paths.live) {
         let message = missing_end_text(scan.given, end);
         found
             .push(new_problem(path, StorageProblemKind::Damage, &message, ANEW).healed_by_repair());
     }
-    let told = scan_problems(path, &bytes, &scan, 0).into_iter();
     // These are not synced.
-    let told = told.filter(|told| !(is_of_requests(path) && is_hole(&bytes, &scan, told.offset)));
+    let told = told
+        .into_iter()
+        .filter(|told| !(is_of_requests(path) && is_hole(&bytes, &scan, told.offset)));
     found.extend(told.map(|told| match (told.kind, state) {
         // No process writes a sealed log any more, so none will cut it.
         (StorageProblemKind::TornTail, Sealed) => {
