@@ -80,8 +80,9 @@ impl KnownTools for Engine {
 }
 
 impl Engine {
-    /// Logs what was repaired or found damaged, and keeps it for the caller.
-    pub(crate) fn note_repairs(&self, chat: &ChatKey, problems: Vec<StorageProblem>) {
+    /// Logs what was repaired or found damaged, and keeps it for the caller. What is known was told before.
+    pub(crate) fn note_repairs(&self, chat: &ChatKey, mut problems: Vec<StorageProblem>) {
+        problems.retain(|problem| !problem.known);
         for problem in &problems {
             let fields = vec![
                 ("file", Json::from(problem.file.as_str())),

@@ -17,7 +17,7 @@ pub struct StorageProblem {
     pub blob: Option<String>,
     /// The effect of a repair on this problem.
     pub repair: RepairEffect,
-    /// Whether an earlier repair has shown this place to a person.
+    /// Whether a person was told of this place before.
     pub known: bool,
 }
 

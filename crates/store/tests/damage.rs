@@ -95,6 +95,43 @@ fn damage_is_told_once_however_often_the_chat_is_opened() {
     });
 }
 
+#[test]
+fn damage_that_is_told_is_known_and_not_copied_again_when_its_log_is_sealed() {
+    let disk = MemoryDisk::new();
+    block_on(async {
+        let mut begun = Begun::new(&on(&disk), "a").await;
+        for id in ["m1", "m2", "m3"] {
+            begun.say(id).await;
+        }
+    });
+    damage(&disk, LIVE, "\"m2\"");
+    let copies = || {
+        let folder = Path::new(".ship/chat/a/quarantine");
+        disk.contents().keys().filter(|path| path.parent() == Some(folder)).count()
+    };
+    block_on(async {
+        let chat = opened(&disk).await;
+        assert_eq!((chat.repair().await.unwrap().len(), copies()), (1, 1));
+        let lane = chat.lane("test").await.unwrap();
+        let view = chat.log().view().await.unwrap().unwrap();
+        let (first, last) = (view.lines[0].seq, view.position.seq);
+        let new = Rotation {
+            expected: Some(view.position.generation),
+            head: Head::new("c_20260205_second".parse().unwrap()),
+            pieces: Vec::new(),
+        };
+        let rotated = lane.rotate(new).await.unwrap();
+        let back = Rotation {
+            expected: Some(rotated.position.generation),
+            head: view.head,
+            pieces: vec![LogPiece::Sealed { log: rotated.sealed.unwrap(), first, last }],
+        };
+        let damage = lane.rotate(back).await.unwrap().damage;
+        assert_eq!((known(&damage), copies()), (vec![true], 1), "{damage:?}");
+        assert_eq!(ids(&*chat).await, ["m1", "m3"]);
+    });
+}
+
 fn known(problems: &[StorageProblem]) -> Vec<bool> {
     problems.iter().map(|problem| problem.known).collect()
 }

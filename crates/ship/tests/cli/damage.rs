@@ -90,6 +90,7 @@ fn a_flipped_byte_costs_its_line_and_repair_makes_it_known() {
     assert!(new.err().contains("cannot be read as lines"), "{}", new.err());
     let back = ship.run(&["context", "load", "-"]);
     assert!(back.out().contains("One place of the log cannot be read"), "{}", back.out());
+    assert_eq!(back.err(), "", "it was told before");
     let said: Vec<String> = ship.said().into_iter().map(|(_, text)| text).collect();
     assert!(said.iter().any(|text| text == "apples") && said.iter().any(|text| text == "plums"));
     let _ = ship.run(&["send", "cherries"]).text();

@@ -12,6 +12,7 @@ use super::archive::missing_end_problem;
 use super::chat::ChatFiles;
 use super::log_reading::{check_head, scan_problems};
 use super::rotate::sealed_path;
+use super::store_env::Env;
 use super::view::newest_revisions;
 use super::{purge, quarantine};
 use crate::line::RawLine;
@@ -96,24 +97,16 @@ impl<'a> Elsewhere<'a> {
         }
     }
 
-    /// Copies the damaged bytes of this chat's logs to its quarantine, and returns all damage. The damage of
-    /// another chat is left to the repair of that chat.
+    /// Copies the damaged bytes of this chat's logs to its quarantine, and returns all damage; what was in the
+    /// quarantine before is known. The damage of another chat is left to the repair of that chat.
     pub(crate) fn quarantine_damage(
         self,
         folder: &Path,
     ) -> Result<Vec<StorageProblem>, StorageError> {
         let mut found = Vec::new();
-        for ((chat, _), source) in self.read {
+        for ((chat, _), mut source) in self.read {
             if chat == self.chat.key {
-                for (offset, bytes) in &source.damaged_bytes {
-                    quarantine::quarantine_bytes(
-                        &self.chat.env,
-                        folder,
-                        &source.path,
-                        *offset,
-                        bytes,
-                    )?;
-                }
+                source.quarantine_damage(&self.chat.env, folder)?;
             }
             found.extend(source.problems);
         }
@@ -159,6 +152,18 @@ impl CopiedLog {
         let lines = scan.lines.into_iter().skip(usize::from(!headless)).map(|found| found.line);
         let (path, range) = (path.to_owned(), range.or(found));
         Ok(Self { path, range, lines: newest_revisions(lines), problems, damaged_bytes: bad })
+    }
+
+    /// Copies the damaged bytes to the quarantine, and marks the problems with those that it had before.
+    fn quarantine_damage(&mut self, env: &Env, folder: &Path) -> Result<(), StorageError> {
+        for (offset, bytes) in &self.damaged_bytes {
+            let is_new = quarantine::quarantine_bytes(env, folder, &self.path, *offset, bytes)?;
+            let mut problems = self.problems.iter_mut();
+            if let Some(problem) = problems.find(|problem| problem.offset == *offset) {
+                problem.known = !is_new;
+            }
+        }
+        Ok(())
     }
 
     fn lines_between(&self, first: Seq, last: Seq) -> Result<&[RawLine], RefusedInput> {

@@ -6,7 +6,7 @@ use super::store_env::Env;
 use crate::StorageError;
 
 /// Stores bytes of a file, durably. Returns whether they are new in the quarantine: damaged bytes stay in the log,
-/// so every process finds them again, but they are reported only once.
+/// also when it is sealed, so every process finds them again, but they are copied and reported only once.
 pub(crate) fn quarantine_bytes(
     env: &Env,
     quarantine: &Path,
@@ -17,17 +17,30 @@ pub(crate) fn quarantine_bytes(
     env.ensure_folder(quarantine)?;
     let folder = file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let crc = crc32c::crc32c(bytes);
-    let path = quarantine.join(format!("{folder}-{name}-{offset}-{crc:08x}.bin"));
     // The name contains the checksum of the content, so an interrupted repair finds its own copy.
-    match env.stat(&path)? {
-        Some(look) if look.len == bytes.len() as u64 => {
+    let crc = crc32c::crc32c(bytes);
+    let copy_of = |folder: &str, name: &str| {
+        quarantine.join(format!("{folder}-{name}-{offset}-{crc:08x}.bin"))
+    };
+    let path = copy_of(&folder, &name);
+    let before_sealing = live_log(&folder, &name).map(|(folder, name)| copy_of(folder, name));
+    for copy in [Some(&path), before_sealing.as_ref()].into_iter().flatten() {
+        if env.stat(copy)?.is_some_and(|look| look.len == bytes.len() as u64) {
             env.sync_folder(quarantine)?;
-            Ok(false)
+            return Ok(false);
         }
-        Some(_) | None => {
-            env.replace(&path, bytes)?;
-            Ok(true)
-        }
+    }
+    env.replace(&path, bytes)?;
+    Ok(true)
+}
+
+/// Returns the folder and the name that a log had before it was sealed; `None` if this is no sealed log.
+pub(crate) fn live_log(folder: &str, name: &str) -> Option<(&'static str, &'static str)> {
+    match folder {
+        _ if !name.ends_with(".jsonl") => None,
+        "archive" if name.starts_with("requests-") => Some(("messages", "requests.jsonl")),
+        "archive" => Some(("messages", "history.jsonl")),
+        "conversations" if name.starts_with("archive-") => Some(("conversations", "history.jsonl")),
+        _ => None,
     }
 }

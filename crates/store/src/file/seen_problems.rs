@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use ship_message::json::{Json, Object};
 
-use super::blobs;
 use super::chat::ChatFiles;
 use super::store_env::read_from;
+use super::{blobs, quarantine};
 use crate::disk::OpenMode;
 use crate::{RepairEffect, StorageError, StorageProblem, StorageProblemKind};
 
@@ -49,13 +49,8 @@ impl SeenPlace {
     /// Returns the same place under the name that the file had before it was sealed.
     fn before_sealing(&self) -> Option<Self> {
         let (folder, name) = self.file.rsplit_once('/')?;
-        let live = match folder {
-            "messages/archive" if name.starts_with("requests-") => "messages/requests.jsonl",
-            "messages/archive" => "messages/history.jsonl",
-            "conversations" if name.starts_with("archive-") => "conversations/history.jsonl",
-            _ => return None,
-        };
-        Some(Self { file: live.to_owned(), ..self.clone() })
+        let (folder, name) = quarantine::live_log(folder.rsplit('/').next()?, name)?;
+        Some(Self { file: format!("{folder}/{name}"), ..self.clone() })
     }
 }
 
