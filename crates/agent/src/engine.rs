@@ -65,6 +65,8 @@ pub(crate) struct Engine {
     pub(crate) repaired_chats: Arc<Mutex<HashSet<ChatKey>>>,
     /// The problems that were repaired or found, until the caller takes them.
     pub(crate) repairs: Arc<parking_lot::Mutex<Vec<StorageProblem>>>,
+    /// The warnings about the budget, until the caller takes them.
+    pub(crate) budget_warnings: Arc<parking_lot::Mutex<Vec<String>>>,
     /// The warnings that are already in the log.
     pub(crate) warned: Arc<Mutex<HashSet<String>>>,
 }

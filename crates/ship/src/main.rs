@@ -40,6 +40,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let session = Session::open(arguments)?;
     let result = runtime.block_on(run_command(&session, &arguments.command));
+    session.print_budget_warnings();
     session.print_repairs();
     // A thread that waits for another line of input must not delay the exit. Everything that was accepted is
     // on disk by now.

@@ -68,6 +68,13 @@ impl Session {
         Ok(self.agent.get_or_init(|| agent).clone())
     }
 
+    /// Prints the warnings about the budget that came since the last call.
+    pub(crate) fn print_budget_warnings(&self) {
+        for warning in self.agent.get().map(Agent::take_budget_warnings).unwrap_or_default() {
+            output::print_warning(&warning);
+        }
+    }
+
     /// Prints one line about what was repaired or found damaged during the command.
     pub(crate) fn print_repairs(&self) {
         let mut repairs = self.agent.get().map(Agent::take_repairs).unwrap_or_default();

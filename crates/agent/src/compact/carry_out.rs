@@ -171,17 +171,21 @@ impl CompactionPlan {
         places.iter().map(|at| &*self.messages[*at]).collect()
     }
 
-    /// Logs that the floor fills the budget: once for a chat until the settings change, as far as compactions
-    /// and this process remember.
+    /// Warns that the floor fills the budget: the caller once for a chat, and the log once until the settings change,
+    /// as far as compactions and this process remember.
     pub(super) async fn warn_once(&self, work: &ActiveRun) {
         let Some(warning) = self.budget_warning.as_ref() else { return };
         let settings = self.warned_with(work);
-        if self.state.warned_settings == settings {
+        let engine = &work.locked.engine;
+        let is_logged = self.state.warned_settings == settings;
+        let once = format!("{} {}", work.locked.chat.key(), settings.unwrap_or_default());
+        if !engine.warned.lock().await.insert(once) {
             return;
         }
-        let once = format!("{} {}", work.locked.chat.key(), settings.unwrap_or_default());
-        if work.locked.engine.warned.lock().await.insert(once) {
-            let fields = vec![("message", Json::from(work.locked.engine.project.mask(warning)))];
+        let warning = engine.project.mask(warning);
+        engine.budget_warnings.lock().push(warning.clone());
+        if !is_logged {
+            let fields = vec![("message", Json::from(warning))];
             work.log(RunLogEntry { kind: RunLogKind::Warning, fields, ..RunLogEntry::default() });
         }
     }

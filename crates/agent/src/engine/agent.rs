@@ -33,6 +33,12 @@ impl Agent {
     pub fn take_repairs(&self) -> Vec<StorageProblem> {
         std::mem::take(&mut *self.engine.repairs.lock())
     }
+
+    /// Returns the warnings since the last call that the system and the tools fill the budget of a request. Each is
+    /// given once for a chat.
+    pub fn take_budget_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.engine.budget_warnings.lock())
+    }
 }
 
 /// The current conversation of an agent.

@@ -147,6 +147,7 @@ impl AgentBuilder {
             request_cache: Arc::default(),
             repaired_chats: Arc::default(),
             repairs: Arc::default(),
+            budget_warnings: Arc::default(),
             warned: Arc::default(),
         })
     }

@@ -109,8 +109,11 @@ async fn a_filled_budget_is_told_once_for_a_chat_until_the_settings_change() {
     let world = World::new(100_000, 1.0, Some(100_000), rules(500));
     grown(&world, 20, 60).await;
     assert!(world.logged("compacted").len() > 1);
+    assert_eq!(world.agent.take_budget_warnings().len(), 1);
     let again = world.restarted(Some(100_000), rules(500));
     grown(&again, 20, 60).await;
+    // Each process tells its own caller.
+    assert_eq!(again.agent.take_budget_warnings().len(), 1);
     let told = warned(&again);
     assert_eq!(told.len(), 1, "{told:?}");
     for piece in ["the system (", "the tools (", "the open request (", "500 tokens", "Approx"] {

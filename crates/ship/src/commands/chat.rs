@@ -41,6 +41,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
     // The unfinished work of an interrupted run comes first.
     let mut next = if session.json { ChatAction::Listen } else { ChatAction::Resume };
     loop {
+        session.print_budget_warnings();
         next = match next {
             ChatAction::Listen => chat.read_and_act().await?,
             ChatAction::Resume => chat.resume().await?,

@@ -1,6 +1,6 @@
 //! `ship config`, and files that say what cannot be meant.
 
-use crate::harness::{TestShip, keys, text};
+use crate::harness::{Ran, TestShip, echo, keys, text};
 
 #[test]
 fn config_gives_each_value_and_where_it_came_from() {
@@ -114,4 +114,24 @@ fn a_provider_without_its_key_or_model_is_said_plainly() {
     );
     let complaint = ship.run(&["send", "hello"]).complaint();
     assert!(complaint.contains("`llm.baseUrl` is set and `llm.model` is not"), "{complaint}");
+}
+
+#[test]
+fn a_text_larger_than_the_budget_is_warned_of_once_by_every_command_that_asks_the_model() {
+    let settings = r#"{ "context": { "history": { "maxInputTokensApprox": 1000 } } }"#;
+    let ship = TestShip::with_settings(settings).file("Agent.md", &"Be brief. ".repeat(4_000));
+    let warned = |ran: &Ran| {
+        let told = ran.err().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.starts_with("warning: the system ("), "{told}");
+        assert!(told.contains("maxInputTokensApprox"), "{told}");
+        told.matches("warning:").count()
+    };
+    let sent = ship.run(&["send", "hello"]);
+    assert_eq!((sent.text(), warned(&sent)), (format!("{}\n", echo("hello")), 1));
+    let talked = ship.piped(&["chat"], "one\ntwo\n/compact\n");
+    assert!(talked.text().contains(&echo("two")), "{}", talked.out());
+    assert_eq!(warned(&talked), 1);
+    let compacted = ship.run(&["compact", "--json"]);
+    assert_eq!(keys(&compacted.json()), ["compacted"]);
+    assert_eq!(warned(&compacted), 1);
 }
