@@ -119,6 +119,14 @@ impl Failure {
         self
     }
 
+    /// Returns the failure with changed remedies.
+    pub(crate) fn map_hints(mut self, change: impl Fn(&str) -> String) -> Self {
+        for hint in self.wrongs.iter_mut().filter_map(|wrong| wrong.hint.as_mut()) {
+            *hint = change(hint);
+        }
+        self
+    }
+
     /// Returns the failure with secrets masked: a path or an answer of a provider may quote one.
     pub(crate) fn mask_secrets(mut self, secrets: &Secrets) -> Self {
         for wrong in &mut self.wrongs {

@@ -1,6 +1,7 @@
 //! The `ship` command: arguments, terminal and environment around the engine.
 
 mod arguments;
+mod chat_flags;
 mod commands;
 mod failure;
 mod markdown;
@@ -45,7 +46,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // A thread that waits for another line of input must not delay the exit. Everything that was accepted is
     // on disk by now.
     runtime.shutdown_background();
-    result.map_err(|failure| failure.mask_secrets(session.project.secrets()))
+    result.map_err(|failure| session.complete_failure(failure))
 }
 
 async fn run_command(session: &Session, command: &Command) -> Result<ExitCode, Failure> {

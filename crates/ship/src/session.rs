@@ -9,7 +9,8 @@ use ship_context::contexts::UtteranceLimits;
 use ship_project::{Project, ProviderName, Secrets, find_root, read_system_texts};
 use ship_store::{ChatKey, Clock, StorageProblemKind, Store, SystemClock, Timestamp, chat_folder};
 
-use crate::arguments::{Arguments, DEFAULT_CHAT};
+use crate::arguments::Arguments;
+use crate::chat_flags::ChatFlags;
 use crate::failure::Failure;
 use crate::output;
 
@@ -17,8 +18,8 @@ pub(crate) struct Session {
     pub(crate) project: Project,
     pub(crate) chat: ChatKey,
     pub(crate) json: bool,
-    /// The flags that choose the same project and chat in another command, with a leading space.
-    pub(crate) chat_flags: String,
+    /// The flags that choose the same project and chat in another command.
+    pub(crate) chat_flags: ChatFlags,
     clock: Arc<dyn Clock>,
     /// The agent, once a command has asked for it.
     agent: OnceCell<Agent>,
@@ -45,7 +46,7 @@ impl Session {
             project,
             chat: arguments.chat.parse()?,
             json: arguments.json,
-            chat_flags: chat_flags(arguments),
+            chat_flags: ChatFlags::new(arguments),
             clock: Arc::new(SystemClock),
             agent: OnceCell::new(),
         })
@@ -87,10 +88,14 @@ impl Session {
             0 => String::new(),
             more => format!(" (and {more} more)"),
         };
-        output::print_warning(&format!(
-            "{}: {}{more}; see `ship verify`",
-            first.file, first.message
-        ));
+        let verify = self.chat_flags.add_to("ship verify");
+        output::print_warning(&format!("{}: {}{more}; see `{verify}`", first.file, first.message));
+    }
+
+    /// Returns a failure as the person sees it: its remedies name this chat, and its secrets are masked.
+    pub(crate) fn complete_failure(&self, failure: Failure) -> Failure {
+        let failure = failure.map_hints(|hint| self.chat_flags.add_to_commands_in(hint));
+        failure.mask_secrets(self.project.secrets())
     }
 
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Failure> {
@@ -126,21 +131,6 @@ impl Session {
             (_, None) => choice.why,
         }
     }
-}
-
-/// Returns the flags with which the person chose project and chat.
-fn chat_flags(arguments: &Arguments) -> String {
-    let mut flags = String::new();
-    if arguments.chat != DEFAULT_CHAT {
-        flags.push_str(&format!(" --chat {}", output::quote_for_shell(&arguments.chat)));
-    }
-    if let Some(folder) = &arguments.project {
-        flags.push_str(&format!(
-            " --project {}",
-            output::quote_for_shell(&folder.to_string_lossy())
-        ));
-    }
-    flags
 }
 
 /// Returns the current folder of the person.

@@ -97,7 +97,7 @@ impl ChatScreen<'_> {
         if failure.is_reader_gone() {
             return Err(failure);
         }
-        let failure = failure.mask_secrets(self.session.project.secrets());
+        let failure = self.session.complete_failure(failure);
         output::print_failure(&failure, self.session.json);
         Ok(())
     }

@@ -18,6 +18,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
             Ok(key) => key,
             Err(problem) => {
                 let StorageProblem { file, message, remedy, .. } = problem;
+                let remedy = session.chat_flags.of_project().add_to_commands_in(&remedy);
                 output::print_warning(&format!("{file}: {message} ({remedy})"));
                 continue;
             }
@@ -38,19 +39,21 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
-        output::print_line("No chats yet. Begin one with: ship chat")?;
+        let begin = session.chat_flags.add_to("ship chat");
+        output::print_line(&format!("No chats yet. Begin one with: {begin}"))?;
     }
-    print(&rows)?;
+    print(session, &rows)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(rows: &[Object]) -> Result<(), Failure> {
+fn print(session: &Session, rows: &[Object]) -> Result<(), Failure> {
     let style = Style::of_stdout();
     let key = |row: &Object| output::escape_unprintable(row.str("chatKey").unwrap_or_default());
     let width = rows.iter().map(|row| table::width(&key(row))).max().unwrap_or_default();
     for row in rows {
         if row.has("problem") {
-            let about = style.red("cannot be read; see `ship verify`");
+            let about = session.chat_flags.add_to_commands_in("cannot be read; see `ship verify`");
+            let about = style.red(&about);
             output::print_line(&format!("{}  {about}", style.bold(&table::pad(&key(row), width))))?;
             continue;
         }

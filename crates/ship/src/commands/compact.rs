@@ -55,12 +55,14 @@ async fn compact(session: &Session, wishes: Option<String>) -> Result<(), Failur
         }
         messages => count_text(messages, "message became", "messages became") + " a summary",
     };
+    let undo = session.chat_flags.add_to("ship compact --undo");
     let back = match compacted.purged {
         true => {
             "It cannot be taken back: the sealed log is purged (`context.history.archiveOnCompact` is false). \
              The ledger keeps what was said to and by people."
+                .to_owned()
         }
-        false => "Take it back with: ship compact --undo",
+        false => format!("Take it back with: {undo}"),
     };
     output::print_line(&format!(
         "{what} (by {}): {} tokens before, about {} now.\n{back}",

@@ -206,10 +206,9 @@ fn refusal_failure(session: &Session, not_done: OperationRefusal) -> Failure {
     match (not_done.offered.is_empty(), remedy) {
         (true, Some(remedy)) => failure.with_hint(remedy),
         (true, None) => failure,
-        (false, _) => failure.with_offered_contexts(not_done.offered).with_hint(format!(
-            "name one by its id; `ship context list{}` lists them",
-            session.chat_flags
-        )),
+        (false, _) => failure
+            .with_offered_contexts(not_done.offered)
+            .with_hint("name one by its id; `ship context list` lists them"),
     }
 }
 

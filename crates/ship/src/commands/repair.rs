@@ -48,6 +48,8 @@ pub(crate) async fn run(session: &Session, dry_run: bool) -> Result<ExitCode, Fa
             },
         }
     }
+    verify::name_project(session, &mut report.found);
+    verify::name_project(session, &mut report.left);
     if let Some(failure) = busy {
         if !session.json && !report.is_empty() {
             print(&report, dry_run)?;

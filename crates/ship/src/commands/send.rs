@@ -21,9 +21,8 @@ use crate::text_for_user::{self, project_texts_for_user};
 pub(crate) async fn run(session: &Session, text: &str) -> Result<ExitCode, Failure> {
     let text = if text == "-" { read_stdin(session)? } else { text.to_owned() };
     if text.trim().is_empty() {
-        return Err(
-            Failure::new("empty", "there is nothing to send").with_hint("ship send 'hello'")
-        );
+        return Err(Failure::new("empty", "there is nothing to send")
+            .with_hint(session.chat_flags.add_to("ship send 'hello'")));
     }
     let answer = answer(session, &session.agent()?, &text).await?;
     print(session, &answer)?;
@@ -97,14 +96,12 @@ pub(super) fn print(session: &Session, reply: &Reply) -> Result<(), Failure> {
     }
     match &reply.outcome {
         Outcome::Done | Outcome::Parked => Ok(()),
-        Outcome::Stopped => {
-            Err(stopped_failure(session, said.is_empty(), reply.left_context.as_ref()))
-        }
-        Outcome::Failed(sentence) => Err(run_failure(answer, sentence)),
+        Outcome::Stopped => Err(stopped_failure(said.is_empty(), reply.left_context.as_ref())),
+        Outcome::Failed(sentence) => Err(run_failure(session, answer, sentence)),
     }
 }
 
-fn stopped_failure(session: &Session, before_a_word: bool, left: Option<&ContextId>) -> Failure {
+fn stopped_failure(before_a_word: bool, left: Option<&ContextId>) -> Failure {
     let sentence = match before_a_word {
         true => "stopped before anything was said; your message is kept",
         false => "stopped; your message and what was said are kept",
@@ -112,17 +109,16 @@ fn stopped_failure(session: &Session, before_a_word: bool, left: Option<&Context
     let go_on = match left {
         None => "`ship send 'go on'` goes on".to_owned(),
         Some(left) => format!(
-            "`ship context load {left}{}` goes back to its context, and then `ship send 'go on'` goes on",
-            session.chat_flags
+            "`ship context load {left}` goes back to its context, and then `ship send 'go on'` goes on"
         ),
     };
     Failure::new("stopped", sentence).with_hint(format!("{go_on}; `ship history` shows it"))
 }
 
-fn run_failure(message: &UiMessage, sentence: &str) -> Failure {
+fn run_failure(session: &Session, message: &UiMessage, sentence: &str) -> Failure {
     let request = message.metadata().and_then(|metadata| metadata.get("requestId"));
     let request = request.and_then(Json::as_str).unwrap_or_default();
-    Failure::new("failed", sentence)
+    Failure::new("failed", session.chat_flags.add_to_commands_in(sentence))
         .with_hint(format!("`ship logs --request {request}` tells more"))
 }
 
@@ -169,4 +165,26 @@ fn read_stdin(session: &Session) -> Result<String, Failure> {
     String::from_utf8(bytes)
         .map_err(|error| error.utf8_error().valid_up_to() as u64)
         .map_err(|offset| Failure::not_utf8(offset, "nothing was sent"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chat_flags::ChatFlags;
+
+    use super::*;
+
+    #[test]
+    fn every_command_after_a_stopped_answer_names_its_chat() {
+        let left: Result<ContextId, _> = "c_20260205_a".parse();
+        let flags = ChatFlags::from((" --chat c2", ""));
+        let failure = stopped_failure(true, left.ok().as_ref())
+            .map_hints(|hint| flags.add_to_commands_in(hint));
+        assert_eq!(
+            failure.remedy(),
+            Some(
+                "`ship context load c_20260205_a --chat c2` goes back to its context, and then \
+                 `ship send 'go on' --chat c2` goes on; `ship history --chat c2` shows it"
+            )
+        );
+    }
 }

@@ -26,6 +26,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
             },
         }
     }
+    name_project(session, &mut problems);
     // A problem that a person has seen and that cannot be healed is no failure.
     let ok = problems.iter().all(|problem| problem.known);
     if session.json {
@@ -35,7 +36,7 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
             ("problems", problems.into()),
         ])))?;
     } else {
-        print(&problems, chats)?;
+        print(session, &problems, chats)?;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -43,6 +44,14 @@ pub(crate) async fn run(session: &Session) -> Result<ExitCode, Failure> {
 async fn find_problems(store: &dyn Store, key: &ChatKey) -> Result<Vec<StorageProblem>, Failure> {
     let Some(chat) = store.open(key).await? else { return Ok(Vec::new()) };
     Ok(chat.verify().await?)
+}
+
+/// Makes the remedies name the project, if the person did.
+pub(super) fn name_project(session: &Session, problems: &mut [StorageProblem]) {
+    let flags = session.chat_flags.of_project();
+    for problem in problems {
+        problem.remedy = flags.add_to_commands_in(&problem.remedy);
+    }
 }
 
 /// Turns the failure to open a chat into a problem.
@@ -64,14 +73,17 @@ pub(super) fn to_json(problem: &StorageProblem) -> Json {
     ]))
 }
 
-fn print(problems: &[StorageProblem], chats: usize) -> Result<(), Failure> {
+fn print(session: &Session, problems: &[StorageProblem], chats: usize) -> Result<(), Failure> {
     let style = Style::of_stdout();
     for problem in problems {
         print_problem(problem, style)?;
     }
     let known = problems.iter().filter(|problem| problem.known).count();
     if problems.iter().any(|it| !it.known && it.repair != RepairEffect::Nothing) {
-        output::print_line("`ship repair` heals what can be healed, and marks the rest as known.")?;
+        let repair = session.chat_flags.add_to("ship repair");
+        output::print_line(&format!(
+            "`{repair}` heals what can be healed, and marks the rest as known."
+        ))?;
     }
     output::print_line(&match (problems.len(), known, chats) {
         (0, _, 1) => "1 chat, nothing wrong.".to_owned(),

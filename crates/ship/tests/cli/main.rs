@@ -13,6 +13,7 @@ mod limits;
 mod pipes;
 mod print;
 mod questions;
+mod remedies;
 mod secrets;
 mod settings;
 mod system;

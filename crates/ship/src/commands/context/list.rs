@@ -49,10 +49,8 @@ fn print(session: &Session, contexts: &ContextList, limit: Option<u64>) -> Resul
     listed.iter().try_for_each(print_item)?;
     let more = index.items().len().saturating_sub(listed.len());
     if more > 0 {
-        print_dim(&format!(
-            "  and {more} more: ship context list --limit N{}",
-            session.chat_flags
-        ))?;
+        let all = session.chat_flags.add_to("ship context list --limit N");
+        print_dim(&format!("  and {more} more: {all}"))?;
     }
     Ok(())
 }
