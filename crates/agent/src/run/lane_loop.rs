@@ -31,6 +31,8 @@ pub(crate) struct LaneLoop {
     /// Whether the context was compared with the answers in the ledger. Once is enough, because only the holder of
     /// the lane writes contexts and answers.
     is_compared: AtomicBool,
+    /// Whether the answer of the last run was looked up in the ledger.
+    is_checked: AtomicBool,
 }
 
 /// The outcome of the last run, and how far the ledger was read.
@@ -41,7 +43,7 @@ pub(crate) struct LaneResult {
 
 impl LaneLoop {
     pub(crate) fn new(locked: LockedChat) -> Self {
-        Self { locked, is_compared: AtomicBool::new(false) }
+        Self { locked, is_compared: AtomicBool::new(false), is_checked: AtomicBool::new(false) }
     }
 
     /// Works until nothing is left to do or the run is parked. The chat is read once for each run: after a run, only
@@ -76,7 +78,12 @@ impl LaneLoop {
         let journal = Journal::read(&journal);
         let blocks_before = journal.as_ref().map(|journal| journal.start.blocks.clone());
         let open = journal.as_ref().filter(|journal| !journal.has_ended).map(|it| it.start.clone());
-        let delivered = self.is_delivered(open.as_ref()).await?;
+        let last = journal.as_ref().map(|journal| journal.start.clone());
+        // A run that ended has delivered its answer, unless the ledger has lost it since.
+        let holds_metadata = self.locked.chat.log().features().holds_metadata;
+        let is_first_look = holds_metadata && !self.is_checked.swap(true, Ordering::Relaxed);
+        let looked_up = if is_first_look { last.as_ref() } else { open.as_ref() };
+        let delivered = self.is_delivered(looked_up).await?;
         let outcome =
             match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.locked.engine) {
                 Recovery::Idle => {
@@ -87,7 +94,7 @@ impl LaneLoop {
                 }
                 Recovery::Parked(_) => Some(Outcome::Parked),
                 Recovery::Deliver(message) => {
-                    if let (Some(start), Some(view)) = (open, view) {
+                    if let (Some(start), Some(view)) = (last, view) {
                         self.close_run(about, &view, start, &message).await?;
                     }
                     Some(Outcome::Done)

@@ -320,3 +320,22 @@ async fn a_killed_run_whose_question_is_lost_answers_it_once() {
     );
     assert_eq!(place.ledger().await.len(), 4, "{:?}", place.ledger().await);
 }
+
+#[tokio::test]
+async fn an_answer_that_the_ledger_has_lost_is_named_and_comes_back() {
+    let place = Place::new();
+    echoes(&place);
+    place.say("alpha").await;
+    cut_before(&place, "conversations/history.jsonl", "Aye: alpha");
+    let place = place.again();
+    echoes(&place);
+    let problems = place.chat().await.verify().await.unwrap();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].message.starts_with("the answer to entry 2 is missing"), "{problems:?}");
+    place.say("beta").await;
+    let ledger = place.ledger().await;
+    assert_eq!(ledger.iter().filter(|line| line.contains("Aye: alpha")).count(), 1, "{ledger:?}");
+    assert_eq!(ledger.iter().filter(|line| line.contains("Aye: beta")).count(), 1, "{ledger:?}");
+    assert_eq!(place.chat().await.verify().await.unwrap(), []);
+    assert_eq!(place.context().await.len(), 4);
+}

@@ -5,13 +5,17 @@
 
 use std::path::Path;
 
+use parking_lot::Mutex;
+use ship_message::UiMessage;
+use ship_message::json::Json;
+
 use super::chat::ChatFiles;
 use super::ledger;
 use crate::disk::FileLook;
 use crate::{
-    AnsweredEntries, LedgerSeq, ReadError, StorageError, StorageProblem, StorageProblemKind,
+    ANSWER_KEY, ANSWERS_TO, AnsweredEntries, LedgerBody, LedgerLine, LedgerSeq, ReadError,
+    StorageError, StorageProblem, StorageProblemKind,
 };
-use parking_lot::Mutex;
 
 /// The cursor that was last read, and the log it was read from.
 #[derive(Default)]
@@ -82,9 +86,17 @@ impl ChatFiles {
             found.push(behind_problem(&ledger::live_path(folder), message, remedy));
         }
         let mut answered = AnsweredEntries::default();
+        let mut last_answer = self.last_answer();
         // Problems of the ledger itself are reported by its own check.
         for line in self.ledger_after(None, usize::MAX).unwrap_or_default() {
             answered.take(&line);
+            last_answer.note(&line);
+        }
+        if let Some(entry) = last_answer.missing_for() {
+            let message =
+                format!("the answer to entry {entry} is missing, though the context has it");
+            let remedy = "nothing to do: the next message puts it there again";
+            found.push(behind_problem(&ledger::live_path(folder), message, remedy));
         }
         if let Some(last) = answered.last().filter(|last| Some(*last) > cursor) {
             let message = format!("the ledger has answers up to entry {last}, and {read}");
@@ -92,6 +104,47 @@ impl ChatFiles {
             found.push(behind_problem(live, message, remedy));
         }
         Ok(found)
+    }
+}
+
+/// The last answer in a context, and what the ledger has of it.
+#[derive(Default)]
+struct LastAnswer {
+    /// The key of its ledger entry, and the entry that it answers.
+    answer: Option<(String, LedgerSeq)>,
+    has_question: bool,
+    has_answer: bool,
+}
+
+impl LastAnswer {
+    fn note(&mut self, line: &LedgerLine) {
+        let (Some((key, question)), LedgerBody::Entry(entry)) = (&self.answer, &line.body) else {
+            return;
+        };
+        self.has_question |= line.seq == *question;
+        self.has_answer |= entry.key == *key;
+    }
+
+    /// Returns the question whose answer the ledger lacks.
+    fn missing_for(&self) -> Option<LedgerSeq> {
+        let (_, question) =
+            self.answer.as_ref().filter(|_| self.has_question && !self.has_answer)?;
+        Some(*question)
+    }
+}
+
+impl ChatFiles {
+    /// Finds the last answer in the context, if it was given in this chat.
+    fn last_answer(&self) -> LastAnswer {
+        let Ok(Some(view)) = self.view() else { return LastAnswer::default() };
+        let answer = view.messages().next_back().and_then(UiMessage::metadata).and_then(|about| {
+            let text = |key: &str| about.get(key).and_then(Json::as_str);
+            let is_here = text("chatKey") == Some(self.key.as_str());
+            let question = LedgerSeq::new(about.get(ANSWERS_TO)?.as_u64()?);
+            let run = text("runId").filter(|_| is_here)?;
+            Some((format!("{ANSWER_KEY}{run}"), question))
+        });
+        LastAnswer { answer, ..LastAnswer::default() }
     }
 }
 
