@@ -11,6 +11,7 @@
 //! - `rename_and_checkpoint` has the operations that leave no context, `fork_to_chat` copies to another chat, and
 //!   `undo_in_place` undoes operations that did not leave the context.
 //! - `tool_calls` answers a model's calls, `queued_operation` performs a person's operation in a chat at rest.
+//! - `lost_messages` finds what a damaged log has lost and the snapshot of its context still tells.
 //! - `restored_log` gives a log that was replaced by an older copy a context of its own.
 //! - `talk_before_first` is the beginning of a chat's first context.
 
@@ -18,6 +19,7 @@ mod archive;
 mod fork_to_chat;
 mod list;
 mod log_place;
+mod lost_messages;
 mod operate;
 mod publish;
 mod queued_operation;

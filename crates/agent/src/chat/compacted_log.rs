@@ -1,11 +1,15 @@
 //! Finds the sealed log that a compaction has left behind.
 
 use ship_context::compact::is_summary;
+use ship_message::UiMessage;
 use ship_message::json::Json;
 use ship_store::{Chat, ContextBody, ContextEvent, ReadError, SealedLog, SealedName, View};
 
 use super::compaction_state::{SEALED_GENERATION, is_undoable};
 use super::head_after_events::predecessor;
+
+/// The source of a message that was restored from the snapshot of its context.
+pub(crate) const FROM_SNAPSHOT: &str = "snapshot";
 
 /// The number of sealed logs that are read at once.
 const PAGE: usize = 16;
@@ -26,12 +30,18 @@ pub(crate) async fn sealed_by_last_compaction(
 }
 
 /// Finds the log that a compaction sealed if the line of its event is damaged: the last one of the context that lacks
-/// the summary. `None` if there is no summary or no such log.
+/// the summary. `None` if there is no such log, or no summary that was written with it.
 async fn sealed_before_summary(
     chat: &dyn Chat,
     view: &View,
 ) -> Result<Option<SealedName>, ReadError> {
-    let Some(summary) = view.messages().find(|message| is_summary(message)) else {
+    // A restored summary has an id of its own, which tells nothing about the logs before.
+    let is_restored = |message: &UiMessage| {
+        let source = message.metadata().and_then(|metadata| metadata.get("source")?.as_str());
+        source == Some(FROM_SNAPSHOT)
+    };
+    let summary = view.messages().find(|message| is_summary(message));
+    let Some(summary) = summary.filter(|summary| !is_restored(summary)) else {
         return Ok(None);
     };
     let mut next = predecessor(view);

@@ -204,8 +204,8 @@ impl<'a> ContextArchive<'a> {
         }
     }
 
-    /// Removes a context from the archive, because it is active now. `source` is the end of the log that its lines come
-    /// from. A snapshot of a longer log tells what the log has lost, and is set aside.
+    /// Removes a context from the archive, because it is active now. `source` is the end of the log that its lines and
+    /// restored messages come from. A snapshot of another log may tell more, and is set aside.
     pub(super) async fn remove_snapshot(
         &mut self,
         context: &ContextId,

@@ -39,7 +39,9 @@ impl OperationInProgress<'_> {
         };
         let source = target.source;
         // The rotation reports the damage of a log that it copies lines from. From this one it copies none.
-        let unread = plan.origin.problems().filter(|_| target.pieces.is_empty());
+        let is_copy = |piece: &LogPiece| !matches!(piece, LogPiece::New(_));
+        let copies_none = !target.pieces.iter().any(is_copy);
+        let unread = plan.origin.problems().filter(|_| copies_none);
         let unread = unread.unwrap_or_default().to_vec();
         let reason = match wanted {
             ContextOperation::New { reason, .. } => {
@@ -82,14 +84,17 @@ impl OperationInProgress<'_> {
         }
         shelf.write_index(now_active.position, now_active.crc).await?;
         let damage = [rotated.damage, unread].concat();
-        let left_out = damage.len();
+        let (left_out, restored) = (damage.len(), plan.origin.messages_restored());
         agent.note_repairs(chat.key(), damage);
         let active = shelf.active_snapshot(&now_active);
         let active =
             ContextName { context: active.context().clone(), title: active.title().to_owned() };
         let mut line = text_for_user(wanted, is_kept.then_some(&left), &active.title);
+        // In front: the line ends with the command that leads back.
+        if restored > 0 {
+            line.insert_str(0, &format!("{} ", restored_sentence(restored)));
+        }
         if left_out > 0 {
-            // In front: the line ends with the command that leads back.
             line.insert_str(0, &format!("{} ", left_out_sentence(left_out)));
         }
         let outcome = OperationOutcome::Done(ContextChange {
@@ -149,6 +154,16 @@ pub(super) fn left_out_sentence(places: usize) -> String {
         places => format!(
             "{places} places of the log cannot be read and are left out; `ship verify` names them."
         ),
+    }
+}
+
+/// Returns the sentence about messages that the log has lost and that are in the context again.
+fn restored_sentence(messages: usize) -> String {
+    match messages {
+        1 => "The text of one lost message was restored from the archive.".to_owned(),
+        messages => {
+            format!("The texts of {messages} lost messages were restored from the archive.")
+        }
     }
 }
 

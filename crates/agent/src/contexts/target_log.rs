@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use ship_context::SETTLED;
 use ship_context::contexts::{clean_title, is_reference};
-use ship_message::Role;
 use ship_message::json::{Json, Object};
+use ship_message::{Role, UiMessage};
 use ship_store::carry::PublishedBy;
 use ship_store::{
     ContextBody, ContextId, ContextLine, Head, LogPiece, Position, SealedName, Seq, View,
 };
 
 use super::log_place::LogPlace;
+use super::lost_messages::{LostMessage, LostMessages};
 use super::operate::OperationInProgress;
 use super::target_origin::TargetOrigin;
 use crate::chat::{
@@ -25,28 +26,39 @@ pub(super) struct TargetLog {
     pub(super) pieces: Vec<LogPiece>,
     /// The number of messages in the pieces.
     pub(super) messages: u64,
-    /// The end of the log with these lines; `None` if something of it is missing or cannot be read.
+    /// The end of the log with these lines; `None` if something of it is missing or cannot be read, and does not come
+    /// back.
     pub(super) source: Option<(Position, u32)>,
     /// Whether the context that is left has nothing worth archiving.
     pub(super) drops_left_context: bool,
 }
 
 impl TargetLog {
-    /// Makes a target from the lines of a log that stay.
+    /// Makes a target from the lines of a log that stay, and messages that it has lost.
     fn from_lines(
         head: Head,
         lines: &[Arc<ContextLine>],
         stays: impl Fn(&ContextLine) -> bool,
         log: Option<&SealedName>,
+        lost: &[LostMessage],
     ) -> Self {
         let is_message =
             |line: &&Arc<ContextLine>| matches!(line.body, ContextBody::Message(_)) && stays(line);
-        let messages = lines.iter().filter(is_message).count() as u64;
+        let messages = (lines.iter().filter(is_message).count() + lost.len()) as u64;
         let piece = |(first, last)| match log {
             Some(log) => LogPiece::Sealed { log: log.clone(), first, last },
             None => LogPiece::Keep(first, last),
         };
-        let pieces = spans(lines, &stays).into_iter().map(piece).collect();
+        let (mut pieces, mut rest) = (Vec::new(), lines);
+        for LostMessage { before, message } in lost {
+            let is_before = |line: &Arc<ContextLine>| before.is_none_or(|seq| line.seq < seq);
+            let (here, after) = rest.split_at(rest.partition_point(is_before));
+            pieces.extend(spans(here, &stays).into_iter().map(piece));
+            let message = message.to_json().as_object().cloned().unwrap_or_default();
+            pieces.push(LogPiece::New(message.into()));
+            rest = after;
+        }
+        pieces.extend(spans(rest, &stays).into_iter().map(piece));
         Self { head, pieces, messages, source: None, drops_left_context: false }
     }
 }
@@ -56,12 +68,12 @@ impl OperationInProgress<'_> {
     pub(super) fn target(&self, origin: &TargetOrigin) -> TargetLog {
         match origin {
             TargetOrigin::Clean { by, title } => self.empty_log(by, title.as_deref()),
-            TargetOrigin::Archived { log, view, title } => self.load(log, view, title),
+            TargetOrigin::Archived { log, view, title, lost } => self.load(log, view, title, lost),
             TargetOrigin::Branch { by, place, view } => {
                 let end = LogPlace { log: None, last: self.view.position.seq };
                 self.branch(by, place.as_ref().unwrap_or(&end), view.as_ref())
             }
-            TargetOrigin::Left { log, view } => self.undo(log, view),
+            TargetOrigin::Left { log, view, lost } => self.undo(log, view, lost),
         }
     }
 
@@ -92,7 +104,7 @@ impl OperationInProgress<'_> {
     }
 
     /// Makes a target from an archived context as it was left.
-    fn load(&self, log: &SealedName, view: &View, title: &str) -> TargetLog {
+    fn load(&self, log: &SealedName, view: &View, title: &str, lost: &LostMessages) -> TargetLog {
         let own = messages_left_behind(view, &self.moving.current);
         let stays = |line: &ContextLine| match &line.body {
             ContextBody::Event(_) => true,
@@ -103,14 +115,14 @@ impl OperationInProgress<'_> {
         self.set_carry(&mut head);
         if !view.problems.is_empty() {
             // The answer to a question at the end is lost, and the person has it.
-            head.carry.set_answered(self.answered_question(view));
+            head.carry.set_answered(self.answered_question(&lost.among(view)));
         }
         if head.title.is_none() {
             // The context keeps the title under which it was listed.
             head.carry.set_made_title(Some(title));
         }
-        let target = TargetLog::from_lines(head, &view.lines, stays, Some(log));
-        TargetLog { source: end_of(view), ..target }
+        let target = TargetLog::from_lines(head, &view.lines, stays, Some(log), &lost.messages);
+        TargetLog { source: end_of(view).or(lost.snapshot_end), ..target }
     }
 
     /// Makes a copy of a log up to a place, under a new id; `view` has a sealed log up to there.
@@ -130,7 +142,7 @@ impl OperationInProgress<'_> {
                 !id.is_some_and(|id| left == Some(id) || is_current(id))
             }
         };
-        TargetLog::from_lines(head, &view.lines, moves, spot.log.as_ref())
+        TargetLog::from_lines(head, &view.lines, moves, spot.log.as_ref(), &[])
     }
 
     /// Makes the head of a context that branches off at a place in another one.
@@ -151,16 +163,17 @@ impl OperationInProgress<'_> {
         head.forked_from = Some(from.into());
         head.context = self.new_id();
         head.title = self.moving.title.as_deref().and_then(clean_title).or(head.title);
-        head.carry.set_answered(self.answered_question(view));
+        let messages: Vec<&UiMessage> = view.messages().collect();
+        head.carry.set_answered(self.answered_question(&messages));
         self.set_carry(&mut head);
         Activation::write_to_head(&mut head, by, self.locked.engine.clock.now());
         head
     }
 
-    /// Returns the question at the end of a log, or the settled message of a run that has answered it elsewhere, if it
-    /// is not part of the open request.
-    fn answered_question<'v>(&self, view: &'v View) -> Option<&'v str> {
-        let last = view.messages().rfind(|message| !is_reference(message))?;
+    /// Returns the question at the end of a context, or the settled message of a run that has answered it elsewhere,
+    /// if it is not part of the open request.
+    fn answered_question<'m>(&self, messages: &[&'m UiMessage]) -> Option<&'m str> {
+        let last = messages.iter().rfind(|message| !is_reference(message))?;
         let is_settled = last.metadata().is_some_and(|metadata| metadata.get(SETTLED).is_some());
         let id = last.id().filter(|_| is_settled || last.role() == Role::User)?;
         let waits = self.moving.current.iter().any(|current| current == id);
@@ -168,18 +181,20 @@ impl OperationInProgress<'_> {
     }
 
     /// Makes a target from the context that the last operation has left.
-    fn undo(&self, log: &SealedName, before: &View) -> TargetLog {
+    fn undo(&self, log: &SealedName, before: &View, lost: &LostMessages) -> TargetLog {
         let mut head = sealed_head_after_events(before, log);
         head.carry.set_continues(Some(log));
-        if let Some(question) = self.answered_question(before) {
+        if let Some(question) = self.answered_question(&lost.among(before)) {
             // The question was taken along, and answered in the other context.
             head.carry.set_answered(Some(question));
         }
         self.set_carry(&mut head);
-        let target = TargetLog::from_lines(head, &before.lines, |_| true, Some(log));
+        let target =
+            TargetLog::from_lines(head, &before.lines, |_| true, Some(log), &lost.messages);
         let drops_left =
             self.view.head.carry.published_by().is_some_and(|by| self.is_unused_since(&by));
-        TargetLog { source: end_of(before), drops_left_context: drops_left, ..target }
+        let source = end_of(before).or(lost.snapshot_end);
+        TargetLog { source, drops_left_context: drops_left, ..target }
     }
 
     /// Whether an operation has made this context and nothing was said in it since.
@@ -216,7 +231,7 @@ pub(super) fn spans(
 
 #[cfg(test)]
 mod tests {
-    use ship_message::{UiMessage, UiPart};
+    use ship_message::UiPart;
     use ship_store::Timestamp;
 
     use super::*;
@@ -245,7 +260,8 @@ mod tests {
     #[test]
     fn a_target_counts_the_messages_that_stay_and_names_the_log_they_are_in() {
         let head = Head::new(ContextId::new(Timestamp::from_millis(0), 1));
-        let target = TargetLog::from_lines(head, &lines(2..=5), |line| line.seq.get() != 3, None);
+        let target =
+            TargetLog::from_lines(head, &lines(2..=5), |line| line.seq.get() != 3, None, &[]);
         assert_eq!(target.messages, 3);
         let kept =
             [LogPiece::Keep(Seq::new(2), Seq::new(2)), LogPiece::Keep(Seq::new(4), Seq::new(5))];

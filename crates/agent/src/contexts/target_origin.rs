@@ -4,6 +4,7 @@ use ship_store::{SealedName, StorageProblem, View};
 
 use super::archive::ContextArchive;
 use super::log_place::LogPlace;
+use super::lost_messages::LostMessages;
 use super::operate::OperationInProgress;
 use crate::chat::has_content;
 use crate::context_operation::{ContextOperation, OperationRefusal};
@@ -14,11 +15,11 @@ pub(super) enum TargetOrigin {
     /// A clean context.
     Clean { by: &'static str, title: Option<String> },
     /// An archived context, with the title under which it is listed.
-    Archived { log: SealedName, view: View, title: String },
+    Archived { log: SealedName, view: View, title: String, lost: LostMessages },
     /// The beginning of a log up to a place, or all of the live log. The view is that of a sealed log.
     Branch { by: &'static str, place: Option<LogPlace>, view: Option<View> },
     /// The context that the last operation has left.
-    Left { log: SealedName, view: View },
+    Left { log: SealedName, view: View, lost: LostMessages },
 }
 
 impl TargetOrigin {
@@ -28,6 +29,14 @@ impl TargetOrigin {
             Self::Clean { .. } => None,
             Self::Archived { view, .. } | Self::Left { view, .. } => Some(&view.problems),
             Self::Branch { view, .. } => view.as_ref().map(|view| &*view.problems),
+        }
+    }
+
+    /// Returns the number of messages that the log has lost and that come back.
+    pub(super) fn messages_restored(&self) -> usize {
+        match self {
+            Self::Archived { lost, .. } | Self::Left { lost, .. } => lost.messages.len(),
+            Self::Clean { .. } | Self::Branch { .. } => 0,
         }
     }
 }
@@ -97,7 +106,8 @@ impl<'a> OperationInProgress<'a> {
             return Ok(Err(OperationRefusal::no_context(which, Vec::new())));
         };
         let view = self.locked.chat.log().sealed_view(&log).await?;
-        Ok(Ok(TargetOrigin::Archived { log, view, title: snapshot.title().to_owned() }))
+        let lost = self.lost_messages(&log, &view).await?;
+        Ok(Ok(TargetOrigin::Archived { log, view, title: snapshot.title().to_owned(), lost }))
     }
 
     async fn branch_origin(&self, by: &'static str, at: &str) -> Found<TargetOrigin> {
@@ -118,6 +128,7 @@ impl<'a> OperationInProgress<'a> {
         let left = head.carry.published_by().map(|by| by.left.or_else(|| head.sealed.clone()));
         let Some(log) = left.flatten() else { return Ok(Err(nothing())) };
         let view = self.locked.chat.log().sealed_view(&log).await?;
-        Ok(Ok(TargetOrigin::Left { log, view }))
+        let lost = self.lost_messages(&log, &view).await?;
+        Ok(Ok(TargetOrigin::Left { log, view, lost }))
     }
 }

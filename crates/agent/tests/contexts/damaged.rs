@@ -35,6 +35,7 @@ pub(crate) fn flip(place: &Place, part: &str, words: &str) {
 pub(crate) const LIVE: &str = "messages/history.jsonl";
 pub(crate) const HEAD_COPY: &str = "messages/head.json";
 pub(crate) const ARCHIVE: &str = "messages/archive/2";
+pub(crate) const SNAPSHOT: &str = "contexts/archive/c_";
 
 /// A chat that has said two things.
 async fn begun() -> Place {
@@ -70,10 +71,12 @@ async fn a_damaged_line_stops_no_operation() {
 }
 
 #[tokio::test]
-async fn a_damaged_context_is_loaded_as_far_as_it_can_be_read_and_the_person_is_told() {
+async fn a_damaged_context_without_a_snapshot_is_loaded_as_far_as_it_can_be_read_and_the_person_is_told()
+ {
     let place = begun().await;
     place.operate(new()).await;
     flip(&place, ARCHIVE, "Aye: plan the trip");
+    place.disk.memory().remove(&path(&place, SNAPSHOT)).unwrap();
     let line = place.done(ContextOperation::Load { which: "last".to_owned() }).await;
     assert!(line.contains("One place of the log cannot be read and is left out"), "{line}");
     // The end of the line is what a command for the shell is made of, so the note stands before it.
@@ -104,7 +107,7 @@ async fn one_injury_of_an_archived_log_is_one_place_wherever_it_is() {
 }
 
 #[tokio::test]
-async fn a_model_that_loads_a_damaged_context_gets_what_is_readable_and_a_note() {
+async fn a_model_that_loads_a_damaged_context_gets_all_that_is_told_and_a_note() {
     let place = begun().await;
     place.operate(new()).await;
     flip(&place, ARCHIVE, "Aye: plan the trip");
@@ -117,7 +120,10 @@ async fn a_model_that_loads_a_damaged_context_gets_what_is_readable_and_a_note()
     });
     assert_eq!(place.say("back to the trip").await, Some(Outcome::Done));
     let context = place.context().await;
-    assert_eq!(context[..2], ["user: plan the trip", "user: which boat?"], "{context:?}");
+    assert_eq!(
+        context[..3],
+        ["user: plan the trip", "assistant: Aye: plan the trip", "user: which boat?"]
+    );
     let view = place.view().await;
     let answer = view.messages().next_back().unwrap();
     let told = answer.to_string();

@@ -5,7 +5,7 @@ use ship_store::ContextId;
 use ship_store::disk::Disk;
 use ship_testkit::sim::Fault;
 
-use crate::damaged::{ARCHIVE, HEAD_COPY, LIVE, flip, new, path, replace};
+use crate::damaged::{ARCHIVE, HEAD_COPY, LIVE, SNAPSHOT, flip, new, path, replace};
 use crate::place::{Place, chat, says, words};
 
 /// A chat in a context “Two”, which has left the context “One”.
@@ -107,30 +107,6 @@ async fn after_the_live_log_is_lost_every_context_with_a_sealed_log_can_be_loade
 }
 
 #[tokio::test]
-async fn a_snapshot_that_tells_more_than_its_log_is_set_aside_and_not_removed() {
-    for operation in [load("One"), ContextOperation::Undo] {
-        let place = Place::new();
-        place.minds(|_| says("Aye."));
-        place.say("one alpha").await;
-        place.say("one omega").await;
-        place.done(ContextOperation::Rename { title: "One".to_owned() }).await;
-        place.done(new()).await;
-        let log = path(&place, ARCHIVE);
-        let bytes = place.disk.memory().contents().remove(&log).unwrap().unwrap();
-        let omega = bytes.windows(9).position(|found| found == b"one omega").unwrap();
-        let cut = bytes[..omega].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
-        replace(&place, &log, &bytes[..cut]);
-        let place = again(&place);
-        place.done(operation.clone()).await;
-        assert_eq!(place.context().await, ["user: one alpha", "assistant: Aye."]);
-        let aside = path(&place, "quarantine/archive-c_");
-        let aside = place.disk.memory().contents().remove(&aside).unwrap().unwrap();
-        let aside = String::from_utf8(aside).unwrap();
-        assert!(aside.contains("one omega"), "{operation:?}: {aside}");
-    }
-}
-
-#[tokio::test]
 async fn an_older_copy_of_the_live_log_takes_nothing_from_the_context_that_was_left_later() {
     let place = Place::new();
     place.minds(|_| says("Aye."));
@@ -215,6 +191,7 @@ async fn two_contexts() -> (Place, ContextId) {
 async fn a_question_whose_answer_is_lost_stays_in_its_context_and_is_not_answered_again() {
     let (place, one) = two_contexts().await;
     cut_before(&place, ARCHIVE, "Aye: alpha");
+    place.disk.memory().remove(&path(&place, SNAPSHOT)).unwrap();
     place.done(load(one.as_str())).await;
     assert_eq!(place.context().await, ["user: alpha"]);
     place.done(load("beta")).await;

@@ -12,6 +12,7 @@ mod files;
 mod first;
 mod killed;
 mod lost_heads;
+mod lost_messages;
 mod model;
 mod notes;
 mod person;

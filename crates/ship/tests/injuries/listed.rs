@@ -13,15 +13,21 @@ pub(crate) struct Listed {
     ids: BTreeSet<String>,
     /// One of the archived contexts, and the texts that were shown of it.
     looked_at: Option<(String, BTreeSet<String>)>,
+    /// Whether a blob was injured: then a message of the log is there in part.
+    is_blob: bool,
 }
 
 impl Listed {
     /// Lists the contexts and looks at one that is archived; `None` if the list is refused. The injury of `file` may
-    /// have cost a context whose file it is.
+    /// have cost a context whose file it is, but what a snapshot tells stays while a line is left of its log.
     pub(crate) fn look(project: &Project, file: &str, random: &mut Random) -> Option<Self> {
         let ids = ids(project).ok()?;
         let is_spared = |id: &&String| match Snapshot::read(project, id) {
-            Some(snapshot) => !file.contains(*id) && !file.contains(&snapshot.sealed),
+            Some(snapshot) => {
+                let is_left =
+                    std::fs::read(project.path(file)).is_ok_and(|bytes| bytes.contains(&b'\n'));
+                !file.contains(*id) && (is_left || !file.contains(&snapshot.sealed))
+            }
             None => true,
         };
         let ids: BTreeSet<String> = ids.iter().filter(is_spared).cloned().collect();
@@ -29,7 +35,7 @@ impl Listed {
             ids.iter().filter_map(|id| Some((id.clone(), Snapshot::read(project, id)?.texts)));
         let archived: Vec<(String, BTreeSet<String>)> = archived.collect();
         let looked_at = (!archived.is_empty()).then(|| random.one(&archived).clone());
-        Some(Self { ids, looked_at })
+        Some(Self { ids, looked_at, is_blob: file.starts_with("blobs/") })
     }
 
     /// Says what is missing now.
@@ -55,6 +61,11 @@ impl Listed {
         if ran.code != Some(0) {
             wrong.push(format!("a context cannot be loaded: {ran}"));
         }
+        let shown = project.run(&["context", "show", "--json"], "");
+        match Json::parse(shown.out.trim_end()).ok().and_then(|json| Snapshot::from_json(&json)) {
+            Some(shown) if self.is_blob || shown.is_part || texts.is_subset(&shown.texts) => {}
+            _ => wrong.push(format!("{id} was loaded without what was shown of it: {shown}")),
+        }
         wrong
     }
 }
@@ -79,7 +90,10 @@ struct Snapshot {
 impl Snapshot {
     fn read(project: &Project, id: &str) -> Option<Self> {
         let path = project.path(&format!("{CHAT}contexts/archive/{id}.json"));
-        let json = Json::parse_bytes(&std::fs::read(path).ok()?).ok()?;
+        Self::from_json(&Json::parse_bytes(&std::fs::read(path).ok()?).ok()?)
+    }
+
+    fn from_json(json: &Json) -> Option<Self> {
         let turns = json.get("turns")?.as_array()?;
         let text = |turn: &Json| turn.get("text")?.as_str().map(str::to_owned);
         let meta = |key: &str| json.get("meta").and_then(|meta| meta.get(key));
@@ -87,7 +101,7 @@ impl Snapshot {
         let is_cut = meta("turnsLeftOut").and_then(Json::as_u64) > Some(0);
         Some(Self {
             is_part: is_compacted || is_cut,
-            sealed: json.get("sealed")?.as_str()?.to_owned(),
+            sealed: json.get("sealed").and_then(Json::as_str).unwrap_or_default().to_owned(),
             texts: turns.iter().filter_map(text).collect(),
         })
     }

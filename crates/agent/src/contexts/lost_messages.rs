@@ -1,0 +1,289 @@
+//! Finds the messages that a damaged log has lost and the snapshot of its context still tells.
+//!
+//! A snapshot has the text of each message and neither its id nor its calls. The ledger knows the id of a question and
+//! the run of an answer, so a message that both tell comes back under its own id.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use ship_context::compact::is_summary;
+use ship_context::contexts::{Snapshot, Speaker, Utterance, newest_within, utterances};
+use ship_message::json::{Json, Object};
+use ship_message::{Role, UiMessage, UiPart};
+use ship_store::{
+    ANSWER_KEY, ContextBody, ContextLine, Derived, LedgerBody, LedgerLine, Position, SealedName,
+    Seq, Timestamp, View,
+};
+
+use super::operate::OperationInProgress;
+use crate::chat::{FROM_SNAPSHOT, LEDGER_PAGE, is_message, promoted_messages};
+use crate::error::RunError;
+use crate::inbound::{millis_json, promoted_metadata};
+
+/// So many equal characters at the beginning, said at the same time, are the same message.
+const BEGINNING_CHARS: usize = 200;
+
+/// The messages that come back into a context, in order.
+#[derive(Default)]
+pub(super) struct LostMessages {
+    pub(super) messages: Vec<LostMessage>,
+    /// The end of the log that the snapshot was made from; `None` if no snapshot of this log was found, or it tells
+    /// more of a message than the log, of which a blob is missing.
+    pub(super) snapshot_end: Option<(Position, u32)>,
+}
+
+/// A message that comes back, and its place in the log.
+pub(super) struct LostMessage {
+    /// The line that it stands before; `None` for the end of the log.
+    pub(super) before: Option<Seq>,
+    pub(super) message: UiMessage,
+}
+
+impl LostMessages {
+    /// Returns all messages of a context: those of its log, and those that come back.
+    pub(super) fn among<'m>(&'m self, view: &'m View) -> Vec<&'m UiMessage> {
+        let mut all = Vec::new();
+        let mut lost = self.messages.iter().peekable();
+        for line in &view.lines {
+            while let Some(here) = lost.next_if(|lost| lost.before.is_some_and(|it| it <= line.seq))
+            {
+                all.push(&here.message);
+            }
+            all.extend(message_of(line));
+        }
+        all.extend(lost.map(|lost| &lost.message));
+        all
+    }
+}
+
+impl OperationInProgress<'_> {
+    /// Finds the messages that the snapshot of a context tells and its damaged sealed log does not.
+    pub(super) async fn lost_messages(
+        &self,
+        log: &SealedName,
+        view: &View,
+    ) -> Result<LostMessages, RunError> {
+        if view.problems.is_empty() {
+            return Ok(LostMessages::default());
+        }
+        let which = Derived::Context(view.head.context.clone());
+        let Some(state) = self.locked.chat.derived().read(which).await? else {
+            return Ok(LostMessages::default());
+        };
+        let end = (state.position, state.crc);
+        let snapshot =
+            Snapshot::read(state.value).filter(|it| it.sealed_log().as_ref() == Some(log));
+        let Some(snapshot) = snapshot else { return Ok(LostMessages::default()) };
+        let lost = self.lost_utterances(&snapshot, log, view);
+        let mut messages: Vec<LostMessage> =
+            self.lost_summary(&snapshot, log, view).into_iter().collect();
+        messages.extend(self.messages_of(lost, view).await?);
+        let told = snapshot.utterances();
+        let is_whole = |message: &UiMessage| {
+            !told.iter().any(|told| self.is_told(message, told) && !self.has_words(message, told))
+        };
+        Ok(LostMessages { messages, snapshot_end: view.messages().all(is_whole).then_some(end) })
+    }
+
+    /// Makes the summary of a compacted context again if the log has lost it.
+    fn lost_summary(
+        &self,
+        snapshot: &Snapshot,
+        log: &SealedName,
+        view: &View,
+    ) -> Option<LostMessage> {
+        if !snapshot.is_compacted() || view.messages().any(is_summary) {
+            return None;
+        }
+        let first = view.lines.iter().position(|line| message_of(line).is_some());
+        let before = place_between(&view.lines, (0, first.unwrap_or(view.lines.len())), log);
+        let ts = snapshot.created_at().unwrap_or(Timestamp::from_millis(0));
+        let text = snapshot.summary().to_owned();
+        let told = Utterance { ts, speaker: Speaker::Assistant, text };
+        let mut message = self.message_of_utterance(&told);
+        set_metadata_field(&mut message, "kind", "summary".into());
+        let shown = snapshot.utterances().len() as u64 + snapshot.utterances_left_out();
+        let covered = snapshot.message_count().saturating_sub(shown);
+        let range = Object::from([("count", Json::from(covered))]);
+        set_metadata_field(&mut message, "sourceRange", range.into());
+        Some(LostMessage { before, message })
+    }
+
+    /// Compares a snapshot with its log, and returns each utterance that the log lacks, with its place.
+    fn lost_utterances(
+        &self,
+        snapshot: &Snapshot,
+        log: &SealedName,
+        view: &View,
+    ) -> Vec<(Option<Seq>, Utterance)> {
+        let told = snapshot.utterances();
+        let (mut lost, mut known, mut after) = (Vec::new(), 0, 0);
+        let mut lose = |told: &[Utterance], after: usize, until: usize| {
+            let before = place_between(&view.lines, (after, until), log);
+            lost.extend(told.iter().map(|told| (before, told.clone())));
+        };
+        for (at, line) in view.lines.iter().enumerate() {
+            let Some(message) = message_of(line) else { continue };
+            let found = told[known..].iter().position(|told| self.is_told(message, told));
+            let Some(found) = found else { continue };
+            lose(&told[known..known + found], after, at);
+            (known, after) = (known + found + 1, at + 1);
+        }
+        lose(&told[known..], after, view.lines.len());
+        lost
+    }
+
+    /// Whether an utterance is that of this message. If a blob is missing, the message has only its beginning and end.
+    fn is_told(&self, message: &UiMessage, told: &Utterance) -> bool {
+        let ts =
+            message.metadata().and_then(|metadata| metadata.get("ts")).and_then(Json::as_number);
+        match ts {
+            Some(ts) if ts as i64 != told.ts.millis() => false,
+            Some(_) => has_beginning(message, told) || self.has_words(message, told),
+            None => self.has_words(message, told),
+        }
+    }
+
+    /// Whether a message has the words of an utterance. A snapshot shortens a text that alone is too long for it.
+    fn has_words(&self, message: &UiMessage, told: &Utterance) -> bool {
+        let Some(said) = utterances(&[message], told.ts).pop() else { return false };
+        let limits = self.locked.engine.rules.contexts.snapshot.utterances;
+        let is_same = |said: &Utterance| said.speaker == told.speaker && said.text == told.text;
+        is_same(&said) || newest_within(vec![said], limits).0.iter().any(is_same)
+    }
+
+    /// Makes the messages of lost utterances: from the ledger if it has them, or else with their text alone.
+    async fn messages_of(
+        &self,
+        lost: Vec<(Option<Seq>, Utterance)>,
+        view: &View,
+    ) -> Result<Vec<LostMessage>, RunError> {
+        let mut found: Vec<Option<UiMessage>> = vec![None; lost.len()];
+        let mut ids: HashSet<String> = self.moving.current.iter().cloned().collect();
+        ids.extend(view.messages().filter_map(UiMessage::id).map(str::to_owned));
+        let mut after = None;
+        while found.iter().any(Option::is_none) {
+            let page = self.locked.chat.ledger().after(after, LEDGER_PAGE).await?;
+            for line in &page {
+                let Some(message) = self.message_of_entry(line, view) else { continue };
+                let is_it = |at: &usize| {
+                    let told = &lost[*at].1;
+                    found[*at].is_none() && self.is_from_entry(line, &message, told)
+                };
+                if let Some(at) = (0..lost.len()).find(is_it)
+                    && ids.insert(message.id().unwrap_or_default().to_owned())
+                {
+                    found[at] = Some(with_time(message, lost[at].1.ts));
+                }
+            }
+            if page.len() < LEDGER_PAGE {
+                break;
+            }
+            after = page.last().map(|line| line.seq);
+        }
+        let message = |((before, told), found): ((_, Utterance), Option<UiMessage>)| LostMessage {
+            before,
+            message: found.unwrap_or_else(|| self.message_of_utterance(&told)),
+        };
+        Ok(lost.into_iter().zip(found).map(message).collect())
+    }
+
+    /// Makes the message of a question or an answer in the ledger, as it was in the context.
+    fn message_of_entry(&self, line: &LedgerLine, view: &View) -> Option<UiMessage> {
+        let LedgerBody::Entry(entry) = &line.body else { return None };
+        let ids = &*self.locked.engine.message_ids;
+        let mut message = match entry.key.strip_prefix(ANSWER_KEY) {
+            Some(run) => {
+                let number = u64::from_str_radix(run.strip_prefix("run_")?, 16).ok()?;
+                let text = entry.entry.str("text")?;
+                let id = ids.answer_id(number);
+                let mut message = UiMessage::new(id, Role::Assistant, vec![UiPart::text(text)]);
+                let mut metadata = promoted_metadata(entry);
+                metadata.set("runId", run);
+                message.set_metadata(Json::Object(metadata));
+                message
+            }
+            None if is_message(line) => {
+                let promoted = promoted_messages(ids, &view.head, [line].into_iter()).pop()?;
+                UiMessage::from_json(Json::Object(promoted.message)).ok()?
+            }
+            None => return None,
+        };
+        set_metadata_field(&mut message, "source", "ledger".into());
+        Some(message)
+    }
+
+    /// Whether an utterance is that of a ledger entry. An answer is recorded after its message.
+    fn is_from_entry(&self, line: &LedgerLine, message: &UiMessage, told: &Utterance) -> bool {
+        let LedgerBody::Entry(entry) = &line.body else { return false };
+        let ts = entry.entry.get("ts").and_then(Json::as_number).map(|ts| ts as i64);
+        let is_then = match told.speaker {
+            Speaker::User => ts == Some(told.ts.millis()),
+            Speaker::Assistant => ts >= Some(told.ts.millis()),
+        };
+        is_then && self.has_words(message, told)
+    }
+
+    /// Makes a message of what a snapshot tells of it.
+    fn message_of_utterance(&self, told: &Utterance) -> UiMessage {
+        let role = match told.speaker {
+            Speaker::User => Role::User,
+            Speaker::Assistant => Role::Assistant,
+        };
+        let id = format!("h_{:016x}", self.locked.engine.ids.next());
+        let mut message = UiMessage::new(id, role, vec![UiPart::text(told.text.as_str())]);
+        let chat = self.locked.chat.key();
+        message.set_metadata(Json::Object(Object::from([
+            ("v", Json::from(1u64)),
+            ("ts", millis_json(told.ts)),
+            ("chatKey", chat.as_str().into()),
+            ("kind", "normal".into()),
+            ("source", FROM_SNAPSHOT.into()),
+        ])));
+        message
+    }
+}
+
+/// Whether a message begins like a long utterance.
+fn has_beginning(message: &UiMessage, told: &Utterance) -> bool {
+    let Some(said) = utterances(&[message], told.ts).pop() else { return false };
+    let mut both = said.text.chars().zip(told.text.chars()).take(BEGINNING_CHARS);
+    said.speaker == told.speaker
+        && told.text.chars().count() > BEGINNING_CHARS
+        && both.all(|(said, told)| said == told)
+}
+
+fn message_of(line: &Arc<ContextLine>) -> Option<&UiMessage> {
+    match &line.body {
+        ContextBody::Message(message) => Some(message),
+        ContextBody::Event(_) => None,
+    }
+}
+
+/// Gives a message the time at which it was written, instead of that of its ledger entry.
+fn with_time(mut message: UiMessage, ts: Timestamp) -> UiMessage {
+    set_metadata_field(&mut message, "ts", millis_json(ts));
+    message
+}
+
+fn set_metadata_field(message: &mut UiMessage, key: &'static str, value: Json) {
+    let metadata = message.metadata().and_then(Json::as_object).cloned();
+    let mut metadata = metadata.unwrap_or_default();
+    metadata.set(key, value);
+    message.set_metadata(Json::Object(metadata));
+}
+
+/// Returns the line before which lost lines stood, among those with the indexes of `range`: the last one with missing
+/// numbers before it, or else the last of the range. `None` is the end of the log.
+fn place_between(
+    lines: &[Arc<ContextLine>],
+    range: (usize, usize),
+    log: &SealedName,
+) -> Option<Seq> {
+    let (head, end) = log.range();
+    let seq = |at: usize| lines.get(at).map_or(end.get() + 1, |line| line.seq.get());
+    let before = |at: usize| at.checked_sub(1).map_or(head.get(), &seq);
+    let mut places = (range.0..=range.1).rev();
+    let at = places.find(|at| seq(*at) > before(*at) + 1).unwrap_or(range.1);
+    lines.get(at).map(|line| line.seq)
+}
