@@ -234,3 +234,31 @@ fn answers_that_a_context_lacks_stay_known_after_a_rotation() {
         assert!(problems.len() == 1 && problems[0].known, "{problems:?}");
     });
 }
+
+#[test]
+fn an_older_copy_of_a_ledger_that_was_sealed_since_hides_nothing_of_it() {
+    let disk = SimDisk::new();
+    block_on(async {
+        let chat = chat_on(&disk).await;
+        let text = "x".repeat(30_000);
+        let is_sealed =
+            || disk.memory().contents().contains_key(&file("conversations/archive-1.jsonl"));
+        chat.ledger().accept(entry("k0", &text)).await.unwrap();
+        let older = read(&disk, LEDGER);
+        let mut count = 1;
+        while !is_sealed() {
+            chat.ledger().accept(entry(&format!("k{count}"), &text)).await.unwrap();
+            count += 1;
+        }
+        // The last one is in the ledger that the copy replaces.
+        restore(&disk, LEDGER, &older);
+        let chat = chat_on(&disk).await;
+        let again = chat.ledger().accept(entry("k1", &text)).await.unwrap();
+        assert!(!again.new, "its key is in the sealed ledger");
+        assert!(chat.ledger().accept(entry("fresh", "x")).await.unwrap().new);
+        let mut expected: Vec<String> = (0..count - 1).map(|number| format!("k{number}")).collect();
+        expected.push("fresh".to_owned());
+        assert_eq!(ledger_keys(&*chat).await, expected);
+        assert_eq!(chat.verify().await.unwrap(), []);
+    });
+}

@@ -56,6 +56,8 @@ pub(super) struct OpenDelivery {
 /// The state of the live ledger in memory.
 #[derive(Default)]
 pub(crate) struct LedgerFold {
+    /// Whether the ledger was compared with the sealed ones.
+    is_newest: bool,
     /// The number of sealed ledgers before this one, and the time at which the last was sealed.
     archives: u64,
     began: Option<Timestamp>,
@@ -311,6 +313,13 @@ impl Adding<'_, '_> {
             self.check_first()?;
             return self.publish(0, &BTreeMap::new(), 1, None, None);
         };
+        if !known.fold.is_newest && self.is_older_copy()? {
+            return self.set_older_copy_aside();
+        }
+        if let Some(fold) = self.writing.fold_mut() {
+            fold.is_newest = true;
+        }
+        let Some(known) = self.writing.tail() else { return Ok(()) };
         let cursor = self.cursor()?;
         if known.len <= LEDGER_BYTES_MAX && known.given >= cursor {
             return Ok(());
@@ -343,13 +352,48 @@ impl Adding<'_, '_> {
         Ok(())
     }
 
-    /// Seals a ledger that ends before the last entry that the context has read.
-    pub(crate) fn seal_if_behind(&mut self) -> Result<(), StorageError> {
-        let cursor = self.cursor()?;
-        match self.writing.tail().is_some_and(|known| known.given < cursor) {
-            true => self.create_or_seal(),
-            false => Ok(()),
+    /// Whether the ledger was replaced by an older copy of one that is sealed by now. An interrupted sealing leaves a
+    /// sealed ledger that is not longer than the live one.
+    fn is_older_copy(&self) -> Result<bool, StorageError> {
+        let Some(known) = self.writing.tail() else { return Ok(false) };
+        let sealed = ledger_path(self.folder, known.fold.archives + 1);
+        if self.env.stat(&sealed)?.is_none_or(|look| look.len <= known.len) {
+            return Ok(false);
         }
+        let live = self.writing.read_all()?;
+        Ok(self.env.read(&sealed)?.is_some_and(|(_, bytes)| bytes.starts_with(&live)))
+    }
+
+    /// Begins a ledger above all sealed ones in the place of an older copy, which goes to the quarantine.
+    fn set_older_copy_aside(&mut self) -> Result<(), StorageError> {
+        let open = self.writing.tail().map(|known| known.fold.open.clone()).unwrap_or_default();
+        let (archives, end) = self.end_of_archives()?;
+        let aside = self.folder.with_file_name("quarantine");
+        self.env.ensure_folder(&aside)?;
+        let aside = aside.join(format!("{}-ledger.jsonl", self.env.options.now().file_name()));
+        let first = end.max(self.cursor()?) + 1;
+        self.publish(archives, &open, first, Some(&aside), Some(end))
+    }
+
+    /// Returns the number of the newest sealed ledger, and the last number that the sealed ones have given.
+    fn end_of_archives(&self) -> Result<(u64, u64), StorageError> {
+        let (archives, mut end) = (newest_archive(self.env, self.folder)?, 0);
+        for number in 1..=archives {
+            let last = last_given_number(self.env, &ledger_path(self.folder, number))?;
+            end = end.max(last.unwrap_or(0));
+        }
+        Ok((archives, end))
+    }
+
+    /// Seals a ledger that ends before the last entry that the context has read. Returns whether the ledger was an
+    /// older copy, which is set aside.
+    pub(crate) fn seal_if_behind(&mut self) -> Result<bool, StorageError> {
+        let cursor = self.cursor()?;
+        let is_copy = self.is_older_copy()?;
+        if is_copy || self.writing.tail().is_some_and(|known| known.given < cursor) {
+            self.create_or_seal()?;
+        }
+        Ok(is_copy)
     }
 
     /// Fails if the chat once had a ledger: then the ledger is lost, and its numbers are given.
@@ -384,12 +428,8 @@ impl Adding<'_, '_> {
             let path = ledger_path(self.folder, number);
             return self.publish(number, &open, last + 1, Some(&path), Some(end));
         }
-        let archives = newest_archive(self.env, self.folder)?;
-        let mut last = self.cursor()?;
-        for number in 1..=archives {
-            let sealed = last_given_number(self.env, &ledger_path(self.folder, number))?;
-            last = last.max(sealed.unwrap_or(0));
-        }
+        let (archives, end) = self.end_of_archives()?;
+        let last = end.max(self.cursor()?);
         self.env.ensure_folder(aside)?;
         let aside = aside.join(format!("{}-ledger.jsonl", self.env.options.now().file_name()));
         self.publish(archives, &open, last + 1, Some(&aside), None)

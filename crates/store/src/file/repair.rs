@@ -156,7 +156,14 @@ impl ChatFiles {
         let adding = |writing| Adding { env, chat, folder, writing, cursor: &cursor };
         if !self.is_ledger_lost()? {
             match self.ledger.begin_writing(right) {
-                Ok(writing) => return adding(writing).seal_if_behind(),
+                Ok(writing) => {
+                    if adding(writing).seal_if_behind()? {
+                        let message = "it was an older copy of a ledger that is sealed by now, and was set aside";
+                        let remedy = "nothing to do: the sealed ledger has all of it";
+                        self.note(lost_file_problem(&ledger, message, remedy));
+                    }
+                    return Ok(());
+                }
                 Err(StorageError::Damaged { .. }) => {}
                 Err(error) => return Err(error),
             }
