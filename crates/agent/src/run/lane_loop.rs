@@ -7,8 +7,8 @@ use ship_context::{Journal, Recovery, RunStart, recover};
 use ship_message::UiMessage;
 use ship_message::json::{Json, Object};
 use ship_store::{
-    About, ChatState, ContextEvent, ContextId, Head, LedgerLine, LedgerSeq, LogPiece, Rotation,
-    View,
+    About, ChatState, ContextEvent, ContextId, Head, LedgerBody, LedgerLine, LedgerSeq, LogPiece,
+    Rotation, View,
 };
 
 use super::finish::{self, finish};
@@ -83,7 +83,9 @@ impl LaneLoop {
         let holds_metadata = self.locked.chat.log().features().holds_metadata;
         let is_first_look = holds_metadata && !self.is_checked.swap(true, Ordering::Relaxed);
         let looked_up = if is_first_look { last.as_ref() } else { open.as_ref() };
-        let delivered = self.is_delivered(looked_up).await?;
+        // The answer mostly stands right behind the cursor, and then no other line of the ledger is read for it.
+        let delivered = looked_up.is_some_and(|start| has_answer_of(&lines, start))
+            || self.is_delivered(looked_up).await?;
         let outcome =
             match recover(view.as_ref(), &lines, journal, |_| delivered, &*self.locked.engine) {
                 Recovery::Idle => {
@@ -319,4 +321,10 @@ impl LaneLoop {
             ..RunStart::default()
         }
     }
+}
+
+/// Whether ledger lines have the answer of a run.
+fn has_answer_of(lines: &[LedgerLine], start: &RunStart) -> bool {
+    let key = answer_key(&start.run_id);
+    lines.iter().any(|line| matches!(&line.body, LedgerBody::Entry(entry) if entry.key == key))
 }
