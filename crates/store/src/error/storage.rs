@@ -1,0 +1,359 @@
+//! The error that any operation can meet, sorted by its remedy.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::holder::Busy;
+use super::refused_input::RefusedInput;
+use crate::{ChatKey, Explain, Explanation};
+
+/// An error that every operation can meet. Nothing was acknowledged.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.explain())]
+#[non_exhaustive]
+pub enum StorageError {
+    /// Another process holds the right that is needed.
+    Busy(Box<Busy>),
+    /// The file of a lock was removed or replaced while we held the lock, so another process can take it too.
+    LockLost {
+        /// The file that was locked.
+        path: PathBuf,
+    },
+    /// There is no space or no inode left, or a quota or the limit on the size of files is reached.
+    Full {
+        /// The file that could not be written.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The file system is mounted read-only.
+    ReadOnly {
+        /// The file that could not be written.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// There is a symbolic link, a device or the like where a plain file or folder is expected.
+    NotPlain {
+        /// The path of the link or device.
+        path: PathBuf,
+        /// The expected kind: `file` or `folder`.
+        expected: &'static str,
+    },
+    /// A newer program wrote the file in a newer format.
+    Newer {
+        /// The file with the newer format.
+        path: PathBuf,
+        /// The format version of the file.
+        found: u64,
+        /// The highest format version that this program knows.
+        known: u64,
+    },
+    /// The folder belongs to another chat.
+    OtherChat {
+        /// The file that names the other chat.
+        path: PathBuf,
+        /// The key in that file.
+        owner: String,
+        /// The key of the chat that was opened.
+        wanted: ChatKey,
+    },
+    /// A file is missing, empty, or cannot be understood at all.
+    Damaged {
+        /// The file that is damaged.
+        path: PathBuf,
+        /// A description of the damage, without a remedy.
+        what: String,
+    },
+    /// An earlier write failed and could not be undone yet.
+    Unsettled {
+        /// The file with the failed write.
+        path: PathBuf,
+        /// The error of the earlier write.
+        cause: String,
+    },
+    /// A log could not be sealed under a second name, so nothing was changed.
+    CannotSeal {
+        /// The log that was to be sealed.
+        path: PathBuf,
+        /// The name that it should have got.
+        sealed: PathBuf,
+        /// The reason why it could not be linked.
+        linking: String,
+        /// The reason why it could not be copied.
+        copying: Box<Explanation>,
+    },
+    /// The content for this file is refused.
+    Refused {
+        /// The file that was not written.
+        path: PathBuf,
+        /// The reason for the refusal.
+        refused: RefusedInput,
+    },
+    /// The account lacks the permission.
+    Denied {
+        /// The operation as a verb, such as `read`.
+        doing: &'static str,
+        /// The file or folder of the operation.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The process or the system has as many files open as its limit allows.
+    OpenFiles {
+        /// The operation as a verb, such as `open`.
+        doing: &'static str,
+        /// The file or folder of the operation.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The system reports any other error.
+    Io {
+        /// The operation as a verb, such as `sync`.
+        doing: &'static str,
+        /// The file or folder of the operation.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+impl Explain for StorageError {
+    fn explain(&self) -> Explanation {
+        match self {
+            Self::Busy(busy) => busy.explain(),
+            Self::LockLost { path } => Explanation::new(format!(
+                "{} was removed or replaced while this process held the chat by it, so another process may run the \
+                 chat now, and nothing more was written here",
+                path.display()
+            ))
+            .with_remedy("go on as usual: the next message in the chat continues with what is kept"),
+            Self::Full { path, source } => explain_no_room(path, source),
+            Self::ReadOnly { path, .. } => {
+                Explanation::new(format!("{} is on a read-only file system", path.display()))
+                    .with_remedy("mount it writable or choose another project")
+            }
+            Self::NotPlain { path, expected } => {
+                Explanation::new(format!("{} is not a plain {expected}", path.display()))
+                    .with_remedy(format!(
+                        "we follow no symbolic links there: replace it by the {expected} itself"
+                    ))
+            }
+            Self::Newer { path, found, known } => Explanation::new(format!(
+                "{} has format version {found}, and this program writes {known}",
+                path.display()
+            ))
+            .with_remedy("use a newer program to write (reading what it can is still possible)"),
+            Self::OtherChat { path, owner, wanted } => Explanation::new(format!(
+                "{} belongs to chat `{owner}`, not to `{wanted}`",
+                path.display()
+            ))
+            .with_remedy("rename one of the two chats"),
+            Self::Damaged { path, what } => {
+                Explanation::new(format!("{} is damaged: {what}", path.display())).with_remedy(
+                    "`ship repair` goes on with what can be read, or restore it from a copy",
+                )
+            }
+            Self::Unsettled { path, cause } => Explanation::new(format!(
+                "{} is read-only until an earlier failed write is taken back ({cause})",
+                path.display()
+            ))
+            .with_remedy("check the disk, then try again"),
+            Self::CannotSeal { path, sealed, linking, copying } => {
+                let (path, sealed) = (path.display(), sealed.display());
+                let problem = format!(
+                    "{path} cannot be kept as {sealed}, so nothing was changed: this file system has no hard links \
+                     ({linking}), and a copy failed too: {}",
+                    copying.problem
+                );
+                Explanation { problem, remedy: copying.remedy.clone() }
+            }
+            Self::Refused { path, refused } => {
+                let Explanation { problem, remedy } = refused.explain();
+                let problem = format!("nothing was written to {}: {problem}", path.display());
+                Explanation { problem, remedy }
+            }
+            Self::Denied { doing, path, .. } => {
+                Explanation::new(format!("this account may not {doing} {}", path.display()))
+                    .with_remedy("give it the permission, or use the account it belongs to")
+            }
+            Self::OpenFiles { doing, path, .. } => {
+                Explanation::new(format!("too many files are open to {doing} {}", path.display()))
+                    .with_remedy(
+                        "close some or raise the limit with `ulimit -n 256`, then try again",
+                    )
+            }
+            Self::Io { doing, path, .. } => {
+                Explanation::new(format!("failed to {doing} {}", path.display()))
+                    .with_remedy("check the disk, then try again")
+            }
+        }
+    }
+}
+
+impl StorageError {
+    /// Sorts an error of the system by its remedy.
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        let path = path.into();
+        match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => Self::Full { path, source },
+            io::ErrorKind::PermissionDenied => Self::Denied { doing, path, source },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, source },
+            io::ErrorKind::NotADirectory => Self::NotPlain { path, expected: "folder" },
+            io::ErrorKind::IsADirectory => Self::NotPlain { path, expected: "file" },
+            _ => match source.raw_os_error().map(Errno::from_raw_os_error) {
+                // `O_NOFOLLOW` reports a symbolic link this way.
+                Some(Errno::LOOP) => Self::NotPlain { path, expected: "file" },
+                Some(Errno::MFILE | Errno::NFILE) => Self::OpenFiles { doing, path, source },
+                _ => Self::Io { doing, path, source },
+            },
+        }
+    }
+
+    /// Returns a stable word that a program can match.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Busy(_) => "storage_busy",
+            Self::LockLost { .. } => "storage_lock_lost",
+            Self::Full { .. } => "storage_full",
+            Self::ReadOnly { .. } => "storage_readonly",
+            Self::NotPlain { .. } => "storage_not_plain",
+            Self::Newer { .. } => "storage_newer_format",
+            Self::OtherChat { .. } => "storage_other_chat",
+            Self::Damaged { .. } => "storage_damaged",
+            Self::Unsettled { .. } => "storage_unsettled",
+            Self::CannotSeal { .. } => "storage_cannot_seal",
+            Self::Refused { .. } => "storage_refused",
+            Self::Denied { .. } => "storage_denied",
+            Self::OpenFiles { .. } => "storage_open_files",
+            Self::Io { .. } => "storage_io",
+        }
+    }
+
+    /// Turns this error into [`StorageError::Unsettled`] if it only says that the disk still fails.
+    pub(crate) fn after_failure(self, path: &Path, cause: String) -> Self {
+        match self {
+            Self::Damaged { .. }
+            | Self::Newer { .. }
+            | Self::OtherChat { .. }
+            | Self::NotPlain { .. }
+            | Self::LockLost { .. }
+            | Self::CannotSeal { .. } => self,
+            _ => Self::Unsettled { path: path.to_owned(), cause },
+        }
+    }
+
+    /// Returns a copy for each writer that waited for the same sync.
+    pub(crate) fn share(&self) -> Self {
+        let copy = |error: &io::Error| match error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
+        match self {
+            Self::Busy(busy) => Self::Busy(busy.clone()),
+            Self::LockLost { path } => Self::LockLost { path: path.clone() },
+            Self::Full { path, source } => Self::Full { path: path.clone(), source: copy(source) },
+            Self::ReadOnly { path, source } => {
+                Self::ReadOnly { path: path.clone(), source: copy(source) }
+            }
+            Self::NotPlain { path, expected } => Self::NotPlain { path: path.clone(), expected },
+            Self::Newer { path, found, known } => {
+                Self::Newer { path: path.clone(), found: *found, known: *known }
+            }
+            Self::OtherChat { path, owner, wanted } => {
+                Self::OtherChat { path: path.clone(), owner: owner.clone(), wanted: wanted.clone() }
+            }
+            Self::Damaged { path, what } => {
+                Self::Damaged { path: path.clone(), what: what.clone() }
+            }
+            Self::Unsettled { path, cause } => {
+                Self::Unsettled { path: path.clone(), cause: cause.clone() }
+            }
+            Self::CannotSeal { path, sealed, linking, copying } => Self::CannotSeal {
+                path: path.clone(),
+                sealed: sealed.clone(),
+                linking: linking.clone(),
+                copying: copying.clone(),
+            },
+            Self::Refused { path, refused } => {
+                Self::Refused { path: path.clone(), refused: refused.clone() }
+            }
+            Self::Denied { doing, path, source } => {
+                Self::Denied { doing, path: path.clone(), source: copy(source) }
+            }
+            Self::OpenFiles { doing, path, source } => {
+                Self::OpenFiles { doing, path: path.clone(), source: copy(source) }
+            }
+            Self::Io { doing, path, source } => {
+                Self::Io { doing, path: path.clone(), source: copy(source) }
+            }
+        }
+    }
+}
+
+/// Explains the lack of room.
+fn explain_no_room(path: &Path, error: &io::Error) -> Explanation {
+    let path = path.display();
+    let (problem, remedy) = match error.kind() {
+        io::ErrorKind::FileTooLarge => (
+            format!("{path} may not grow: it is as large as the process or the file system allows"),
+            "raise the limit on the size of files (`ulimit -f`), then try again",
+        ),
+        io::ErrorKind::QuotaExceeded => {
+            (format!("no space left to write {path}"), "free some of your quota, then try again")
+        }
+        _ => (
+            format!("no space left to write {path}"),
+            "free some space (and inodes), then try again",
+        ),
+    };
+    Explanation::new(problem).with_remedy(remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_permission_is_told_apart_from_a_disk_that_fails() {
+        let told = |kind: io::ErrorKind| {
+            let error = StorageError::io("read", "a/b.jsonl", kind.into());
+            (error.code(), error.to_string())
+        };
+        let (code, denied) = told(io::ErrorKind::PermissionDenied);
+        assert_eq!(code, "storage_denied");
+        assert!(denied.starts_with("this account may not read a/b.jsonl; "), "{denied}");
+        assert!(!denied.contains("disk"), "{denied}");
+        assert_eq!(told(io::ErrorKind::Other).0, "storage_io");
+    }
+
+    #[test]
+    fn a_file_that_may_not_grow_is_not_told_as_a_full_disk() {
+        let error = StorageError::io("write", "a/b.jsonl", Errno::FBIG.into()).to_string();
+        assert!(error.starts_with("a/b.jsonl may not grow: "), "{error}");
+        assert!(!error.contains("no space"), "{error}");
+    }
+
+    #[test]
+    fn full_read_only_and_other_disks_have_codes_of_their_own() {
+        for (errno, code, remedy) in [
+            (Errno::NOSPC, "storage_full", "free some space"),
+            (Errno::DQUOT, "storage_full", "your quota"),
+            (Errno::FBIG, "storage_full", "`ulimit -f`"),
+            (Errno::ROFS, "storage_readonly", "mount it writable"),
+            (Errno::ACCESS, "storage_denied", "give it the permission"),
+            (Errno::MFILE, "storage_open_files", "`ulimit -n 256`"),
+            (Errno::IO, "storage_io", "check the disk"),
+        ] {
+            let error = StorageError::io("write", "a/b.jsonl", errno.into());
+            assert_eq!(error.code(), code, "{errno:?}");
+            assert_eq!(error.share().code(), code, "{errno:?}");
+            assert!(error.to_string().contains(remedy), "{error}");
+        }
+    }
+}
