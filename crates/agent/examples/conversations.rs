@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::builder().tool(weather()).build();
     println!("in memory: {}", agent.conversation().send("Hello!").await?.text());
 
-    // In a file: what we say is on disk before the model is asked, the answer when `say` returns.
+    // In a file: what we say is on disk before the model is asked, the answer when `send` returns.
     agent.new_conversation(&task).await?;
     println!(
         "new: {}",

@@ -135,7 +135,8 @@ impl Agent {
     }
 }
 
-/// The current conversation of an agent, at the time of each call. It has the same verbs as an agent for chats.
+/// The current conversation of an agent, at the time of each call. Streaming, operations on contexts and compactions
+/// on request exist for chats only; [`ConversationHandle::listen`] follows an answer while it arrives.
 #[derive(Clone, Copy)]
 pub struct ConversationHandle<'a> {
     agent: &'a Agent,
