@@ -133,7 +133,7 @@ impl<F: Fold> LogFile<F> {
         let state = self.state.lock();
         let file = self.env.open(&self.path, OpenMode::Append)?;
         let mut writing = Writing { log: self, state, file };
-        writing.undo_failed_write()?;
+        writing.bring_up_to_date()?;
         Ok(writing)
     }
 
@@ -200,7 +200,8 @@ impl<F: Fold> Writing<'_, F> {
         self.read(Span { offset: 0, len: self.tail().map_or(0, |known| known.len) })
     }
 
-    fn undo_failed_write(&mut self) -> Result<(), StorageError> {
+    /// Reads what was added since the last look, sets torn bytes aside, and syncs what this process did not write.
+    fn bring_up_to_date(&mut self) -> Result<(), StorageError> {
         let Some(file) = &self.file else {
             return match self.state.tail.is_some() {
                 // A new file in its place would give the same numbers again.
