@@ -215,7 +215,7 @@ impl ConversationContext {
         let position = self
             .compact(|seq| pieces.iter().any(|piece| keeps_line(piece, seq)), &summary)
             .map_err(|error| failed(self.place(), io::Error::other(error)))?;
-        Ok(Rotated { position, sealed: None, damage: Vec::new() })
+        Ok(Rotated { position, sealed: None, sealed_crc: 0, damage: Vec::new() })
     }
 
     /// Puts a summary in the place of all messages except those that stay. They must be the last ones, because a

@@ -163,6 +163,8 @@ pub(crate) struct LineOutline<'a> {
     #[serde(default, deserialize_with = "present")]
     pub(crate) batch: Option<(u64, u64)>,
     pub(crate) id: &'a str,
+    #[serde(skip)]
+    pub(crate) crc: u32,
 }
 
 /// Reads a field that is there; unlike a field that is missing, it must have a value.
@@ -180,16 +182,17 @@ pub(crate) fn claimed_seq(bytes: &[u8]) -> Option<u64> {
 /// Reads the outline of a line at a fraction of the cost of [`decode`]: the line is checked as a whole, and nothing of
 /// it is kept. Returns `None` if the line cannot be read or is a revision, or if only [`decode`] can read it.
 pub(crate) fn outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
-    checksum(bytes)?;
+    let crc = checksum(bytes)?;
     let line: LineOutline<'_> = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
     let is_in_batch = line.batch.is_none_or(|(first, last)| (first..=last).contains(&line.seq));
-    (line.rev.is_none() && is_in_batch && !line.id.is_empty()).then_some(line)
+    (line.rev.is_none() && is_in_batch && !line.id.is_empty())
+        .then_some(LineOutline { crc, ..line })
 }
 
 /// Reads the outline from the first fields of a line alone, where this program writes them. Returns `None` if they are
 /// in another form. Nothing after the id is looked at, except for the checksum: a list of chats shows no more.
 pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
-    checksum(bytes)?;
+    let crc = checksum(bytes)?;
     let (seq, rest) = read_number(bytes.strip_prefix(b"{\"seq\":")?)?;
     let rest = rest.strip_prefix(b",\"type\":\"")?;
     let (kind, rest) = match rest.split_at_checked(3)? {
@@ -211,7 +214,7 @@ pub(crate) fn quick_outline(bytes: &[u8]) -> Option<LineOutline<'_>> {
     let id = rest.strip_prefix(b",\"id\":\"")?;
     let id = std::str::from_utf8(&id[..memchr::memchr2(b'"', b'\\', id)?]).ok()?;
     let is_whole = rest.get(b",\"id\":\"".len() + id.len()) == Some(&b'"');
-    let line = LineOutline { seq, kind, rev: None, inbox, batch, id };
+    let line = LineOutline { seq, kind, rev: None, inbox, batch, id, crc };
     (is_whole && !id.is_empty()).then_some(line)
 }
 

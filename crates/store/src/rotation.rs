@@ -57,6 +57,8 @@ pub struct Rotated {
     pub position: Position,
     /// The name under which the old log is sealed; `None` if there was none.
     pub sealed: Option<SealedName>,
+    /// The checksum of the old log's last line, as its view has it; 0 if there was no log.
+    pub sealed_crc: u32,
     /// The unreadable places in the logs that lines were copied from, apart from the live log.
     pub damage: Vec<StorageProblem>,
 }

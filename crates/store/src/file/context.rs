@@ -20,6 +20,8 @@ pub(crate) struct ContextFold {
     inbox: Option<u64>,
     /// The last line that the log was published with.
     published: u64,
+    /// The checksum of the last line.
+    crc: u32,
     /// The newest revision of each id, with the number of its first line. Lines without an id share one place.
     places: HashMap<String, LinePosition>,
 }
@@ -41,6 +43,10 @@ impl ContextFold {
         self.inbox.map(LedgerSeq::new)
     }
 
+    pub(crate) fn crc(&self) -> u32 {
+        self.crc
+    }
+
     /// Returns the places of the lines in their order, each id once.
     pub(crate) fn lines(&self) -> Vec<LinePosition> {
         let mut lines: Vec<LinePosition> = self.places.values().copied().collect();
@@ -53,6 +59,7 @@ impl Fold for ContextFold {
     const READS_OUTLINES: bool = true;
 
     fn apply(&mut self, line: &RawLine, span: Span) {
+        self.crc = line.crc;
         self.inbox = self.inbox.max(line.inbox);
         if line.event() == Some("head") {
             let data = line.body.get("data").and_then(Json::as_object);
@@ -67,6 +74,7 @@ impl Fold for ContextFold {
     }
 
     fn apply_outline(&mut self, message: &LineOutline<'_>, span: Span) {
+        self.crc = message.crc;
         self.inbox = self.inbox.max(message.inbox);
         self.set_place(message.id, LinePosition { seq: message.seq, rev: 0, span });
     }

@@ -109,6 +109,7 @@ pub(crate) fn rotate(
     }
     let now = env.options.now();
     let last = known.map_or(0, |known| known.last_seq);
+    let sealed_crc = known.map_or(0, |known| known.fold.crc());
     let sealed = known.map(|known| SealedName::new(now, Seq::new(known.first_seq), Seq::new(last)));
     let head = Head {
         generation: found.map_or(Gen::new(0), Gen::next),
@@ -126,7 +127,7 @@ pub(crate) fn rotate(
     let log = LogToPublish { head: &head, lines, copies, first };
     log.publish(env, writing, chat, sealed_path.as_deref())?;
     let position = Position { generation: head.generation, seq };
-    Ok(Rotated { position, sealed, damage: Vec::new() })
+    Ok(Rotated { position, sealed, sealed_crc, damage: Vec::new() })
 }
 
 /// Returns the places of the lines that a rotation copies. `last` is the last line of the log that it seals.

@@ -43,8 +43,10 @@ pub async fn a_rotation_keeps_what_was_appended_meanwhile(store: &dyn Store) {
     let view = begun.chat.log().view().await.unwrap().unwrap();
     begun.say("m3").await;
     let summary = vec![message("s1", "summary").into()];
-    begun.lane.rotate(compaction(&view, summary, Seq::new(3))).await.unwrap();
+    let rotated = begun.lane.rotate(compaction(&view, summary, Seq::new(3))).await.unwrap();
     assert_eq!(ids(&*begun.chat).await, ["s1", "m2", "m3"]);
+    let sealed = begun.chat.log().sealed_view(&rotated.sealed.unwrap()).await.unwrap();
+    assert_eq!(rotated.sealed_crc, sealed.crc);
 }
 
 pub async fn a_rotation_with_another_generation_is_refused(store: &dyn Store) {
