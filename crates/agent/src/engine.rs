@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use ship_context::KnownTools;
-use ship_message::json::Json;
+use ship_message::json::{Json, Object};
 use ship_provider::Provider;
-use ship_store::{ChatKey, Clock, StorageProblem, Store};
+use ship_store::{ChatKey, Clock, ContextEvent, StorageProblem, Store};
 use tokio::sync::Mutex;
 
 pub use agent::Agent;
@@ -82,6 +82,18 @@ impl KnownTools for Engine {
 }
 
 impl Engine {
+    /// Makes an event about no message and no ledger entry.
+    pub(crate) fn new_event(&self, event: &str, data: Object) -> ContextEvent {
+        ContextEvent {
+            id: format!("e_{:016x}", self.ids.next()),
+            ts: self.clock.now(),
+            event: event.to_owned(),
+            data: data.into(),
+            ref_msg_id: None,
+            inbox: None,
+        }
+    }
+
     /// Logs what was repaired or found damaged, and keeps it for the caller. What is known was told before.
     pub(crate) fn note_repairs(&self, chat: &ChatKey, mut problems: Vec<StorageProblem>) {
         problems.retain(|problem| !problem.known);

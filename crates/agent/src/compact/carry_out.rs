@@ -7,8 +7,8 @@ use ship_context::compact::{
     transcript_entry,
 };
 use ship_message::UiMessage;
-use ship_message::json::{Json, Object};
-use ship_store::{ContextBody, ContextEvent, LogPiece, Rotation, SealedName, Seq, View};
+use ship_message::json::Json;
+use ship_store::{ContextBody, LogPiece, Rotation, SealedName, Seq, View};
 
 use super::agent_compact::Compaction;
 use super::make_room::{CompactionOutcome, CompactionReason};
@@ -65,7 +65,7 @@ impl CompactionPlan {
         let mut data = compacted.to_object();
         data.set(PRUNED, self.pruned.to_json());
         data.set_or_remove(WARNED, warned.map(Json::from));
-        work.append(vec![compaction_event(work, data).into()]).await?;
+        work.append(vec![work.locked.engine.new_event(COMPACTED, data).into()]).await?;
         work.read_again().await?;
         log_compaction(work, &compacted);
         Ok(CompactionOutcome::Made(compacted))
@@ -119,8 +119,10 @@ impl CompactionPlan {
         let mut data = compacted.to_object();
         data.set("cost", summed.cost.to_object());
         data.set(SEALED_GENERATION, self.view.position.generation.get());
-        let mut pieces =
-            vec![LogPiece::New(entry.into()), LogPiece::New(compaction_event(work, data).into())];
+        let mut pieces = vec![
+            LogPiece::New(entry.into()),
+            LogPiece::New(work.locked.engine.new_event(COMPACTED, data).into()),
+        ];
         pieces.extend(pieces_that_stay(&self.view, &cut, &self.messages));
         // The head marks the purge as due, so that the next process does it after a crash before the purge.
         head.carry.set_purge_due(!work.locked.engine.rules.archive_on_compact);
@@ -230,17 +232,6 @@ fn pieces_that_stay(view: &View, cut: &Cut, said: &[Arc<UiMessage>]) -> Vec<LogP
     let open = lines.get(tail).map(|(seq, _)| *seq);
     pieces.push(LogPiece::KeepFrom(open.unwrap_or(Seq::new(view.position.seq.get() + 1))));
     pieces
-}
-
-fn compaction_event(work: &ActiveRun, data: Object) -> ContextEvent {
-    ContextEvent {
-        id: format!("e_{:016x}", work.locked.engine.ids.next()),
-        ts: work.locked.engine.clock.now(),
-        event: COMPACTED.to_owned(),
-        data: data.into(),
-        ref_msg_id: None,
-        inbox: None,
-    }
 }
 
 fn notify_started(work: &ActiveRun, cut: &Cut) {

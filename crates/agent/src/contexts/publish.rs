@@ -135,14 +135,8 @@ impl OperationInProgress<'_> {
         data: Object,
         about: Option<MessageId>,
     ) -> ContextEvent {
-        ContextEvent {
-            id: format!("e_{:016x}", self.locked.engine.ids.next()),
-            ts: self.locked.engine.clock.now(),
-            event: name.to_owned(),
-            data: data.into(),
-            ref_msg_id: about,
-            inbox: self.moving.inbox,
-        }
+        let event = self.locked.engine.new_event(name, data);
+        ContextEvent { ref_msg_id: about, inbox: self.moving.inbox, ..event }
     }
 }
 

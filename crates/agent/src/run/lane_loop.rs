@@ -159,7 +159,11 @@ impl LaneLoop {
             missed_answers(&self.locked.engine, &*self.locked.chat, view).await?;
         let count = messages.len() as u64;
         let mut lines = message_lines(messages);
-        lines.extend(answered.map(|seq| self.answered_event(seq).into()));
+        if answered.is_some() {
+            // The event moves the cursor behind an answered message whose line was lost.
+            let event = self.locked.engine.new_event("answered", Object::new());
+            lines.push(ContextEvent { inbox: answered, ..event }.into());
+        }
         if lines.is_empty() {
             return Ok(false);
         }
@@ -169,18 +173,6 @@ impl LaneLoop {
         let note = RunLogEntry { kind: RunLogKind::Repair, fields, ..RunLogEntry::default() };
         self.locked.engine.log.write(self.locked.chat.key(), note);
         Ok(true)
-    }
-
-    /// Makes the event that moves the cursor behind an answered message whose line was lost.
-    fn answered_event(&self, seq: LedgerSeq) -> ContextEvent {
-        ContextEvent {
-            id: format!("e_{:016x}", self.locked.engine.ids.next()),
-            ts: self.locked.engine.clock.now(),
-            event: "answered".to_owned(),
-            data: Json::Object(Object::new()),
-            ref_msg_id: None,
-            inbox: Some(seq),
-        }
     }
 
     /// Performs the queued operations in order, until the next entry of the ledger is a message for a run.

@@ -49,8 +49,6 @@ async fn run_steps(
         message_id: Some(progress.start.message_id.clone()),
         message_metadata: None,
     }));
-    // What recovery settled is not in the journal yet.
-    progress.journal_all(work).await?;
     let outcome = loop {
         if let Some(outcome) = outcome_of_answer(work, &mut progress) {
             break outcome;

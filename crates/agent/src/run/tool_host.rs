@@ -2,7 +2,6 @@
 
 use ship_message::json::{Json, Object};
 use ship_project::{Skill, SkillState};
-use ship_store::ContextEvent;
 
 use super::chat_send::deliver_call;
 use crate::chat::loaded_skills;
@@ -53,15 +52,9 @@ impl ToolHost for ActiveRun {
                 }
                 (true, Some(SkillState::Usable { .. })) | (false, _) => {}
             }
-            let event = ContextEvent {
-                id: format!("e_{:016x}", self.locked.engine.ids.next()),
-                ts: self.locked.engine.clock.now(),
-                event: if load { loaded_skills::LOADED } else { loaded_skills::UNLOADED }
-                    .to_owned(),
-                data: Json::Object(Object::from([("skill", name.as_str())])),
-                ref_msg_id: None,
-                inbox: None,
-            };
+            let change = if load { loaded_skills::LOADED } else { loaded_skills::UNLOADED };
+            let data = Object::from([("skill", name.as_str())]);
+            let event = self.locked.engine.new_event(change, data);
             let position = self.locked.lane.append(vec![event.into()], log.position).await;
             log.position = position.map_err(|error| error.to_string())?;
             if load {

@@ -23,18 +23,6 @@ pub enum Switch {
     Fork,
 }
 
-impl Switch {
-    /// Returns the reason for leaving a context if the call gives none.
-    pub fn archive_reason(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Load => "load",
-            Self::Clear => "clear",
-            Self::Fork => "fork",
-        }
-    }
-}
-
 /// Returns the switch that a call makes. A call that only looks, or that cannot be understood, makes none.
 pub fn switch_of(name: &str, input: Option<&Json>) -> Option<Switch> {
     match name {
